@@ -1,0 +1,111 @@
+package hypertransfer.core;
+
+import java.util.Locale;
+
+/** How a schedule falls from its peak after the warm-up. */
+public sealed interface Shape {
+
+    /**
+     * The factor of the peak.
+     *
+     * @param x how much of the time after the warm-up has passed, from 0 to 1
+     * @param end the factor at x = 1
+     */
+    double factor(double x, double end);
+
+    /** Stays at the peak, whatever the end. */
+    record Constant() implements Shape {
+        @Override
+        public double factor(double x, double end) {
+            return 1;
+        }
+    }
+
+    /** A straight line. */
+    record Linear() implements Shape {
+        @Override
+        public double factor(double x, double end) {
+            return 1 - (1 - end) * x;
+        }
+    }
+
+    /** Half a period of a cosine. */
+    record Cosine() implements Shape {
+        @Override
+        public double factor(double x, double end) {
+            return end + (1 - end) * (1 + Math.cos(Math.PI * x)) / 2;
+        }
+    }
+
+    /** Stable, then a straight line over the last part {@code decay} of the time. */
+    record Trapezoid(double decay) implements Shape {
+        public Trapezoid {
+            fraction(decay);
+        }
+
+        @Override
+        public double factor(double x, double end) {
+            return 1 - (1 - end) * late(x, decay);
+        }
+    }
+
+    /** Stable, then {@code 1 - sqrt} over the last part {@code decay} of the time. */
+    record OneMinusSqrt(double decay) implements Shape {
+        public OneMinusSqrt {
+            fraction(decay);
+        }
+
+        @Override
+        public double factor(double x, double end) {
+            return 1 - (1 - end) * Math.sqrt(late(x, decay));
+        }
+    }
+
+    /** {@code (1 - x)^exponent}: 1 is linear, 2 falls early, 0.5 late. */
+    record Power(double exponent) implements Shape {
+        public Power {
+            if (!(exponent > 0 && exponent < Double.POSITIVE_INFINITY)) {
+                throw new Refusal("power schedule's exponent is " + exponent + "; it must be above zero");
+            }
+        }
+
+        @Override
+        public double factor(double x, double end) {
+            return end + (1 - end) * Math.pow(1 - x, exponent);
+        }
+    }
+
+    /** Reads {@code linear}, {@code constant}, {@code cosine}, {@code trapezoid:0.2}, {@code 1-sqrt:0.2}, {@code power:2}. */
+    static Shape parse(String text) {
+        String[] parts = text.toLowerCase(Locale.ROOT).split(":", 2);
+        return switch (parts[0]) {
+            case "constant" -> new Constant();
+            case "linear" -> new Linear();
+            case "cosine" -> new Cosine();
+            case "trapezoid" -> new Trapezoid(number(parts, 0.2));
+            case "1-sqrt" -> new OneMinusSqrt(number(parts, 0.2));
+            case "power" -> new Power(number(parts, 2));
+            default ->
+                throw new Refusal("unknown schedule shape '" + text
+                        + "'; the shapes are linear, constant, cosine, trapezoid:PART, 1-sqrt:PART, power:EXPONENT");
+        };
+    }
+
+    private static double number(String[] parts, double otherwise) {
+        try {
+            return parts.length == 1 ? otherwise : Double.parseDouble(parts[1]);
+        } catch (NumberFormatException e) {
+            throw new Refusal("schedule shape '" + parts[0] + ":" + parts[1] + "' needs a number after the colon");
+        }
+    }
+
+    private static double late(double x, double decay) {
+        return Math.max(0, (x - (1 - decay)) / decay);
+    }
+
+    private static void fraction(double decay) {
+        if (!(decay > 0 && decay <= 1)) {
+            throw new Refusal("schedule's decaying part is " + decay + "; it must be above 0 and at most 1");
+        }
+    }
+}

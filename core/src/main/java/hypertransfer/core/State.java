@@ -1,0 +1,35 @@
+package hypertransfer.core;
+
+/**
+ * All that the algebra remembers of one matrix between two steps. Its doubles printed with {@link Double#toString} and
+ * parsed again give the same state, bit for bit.
+ *
+ * @param matrix its name, for errors and logs
+ * @param step the number of steps taken
+ * @param R the carrier's radius: |w| at the start
+ * @param norm the carrier's norm |w| now, as the algebra predicts it (the next reading replaces it)
+ * @param targetNorm the target's norm now: its radius, or the proxy norm s of the paper
+ */
+public record State(String matrix, long step, double R, double norm, double targetNorm) {
+
+    public State {
+        if (!(finite(R) && finite(norm) && finite(targetNorm) && step >= 0)) {
+            throw new Refusal("state of " + matrix + " is damaged: step " + step + ", R " + R + ", norm " + norm
+                    + ", target norm " + targetNorm + "; restore it from a good checkpoint");
+        }
+    }
+
+    /** Carrier and target start from the same matrix, of this norm. */
+    public static State start(String matrix, double norm) {
+        return new State(matrix, 0, norm, norm, norm);
+    }
+
+    /** The same, with a target on the same ray but of another norm, e.g. a Hyperball of another radius. */
+    public State withTargetNorm(double targetNorm) {
+        return new State(matrix, step, R, norm, targetNorm);
+    }
+
+    private static boolean finite(double norm) {
+        return norm >= 0 && norm < Double.POSITIVE_INFINITY;
+    }
+}

@@ -1,0 +1,19 @@
+package hypertransfer.core;
+
+/**
+ * What one step does to a matrix, {@code w <- keep * w - push * u}, and what is worth logging of it.
+ *
+ * @param keep the factor of w
+ * @param push the factor of u
+ * @param rate the nominal rate the carrier applied: eta of a Base carrier, the angular step of a Hyperball
+ * @param effective the angular step a, the effective learning rate
+ * @param angle the angle between the matrix before and after, in radians
+ * @param next the state to go on with
+ */
+public record Step(double keep, double push, double rate, double effective, double angle, State next) {
+
+    /** The weight decay that this step's shrinking amounts to, {@code (1 - keep) / a}; zero where nothing moved. */
+    public double impliedDecay() {
+        return effective == 0 ? 0 : (1 - keep) / effective;
+    }
+}

@@ -1,0 +1,118 @@
+package hypertransfer.core;
+
+import hypertransfer.core.Space.Base;
+import hypertransfer.core.Space.Hyperball;
+
+/**
+ * A matrix that lives in a carrier space and follows the dynamics of a target space: every algorithm of the paper, and
+ * the pairs it does not have.
+ *
+ * <p>Letters: rC is the carrier's norm |w|, rT the target's, e the target's scheduled rate, l its weight decay, a the
+ * angular step. The target's own matrix is never stored: it is {@code (rT/rC) w}.
+ */
+public record Transfer(Space target, Space carrier, GradientRule gradient) {
+
+    /** The ordinary optimizer of one space. */
+    public static Transfer plain(Space space) {
+        return new Transfer(space, space, GradientRule.AS_IS);
+    }
+
+    /** Whether the target is the carrier itself. */
+    public boolean isPlain() {
+        return target.equals(carrier) && gradient == GradientRule.AS_IS;
+    }
+
+    /** The network is evaluated at this multiple of w. */
+    public double evaluationScale(State s) {
+        return gradient == GradientRule.REPRESENTATIVE ? ratio(s, s.targetNorm(), s.norm()) : 1;
+    }
+
+    /** The gradient is multiplied by this before the direction sees it. */
+    public double gradientScale(State s) {
+        return gradient == GradientRule.RESCALED ? ratio(s, s.norm(), s.targetNorm()) : 1;
+    }
+
+    /** One step: the target's angular step, taken by the carrier. */
+    public Step step(State s, Reading reading, double e) {
+        check(s, reading, e);
+        double l = target.decay();
+        double rC = reading.w();
+        double u = reading.u();
+        boolean free = isPlain() && target instanceof Base;
+        if (rC == 0 && free) { // a zero matrix has no direction: no angle is defined, but the plain optimizer is
+            double moved = e * u;
+            double infinite = moved == 0 ? 0 : Double.POSITIVE_INFINITY;
+            return new Step(1 - e * l, e, e, infinite, 0, new State(s.matrix(), s.step() + 1, s.R(), moved, moved));
+        }
+        double rT = free ? rC : s.targetNorm();
+        ratio(s, rC, rT);
+
+        // The angular step for each unit of u, so that a = p |u| and |u| = 0 needs no case of its own.
+        double p = switch (target) {
+            case Base b -> e / ((1 - e * l) * rT);
+            case Hyperball h -> u == 0 ? 0 : e / u;
+        };
+        double a = p * u;
+        double cos = u == 0 ? 0 : Math.clamp(reading.uw() / u / rC, -1, 1);
+        double along = 1 - a * cos;
+        double across = a * Math.sqrt((1 - cos) * (1 + cos));
+        double stretch = Math.hypot(along, across); // |w/rC - p u|, the length that a Hyperball projects away
+        double angle = Math.atan2(across, along);
+
+        double nextTarget = target instanceof Base ? (1 - e * l) * rT * stretch : rT;
+        return switch (carrier) {
+            case Base(double lc) -> {
+                double keep = free ? 1 - e * lc : 1 / (1 + p * lc * rC);
+                double rate = free ? e : p * rC * keep; // equations (inverse-learning-rate) and (wd-transferred-lr)
+                double norm = keep * rC * stretch;
+                yield new Step(keep, rate, rate, a, angle, next(s, norm, nextTarget));
+            }
+            case Hyperball h -> {
+                if (!(stretch > 0)) {
+                    throw refuse(
+                            s,
+                            "the step of angle " + a + " lands on the origin, and a Hyperball has no direction"
+                                    + " there; lower the learning rate");
+                }
+                double keep = s.R() / (rC * stretch);
+                yield new Step(keep, keep * p * rC, a, a, angle, next(s, s.R(), nextTarget));
+            }
+        };
+    }
+
+    private static State next(State s, double norm, double targetNorm) {
+        return new State(s.matrix(), s.step() + 1, s.R(), norm, targetNorm);
+    }
+
+    private void check(State s, Reading r, double e) {
+        if (!(e >= 0 && e < Double.POSITIVE_INFINITY)) {
+            throw refuse(s, "learning rate is " + e + "; it must be a finite number, zero or more");
+        }
+        if (e * target.decay() >= 1) {
+            throw refuse(
+                    s,
+                    "learning rate " + e + " times weight decay " + target.decay()
+                            + " is 1 or more, which would erase the matrix; lower either of them");
+        }
+        if (!(Double.isFinite(r.w()) && Double.isFinite(r.u()) && Double.isFinite(r.uw()))) {
+            throw refuse(
+                    s,
+                    "|w| is " + r.w() + ", |u| is " + r.u() + ", <u,w> is " + r.uw()
+                            + ": the training has diverged; lower the learning rate and go on from the last checkpoint");
+        }
+    }
+
+    private double ratio(State s, double over, double under) {
+        if (!(over > 0 && under > 0)) {
+            throw refuse(
+                    s,
+                    "its norm is " + s.norm() + " and its target's " + s.targetNorm() + "; " + this
+                            + " needs both above zero: initialise the matrix, or train it with the plain Base optimizer");
+        }
+        return over / under;
+    }
+
+    private static Refusal refuse(State s, String why) {
+        return new Refusal(s.matrix() + " at step " + s.step() + ": " + why);
+    }
+}
