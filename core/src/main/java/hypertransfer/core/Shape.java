@@ -100,7 +100,7 @@ public sealed interface Shape {
     }
 
     private static double late(double x, double decay) {
-        return Math.max(0, (x - (1 - decay)) / decay);
+        return Math.max(0, 1 - (1 - x) / decay); // so written it is 1 at x = 1, and no rate falls below zero
     }
 
     private static void fraction(double decay) {
