@@ -42,7 +42,7 @@ public record Transfer(Space target, Space carrier, GradientRule gradient) {
         if (rC == 0 && free) { // a zero matrix has no direction: no angle is defined, but the plain optimizer is
             double moved = e * u;
             double infinite = moved == 0 ? 0 : Double.POSITIVE_INFINITY;
-            return new Step(1 - e * l, e, e, infinite, 0, new State(s.matrix(), s.step() + 1, s.R(), moved, moved));
+            return new Step(1 - e * l, e, e, infinite, 0, 0, 0, next(s, moved, moved));
         }
         double rT = free ? rC : s.targetNorm();
         ratio(s, rC, rT);
@@ -65,7 +65,7 @@ public record Transfer(Space target, Space carrier, GradientRule gradient) {
                 double keep = free ? 1 - e * lc : 1 / (1 + p * lc * rC);
                 double rate = free ? e : p * rC * keep; // equations (inverse-learning-rate) and (wd-transferred-lr)
                 double norm = keep * rC * stretch;
-                yield new Step(keep, rate, rate, a, angle, next(s, norm, nextTarget));
+                yield new Step(keep, rate, rate, a, angle, rC, rT, next(s, norm, nextTarget));
             }
             case Hyperball h -> {
                 if (!(stretch > 0)) {
@@ -75,7 +75,7 @@ public record Transfer(Space target, Space carrier, GradientRule gradient) {
                                     + " there; lower the learning rate");
                 }
                 double keep = s.R() / (rC * stretch);
-                yield new Step(keep, keep * p * rC, a, a, angle, next(s, s.R(), nextTarget));
+                yield new Step(keep, keep * p * rC, a, a, angle, rC, rT, next(s, s.R(), nextTarget));
             }
         };
     }

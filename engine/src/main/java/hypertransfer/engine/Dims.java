@@ -1,0 +1,46 @@
+package hypertransfer.engine;
+
+/**
+ * The sizes that an engine is opened for; the letters are used everywhere.
+ *
+ * @param B sequences in a micro-batch
+ * @param T tokens in a sequence
+ * @param C width of the network
+ * @param D width of a head
+ * @param V vocabulary
+ */
+public record Dims(int B, int T, int C, int D, int V) {
+    public Dims {
+        positive("batch", B);
+        positive("sequence", T);
+        positive("width", C);
+        positive("head size", D);
+        positive("vocabulary", V);
+        if (C % D != 0) {
+            throw new EngineException("width " + C + " is not a multiple of head size " + D + "; change either");
+        }
+        if (D % 2 != 0) {
+            throw new EngineException("head size " + D + " is odd; rotary embedding turns pairs, so make it even");
+        }
+        if ((long) B * T * 4 * C > Integer.MAX_VALUE || (long) V * C > Integer.MAX_VALUE) {
+            throw new EngineException("batch " + B + " x sequence " + T + " x width " + C + " with vocabulary " + V
+                    + " exceeds 2^31 numbers in one tensor; lower the batch and accumulate gradients instead");
+        }
+    }
+
+    /** Tokens in a micro-batch. */
+    public int N() {
+        return B * T;
+    }
+
+    /** Heads. */
+    public int H() {
+        return C / D;
+    }
+
+    private static void positive(String name, int value) {
+        if (value <= 0) {
+            throw new EngineException(name + " is " + value + "; it must be one or more");
+        }
+    }
+}

@@ -1,0 +1,148 @@
+package hypertransfer.engine;
+
+import java.util.List;
+
+/**
+ * The operations that a GPT and its optimizers need, for one set of sizes. Shapes stand beside the names; the letters
+ * are those of {@link Dims}, N = B T, and "in,out" are a matrix's own.
+ *
+ * <p>First all tensors are declared, then {@link #commit} allocates them, then nothing is allocated any more. Forward
+ * operations overwrite their outputs. Backward operations overwrite the gradients of activations and add to those of
+ * parameters. Norms are RMS norms, {@code x r} with {@code r = 1/sqrt(mean(x^2) + 1e-10)}, times {@code 1 + gain}
+ * where there is a gain; {@code r} is kept, a number a row.
+ *
+ * <p>Everything is reproducible: the same calls give the same bits, whatever the number of threads.
+ */
+public interface Engine extends AutoCloseable {
+    double NORM_EPSILON = 1e-10;
+
+    /** {@code reference}, {@code cpu}, {@code cuda}. */
+    String name();
+
+    Dims dims();
+
+    /** Whether weights have a format of their own, so that they cannot be the masters themselves. */
+    boolean separateWeights();
+
+    // ------------------------------------------------------------------ memory
+
+    /** Declares a tensor of zeros. */
+    Tensor tensor(Role role, String name, int rows, int cols);
+
+    /** Allocates all that was declared; refuses, with the table, what does not fit. */
+    Memory commit();
+
+    void write(Tensor tensor, double[] values);
+
+    double[] read(Tensor tensor);
+
+    void zero(List<Tensor> tensors);
+
+    /** Frees everything. */
+    @Override
+    void close();
+
+    // ----------------------------------------------------------------- network
+
+    /** The micro-batch that embed and head work on: N tokens, and the N that follow them. */
+    void feed(int[] inputs, int[] targets);
+
+    /** x = w[inputs]. x (N,C), w (V,C). */
+    void embed(Tensor w, Tensor x);
+
+    void embedBackward(Tensor dx, Tensor dw);
+
+    /** y = x w^T. x (N,in), w (out,in), y (N,out). */
+    void product(Tensor x, Tensor w, Tensor y);
+
+    /** dx = dy w. */
+    void productInput(Tensor dy, Tensor w, Tensor dx);
+
+    /** dw += dy^T x. */
+    void productWeight(Tensor dy, Tensor x, Tensor dw);
+
+    /** y = norm(x, gain). x, y (N,C), gain (1,C), r (N,1). */
+    void norm(Tensor x, Tensor gain, Tensor y, Tensor r);
+
+    /** dx = the gradient through the norm; dgain += its share. */
+    void normBackward(Tensor dy, Tensor x, Tensor gain, Tensor r, Tensor dx, Tensor dgain);
+
+    /**
+     * The end of a sublayer and the start of the next: out = h + post(z), y = norm(out, gain). post is a norm without
+     * gain that leaves zr (N,1), or the identity where zr is null.
+     */
+    void residualNorm(Tensor h, Tensor z, Tensor zr, Tensor out, Tensor gain, Tensor y, Tensor r);
+
+    /**
+     * On entry dh holds what later blocks sent to out; on return, what goes to h. dz = the gradient at z; where zr is
+     * null that is dh itself, and dz is not written.
+     */
+    void residualNormBackward(
+            Tensor dy, Tensor z, Tensor zr, Tensor out, Tensor gain, Tensor r, Tensor dh, Tensor dz, Tensor dgain);
+
+    /**
+     * Per head and in place: q, k = rotary(norm(q)), rotary(norm(k)), and v = norm(v) if so asked. qkv (N,3C), q first;
+     * r (N,3H).
+     */
+    void heads(Tensor qkv, Tensor r, boolean normV);
+
+    /** dqkv in place. */
+    void headsBackward(Tensor dqkv, Tensor qkv, Tensor r, boolean normV);
+
+    /** Causal softmax attention, scale 1/sqrt(D). o (N,C), lse (N,H): the logarithm of each row's sum. */
+    void attention(Tensor qkv, Tensor o, Tensor lse);
+
+    void attentionBackward(Tensor qkv, Tensor o, Tensor lse, Tensor dO, Tensor dqkv);
+
+    /** s = relu(post(f))^2, post as above with fr (N,1). f, s (N,4C). */
+    void activation(Tensor f, Tensor fr, Tensor s);
+
+    /** ds becomes the gradient at f, in place. */
+    void activationBackward(Tensor f, Tensor fr, Tensor ds);
+
+    /**
+     * Cross entropy of the targets under softmax(x w^T): losses (N,1), and, unless dx is null, dx and dw += the
+     * gradients of scale times their sum. The logits are never kept. x (N,C), w (V,C).
+     */
+    void head(Tensor x, Tensor w, Tensor losses, double scale, Tensor dx, Tensor dw);
+
+    /** The logits of one row of x. */
+    double[] logits(Tensor x, int row, Tensor w);
+
+    /** The sum of a tensor, in double. Waits for all that was asked before. */
+    double sum(Tensor tensor);
+
+    // --------------------------------------------------------------- optimizer
+
+    /**
+     * m = beta m + (1 - beta) scale g, and g = m; with nesterov g = beta m + (1 - beta) scale g. A scale for each
+     * matrix.
+     */
+    void momentum(List<Tensor> g, double[] scale, double beta, boolean nesterov, List<Tensor> m);
+
+    /**
+     * Adam's quotient in place of the scaled gradient, for step t = 1, 2, ...: m = beta1 m + (1 - beta1) g,
+     * v = beta2 v + (1 - beta2) g^2, g = (m / (1 - beta1^t)) / (sqrt(v / (1 - beta2^t)) + epsilon).
+     */
+    void adam(
+            List<Tensor> g,
+            double[] scale,
+            double beta1,
+            double beta2,
+            double epsilon,
+            long t,
+            List<Tensor> m,
+            List<Tensor> v);
+
+    /** Newton-Schulz in place, after a division by the Frobenius norm; a zero matrix stays zero. */
+    void orthogonalize(List<Tensor> x, Polynomial polynomial);
+
+    /** |w|, |u|, &lt;u,w&gt; for each pair, three numbers after three, summed in double. */
+    double[] readings(List<Tensor> w, List<Tensor> u);
+
+    /** w = keep w - push u for each pair. */
+    void move(List<Tensor> w, List<Tensor> u, double[] keep, double[] push);
+
+    /** weight = scale master for each pair: what the network is evaluated at. */
+    void represent(List<Tensor> masters, double[] scale, List<Tensor> weights);
+}

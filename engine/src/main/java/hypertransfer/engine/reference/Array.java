@@ -1,0 +1,70 @@
+package hypertransfer.engine.reference;
+
+import hypertransfer.engine.EngineException;
+import hypertransfer.engine.Tensor;
+
+/** A tensor of doubles: a window of a block that is allocated when the engine commits. */
+final class Array implements Tensor {
+    private final String name;
+    private final int rows;
+    private final int cols;
+    private final Array whole;
+    private final int offset;
+    private double[] data;
+
+    Array(String name, int rows, int cols) {
+        this(name, rows, cols, null, 0);
+    }
+
+    private Array(String name, int rows, int cols, Array whole, int offset) {
+        this.name = name;
+        this.rows = rows;
+        this.cols = cols;
+        this.whole = whole == null ? this : whole;
+        this.offset = offset;
+    }
+
+    void allocate() {
+        data = new double[Math.multiplyExact(rows, cols)];
+    }
+
+    boolean allocated() {
+        return whole.data != null;
+    }
+
+    double[] data() {
+        if (whole.data == null) {
+            throw new EngineException("tensor " + name + " is used before the engine's commit()");
+        }
+        return whole.data;
+    }
+
+    /** Where row i starts in {@link #data}. */
+    int row(int i) {
+        return offset + i * cols;
+    }
+
+    @Override
+    public String name() {
+        return name;
+    }
+
+    @Override
+    public int rows() {
+        return rows;
+    }
+
+    @Override
+    public int cols() {
+        return cols;
+    }
+
+    @Override
+    public Tensor slice(String sliceName, int from, int count) {
+        if (from < 0 || count <= 0 || from + count > rows) {
+            throw new EngineException(
+                    "rows " + from + " to " + (from + count) + " are outside the " + rows + " rows of " + name);
+        }
+        return new Array(sliceName, count, cols, whole, row(from));
+    }
+}

@@ -1,0 +1,76 @@
+package hypertransfer.engine.reference;
+
+import hypertransfer.engine.Dims;
+import java.util.Arrays;
+
+/** Causal attention, one query after the other. */
+final class Attention {
+    private Attention() {}
+
+    static void forward(Dims dims, Array qkv, Array o, Array lse) {
+        int D = dims.D();
+        for (int n = 0; n < dims.N(); n++) {
+            for (int h = 0; h < dims.H(); h++) {
+                int first = n - n % dims.T();
+                double[] scores = scores(dims, qkv, n, h);
+                double max = Arrays.stream(scores).max().getAsDouble();
+                double sum = Arrays.stream(scores).map(s -> Math.exp(s - max)).sum();
+                lse.data()[lse.row(n) + h] = max + Math.log(sum);
+                int to = o.row(n) + h * D;
+                Arrays.fill(o.data(), to, to + D, 0);
+                for (int j = 0; j < scores.length; j++) {
+                    double p = Math.exp(scores[j] - max) / sum;
+                    Rows.add(p, qkv.data(), part(dims, qkv, first + j, 2, h), o.data(), to, D);
+                }
+            }
+        }
+    }
+
+    static void backward(Dims dims, Array qkv, Array lse, Array dO, Array dqkv) {
+        int D = dims.D();
+        double scale = 1 / Math.sqrt(D);
+        Arrays.fill(dqkv.data(), dqkv.row(0), dqkv.row(dims.N()), 0);
+        for (int n = 0; n < dims.N(); n++) {
+            for (int h = 0; h < dims.H(); h++) {
+                int first = n - n % dims.T();
+                int from = dO.row(n) + h * D;
+                double[] p = scores(dims, qkv, n, h);
+                double[] dp = new double[p.length];
+                double mean = 0;
+                for (int j = 0; j < p.length; j++) {
+                    p[j] = Math.exp(p[j] - lse.data()[lse.row(n) + h]);
+                    dp[j] = Rows.dot(dO.data(), from, qkv.data(), part(dims, qkv, first + j, 2, h), D);
+                    mean += p[j] * dp[j];
+                }
+                for (int j = 0; j < p.length; j++) {
+                    double ds = scale * p[j] * (dp[j] - mean);
+                    int q = part(dims, qkv, n, 0, h), k = part(dims, qkv, first + j, 1, h);
+                    Rows.add(ds, qkv.data(), k, dqkv.data(), part(dims, dqkv, n, 0, h), D);
+                    Rows.add(ds, qkv.data(), q, dqkv.data(), part(dims, dqkv, first + j, 1, h), D);
+                    Rows.add(p[j], dO.data(), from, dqkv.data(), part(dims, dqkv, first + j, 2, h), D);
+                }
+            }
+        }
+    }
+
+    /** Query n of head h against the keys of its sequence up to itself. */
+    private static double[] scores(Dims dims, Array qkv, int n, int h) {
+        int first = n - n % dims.T();
+        double[] scores = new double[n - first + 1];
+        Arrays.setAll(
+                scores,
+                j -> Rows.dot(
+                                qkv.data(),
+                                part(dims, qkv, n, 0, h),
+                                qkv.data(),
+                                part(dims, qkv, first + j, 1, h),
+                                dims.D())
+                        / Math.sqrt(dims.D()));
+        return scores;
+    }
+
+    /** Where token n's query (0), key (1) or value (2) of head h starts. */
+    private static int part(Dims dims, Array qkv, int n, int part, int h) {
+        return qkv.row(n) + part * dims.C() + h * dims.D();
+    }
+}

@@ -1,0 +1,74 @@
+package hypertransfer.engine.reference;
+
+import hypertransfer.engine.Polynomial;
+
+/** Newton-Schulz: X <- a X + (b A + c A A) X with A = X X^T, on the shorter side. */
+final class NewtonSchulz {
+    private NewtonSchulz() {}
+
+    static double[] orthogonalize(double[] x, int rows, int cols, Polynomial polynomial) {
+        double largest = 0; // divided out first, so that squares neither overflow nor vanish
+        for (double value : x) {
+            largest = Math.max(largest, Math.abs(value));
+        }
+        if (largest == 0) {
+            return x.clone();
+        }
+        boolean tall = rows > cols;
+        int m = Math.min(rows, cols), n = Math.max(rows, cols);
+        double[] X = tall ? transpose(x, rows, cols) : x.clone();
+        for (int i = 0; i < X.length; i++) {
+            X[i] /= largest;
+        }
+        double norm = Math.sqrt(Rows.dot(X, 0, X, 0, X.length));
+        for (int i = 0; i < X.length; i++) {
+            X[i] = round(X[i] / norm, polynomial);
+        }
+        for (Polynomial.Term term : polynomial.terms()) {
+            double[] A = new double[m * m];
+            for (int i = 0; i < m; i++) {
+                for (int j = 0; j < m; j++) {
+                    A[i * m + j] = round(Rows.dot(X, i * n, X, j * n, n), polynomial);
+                }
+            }
+            double[] B = new double[m * m];
+            for (int i = 0; i < m; i++) {
+                for (int j = 0; j < m; j++) {
+                    double square = Rows.dot(A, i * m, A, j * m, m); // A is symmetric
+                    B[i * m + j] = round(term.b() * A[i * m + j] + term.c() * square, polynomial);
+                }
+            }
+            double[] Y = new double[m * n];
+            for (int i = 0; i < m; i++) {
+                Rows.add(term.a(), X, i * n, Y, i * n, n);
+                for (int j = 0; j < m; j++) {
+                    Rows.add(B[i * m + j], X, j * n, Y, i * n, n);
+                }
+                for (int j = 0; j < n; j++) {
+                    Y[i * n + j] = round(Y[i * n + j], polynomial);
+                }
+            }
+            X = Y;
+        }
+        return tall ? transpose(X, cols, rows) : X;
+    }
+
+    /** To the nearest bfloat16, ties to even, where the polynomial asks for it. */
+    private static double round(double value, Polynomial polynomial) {
+        if (!polynomial.bf16()) {
+            return value;
+        }
+        int bits = Float.floatToRawIntBits((float) value);
+        return Float.intBitsToFloat((bits + 0x7fff + (bits >>> 16 & 1)) & 0xffff0000);
+    }
+
+    private static double[] transpose(double[] x, int rows, int cols) {
+        double[] t = new double[x.length];
+        for (int i = 0; i < rows; i++) {
+            for (int j = 0; j < cols; j++) {
+                t[j * rows + i] = x[i * cols + j];
+            }
+        }
+        return t;
+    }
+}

@@ -1,0 +1,445 @@
+package hypertransfer.engine.reference;
+
+import hypertransfer.engine.Dims;
+import hypertransfer.engine.Engine;
+import hypertransfer.engine.EngineException;
+import hypertransfer.engine.Memory;
+import hypertransfer.engine.Polynomial;
+import hypertransfer.engine.Role;
+import hypertransfer.engine.Tensor;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.EnumMap;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * The oracle: double precision, one thread, loops that read like the formulas. It checks every shape, so that a
+ * network that runs here calls the other engines rightly too.
+ */
+public final class ReferenceEngine implements Engine {
+    private final Dims dims;
+    private final Map<Role, List<Array>> declared = new EnumMap<>(Role.class);
+    private int[] inputs;
+    private int[] targets;
+
+    public ReferenceEngine(Dims dims) {
+        this.dims = dims;
+    }
+
+    @Override
+    public String name() {
+        return "reference";
+    }
+
+    @Override
+    public Dims dims() {
+        return dims;
+    }
+
+    @Override
+    public boolean separateWeights() {
+        return false;
+    }
+
+    // ------------------------------------------------------------------ memory
+
+    @Override
+    public Tensor tensor(Role role, String name, int rows, int cols) {
+        Array array = new Array(name, rows, cols);
+        declared.computeIfAbsent(role, r -> new ArrayList<>()).add(array);
+        return array;
+    }
+
+    @Override
+    public Memory commit() {
+        Map<Role, Long> bytes = new EnumMap<>(Role.class);
+        declared.forEach((role, arrays) -> bytes.put(
+                role, arrays.stream().mapToLong(a -> a.size() * Double.BYTES).sum()));
+        Memory memory = new Memory(bytes);
+        long free = Runtime.getRuntime().maxMemory();
+        if (memory.total() > free) {
+            throw new EngineException(memory.table() + "does not fit into the heap of " + free / 1048576
+                    + " MiB; lower the batch, or raise the heap with JAVA_TOOL_OPTIONS=-Xmx");
+        }
+        declared.values().stream()
+                .flatMap(List::stream)
+                .filter(array -> !array.allocated())
+                .forEach(Array::allocate);
+        return memory;
+    }
+
+    @Override
+    public void write(Tensor tensor, double[] values) {
+        Array t = (Array) tensor;
+        require(values.length == t.size(), "%d values for %s (%d,%d)", values.length, t.name(), t.rows(), t.cols());
+        System.arraycopy(values, 0, t.data(), t.row(0), values.length);
+    }
+
+    @Override
+    public double[] read(Tensor tensor) {
+        Array t = (Array) tensor;
+        return Arrays.copyOfRange(t.data(), t.row(0), t.row(t.rows()));
+    }
+
+    @Override
+    public void zero(List<Tensor> tensors) {
+        for (Tensor tensor : tensors) {
+            Array t = (Array) tensor;
+            Arrays.fill(t.data(), t.row(0), t.row(t.rows()), 0);
+        }
+    }
+
+    @Override
+    public void close() {
+        declared.clear();
+    }
+
+    // ----------------------------------------------------------------- network
+
+    @Override
+    public void feed(int[] inputs, int[] targets) {
+        require(
+                inputs.length == dims.N() && targets.length == dims.N(),
+                "%d inputs and %d targets for %d tokens",
+                inputs.length,
+                targets.length,
+                dims.N());
+        for (int[] tokens : List.of(inputs, targets)) {
+            for (int token : tokens) {
+                require(token >= 0 && token < dims.V(), "token %d in a vocabulary of %d", token, dims.V());
+            }
+        }
+        this.inputs = inputs.clone();
+        this.targets = targets.clone();
+    }
+
+    @Override
+    public void embed(Tensor w, Tensor x) {
+        shape(w, dims.V(), dims.C());
+        shape(x, dims.N(), dims.C());
+        Array from = (Array) w, to = (Array) x;
+        for (int n = 0; n < inputs.length; n++) {
+            System.arraycopy(from.data(), from.row(inputs[n]), to.data(), to.row(n), dims.C());
+        }
+    }
+
+    @Override
+    public void embedBackward(Tensor dx, Tensor dw) {
+        Array from = (Array) dx, to = (Array) dw;
+        for (int n = 0; n < inputs.length; n++) {
+            for (int c = 0; c < dims.C(); c++) {
+                to.data()[to.row(inputs[n]) + c] += from.data()[from.row(n) + c];
+            }
+        }
+    }
+
+    @Override
+    public void product(Tensor x, Tensor w, Tensor y) {
+        shape(w, y.cols(), x.cols());
+        shape(y, x.rows(), w.rows());
+        Array a = (Array) x, b = (Array) w, c = (Array) y;
+        for (int n = 0; n < x.rows(); n++) {
+            for (int out = 0; out < w.rows(); out++) {
+                c.data()[c.row(n) + out] = Rows.dot(a.data(), a.row(n), b.data(), b.row(out), x.cols());
+            }
+        }
+    }
+
+    @Override
+    public void productInput(Tensor dy, Tensor w, Tensor dx) {
+        shape(w, dy.cols(), dx.cols());
+        shape(dx, dy.rows(), w.cols());
+        Array a = (Array) dy, b = (Array) w, c = (Array) dx;
+        for (int n = 0; n < dy.rows(); n++) {
+            Arrays.fill(c.data(), c.row(n), c.row(n + 1), 0);
+            for (int out = 0; out < w.rows(); out++) {
+                Rows.add(a.data()[a.row(n) + out], b.data(), b.row(out), c.data(), c.row(n), w.cols());
+            }
+        }
+    }
+
+    @Override
+    public void productWeight(Tensor dy, Tensor x, Tensor dw) {
+        shape(dw, dy.cols(), x.cols());
+        shape(x, dy.rows(), dw.cols());
+        Array a = (Array) dy, b = (Array) x, c = (Array) dw;
+        for (int n = 0; n < dy.rows(); n++) {
+            for (int out = 0; out < dw.rows(); out++) {
+                Rows.add(a.data()[a.row(n) + out], b.data(), b.row(n), c.data(), c.row(out), x.cols());
+            }
+        }
+    }
+
+    @Override
+    public void norm(Tensor x, Tensor gain, Tensor y, Tensor r) {
+        shape(x, y.rows(), y.cols());
+        shape(gain, 1, x.cols());
+        shape(r, x.rows(), 1);
+        Array a = (Array) x, g = (Array) gain, b = (Array) y, scale = (Array) r;
+        for (int n = 0; n < x.rows(); n++) {
+            double rn = Rows.rms(a.data(), a.row(n), x.cols());
+            scale.data()[scale.row(n)] = rn;
+            for (int c = 0; c < x.cols(); c++) {
+                b.data()[b.row(n) + c] = a.data()[a.row(n) + c] * rn * (1 + g.data()[g.row(0) + c]);
+            }
+        }
+    }
+
+    @Override
+    public void normBackward(Tensor dy, Tensor x, Tensor gain, Tensor r, Tensor dx, Tensor dgain) {
+        shape(dy, x.rows(), x.cols());
+        shape(dx, x.rows(), x.cols());
+        shape(dgain, 1, x.cols());
+        Array a = (Array) dy, xs = (Array) x, g = (Array) gain, scale = (Array) r, b = (Array) dx, dg = (Array) dgain;
+        double[] xhat = new double[x.cols()];
+        double[] dhat = new double[x.cols()];
+        for (int n = 0; n < x.rows(); n++) {
+            double rn = scale.data()[scale.row(n)];
+            for (int c = 0; c < x.cols(); c++) {
+                xhat[c] = xs.data()[xs.row(n) + c] * rn;
+                dhat[c] = a.data()[a.row(n) + c] * (1 + g.data()[g.row(0) + c]);
+                dg.data()[dg.row(0) + c] += a.data()[a.row(n) + c] * xhat[c];
+            }
+            Rows.throughNorm(dhat, 0, xhat, 0, rn, x.cols());
+            System.arraycopy(dhat, 0, b.data(), b.row(n), x.cols());
+        }
+    }
+
+    @Override
+    public void residualNorm(Tensor h, Tensor z, Tensor zr, Tensor out, Tensor gain, Tensor y, Tensor r) {
+        shape(z, h.rows(), h.cols());
+        shape(out, h.rows(), h.cols());
+        Array from = (Array) h, add = (Array) z, to = (Array) out;
+        for (int n = 0; n < h.rows(); n++) {
+            double post = keep(zr, n, add);
+            for (int c = 0; c < h.cols(); c++) {
+                to.data()[to.row(n) + c] = from.data()[from.row(n) + c] + add.data()[add.row(n) + c] * post;
+            }
+        }
+        norm(out, gain, y, r);
+    }
+
+    @Override
+    public void residualNormBackward(
+            Tensor dy, Tensor z, Tensor zr, Tensor out, Tensor gain, Tensor r, Tensor dh, Tensor dz, Tensor dgain) {
+        shape(dh, out.rows(), out.cols());
+        Array through = new Array("through", out.rows(), out.cols());
+        through.allocate();
+        normBackward(dy, out, gain, r, through, dgain);
+        Array to = (Array) dh;
+        for (int i = 0; i < out.size(); i++) {
+            to.data()[to.row(0) + i] += through.data()[i];
+        }
+        if (zr != null) {
+            shape(dz, z.rows(), z.cols());
+            Array zs = (Array) z, scale = (Array) zr, dzs = (Array) dz;
+            for (int n = 0; n < z.rows(); n++) {
+                System.arraycopy(to.data(), to.row(n), dzs.data(), dzs.row(n), z.cols());
+                Rows.throughPost(dzs, zs, scale.data()[scale.row(n)], n);
+            }
+        }
+    }
+
+    @Override
+    public void heads(Tensor qkv, Tensor r, boolean normV) {
+        shape(qkv, dims.N(), 3 * dims.C());
+        shape(r, dims.N(), 3 * dims.H());
+        Heads.forward(dims, (Array) qkv, (Array) r, normV);
+    }
+
+    @Override
+    public void headsBackward(Tensor dqkv, Tensor qkv, Tensor r, boolean normV) {
+        shape(dqkv, dims.N(), 3 * dims.C());
+        Heads.backward(dims, (Array) dqkv, (Array) qkv, (Array) r, normV);
+    }
+
+    @Override
+    public void attention(Tensor qkv, Tensor o, Tensor lse) {
+        shape(qkv, dims.N(), 3 * dims.C());
+        shape(o, dims.N(), dims.C());
+        shape(lse, dims.N(), dims.H());
+        Attention.forward(dims, (Array) qkv, (Array) o, (Array) lse);
+    }
+
+    @Override
+    public void attentionBackward(Tensor qkv, Tensor o, Tensor lse, Tensor dO, Tensor dqkv) {
+        shape(dO, dims.N(), dims.C());
+        shape(dqkv, dims.N(), 3 * dims.C());
+        Attention.backward(dims, (Array) qkv, (Array) lse, (Array) dO, (Array) dqkv);
+    }
+
+    @Override
+    public void activation(Tensor f, Tensor fr, Tensor s) {
+        shape(s, f.rows(), f.cols());
+        Array from = (Array) f, to = (Array) s;
+        for (int n = 0; n < f.rows(); n++) {
+            double post = keep(fr, n, from);
+            for (int c = 0; c < f.cols(); c++) {
+                double relu = Math.max(0, from.data()[from.row(n) + c] * post);
+                to.data()[to.row(n) + c] = relu * relu;
+            }
+        }
+    }
+
+    @Override
+    public void activationBackward(Tensor f, Tensor fr, Tensor ds) {
+        shape(ds, f.rows(), f.cols());
+        Array from = (Array) f, d = (Array) ds;
+        for (int n = 0; n < f.rows(); n++) {
+            double post = fr == null ? 1 : ((Array) fr).data()[((Array) fr).row(n)];
+            for (int c = 0; c < f.cols(); c++) {
+                d.data()[d.row(n) + c] *= 2 * Math.max(0, from.data()[from.row(n) + c] * post);
+            }
+            if (fr != null) {
+                Rows.throughPost(d, from, post, n);
+            }
+        }
+    }
+
+    @Override
+    public void head(Tensor x, Tensor w, Tensor losses, double scale, Tensor dx, Tensor dw) {
+        shape(x, dims.N(), dims.C());
+        shape(w, dims.V(), dims.C());
+        shape(losses, dims.N(), 1);
+        Array a = (Array) x, b = (Array) w, l = (Array) losses;
+        for (int n = 0; n < dims.N(); n++) {
+            double[] logits = logits(x, n, w);
+            double max = Arrays.stream(logits).max().getAsDouble();
+            double sum = Arrays.stream(logits).map(z -> Math.exp(z - max)).sum();
+            l.data()[l.row(n)] = max + Math.log(sum) - logits[targets[n]];
+            if (dx == null) {
+                continue;
+            }
+            Array da = (Array) dx, db = (Array) dw;
+            Arrays.fill(da.data(), da.row(n), da.row(n + 1), 0);
+            for (int v = 0; v < dims.V(); v++) {
+                double d = scale * (Math.exp(logits[v] - max) / sum - (v == targets[n] ? 1 : 0));
+                Rows.add(d, b.data(), b.row(v), da.data(), da.row(n), dims.C());
+                Rows.add(d, a.data(), a.row(n), db.data(), db.row(v), dims.C());
+            }
+        }
+    }
+
+    @Override
+    public double[] logits(Tensor x, int row, Tensor w) {
+        Array a = (Array) x, b = (Array) w;
+        double[] logits = new double[w.rows()];
+        Arrays.setAll(logits, v -> Rows.dot(a.data(), a.row(row), b.data(), b.row(v), x.cols()));
+        return logits;
+    }
+
+    @Override
+    public double sum(Tensor tensor) {
+        return Arrays.stream(read(tensor)).sum();
+    }
+
+    // --------------------------------------------------------------- optimizer
+
+    @Override
+    public void momentum(List<Tensor> g, double[] scale, double beta, boolean nesterov, List<Tensor> m) {
+        for (int k = 0; k < g.size(); k++) {
+            Array gs = (Array) g.get(k), ms = (Array) m.get(k);
+            shape(ms, gs.rows(), gs.cols());
+            for (int i = 0; i < gs.size(); i++) {
+                double gradient = scale[k] * gs.data()[gs.row(0) + i];
+                double mean = beta * ms.data()[ms.row(0) + i] + (1 - beta) * gradient;
+                ms.data()[ms.row(0) + i] = mean;
+                gs.data()[gs.row(0) + i] = nesterov ? beta * mean + (1 - beta) * gradient : mean;
+            }
+        }
+    }
+
+    @Override
+    public void adam(
+            List<Tensor> g,
+            double[] scale,
+            double beta1,
+            double beta2,
+            double epsilon,
+            long t,
+            List<Tensor> m,
+            List<Tensor> v) {
+        double c1 = 1 - Math.pow(beta1, t), c2 = 1 - Math.pow(beta2, t);
+        for (int k = 0; k < g.size(); k++) {
+            Array gs = (Array) g.get(k), ms = (Array) m.get(k), vs = (Array) v.get(k);
+            shape(ms, gs.rows(), gs.cols());
+            shape(vs, gs.rows(), gs.cols());
+            for (int i = 0; i < gs.size(); i++) {
+                double gradient = scale[k] * gs.data()[gs.row(0) + i];
+                double mean = beta1 * ms.data()[ms.row(0) + i] + (1 - beta1) * gradient;
+                double square = beta2 * vs.data()[vs.row(0) + i] + (1 - beta2) * gradient * gradient;
+                ms.data()[ms.row(0) + i] = mean;
+                vs.data()[vs.row(0) + i] = square;
+                gs.data()[gs.row(0) + i] = mean / c1 / (Math.sqrt(square / c2) + epsilon);
+            }
+        }
+    }
+
+    @Override
+    public void orthogonalize(List<Tensor> x, Polynomial polynomial) {
+        for (Tensor tensor : x) {
+            write(tensor, NewtonSchulz.orthogonalize(read(tensor), tensor.rows(), tensor.cols(), polynomial));
+        }
+    }
+
+    @Override
+    public double[] readings(List<Tensor> w, List<Tensor> u) {
+        double[] readings = new double[3 * w.size()];
+        for (int k = 0; k < w.size(); k++) {
+            double[] ws = read(w.get(k)), us = read(u.get(k));
+            readings[3 * k] = Math.sqrt(Rows.dot(ws, 0, ws, 0, ws.length));
+            readings[3 * k + 1] = Math.sqrt(Rows.dot(us, 0, us, 0, us.length));
+            readings[3 * k + 2] = Rows.dot(us, 0, ws, 0, ws.length);
+        }
+        return readings;
+    }
+
+    @Override
+    public void move(List<Tensor> w, List<Tensor> u, double[] keep, double[] push) {
+        for (int k = 0; k < w.size(); k++) {
+            Array ws = (Array) w.get(k), us = (Array) u.get(k);
+            shape(us, ws.rows(), ws.cols());
+            for (int i = 0; i < ws.size(); i++) {
+                ws.data()[ws.row(0) + i] = keep[k] * ws.data()[ws.row(0) + i] - push[k] * us.data()[us.row(0) + i];
+            }
+        }
+    }
+
+    @Override
+    public void represent(List<Tensor> masters, double[] scale, List<Tensor> weights) {
+        for (int k = 0; k < masters.size(); k++) {
+            double s = scale[k];
+            write(
+                    weights.get(k),
+                    Arrays.stream(read(masters.get(k))).map(w -> s * w).toArray());
+        }
+    }
+
+    /** The factor of row n's norm, kept in r; 1 where there is no norm. */
+    private static double keep(Tensor r, int n, Array x) {
+        if (r == null) {
+            return 1;
+        }
+        shape(r, x.rows(), 1);
+        Array kept = (Array) r;
+        return kept.data()[kept.row(n)] = Rows.rms(x.data(), x.row(n), x.cols());
+    }
+
+    private static void shape(Tensor t, int rows, int cols) {
+        require(
+                t.rows() == rows && t.cols() == cols,
+                "%s is (%d,%d) where (%d,%d) belongs",
+                t.name(),
+                t.rows(),
+                t.cols(),
+                rows,
+                cols);
+    }
+
+    private static void require(boolean holds, String message, Object... values) {
+        if (!holds) {
+            throw new EngineException(String.format(message, values));
+        }
+    }
+}
