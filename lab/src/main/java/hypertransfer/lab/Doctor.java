@@ -1,9 +1,11 @@
 package hypertransfer.lab;
 
+import hypertransfer.engine.provider.Engines;
+import hypertransfer.engine.provider.Engines.Status;
 import java.io.PrintWriter;
 import java.util.List;
-import java.util.Map;
 import java.util.concurrent.Callable;
+import java.util.function.Supplier;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
@@ -23,25 +25,35 @@ final class Doctor implements Callable<Integer> {
     @Option(names = "--json", description = "Print one JSON object instead of text.")
     private boolean json;
 
-    private final Map<String, Engines.Probe> probes;
+    private final Supplier<List<Status>> survey;
 
     Doctor() {
-        this(Engines.probes());
+        this(Engines::survey);
     }
 
-    Doctor(Map<String, Engines.Probe> probes) {
-        this.probes = probes;
+    Doctor(Supplier<List<Status>> survey) {
+        this.survey = survey;
     }
 
-    private record Report(Version version, Machine machine, List<Engines.Finding> engines) {}
+    private record Report(Version version, Machine machine, List<Line> engines) {}
+
+    /** A line of the table; what is missing is the one thing that would make the engine work. */
+    private record Line(String name, boolean works, String description, String missing) {
+        static Line of(Status s) {
+            return new Line(s.name(), s.works(), s.description(), s.missing());
+        }
+    }
 
     @Override
     public Integer call() {
-        var report = new Report(Version.built(), Machine.here(), Engines.find(probes));
+        var report = new Report(
+                Version.built(),
+                Machine.here(),
+                survey.get().stream().map(Line::of).toList());
         PrintWriter out = spec.commandLine().getOut();
         out.println(json ? json(report) : text(report));
         out.flush();
-        return report.engines().stream().anyMatch(Engines.Finding::works) ? Exit.FINE : Exit.CHECK_FAILED;
+        return report.engines().stream().anyMatch(Line::works) ? Exit.FINE : Exit.CHECK_FAILED;
     }
 
     private static String json(Report report) {
@@ -76,8 +88,13 @@ final class Doctor implements Callable<Integer> {
                         Size.of(m.freeDisk()),
                         m.folder(),
                         m.vectorBits() == 0 ? "none: start through ./ht" : m.vectorBits() + " bits"));
-        for (Engines.Finding f : report.engines()) {
-            text.append("%-10s %-5s %s%n".formatted(f.engine(), f.works() ? "yes" : "no", f.detail()));
+        for (Line engine : report.engines()) {
+            text.append("%-10s %s%n"
+                    .formatted(
+                            engine.name(),
+                            engine.works()
+                                    ? "yes   " + engine.description()
+                                    : "no    " + engine.missing() + " (" + engine.description() + ")"));
         }
         return text.toString().stripTrailing();
     }

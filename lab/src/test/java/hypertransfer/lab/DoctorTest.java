@@ -2,11 +2,11 @@ package hypertransfer.lab;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import hypertransfer.engine.EngineException;
+import hypertransfer.engine.provider.Engines;
+import hypertransfer.engine.provider.Engines.Status;
 import java.io.PrintWriter;
 import java.io.StringWriter;
-import java.util.LinkedHashMap;
-import java.util.Map;
+import java.util.List;
 import org.junit.jupiter.api.Test;
 import picocli.CommandLine;
 import tools.jackson.databind.JsonNode;
@@ -15,21 +15,18 @@ import tools.jackson.databind.json.JsonMapper;
 class DoctorTest {
     private final StringWriter out = new StringWriter();
 
-    private int run(Map<String, Engines.Probe> probes, String... args) {
-        return new CommandLine(new Doctor(probes)).setOut(new PrintWriter(out)).execute(args);
+    private int run(List<Status> engines, String... args) {
+        return new CommandLine(new Doctor(() -> engines))
+                .setOut(new PrintWriter(out))
+                .execute(args);
     }
 
-    private static String broken() {
-        throw new EngineException("install the driver");
-    }
-
-    private static String unloadable() {
-        throw new UnsatisfiedLinkError("no openblas in java.library.path");
-    }
+    private static final Status GOOD = new Status("a", "works well", "");
+    private static final Status BAD = new Status("b", "fast", "install the driver");
 
     @Test
     void saysWhatIsHere() {
-        assertThat(run(Engines.probes())).isZero();
+        assertThat(run(Engines.survey())).isZero();
         assertThat(out.toString())
                 .contains(
                         "HyperTransfer ",
@@ -46,26 +43,19 @@ class DoctorTest {
 
     @Test
     void namesTheOneThingThatIsMissing() {
-        var probes = new LinkedHashMap<String, Engines.Probe>();
-        probes.put("a", () -> "works well");
-        probes.put("b", DoctorTest::broken);
-        probes.put("c", DoctorTest::unloadable);
-        assertThat(run(probes)).isZero();
+        assertThat(run(List.of(GOOD, BAD))).isZero();
         assertThat(out.toString().lines())
-                .contains(
-                        "a          yes   works well",
-                        "b          no    install the driver",
-                        "c          no    its native library does not load: no openblas in java.library.path");
+                .contains("a          yes   works well", "b          no    install the driver (fast)");
     }
 
     @Test
     void noEngineIsAFailedCheck() {
-        assertThat(run(Map.of("a", DoctorTest::broken))).isEqualTo(Exit.CHECK_FAILED);
+        assertThat(run(List.of(BAD))).isEqualTo(Exit.CHECK_FAILED);
     }
 
     @Test
     void jsonOnTheLastLine() {
-        assertThat(run(Map.of("a", DoctorTest::broken), "--json")).isEqualTo(Exit.CHECK_FAILED);
+        assertThat(run(List.of(BAD), "--json")).isEqualTo(Exit.CHECK_FAILED);
         JsonNode report =
                 JsonMapper.shared().readTree(out.toString().lines().toList().getLast());
         assertThat(report.at("/version/number").asString()).isNotEmpty();
@@ -76,6 +66,7 @@ class DoctorTest {
         assertThat(report.at("/machine/free_disk").asLong()).isPositive();
         assertThat(report.at("/machine/vector_bits").asInt()).isIn(64, 128, 256, 512, 1024, 2048);
         assertThat(report.at("/engines/0").toString())
-                .isEqualTo("{\"engine\":\"a\",\"works\":false,\"detail\":\"install the driver\"}");
+                .isEqualTo(
+                        "{\"name\":\"b\",\"works\":false,\"description\":\"fast\",\"missing\":\"install the driver\"}");
     }
 }
