@@ -18,8 +18,8 @@ import java.util.stream.LongStream;
  * count uint16 ids.
  */
 public final class Shard implements Tokens, AutoCloseable {
-    static final int MAGIC = 20240520;
-    static final int VERSION = 1;
+    public static final int MAGIC = 20240520;
+    public static final int VERSION = 1;
     static final int HEADER = 256 * Integer.BYTES;
 
     /** Every uint16 is below it: a shard opened with it is not searched for ids beyond a vocabulary. */
@@ -33,9 +33,6 @@ public final class Shard implements Tokens, AutoCloseable {
     private final Arena arena;
     private final MemorySegment ids;
     private final long count;
-
-    /** What a pass over all ids finds. */
-    public record Census(int smallest, int largest, long separators) {}
 
     private Shard(Path file, Arena arena, MemorySegment ids) {
         this.file = file;
@@ -116,23 +113,15 @@ public final class Shard implements Tokens, AutoCloseable {
         }
     }
 
-    /** Reads all ids, on all cores. */
-    public Census census(int separator) {
-        return chunks().mapToObj(from -> {
-                    int smallest = Character.MAX_VALUE, largest = 0, separators = 0;
-                    for (char id : chunk(from)) {
-                        smallest = Math.min(smallest, id);
-                        largest = Math.max(largest, id);
-                        separators += id == separator ? 1 : 0;
-                    }
-                    return new Census(smallest, largest, separators);
-                })
-                .reduce(
-                        new Census(Character.MAX_VALUE, 0, 0),
-                        (a, b) -> new Census(
-                                Math.min(a.smallest, b.smallest),
-                                Math.max(a.largest, b.largest),
-                                a.separators + b.separators));
+    /** How often each of the 65536 possible ids occurs. */
+    public long[] histogram() {
+        long[] occurrences = new long[ANY_VOCABULARY];
+        chunks().sequential().forEach(from -> {
+            for (char id : chunk(from)) {
+                occurrences[id]++;
+            }
+        });
+        return occurrences;
     }
 
     private LongStream chunks() {

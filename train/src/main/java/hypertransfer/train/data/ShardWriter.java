@@ -1,6 +1,7 @@
 package hypertransfer.train.data;
 
 import hypertransfer.core.Refusal;
+import hypertransfer.train.file.Atomic;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
@@ -76,9 +77,7 @@ final class ShardWriter implements AutoCloseable {
     private void end() throws IOException {
         flush();
         buffer.putInt(Shard.MAGIC).putInt(Shard.VERSION).putInt((int) here).flip();
-        while (buffer.hasRemaining()) {
-            channel.write(buffer, buffer.position());
-        }
+        Atomic.writeFully(channel.position(0), buffer);
         buffer.clear();
         channel.force(true);
         channel.close();
@@ -87,9 +86,7 @@ final class ShardWriter implements AutoCloseable {
 
     private void flush() throws IOException {
         buffer.flip();
-        while (buffer.hasRemaining()) {
-            channel.write(buffer);
-        }
+        Atomic.writeFully(channel, buffer);
         buffer.clear();
     }
 
