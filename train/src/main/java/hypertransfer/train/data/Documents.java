@@ -14,14 +14,14 @@ import java.util.Arrays;
 final class Documents implements AutoCloseable {
     static final byte[] SEPARATOR = "<|endoftext|>".getBytes(StandardCharsets.US_ASCII);
 
-    private static final int PIECE = 1 << 18;
+    static final int PIECE = 1 << 18; // bytes; a longer one only where it cannot be cut
     private static final int LARGEST = 1 << 30;
     private static final byte[] BYTE_ORDER_MARK = {(byte) 0xef, (byte) 0xbb, (byte) 0xbf};
 
     private final String source;
     private final InputStream in;
     private final boolean json;
-    private byte[] buffer = new byte[PIECE];
+    private byte[] buffer;
     private int start;
     private int end;
     private boolean exhausted;
@@ -29,10 +29,11 @@ final class Documents implements AutoCloseable {
     private boolean lineOpens = true; // a line begins at start
     private long line = 1;
 
-    private Documents(String source, InputStream in, boolean json) throws IOException {
+    Documents(String source, InputStream in, boolean json, int piece) throws IOException {
         this.source = source;
         this.in = in;
         this.json = json;
+        this.buffer = new byte[piece];
         fill();
         if (end >= 3 && Arrays.equals(buffer, 0, 3, BYTE_ORDER_MARK, 0, 3)) {
             start = 3;
@@ -41,12 +42,12 @@ final class Documents implements AutoCloseable {
 
     /** Documents of a text: what stands between lines that are exactly the separator, else all of it. */
     static Documents text(String source, InputStream in) throws IOException {
-        return new Documents(source, in, false);
+        return new Documents(source, in, false, PIECE);
     }
 
     /** Documents of a JSON Lines file: a line each. */
     static Documents jsonLines(String source, InputStream in) throws IOException {
-        return new Documents(source, in, true);
+        return new Documents(source, in, true, PIECE);
     }
 
     /** The next piece, never empty; null at the end. */
