@@ -6,6 +6,7 @@ import hypertransfer.engine.EngineException;
 import hypertransfer.engine.Memory;
 import hypertransfer.engine.Polynomial;
 import hypertransfer.engine.Role;
+import hypertransfer.engine.Simd;
 import hypertransfer.engine.Tensor;
 import java.util.List;
 
@@ -51,6 +52,19 @@ public final class CpuEngine implements Engine {
         activation = new Activation(pool);
         updates = new Updates(pool);
         scratch = blocks.declare(Role.SCRATCH, "scratch", scratchRows(), 16);
+    }
+
+    /** What this machine or this JVM lacks for the engine to work; empty where nothing is missing. */
+    public static String missing() {
+        if (Simd.bits() == 0) {
+            return "the JVM runs without its vectors; start it with --add-modules jdk.incubator.vector";
+        }
+        try {
+            Natives.library();
+            return "";
+        } catch (EngineException e) {
+            return e.getMessage();
+        }
     }
 
     private static int threads(String property) {
