@@ -3,6 +3,7 @@ package hypertransfer.engine.provider;
 import hypertransfer.engine.Dims;
 import hypertransfer.engine.Engine;
 import hypertransfer.engine.EngineException;
+import hypertransfer.engine.cpu.CpuEngine;
 import hypertransfer.engine.reference.ReferenceEngine;
 import java.util.List;
 
@@ -24,7 +25,7 @@ public final class Engines {
     public static List<Status> survey() {
         return List.of(
                 new Status("cuda", "bf16 or float32 on an NVIDIA card", "this version does not contain it yet"),
-                new Status("cpu", "float32, OpenBLAS and the Vector API", "this version does not contain it yet"),
+                new Status("cpu", "float32, OpenBLAS and the Vector API", CpuEngine.missing()),
                 new Status("reference", "double precision, one thread, slow and obvious", ""));
     }
 
@@ -52,6 +53,7 @@ public final class Engines {
     /** Opens an engine by name. */
     public static Engine open(String name, Dims dims) {
         return switch (choose(name)) {
+            case "cpu" -> new CpuEngine(dims);
             case "reference" -> new ReferenceEngine(dims);
             default -> throw new IllegalStateException(name);
         };
