@@ -13,7 +13,7 @@ import picocli.CommandLine.Spec;
         name = "ht",
         description = "Exact, online maps between norm-constrained and ordinary neural-network optimizers.",
         synopsisSubcommandLabel = "COMMAND",
-        subcommands = {Bench.class, Conformance.class, Doctor.class},
+        subcommands = {Bench.class, Conformance.class, DataCommand.class, Doctor.class, Train.class, TransferRun.class},
         versionProvider = Version.Provider.class,
         mixinStandardHelpOptions = true,
         scope = CommandLine.ScopeType.INHERIT,
