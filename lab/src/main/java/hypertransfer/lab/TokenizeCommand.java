@@ -87,7 +87,7 @@ final class TokenizeCommand implements Callable<Integer> {
         } finally {
             removeHook(cleanup);
         }
-        return 0;
+        return Exit.FINE;
     }
 
     private static void removeHook(Thread cleanup) {
