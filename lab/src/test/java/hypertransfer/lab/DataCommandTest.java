@@ -6,6 +6,7 @@ import hypertransfer.train.data.Progress;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.io.StringWriter;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import org.junit.jupiter.api.Test;
@@ -86,6 +87,37 @@ class DataCommandTest {
         String none = directory.resolve("none.bin").toString();
         assertThat(run("inspect", none)).isEqualTo(Exit.BAD_INPUT);
         assertThat(err.toString()).contains("there is no shard " + none);
+    }
+
+    @Test
+    void endedBySignalItLeavesNothing() throws Exception {
+        Path shards = directory.resolve("shards");
+        Process process = new ProcessBuilder(
+                        Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                        "-cp",
+                        System.getProperty("java.class.path"),
+                        Main.class.getName(),
+                        "data",
+                        "tokenize",
+                        "-",
+                        "--tokens=bytes",
+                        "--out=" + shards)
+                .redirectErrorStream(true)
+                .redirectOutput(directory.resolve("log").toFile())
+                .start();
+        try {
+            byte[] text = "words and words\n".repeat(1 << 16).getBytes(StandardCharsets.UTF_8);
+            Path half = shards.resolve("shards_train_000001.bin.part");
+            while (process.isAlive() && !Files.exists(half)) {
+                process.getOutputStream().write(text);
+            }
+            assertThat(half).exists();
+            process.destroy();
+            assertThat(process.waitFor()).isEqualTo(128 + 15);
+            assertThat(shards).isEmptyDirectory();
+        } finally {
+            process.destroyForcibly();
+        }
     }
 
     @Test

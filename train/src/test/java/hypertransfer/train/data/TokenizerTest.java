@@ -233,8 +233,19 @@ class TokenizerTest {
                     assertThat(out).isDirectoryContaining("glob:**.part").isDirectoryNotContaining("glob:**.bin");
                     tokenizer.close(); // what the shutdown hook does
                 }))
-                .isInstanceOf(IllegalStateException.class);
+                .isInstanceOf(Refusal.class)
+                .hasMessageContaining("no shard was written");
         assertThat(files(out)).isEmpty();
+    }
+
+    @Test
+    void whatAKilledProcessLeftIsNoShardAndGoesWithTheNextOne() throws IOException {
+        Files.createDirectories(out);
+        Files.writeString(out.resolve("set_train_000009.bin.part"), "half");
+        Files.writeString(out.resolve("set_val_000000.bin.part"), "half");
+        assertThatThrownBy(() -> ids(Split.TRAIN)).isInstanceOf(Refusal.class).hasMessageContaining("no shards");
+        run(out, options(0, 1000, 1), Files.writeString(in.resolve("a.txt"), "text"));
+        assertThat(files(out)).containsOnlyKeys("set_train_000001.bin");
     }
 
     @Test
