@@ -22,6 +22,7 @@ import picocli.CommandLine.Spec;
             "Examples:",
             "  ht doctor          what this machine offers, and which engines work on it",
             "  ht conformance DIR replays golden trajectories: is this engine right on this machine?",
+            "  ht data tokenize books/ --out data/books   text to shards of tokens",
             "  ht doctor --json   the same for a program to read",
             "  ht doctor --help   the options of one command",
             "",
