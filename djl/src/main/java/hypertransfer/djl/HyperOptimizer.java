@@ -27,7 +27,7 @@ import java.util.stream.Collectors;
  * Every optimizer of the paper, for a training loop of DJL:
  *
  * <pre>{@code
- * .optOptimizer(new HyperOptimizer(block, Rule.muonH(Rate.of(tracker)), Rule.adamW(Rate.of(tracker), 0.1)))
+ * .optOptimizer(new HyperOptimizer(model.getBlock(), Rule.muonH(Rate.of(tracker)), Rule.adamW(Rate.of(other), 0)))
  * }</pre>
  *
  * <p>The + forms take the gradient at the target's representative, a multiple of the matrix. DJL evaluates the model at
@@ -114,6 +114,7 @@ public final class HyperOptimizer extends Optimizer implements AutoCloseable {
      * old file or the new one. The model's parameters are the model's to save, at the same moment.
      */
     public void save(Path file) throws IOException {
+        started();
         Path beside = file.resolveSibling(file.getFileName() + ".part");
         try (OutputStream out = new BufferedOutputStream(Files.newOutputStream(beside))) {
             save(out);

@@ -13,11 +13,14 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
+import java.util.function.Function;
 import java.util.regex.Pattern;
+import java.util.stream.Collectors;
 
 /**
  * Which rule trains which parameter. Hidden matrices go to one rule, all else to another: whatever is not a matrix,
- * biases, gains, embeddings (a name with {@code embed}) and the head (a matrix of that name, or else the last one). A choice by name comes before all of that.
+ * biases, gains, embeddings (a name with {@code embed}) and the head (a matrix of that name, or else the last one). A
+ * choice by name comes before all of that.
  *
  * <p>Shapes are known when the block is initialised, so the table is made when it is first asked for.
  */
@@ -60,16 +63,18 @@ public final class Routes {
     /** The table, a line a parameter. */
     @Override
     public String toString() {
-        int name = all().stream().mapToInt(route -> route.name().length()).max().orElse(0);
-        int shape = all().stream()
-                .mapToInt(route -> route.shape().toString().length())
+        String line =
+                "%-" + width(Route::name) + "s  %-" + width(Route::shape) + "s  %-" + width(Route::why) + "s  %s%n";
+        return all().stream()
+                .map(route -> line.formatted(route.name(), route.shape(), route.why(), route.rule()))
+                .collect(Collectors.joining());
+    }
+
+    private int width(Function<Route, Object> column) {
+        return all().stream()
+                .mapToInt(route -> column.apply(route).toString().length())
                 .max()
-                .orElse(0);
-        int why = all().stream().mapToInt(route -> route.why().length()).max().orElse(0);
-        String line = "%-" + Math.max(1, name) + "s  %-" + Math.max(1, shape) + "s  %-" + Math.max(1, why) + "s  %s%n";
-        StringBuilder table = new StringBuilder();
-        all().forEach(route -> table.append(line.formatted(route.name(), route.shape(), route.why(), route.rule())));
-        return table.toString();
+                .orElse(1);
     }
 
     /** The route of the parameter that DJL calls by this id. */

@@ -23,7 +23,7 @@ final class Slot implements AutoCloseable {
     /** What the weight stands at, as a multiple of the carrier: other than 1 in the + forms alone. */
     private double scale;
 
-    private Step last;
+    private Step last; // null before the first
     private long stepsHere;
 
     private Slot(Rule rule, NDManager home, NDArray weight, List<NDArray> memory, State state, double scale) {
@@ -37,17 +37,19 @@ final class Slot implements AutoCloseable {
 
     static Slot start(Route route, NDArray weight) {
         check(route, weight);
+        State state = State.start(route.name(), Measure.norm(weight));
         NDManager home = weight.getManager().newSubManager();
         List<NDArray> memory = IntStream.range(0, route.rule().direction().memory())
                 .mapToObj(i -> home.zeros(weight.getShape(), weight.getDataType()))
                 .toList();
-        return new Slot(route.rule(), home, weight, memory, State.start(route.name(), Measure.norm(weight)), 1);
+        return new Slot(route.rule(), home, weight, memory, state, 1);
     }
 
     static Slot restore(Route route, NDArray weight, Saved saved) {
         check(route, weight);
         NDManager home = weight.getManager().newSubManager();
-        List<NDArray> memory = saved.memory().stream().map(home::decode).toList();
+        List<NDArray> memory =
+                saved.memory().stream().map(bytes -> decode(home, bytes)).toList();
         for (NDArray array : memory) {
             if (!array.getShape().equals(weight.getShape()) || array.getDataType() != weight.getDataType()) {
                 home.close();
@@ -67,7 +69,6 @@ final class Slot implements AutoCloseable {
                 memory.stream().map(NDArray::encode).toList());
     }
 
-    /** What the last step did; null before the first. */
     Step last() {
         return last;
     }
@@ -127,6 +128,13 @@ final class Slot implements AutoCloseable {
     @Override
     public void close() {
         home.close();
+    }
+
+    /** DJL decodes into a buffer that the garbage collector frees: a copy is the engine's own memory. */
+    private static NDArray decode(NDManager home, byte[] bytes) {
+        try (NDArray buffer = home.decode(bytes)) {
+            return buffer.duplicate();
+        }
     }
 
     private static void check(Route route, NDArray weight) {

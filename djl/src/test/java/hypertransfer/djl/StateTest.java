@@ -94,6 +94,7 @@ class StateTest {
             assertThatThrownBy(() -> training.optimizer.save(folder.resolve("optimizer.state")))
                     .isInstanceOf(Refusal.class)
                     .hasMessageContaining("has taken no step");
+            assertThat(folder).isEmptyDirectory();
         }
     }
 

@@ -1,6 +1,5 @@
 package hypertransfer.djl;
 
-import static hypertransfer.djl.TinyWeights.N;
 import static hypertransfer.djl.TinyWeights.V;
 
 import ai.djl.ndarray.NDArray;
@@ -9,13 +8,18 @@ import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.AbstractBlock;
+import ai.djl.nn.Activation;
 import ai.djl.nn.Parameter;
 import ai.djl.training.ParameterStore;
 import ai.djl.util.PairList;
 import java.util.LinkedHashMap;
 import java.util.Map;
 
-/** The tiny network as a block of DJL; tokens (N) and targets (N) in, the mean loss out. */
+/**
+ * The tiny network as a block of DJL; tokens (N) and targets (N) in, the mean loss out. Where a gradient flows nothing is
+ * multiplied, divided or compared with a Java number: DJL gives it to PyTorch in a buffer that may be collected before the
+ * backward pass reads it.
+ */
 final class TinyBlock extends AbstractBlock {
     private final boolean invariant;
     private final Map<String, Parameter> named = new LinkedHashMap<>();
@@ -51,11 +55,11 @@ final class TinyBlock extends AbstractBlock {
         NDArray h = norm(tokens.matMul(w.get("embed.weight")))
                 .mul(w.get("embed.gain").add(1));
         NDArray f = norm(h).mul(w.get("mlp.gain").add(1)).matMul(w.get("fc").transpose());
-        NDArray z = post(f).maximum(0).square().matMul(w.get("proj").transpose());
+        NDArray z = Activation.relu(post(f)).square().matMul(w.get("proj").transpose());
         NDArray y = norm(h.add(post(z))).mul(w.get("head.gain").add(1));
         NDArray logits = y.matMul(w.get("head.weight").transpose());
         NDArray picked = logits.logSoftmax(-1).mul(inputs.get(1).oneHot(V, type));
-        return new NDList(picked.sum().div(-N));
+        return new NDList(picked.sum(new int[] {1}).mean().neg());
     }
 
     @Override
