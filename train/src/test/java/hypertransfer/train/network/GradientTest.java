@@ -1,0 +1,72 @@
+package hypertransfer.train.network;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.within;
+
+import hypertransfer.train.Rig;
+import hypertransfer.train.optimizer.Direction;
+import hypertransfer.train.optimizer.Routing;
+import java.util.Arrays;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/** The backward pass against finite differences of the forward pass, for every single parameter. */
+class GradientTest {
+    private static final double H = 1e-5;
+
+    @ParameterizedTest
+    @EnumSource(Variant.class)
+    void everyParameterAgreesWithFiniteDifferences(Variant variant) {
+        try (Rig rig = new Rig(variant, Rig.MUON)) {
+            rig.gradient();
+            for (Parameter p : rig.parameters.all()) {
+                double[] gradient = rig.engine.read(p.gradient());
+                double[] weights = rig.engine.read(p.weight());
+                double largest = 0;
+                for (int i = 0; i < weights.length; i++) {
+                    double w = weights[i];
+                    weights[i] = w + H;
+                    rig.engine.write(p.weight(), weights);
+                    double above = rig.loss();
+                    weights[i] = w - H;
+                    rig.engine.write(p.weight(), weights);
+                    double below = rig.loss();
+                    weights[i] = w;
+                    double difference = (above - below) / (2 * H);
+                    // the truncation is H^2 times a third derivative, the rounding 1e-16 / H
+                    assertThat(gradient[i])
+                            .as("%s %s [%d]", variant, p.name(), i)
+                            .isCloseTo(difference, within(2e-8 + 1e-6 * Math.abs(difference)));
+                    largest = Math.max(largest, Math.abs(gradient[i]));
+                }
+                rig.engine.write(p.weight(), weights);
+                assertThat(largest).as("some gradient of %s", p.name()).isGreaterThan(1e-4);
+            }
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource(Variant.class)
+    void microBatchesAddUp(Variant variant) {
+        Routing routing = Routing.standard(Direction.Muon.standard(), Rig.MUON);
+        int[] others = {3, 1, 4, 1, 5, 9, 2, 6, 5, 3};
+        try (Rig one = new Rig(variant, routing, 1);
+                Rig two = new Rig(variant, routing, 2)) {
+            one.gradient();
+            one.network.gradient(others, one.targets);
+            two.engine.zero(two.parameters.gradients());
+            two.network.gradient(two.inputs, two.targets, 0);
+            two.network.gradient(others, two.targets, 1);
+            for (Parameter p : one.parameters.all()) {
+                double[] half = Arrays.stream(one.engine.read(p.gradient()))
+                        .map(g -> g / 2)
+                        .toArray();
+                assertThat(two.engine.read(two.parameter(p.name()).gradient()))
+                        .as(p.name())
+                        .containsExactly(half, within(1e-14));
+            }
+            double mean = (one.loss() + one.network.loss(others, one.targets)) / 2;
+            assertThat(two.network.meanLoss()).isCloseTo(mean, within(1e-14));
+        }
+    }
+}
