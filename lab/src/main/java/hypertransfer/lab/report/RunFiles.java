@@ -1,0 +1,139 @@
+package hypertransfer.lab.report;
+
+import hypertransfer.core.Refusal;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.math.BigDecimal;
+import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import tools.jackson.core.JacksonException;
+import tools.jackson.databind.JsonNode;
+import tools.jackson.databind.ObjectMapper;
+import tools.jackson.databind.json.JsonMapper;
+import tools.jackson.dataformat.yaml.YAMLMapper;
+
+/**
+ * What a run's directory says of itself, apart from its curves.
+ *
+ * @param config the resolved configuration, flat: {@code schedule.peak} is the key {@code peak} inside {@code schedule}
+ * @param provenance the entries of {@code provenance.json} that are one value
+ * @param matrices the names of the hidden matrices, in the order of all arrays
+ */
+record RunFiles(Path directory, Map<String, String> config, Map<String, String> provenance, List<String> matrices) {
+    private static final Set<String> STATES = Set.of("running", "interrupted", "failed", "finished");
+    private static final YAMLMapper YAML = YAMLMapper.shared();
+    private static final JsonMapper JSON = JsonMapper.shared();
+
+    /** Where a run stands. A run that has not written {@code state.json} yet is running. */
+    record State(String state, Integer step, Integer steps, String message) {}
+
+    static boolean isRun(Path directory) {
+        return Files.isRegularFile(directory.resolve("config.yaml"));
+    }
+
+    static RunFiles read(Path directory) {
+        if (!Files.isDirectory(directory)) {
+            throw new Refusal(
+                    "there is no directory " + directory + "; give a run's directory, as 'ht train' wrote it");
+        }
+        if (!isRun(directory)) {
+            throw new Refusal(
+                    directory + " is not a run, it has no config.yaml; give a directory that 'ht train' wrote");
+        }
+        Map<String, String> config = new LinkedHashMap<>();
+        flatten("", tree(YAML, directory.resolve("config.yaml")), config);
+        JsonNode provenance = tree(JSON, directory.resolve("provenance.json"));
+        Map<String, String> origin = new LinkedHashMap<>();
+        List<String> matrices = new ArrayList<>();
+        for (var entry : provenance.properties()) {
+            if (entry.getKey().equals("matrices")) {
+                entry.getValue().forEach(name -> matrices.add(name.asString()));
+            } else {
+                flatten(entry.getKey(), entry.getValue(), origin);
+            }
+        }
+        return new RunFiles(directory, config, origin, List.copyOf(matrices));
+    }
+
+    State state() {
+        Path file = directory.resolve("state.json");
+        if (!Files.exists(file)) {
+            return new State("running", null, null, null);
+        }
+        JsonNode node = tree(JSON, file);
+        String state = node.path("state").asString("");
+        if (!STATES.contains(state)) {
+            throw new Refusal(file + " has state " + node.path("state") + "; expected one of " + STATES);
+        }
+        return new State(
+                state,
+                node.path("step").isInt() ? (Integer) node.path("step").intValue() : null,
+                node.path("steps").isInt() ? (Integer) node.path("steps").intValue() : null,
+                node.path("message").asString(null));
+    }
+
+    /** A setting, wherever it is nested; empty where there is none, or where several have that name. */
+    Optional<String> setting(String name) {
+        if (config.containsKey(name)) {
+            return Optional.of(config.get(name)).filter(value -> !value.equals("null"));
+        }
+        List<String> nested =
+                config.keySet().stream().filter(key -> key.endsWith("." + name)).toList();
+        return nested.size() == 1 ? Optional.of(config.get(nested.getFirst())) : Optional.empty();
+    }
+
+    /** The network, as people say it: {@code M1 demo}. */
+    String network() {
+        String variant = setting("network").or(() -> setting("variant")).orElse("network");
+        return setting("preset").map(preset -> variant + " " + preset).orElse(variant);
+    }
+
+    /** Two runs can be laid over each other where this is equal. */
+    String shape() {
+        return network() + ", " + provenance.getOrDefault("parameters", "?") + " parameters, " + matrices.size()
+                + " hidden matrices";
+    }
+
+    private static JsonNode tree(ObjectMapper mapper, Path file) {
+        try {
+            JsonNode node = mapper.readTree(Files.readAllBytes(file));
+            if (!node.isObject()) {
+                throw new Refusal(file + " does not hold keys and values; the run is damaged, leave it out");
+            }
+            return node;
+        } catch (JacksonException e) {
+            int line = e.getLocation() == null ? 1 : Math.max(1, e.getLocation().getLineNr());
+            throw new Refusal(
+                    file + ", line " + line + " cannot be read (" + e.getOriginalMessage() + "); repair it, or leave"
+                            + " this run out",
+                    e);
+        } catch (NoSuchFileException e) {
+            throw new Refusal(file + " is missing; the run is incomplete, leave it out", e);
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    private static void flatten(String key, JsonNode node, Map<String, String> into) {
+        if (node.isObject() && !node.isEmpty()) {
+            node.properties()
+                    .forEach(e -> flatten(key.isEmpty() ? e.getKey() : key + "." + e.getKey(), e.getValue(), into));
+        } else {
+            into.put(key, node.isString() ? node.stringValue() : node.isDouble() ? plain(node) : node.toString());
+        }
+    }
+
+    /** As people write it: 0.0005, not 5.0E-4. */
+    private static String plain(JsonNode number) {
+        BigDecimal value = new BigDecimal(number.toString()).stripTrailingZeros();
+        return value.scale() > 9 ? value.toString().toLowerCase(Locale.ROOT) : value.toPlainString();
+    }
+}
