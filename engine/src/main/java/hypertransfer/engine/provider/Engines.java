@@ -28,6 +28,17 @@ public final class Engines {
                 new Status("reference", "double precision, one thread, slow and obvious", ""));
     }
 
+    /** The name itself, or for {@code auto} the first engine that works. */
+    public static String choose(String name) {
+        return name.equals("auto")
+                ? survey().stream()
+                        .filter(Status::works)
+                        .findFirst()
+                        .orElseThrow()
+                        .name()
+                : name;
+    }
+
     /** Opens the engine of this name; never another one. */
     public static Engine open(String name, Dims dims) {
         Status status = survey().stream()

@@ -82,7 +82,8 @@ final class Feed {
         node.put("target", target);
         node.put("network", files.network());
         node.put("shape", files.shape());
-        node.put("mode", files.setting("mode").orElse(null));
+        node.put("direction", files.setting("matrices.direction").orElse(null));
+        node.put("mode", files.setting("matrices.mode").orElse(null));
         node.put("engine", files.provenance().get("engine"));
         node.set("config", JSON.valueToTree(files.config()));
         node.set("provenance", JSON.valueToTree(files.provenance()));

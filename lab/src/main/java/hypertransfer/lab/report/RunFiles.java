@@ -14,6 +14,7 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.stream.Collectors;
 import tools.jackson.core.JacksonException;
 import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.ObjectMapper;
@@ -23,12 +24,13 @@ import tools.jackson.dataformat.yaml.YAMLMapper;
 /**
  * What a run's directory says of itself, apart from its curves.
  *
- * @param config the resolved configuration, flat: {@code schedule.peak} is the key {@code peak} inside {@code schedule}
+ * @param config the resolved configuration, flat: {@code matrices.rate} is the key {@code rate} inside {@code matrices}
  * @param provenance the entries of {@code provenance.json} that are one value
  * @param matrices the names of the hidden matrices, in the order of all arrays
  */
 record RunFiles(Path directory, Map<String, String> config, Map<String, String> provenance, List<String> matrices) {
     private static final Set<String> STATES = Set.of("running", "interrupted", "failed", "finished");
+    private static final List<String> SIZES = List.of("vocab", "layers", "width", "head");
     private static final YAMLMapper YAML = YAMLMapper.shared();
     private static final JsonMapper JSON = JsonMapper.shared();
 
@@ -80,26 +82,22 @@ record RunFiles(Path directory, Map<String, String> config, Map<String, String> 
                 node.path("message").asString(null));
     }
 
-    /** A setting, wherever it is nested; empty where there is none, or where several have that name. */
-    Optional<String> setting(String name) {
-        if (config.containsKey(name)) {
-            return Optional.of(config.get(name)).filter(value -> !value.equals("null"));
-        }
-        List<String> nested =
-                config.keySet().stream().filter(key -> key.endsWith("." + name)).toList();
-        return nested.size() == 1 ? Optional.of(config.get(nested.getFirst())) : Optional.empty();
+    /** A setting by its flat key; empty where it is not set. */
+    Optional<String> setting(String key) {
+        return Optional.ofNullable(config.get(key)).filter(value -> !value.isEmpty() && !value.equals("null"));
     }
 
     /** The network, as people say it: {@code M1 demo}. */
     String network() {
-        String variant = setting("network").or(() -> setting("variant")).orElse("network");
-        return setting("preset").map(preset -> variant + " " + preset).orElse(variant);
+        return setting("network").orElse("?") + " " + setting("preset").orElse("");
     }
 
-    /** Two runs can be laid over each other where this is equal. */
+    /** Two runs can be laid over each other where this and the matrices are equal. */
     String shape() {
-        return network() + ", " + provenance.getOrDefault("parameters", "?") + " parameters, " + matrices.size()
-                + " hidden matrices";
+        return setting("network").orElse("?") + " with "
+                + SIZES.stream()
+                        .map(size -> size + " " + setting("model." + size).orElse("?"))
+                        .collect(Collectors.joining(", "));
     }
 
     private static JsonNode tree(ObjectMapper mapper, Path file) {

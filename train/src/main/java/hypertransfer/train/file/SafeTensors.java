@@ -2,7 +2,9 @@ package hypertransfer.train.file;
 
 import hypertransfer.core.Refusal;
 import java.io.IOException;
-import java.nio.ByteBuffer;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
 import java.nio.ByteOrder;
 import java.nio.channels.FileChannel;
 import java.nio.charset.StandardCharsets;
@@ -11,44 +13,48 @@ import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.Map;
+import java.util.Set;
+import java.util.zip.CRC32C;
 import tools.jackson.core.JacksonException;
 import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.json.JsonMapper;
 
-/** A .safetensors file, read whole: an 8-byte length, a JSON header, then the bytes of all tensors. */
-public final class SafeTensors {
-    private static final int LARGEST_HEADER = 100_000_000; // the format's own limit
+/** A .safetensors file, mapped: an 8-byte length, a JSON header, then the bytes of all tensors. */
+public final class SafeTensors implements AutoCloseable {
+    private static final long LARGEST_HEADER = 100_000_000; // the format's own limit
+    private static final ValueLayout.OfLong I64 = ValueLayout.JAVA_LONG_UNALIGNED.withOrder(ByteOrder.LITTLE_ENDIAN);
+    private static final ValueLayout.OfInt I32 = ValueLayout.JAVA_INT_UNALIGNED.withOrder(ByteOrder.LITTLE_ENDIAN);
 
     /** Where one tensor lies in the data. */
     private record Entry(String dtype, int[] shape, long from, long to) {}
 
     private final Path file;
-    private final ByteBuffer data;
+    private final Arena arena = Arena.ofShared();
+    private final MemorySegment whole;
+    private final MemorySegment data;
     private final Map<String, Entry> entries = new LinkedHashMap<>();
 
-    private SafeTensors(Path file, ByteBuffer data) {
+    private SafeTensors(Path file) throws IOException {
         this.file = file;
-        this.data = data;
+        try (FileChannel channel = FileChannel.open(file)) {
+            whole = channel.map(FileChannel.MapMode.READ_ONLY, 0, channel.size(), arena);
+        }
+        long size = whole.byteSize();
+        long header = size < 8 ? -1 : whole.get(I64, 0);
+        if (header < 2 || header > Math.min(LARGEST_HEADER, size - 8)) {
+            throw new Refusal(file + " is not a safetensors file, or is cut off: its header of " + header
+                    + " bytes does not fit into the file's " + size);
+        }
+        data = whole.asSlice(8 + header);
+        index(new String(whole.asSlice(8, header).toArray(ValueLayout.JAVA_BYTE), StandardCharsets.UTF_8));
     }
 
     public static SafeTensors read(Path file) {
-        try (FileChannel channel = FileChannel.open(file)) {
-            ByteBuffer bytes = channel.map(FileChannel.MapMode.READ_ONLY, 0, channel.size());
-            bytes.order(ByteOrder.LITTLE_ENDIAN);
-            long header = bytes.remaining() < 8 ? -1 : bytes.getLong();
-            if (header < 2 || header > Math.min(LARGEST_HEADER, bytes.remaining())) {
-                throw new Refusal(file + " is not a safetensors file, or is cut off: its header of " + header
-                        + " bytes does not fit into the file's " + channel.size());
-            }
-            byte[] text = new byte[(int) header];
-            bytes.get(text);
-            SafeTensors tensors = new SafeTensors(file, bytes.slice().order(ByteOrder.LITTLE_ENDIAN));
-            tensors.index(new String(text, StandardCharsets.UTF_8));
-            return tensors;
+        try {
+            return new SafeTensors(file);
         } catch (IOException e) {
-            throw new Refusal(
-                    "cannot read " + file + (Files.exists(file) ? ": " + e.getMessage() : ": there is no such file"),
-                    e);
+            String why = Files.exists(file) ? e.getMessage() : "there is no such file";
+            throw new Refusal("cannot read " + file + ": " + why, e);
         }
     }
 
@@ -60,8 +66,9 @@ public final class SafeTensors {
                     JsonNode node = field.getValue(), offsets = node.get("data_offsets");
                     int[] shape = new int[node.get("shape").size()];
                     Arrays.setAll(shape, i -> node.get("shape").get(i).asInt());
+                    String dtype = node.get("dtype").asString();
                     Entry entry = new Entry(
-                            node.get("dtype").asString(),
+                            dtype,
                             shape,
                             offsets.get(0).asLong(),
                             offsets.get(1).asLong());
@@ -75,10 +82,11 @@ public final class SafeTensors {
     }
 
     private void check(String name, Entry entry) {
-        long expected = Arrays.stream(entry.shape).asLongStream().reduce(1, (a, b) -> a * b) * width(name, entry);
-        if (entry.from < 0 || entry.to - entry.from != expected || entry.to > data.limit()) {
+        long numbers = Arrays.stream(entry.shape).asLongStream().reduce(1, (a, b) -> a * b);
+        long expected = numbers * width(name, entry);
+        if (entry.from < 0 || entry.to - entry.from != expected || entry.to > data.byteSize()) {
             throw new Refusal(file + ": tensor " + name + " of " + expected + " bytes claims the bytes " + entry.from
-                    + " to " + entry.to + " of " + data.limit() + "; the file is cut off or damaged");
+                    + " to " + entry.to + " of " + data.byteSize() + "; the file is cut off or damaged");
         }
     }
 
@@ -92,7 +100,7 @@ public final class SafeTensors {
         };
     }
 
-    public Iterable<String> names() {
+    public Set<String> names() {
         return entries.keySet();
     }
 
@@ -104,18 +112,32 @@ public final class SafeTensors {
     public double[] values(String name) {
         Entry entry = entry(name);
         int width = width(name, entry);
-        ByteBuffer bytes =
-                data.slice((int) entry.from, (int) (entry.to - entry.from)).order(ByteOrder.LITTLE_ENDIAN);
-        double[] values = new double[bytes.remaining() / width];
+        double[] values = new double[Math.toIntExact((entry.to - entry.from) / width)];
         for (int i = 0; i < values.length; i++) {
+            long at = entry.from + (long) i * width;
             values[i] = switch (entry.dtype) {
-                case "F64" -> bytes.getDouble();
-                case "F32" -> bytes.getFloat();
-                case "I64" -> bytes.getLong();
-                default -> bytes.getInt();
+                case "F64" -> Double.longBitsToDouble(data.get(I64, at));
+                case "F32" -> Float.intBitsToFloat(data.get(I32, at));
+                case "I64" -> data.get(I64, at);
+                default -> data.get(I32, at);
             };
         }
         return values;
+    }
+
+    /** The CRC-32C of the whole file. */
+    public long checksum() {
+        CRC32C crc = new CRC32C();
+        long chunk = 1 << 30;
+        for (long at = 0; at < whole.byteSize(); at += chunk) {
+            crc.update(whole.asSlice(at, Math.min(chunk, whole.byteSize() - at)).asByteBuffer());
+        }
+        return crc.getValue();
+    }
+
+    @Override
+    public void close() {
+        arena.close();
     }
 
     private Entry entry(String name) {
