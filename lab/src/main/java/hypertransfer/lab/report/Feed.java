@@ -45,7 +45,7 @@ final class Feed {
     /** All messages since the last call; none where nothing happened. */
     List<String> read() {
         List<String> messages = new ArrayList<>();
-        if (cut()) {
+        if (metrics.cut() || matrices.cut()) {
             metrics.rewind();
             matrices.rewind();
             state = "";
@@ -70,11 +70,6 @@ final class Feed {
             messages.add(message);
         }
         return messages;
-    }
-
-    /** Whether the run was resumed from further back than what was read. */
-    boolean cut() {
-        return metrics.cut() || matrices.cut();
     }
 
     private String header() {

@@ -15,6 +15,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import tools.jackson.core.JacksonException;
 import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.ObjectMapper;
@@ -82,6 +83,14 @@ record RunFiles(Path directory, Map<String, String> config, Map<String, String> 
                 node.path("message").asString(null));
     }
 
+    /** Changes whenever a file of the run does. */
+    static String stamp(Path directory) {
+        return Stream.of("config.yaml", "provenance.json", "state.json", "metrics.jsonl", "matrices.jsonl")
+                .map(name -> directory.resolve(name).toFile())
+                .map(file -> file.length() + "@" + file.lastModified())
+                .collect(Collectors.joining(" "));
+    }
+
     /** A setting by its flat key; empty where it is not set. */
     Optional<String> setting(String key) {
         return Optional.ofNullable(config.get(key)).filter(value -> !value.isEmpty() && !value.equals("null"));
@@ -110,7 +119,8 @@ record RunFiles(Path directory, Map<String, String> config, Map<String, String> 
         } catch (JacksonException e) {
             int line = e.getLocation() == null ? 1 : Math.max(1, e.getLocation().getLineNr());
             throw new Refusal(
-                    file + ", line " + line + " cannot be read (" + e.getOriginalMessage() + "); repair it, or leave"
+                    file + ", line " + line + " cannot be read ("
+                            + e.getOriginalMessage().replaceAll("\\s+", " ") + "); repair it, or leave"
                             + " this run out",
                     e);
         } catch (NoSuchFileException e) {

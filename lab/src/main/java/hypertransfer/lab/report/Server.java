@@ -14,9 +14,12 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.HashMap;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
+import java.util.TreeSet;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.stream.IntStream;
@@ -25,10 +28,13 @@ import tools.jackson.databind.json.JsonMapper;
 /** The live page and its stream of messages, on 127.0.0.1 and nowhere else. Every reader of the stream reads the files itself. */
 final class Server implements AutoCloseable {
     private static final long POLL_MILLIS = 400;
+    private static final String TICK = "{\"type\":\"tick\"}";
 
     private final Path place;
     private final HttpServer http;
     private final ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor();
+
+    private record Damage(String message, String stamp) {}
 
     private Server(Path place, HttpServer http) {
         this.place = place;
@@ -119,49 +125,71 @@ final class Server implements AutoCloseable {
     }
 
     private void stream(OutputStream out) throws IOException, InterruptedException {
-        var feeds = new HashMap<Path, Feed>();
-        var damaged = new HashMap<Path, String>();
+        var feeds = new LinkedHashMap<Path, Feed>();
+        var damaged = new HashMap<Path, Damage>();
+        send(out, TICK); // the first reading may take a while
         while (true) {
-            List<Path> runs = Files.isDirectory(place) ? Runs.under(place) : List.of();
+            var runs = new TreeSet<>(Files.isDirectory(place) ? Runs.under(place) : List.of());
+            for (Path run : List.copyOf(feeds.keySet())) { // also targets that lie elsewhere
+                if (RunFiles.isRun(run)) {
+                    runs.add(run);
+                } else {
+                    feeds.remove(run);
+                    send(out, message("gone", run, "deleted"));
+                }
+            }
             for (Path run : runs) {
                 poll(run, feeds, damaged, out);
             }
-            send(out, "{\"type\":\"tick\"}"); // also tells whether the reader is still there
+            send(out, TICK); // also tells whether the reader is still there
             Thread.sleep(POLL_MILLIS);
         }
     }
 
-    /** One damaged run must not end the others: the page gets a sentence for it, and it waits until it is written anew. */
-    private void poll(Path run, Map<Path, Feed> feeds, Map<Path, String> damaged, OutputStream out) throws IOException {
+    /** One damaged run must not end the others: the page gets a sentence for it, and is read anew when its files change. */
+    private void poll(Path run, Map<Path, Feed> feeds, Map<Path, Damage> damaged, OutputStream out) throws IOException {
         try {
+            Damage damage = damaged.get(run);
+            if (damage != null) {
+                if (damage.stamp.equals(RunFiles.stamp(run))) {
+                    return;
+                }
+                feeds.remove(run);
+            }
             Feed feed = feeds.get(run);
             if (feed == null) {
                 if (!Files.exists(run.resolve("provenance.json"))) {
                     return; // a run that is just being started
                 }
                 RunFiles files = RunFiles.read(run);
-                feed = new Feed(name(run), Runs.target(files).map(this::name).orElse(null), files);
+                Optional<Path> target = Runs.target(files);
+                feed = new Feed(name(run), target.map(this::name).orElse(null), files);
                 feeds.put(run, feed);
-            } else if (damaged.containsKey(run) && !feed.cut()) {
-                return;
+                if (target.isPresent() && !feeds.containsKey(target.get())) {
+                    poll(target.get(), feeds, damaged, out);
+                }
             }
             for (String message : feed.read()) {
                 send(out, message);
             }
             damaged.remove(run);
         } catch (Refusal | UncheckedIOException e) {
-            if (!e.getMessage().equals(damaged.put(run, e.getMessage()))) {
-                var message = Map.of("type", "damaged", "run", name(run), "message", e.getMessage());
-                send(out, JsonMapper.shared().writeValueAsString(message));
+            Damage before = damaged.put(run, new Damage(e.getMessage(), RunFiles.stamp(run)));
+            if (before == null || !before.message.equals(e.getMessage())) {
+                send(out, message("damaged", run, e.getMessage()));
             }
         }
     }
 
+    private String message(String type, Path run, String text) {
+        return JsonMapper.shared().writeValueAsString(Map.of("type", type, "run", name(run), "message", text));
+    }
+
     /** The path inside the watched directory: unlike the shortest name, it stays when more runs appear. */
     private String name(Path run) {
-        return run.equals(place)
-                ? run.getFileName().toString()
-                : place.relativize(run).toString();
+        return run.startsWith(place) && !run.equals(place)
+                ? place.relativize(run).toString()
+                : run.getFileName().toString();
     }
 
     private static void send(OutputStream out, String message) throws IOException {

@@ -1,6 +1,7 @@
 package hypertransfer.lab.report;
 
 import hypertransfer.core.Refusal;
+import java.io.PrintWriter;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.concurrent.Callable;
@@ -36,17 +37,15 @@ public final class WatchCommand implements Callable<Integer> {
             throw new Refusal(
                     "there is no directory " + directory + "; give a run, or the directory runs are written to");
         }
-        var stopped = new CountDownLatch(1);
-        try (var server = Server.open(directory, port)) {
-            Runtime.getRuntime().addShutdownHook(Thread.ofPlatform().unstarted(() -> {
-                server.close();
-                stopped.countDown();
-            }));
-            spec.commandLine()
-                    .getOut()
-                    .println("watching " + directory + " at http://127.0.0.1:" + server.port() + "/  (Ctrl-C ends)");
-            spec.commandLine().getOut().flush();
-            stopped.await();
+        Server server = Server.open(directory, port);
+        try {
+            Runtime.getRuntime().addShutdownHook(Thread.ofPlatform().unstarted(server::close));
+            PrintWriter out = spec.commandLine().getOut();
+            out.println("watching " + directory + " at http://127.0.0.1:" + server.port() + "/  (Ctrl-C ends)");
+            out.flush();
+            new CountDownLatch(1).await(); // until the process is told to end
+        } finally {
+            server.close();
         }
         return 0;
     }
