@@ -3,6 +3,7 @@ package hypertransfer.engine.provider;
 import hypertransfer.engine.Dims;
 import hypertransfer.engine.Engine;
 import hypertransfer.engine.EngineException;
+import hypertransfer.engine.cpu.CpuEngine;
 import hypertransfer.engine.reference.ReferenceEngine;
 import java.util.List;
 
@@ -24,32 +25,40 @@ public final class Engines {
     public static List<Status> survey() {
         return List.of(
                 new Status("cuda", "bf16 or float32 on an NVIDIA card", "this version does not contain it yet"),
-                new Status("cpu", "float32, OpenBLAS and the Vector API", "this version does not contain it yet"),
+                new Status("cpu", "float32, OpenBLAS and the Vector API", CpuEngine.missing()),
                 new Status("reference", "double precision, one thread, slow and obvious", ""));
     }
 
-    /** The name itself, or for {@code auto} the first engine that works. */
-    public static String choose(String name) {
-        return name.equals("auto")
-                ? survey().stream()
-                        .filter(Status::works)
-                        .findFirst()
-                        .orElseThrow()
-                        .name()
-                : name;
+    /** All names, in the order in which {@code auto} tries them. */
+    public static String order() {
+        return String.join(", ", survey().stream().map(Status::name).toList());
     }
 
-    /** Opens the engine of this name; never another one. */
-    public static Engine open(String name, Dims dims) {
-        Status status = survey().stream()
+    /** The name of an engine that works here: the one asked for, never another; for {@code auto} the first there is. */
+    public static String choose(String name) {
+        List<Status> survey = survey();
+        if (name.equals("auto")) {
+            return survey.stream()
+                    .filter(Status::works)
+                    .findFirst()
+                    .orElseThrow()
+                    .name();
+        }
+        Status status = survey.stream()
                 .filter(s -> s.name().equals(name))
                 .findFirst()
-                .orElseThrow(() -> new EngineException("unknown engine '" + name + "'; the engines are "
-                        + String.join(", ", survey().stream().map(Status::name).toList())));
+                .orElseThrow(
+                        () -> new EngineException("unknown engine '" + name + "'; the engines are auto, " + order()));
         if (!status.works()) {
             throw new EngineException("engine " + name + " does not work here: " + status.missing());
         }
-        return switch (name) {
+        return name;
+    }
+
+    /** Opens an engine by name. */
+    public static Engine open(String name, Dims dims) {
+        return switch (choose(name)) {
+            case "cpu" -> new CpuEngine(dims);
             case "reference" -> new ReferenceEngine(dims);
             default -> throw new IllegalStateException(name);
         };

@@ -4,6 +4,7 @@ import hypertransfer.core.Refusal;
 import hypertransfer.lab.report.Line.Matrices;
 import hypertransfer.lab.report.Line.Training;
 import hypertransfer.lab.report.Line.Validation;
+import hypertransfer.train.run.RunDirectory;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
@@ -38,8 +39,8 @@ final class Feed {
         this.name = name;
         this.target = target;
         this.files = files;
-        this.metrics = new Tail(files.directory().resolve("metrics.jsonl"));
-        this.matrices = new Tail(files.directory().resolve("matrices.jsonl"));
+        this.metrics = new Tail(files.directory().resolve(RunDirectory.METRICS));
+        this.matrices = new Tail(files.directory().resolve(RunDirectory.MATRICES));
     }
 
     /** All messages since the last call; none where nothing happened. */
@@ -93,7 +94,7 @@ final class Feed {
         node.put("steps", now.steps());
         node.put("message", now.message());
         try {
-            Path file = files.directory().resolve("metrics.jsonl");
+            Path file = files.directory().resolve(RunDirectory.METRICS);
             node.put("updated", Files.getLastModifiedTime(file).toInstant().toString());
         } catch (NoSuchFileException e) {
             node.putNull("updated"); // no step was taken yet

@@ -1,5 +1,11 @@
 package hypertransfer.lab.report;
 
+import static hypertransfer.train.run.RunDirectory.CONFIGURATION;
+import static hypertransfer.train.run.RunDirectory.MATRICES;
+import static hypertransfer.train.run.RunDirectory.METRICS;
+import static hypertransfer.train.run.RunDirectory.PROVENANCE;
+import static hypertransfer.train.run.RunDirectory.STATE;
+
 import hypertransfer.core.Refusal;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -39,7 +45,7 @@ record RunFiles(Path directory, Map<String, String> config, Map<String, String> 
     record State(String state, Integer step, Integer steps, String message) {}
 
     static boolean isRun(Path directory) {
-        return Files.isRegularFile(directory.resolve("config.yaml"));
+        return Files.isRegularFile(directory.resolve(CONFIGURATION));
     }
 
     static RunFiles read(Path directory) {
@@ -52,8 +58,8 @@ record RunFiles(Path directory, Map<String, String> config, Map<String, String> 
                     directory + " is not a run, it has no config.yaml; give a directory that 'ht train' wrote");
         }
         Map<String, String> config = new LinkedHashMap<>();
-        flatten("", tree(YAML, directory.resolve("config.yaml")), config);
-        JsonNode provenance = tree(JSON, directory.resolve("provenance.json"));
+        flatten("", tree(YAML, directory.resolve(CONFIGURATION)), config);
+        JsonNode provenance = tree(JSON, directory.resolve(PROVENANCE));
         Map<String, String> origin = new LinkedHashMap<>();
         List<String> matrices = new ArrayList<>();
         for (var entry : provenance.properties()) {
@@ -67,7 +73,7 @@ record RunFiles(Path directory, Map<String, String> config, Map<String, String> 
     }
 
     State state() {
-        Path file = directory.resolve("state.json");
+        Path file = directory.resolve(STATE);
         if (!Files.exists(file)) {
             return new State("running", null, null, null);
         }
@@ -85,7 +91,7 @@ record RunFiles(Path directory, Map<String, String> config, Map<String, String> 
 
     /** Changes whenever a file of the run does. */
     static String stamp(Path directory) {
-        return Stream.of("config.yaml", "provenance.json", "state.json", "metrics.jsonl", "matrices.jsonl")
+        return Stream.of(CONFIGURATION, PROVENANCE, STATE, METRICS, MATRICES)
                 .map(name -> directory.resolve(name).toFile())
                 .map(file -> file.length() + "@" + file.lastModified())
                 .collect(Collectors.joining(" "));

@@ -64,7 +64,9 @@ final class Runs {
                 .flatMap(target -> Stream.of(
                                 Path.of(target),
                                 run.directory().resolve(target),
-                                run.directory().resolveSibling(target))
+                                run.directory().resolveSibling(target),
+                                run.directory()
+                                        .resolveSibling(Path.of(target).getFileName())) // both were moved together
                         .filter(RunFiles::isRun)
                         .findFirst()
                         .map(Runs::real));

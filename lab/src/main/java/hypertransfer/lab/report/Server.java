@@ -3,6 +3,7 @@ package hypertransfer.lab.report;
 import com.sun.net.httpserver.HttpExchange;
 import com.sun.net.httpserver.HttpServer;
 import hypertransfer.core.Refusal;
+import hypertransfer.train.run.RunDirectory;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.io.UncheckedIOException;
@@ -158,7 +159,7 @@ final class Server implements AutoCloseable {
             }
             Feed feed = feeds.get(run);
             if (feed == null) {
-                if (!Files.exists(run.resolve("provenance.json"))) {
+                if (!Files.exists(run.resolve(RunDirectory.PROVENANCE))) {
                     return; // a run that is just being started
                 }
                 RunFiles files = RunFiles.read(run);

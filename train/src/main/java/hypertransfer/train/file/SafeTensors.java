@@ -29,13 +29,14 @@ public final class SafeTensors implements AutoCloseable {
     private record Entry(String dtype, int[] shape, long from, long to) {}
 
     private final Path file;
-    private final Arena arena = Arena.ofShared();
+    private final Arena arena;
     private final MemorySegment whole;
     private final MemorySegment data;
     private final Map<String, Entry> entries = new LinkedHashMap<>();
 
-    private SafeTensors(Path file) throws IOException {
+    private SafeTensors(Path file, Arena arena) throws IOException {
         this.file = file;
+        this.arena = arena;
         try (FileChannel channel = FileChannel.open(file)) {
             whole = channel.map(FileChannel.MapMode.READ_ONLY, 0, channel.size(), arena);
         }
@@ -50,9 +51,14 @@ public final class SafeTensors implements AutoCloseable {
     }
 
     public static SafeTensors read(Path file) {
+        Arena arena = Arena.ofShared();
         try {
-            return new SafeTensors(file);
+            return new SafeTensors(file, arena);
+        } catch (RuntimeException e) {
+            arena.close();
+            throw e;
         } catch (IOException e) {
+            arena.close();
             String why = Files.exists(file) ? e.getMessage() : "there is no such file";
             throw new Refusal("cannot read " + file + ": " + why, e);
         }

@@ -16,7 +16,7 @@ public final class Errors {
     private double rate;
     private int failed;
 
-    Errors(Tolerance tolerance) {
+    public Errors(Tolerance tolerance) {
         this.tolerance = tolerance;
     }
 
@@ -46,7 +46,8 @@ public final class Errors {
         }
     }
 
-    void merge(Errors other) {
+    /** Takes in what another case met. */
+    public void merge(Errors other) {
         loss = Math.max(loss, other.loss);
         gradient = Math.max(gradient, other.gradient);
         norm = Math.max(norm, other.norm);

@@ -9,6 +9,7 @@ import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import tools.jackson.core.JacksonException;
@@ -16,7 +17,7 @@ import tools.jackson.databind.PropertyNamingStrategies;
 import tools.jackson.databind.json.JsonMapper;
 
 /** Trajectories that another implementation computed, and what they start from. */
-public record Golden(Sizes sizes, SafeTensors tensors) {
+public record Golden(Sizes sizes, Map<String, double[]> tensors) {
 
     /** The JSON file. */
     public record Sizes(
@@ -85,7 +86,11 @@ public record Golden(Sizes sizes, SafeTensors tensors) {
         } catch (JacksonException e) {
             throw new Refusal(json + " is not a golden trajectory, or is cut off: " + e.getOriginalMessage(), e);
         }
-        Golden golden = new Golden(sizes, SafeTensors.read(json.resolveSibling(name + ".safetensors")));
+        Path file = json.resolveSibling(name + ".safetensors");
+        Golden golden = new Golden(sizes, new HashMap<>());
+        try (SafeTensors tensors = SafeTensors.read(file)) {
+            tensors.names().forEach(tensor -> golden.tensors.put(tensor, tensors.values(tensor)));
+        }
         golden.check(json);
         return golden;
     }
@@ -102,8 +107,7 @@ public record Golden(Sizes sizes, SafeTensors tensors) {
                 throw new Refusal(json + ": case " + c.label() + " does not have " + sizes.steps + " numbers a series");
             }
         }
-        int[] tokens = tensors.shape("tokens");
-        if (tokens.length != 2 || tokens[0] != sizes.steps || tokens[1] != sizes.batch * sizes.seq + 1) {
+        if (values("tokens").length != sizes.steps * (sizes.batch * sizes.seq + 1)) {
             throw new Refusal(json + ": its tokens are not " + sizes.steps + " rows of batch x sequence + 1");
         }
     }
@@ -114,12 +118,21 @@ public record Golden(Sizes sizes, SafeTensors tensors) {
 
     /** The tokens of a step: its inputs are all but the last, its targets all but the first. */
     public int[] tokens(int step) {
-        double[] all = tensors.values("tokens");
+        double[] all = values("tokens");
         int n = sizes.batch * sizes.seq + 1;
         int[] tokens = new int[n];
         for (int i = 0; i < n; i++) {
             tokens[i] = (int) all[step * n + i];
         }
         return tokens;
+    }
+
+    /** A tensor of the safetensors file. */
+    public double[] values(String name) {
+        double[] values = tensors.get(name);
+        if (values == null) {
+            throw new Refusal("golden " + sizes.network + ".safetensors has no tensor " + name);
+        }
+        return values;
     }
 }

@@ -41,7 +41,7 @@ public final class Replay {
             Optimizer optimizer = new Optimizer(engine, parameters, routing);
             engine.commit();
             for (Parameter p : parameters.all()) {
-                engine.write(p.master(), golden.tensors().values("weight:" + p.name()));
+                engine.write(p.master(), golden.values("weight:" + p.name()));
             }
             optimizer.start();
             Schedule rate = Schedule.linear(c.rate(), sizes.steps(), c.warmup(), c.finalRatio());
@@ -50,7 +50,7 @@ public final class Replay {
                 engine.zero(parameters.gradients());
                 int[] tokens = golden.tokens(t);
                 network.gradient(
-                        Arrays.copyOf(tokens, tokens.length - 1), Arrays.copyOfRange(tokens, 1, tokens.length), 1);
+                        Arrays.copyOf(tokens, tokens.length - 1), Arrays.copyOfRange(tokens, 1, tokens.length));
                 errors.loss(t, network.meanLoss(), c.losses().get(t));
                 if (t == 0) {
                     gradients(engine, parameters, errors);
@@ -64,8 +64,7 @@ public final class Replay {
     /** At the start every representative is the matrix itself, so the golden gradients hold for all modes. */
     private void gradients(Engine engine, Parameters parameters, Errors errors) {
         for (Parameter p : parameters.all()) {
-            errors.gradient(
-                    p.name(), engine.read(p.gradient()), golden.tensors().values("gradient:" + p.name()));
+            errors.gradient(p.name(), engine.read(p.gradient()), golden.values("gradient:" + p.name()));
         }
     }
 
