@@ -1,5 +1,7 @@
 package hypertransfer.lab;
 
+import hypertransfer.lab.report.ReportCommand;
+import hypertransfer.lab.report.WatchCommand;
 import java.io.PrintWriter;
 import java.util.concurrent.Callable;
 import picocli.CommandLine;
@@ -13,7 +15,16 @@ import picocli.CommandLine.Spec;
         name = "ht",
         description = "Exact, online maps between norm-constrained and ordinary neural-network optimizers.",
         synopsisSubcommandLabel = "COMMAND",
-        subcommands = {Bench.class, Conformance.class, DataCommand.class, Doctor.class, Train.class, TransferRun.class},
+        subcommands = {
+            Bench.class,
+            Conformance.class,
+            DataCommand.class,
+            Doctor.class,
+            ReportCommand.class,
+            Train.class,
+            TransferRun.class,
+            WatchCommand.class
+        },
         versionProvider = Version.Provider.class,
         mixinStandardHelpOptions = true,
         scope = CommandLine.ScopeType.INHERIT,
