@@ -19,8 +19,11 @@ import picocli.CommandLine.Spec;
             Bench.class,
             Conformance.class,
             DataCommand.class,
+            Demo.class,
             Doctor.class,
             ReportCommand.class,
+            Reproduce.class,
+            Sweep.class,
             Train.class,
             TransferRun.class,
             WatchCommand.class
