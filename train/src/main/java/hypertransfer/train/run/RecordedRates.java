@@ -9,6 +9,7 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import tools.jackson.core.JacksonException;
 import tools.jackson.databind.json.JsonMapper;
 
@@ -60,9 +61,12 @@ public record RecordedRates(String source, String series, Map<String, List<Doubl
         List<Schedule> schedules = new ArrayList<>();
         for (String name : matrices) {
             List<Double> own = rates.get(name);
-            if (own == null || own.size() < steps) {
-                throw new Refusal("the recorded schedule of " + source + " has " + (own == null ? "no" : own.size())
-                        + " rates for " + name + "; the run needs " + steps);
+            if (own == null || own.size() < steps || own.contains(null)) {
+                throw new Refusal("the recorded schedule of " + source + " has "
+                        + (own == null
+                                ? 0
+                                : own.stream().filter(Objects::nonNull).count()) + " rates for " + name
+                        + "; the run needs " + steps);
             }
             schedules.add(new Schedule.Recorded(own));
         }

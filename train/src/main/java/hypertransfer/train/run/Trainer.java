@@ -52,14 +52,21 @@ public final class Trainer {
                 Trainee trainee = Trainee.open(c, rules)) {
             begin(trainee, resume);
             return train(feed, trainee, stop);
+        } catch (UncheckedIOException e) { // a full disk, mostly
+            throw failed(
+                    new UncheckedIOException(e.getMessage() + "; make room, then go on with --resume", e.getCause()));
         } catch (RuntimeException e) {
-            try {
-                directory.state("failed", step, c.steps(), loss, validation, e.getMessage());
-            } catch (UncheckedIOException full) {
-                e.addSuppressed(full);
-            }
-            throw e;
+            throw failed(e);
         }
+    }
+
+    private RuntimeException failed(RuntimeException e) {
+        try {
+            directory.state("failed", step, c.steps(), loss, validation, e.getMessage());
+        } catch (UncheckedIOException full) {
+            e.addSuppressed(full);
+        }
+        return e;
     }
 
     /** Puts the trainee where the run goes on: a checkpoint of its own, one of another run, or the start. */
@@ -131,8 +138,8 @@ public final class Trainer {
                     .orElseThrow();
             throw new Refusal("the loss is " + loss + " at step " + step + ", above " + c.limit()
                     + ": the run has diverged; the largest effective rate is " + largest.effective() + ", of "
-                    + largest.next().matrix() + "; lower the learning rate and start again, or go on from the last"
-                    + " checkpoint with --resume");
+                    + largest.next().matrix() + "; lower the learning rate and start again, or start from a checkpoint"
+                    + " with from.run and from.step");
         }
         ObjectNode line = JsonMapper.shared().createObjectNode();
         line.put("step", step).put("loss", loss);
@@ -178,9 +185,10 @@ public final class Trainer {
     }
 
     private void save(Trainee trainee) {
+        trainee.requireFinite(step);
         Double measured = c.validatesBefore(step) ? validation : null;
         Path saved = Checkpoint.save(directory.checkpoints(), step, measured, trainee);
-        Checkpoint.prune(directory.checkpoints(), c.checkpoint().keep());
+        Checkpoint.prune(directory.checkpoints(), step, c.checkpoint().keep());
         watcher.saved(step, saved);
     }
 
