@@ -19,6 +19,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.function.Consumer;
+import java.util.function.Function;
 import java.util.stream.Stream;
 import java.util.zip.CRC32C;
 import tools.jackson.core.JacksonException;
@@ -95,10 +96,15 @@ public record Checkpoint(int step, List<State> states, Double validation, long t
 
     /** Loads the newest good checkpoint; one that is not good is passed over with its reason. */
     static Checkpoint loadNewest(Path directory, Trainee trainee, Consumer<String> passedOver) {
+        return newest(directory, numbers -> load(numbers, trainee), passedOver);
+    }
+
+    /** What can be made of the newest checkpoint that it can be made of. */
+    static <T> T newest(Path directory, Function<Path, T> load, Consumer<String> passedOver) {
         List<Path> all = list(directory);
         for (Path numbers : all) {
             try {
-                return load(numbers, trainee);
+                return load.apply(numbers);
             } catch (Refusal e) {
                 passedOver.accept(e.getMessage());
             }
@@ -169,6 +175,14 @@ public record Checkpoint(int step, List<State> states, Double validation, long t
         }
         trainee.optimizer().restore(changed, step);
         return step;
+    }
+
+    /** What the algebra remembers of one matrix. */
+    State state(String matrix) {
+        return states.stream()
+                .filter(state -> state.matrix().equals(matrix))
+                .findFirst()
+                .orElseThrow(() -> new Refusal("the checkpoint of step " + step + " has no state of " + matrix));
     }
 
     private static String name(int step) {

@@ -34,6 +34,9 @@ public record RecordedRates(String source, String series, Map<String, List<Doubl
 
     /** Takes the rates of a run whose every step was logged. */
     public static RecordedRates of(Path run, String series, List<String> matrices) {
+        if (!List.of("rate", "effective").contains(series)) {
+            throw new Refusal("the series is '" + series + "'; it must be rate or effective");
+        }
         Trajectory trajectory = Trajectory.read(run);
         int steps = RunDirectory.configuration(run).steps();
         Map<String, List<Double>> rates = new LinkedHashMap<>();

@@ -1,5 +1,6 @@
 package hypertransfer.train.run;
 
+import hypertransfer.core.GradientRule;
 import hypertransfer.core.Refusal;
 import hypertransfer.train.file.Atomic;
 import java.io.IOException;
@@ -9,8 +10,9 @@ import java.nio.channels.FileLock;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
-import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import tools.jackson.core.JacksonException;
@@ -166,11 +168,22 @@ public final class RunDirectory implements AutoCloseable {
 
     /** The names of the hidden matrices, in the order of all arrays. */
     public static List<String> matrices(Path path) {
+        return List.copyOf(rules(path).keySet());
+    }
+
+    /** The gradient rule that each hidden matrix was trained with. */
+    static Map<String, GradientRule> rules(Path path) {
         Path file = path.resolve(PROVENANCE);
         try {
-            List<String> names = new ArrayList<>();
-            JsonMapper.shared().readTree(file).path("matrices").forEach(name -> names.add(name.asString()));
-            return names;
+            JsonNode node = JsonMapper.shared().readTree(file);
+            Map<String, GradientRule> rules = new LinkedHashMap<>();
+            for (int k = 0; k < node.path("matrices").size(); k++) {
+                String rule = node.path("gradient").path(k).asString("");
+                rules.put(node.path("matrices").get(k).asString(), GradientRule.valueOf(rule));
+            }
+            return rules;
+        } catch (IllegalArgumentException e) {
+            throw new Refusal(file + " has a gradient rule that is none: " + e.getMessage(), e);
         } catch (JacksonException e) {
             throw new Refusal(
                     file + " cannot be read, so the names of the matrices are not known: " + e.getOriginalMessage(), e);

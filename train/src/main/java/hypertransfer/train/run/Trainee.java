@@ -96,6 +96,13 @@ public final class Trainee implements AutoCloseable {
         return parameters.hidden().stream().map(Parameter::name).toList();
     }
 
+    /** The gradient rules of the hidden matrices, in the order of all arrays. */
+    List<GradientRule> rules() {
+        return matrices().stream()
+                .map(name -> routing.transfer().apply(name).gradient())
+                .toList();
+    }
+
     /** Whether a hidden matrix is its own target. */
     boolean plain(String matrix) {
         return routing.transfer().apply(matrix).isPlain();

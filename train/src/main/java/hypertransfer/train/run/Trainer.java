@@ -84,6 +84,7 @@ public final class Trainer {
         node.put("engine", trainee.engine().name());
         node.put("parameters", c.architecture().parameters());
         trainee.matrices().forEach(node.putArray("matrices")::add);
+        trainee.rules().forEach(rule -> node.withArray("gradient").add(rule.name()));
         directory.provenance(node);
     }
 
