@@ -53,8 +53,18 @@ final class Child implements AutoCloseable {
 
     /** Waits until it has taken so many steps; false if it ended before. */
     boolean steps(int count) throws IOException {
+        for (int i = 0; i < count; i++) {
+            if (!says("| loss ")) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    /** Waits for a line that has this in it; false if it ended before. */
+    boolean says(String part) throws IOException {
         for (String line = out.readLine(); line != null; line = out.readLine()) {
-            if (line.contains("| loss ") && --count <= 0) {
+            if (line.contains(part)) {
                 return true;
             }
         }

@@ -93,10 +93,11 @@ class FaultTest {
         Random random = new Random(Long.getLong("ht.seed", 17));
         for (int kill = 0; kill < KILLS; kill++) {
             try (Child child = Child.start(train(run, steps, 1, "--resume"))) {
-                assertThat(child.steps(1 + random.nextInt(5)))
+                boolean early = kill % 5 == 1; // while it starts, reads its checkpoint and cuts its lines
+                assertThat(child.steps(early ? 0 : 1 + random.nextInt(5)))
                         .as("still running")
                         .isTrue();
-                Thread.sleep(random.nextInt(25));
+                Thread.sleep(random.nextInt(early ? 1000 : 25));
                 child.signal("KILL");
                 assertThat(child.end()).isEqualTo(137);
             }
@@ -125,6 +126,22 @@ class FaultTest {
         assertThat(state()).isEqualTo("interrupted");
         assertThat(main("train", run.toString(), "--resume")).as(err::toString).isZero();
         assertThat(result(run)).isEqualTo(expected);
+    }
+
+    @Test
+    void theSecondInterruptEndsAtOnce() throws Exception {
+        String[] slow = {"--set", "model.sequence=512", "--set", "model.batch=16", "--set", "model.width=64"};
+        try (Child child = Child.start(train(run, 4, 1, slow))) { // a step takes many seconds
+            assertThat(child.says("head.weight")).as("about to begin").isTrue();
+            child.signal("INT");
+            while (child.errors().isEmpty()) {
+                Thread.sleep(5);
+            }
+            child.signal("INT");
+            assertThat(child.end()).isEqualTo(130);
+        }
+        assertThat(run.resolve(RunDirectory.CHECKPOINTS)).as("not saved").doesNotExist();
+        assertThat(state()).isEqualTo("running");
     }
 
     @Test

@@ -50,23 +50,24 @@ public final class Trainer {
                 c.measuresInvariance() ? Invariance.measure(c).rules() : Map.of();
         try (Feed feed = new Feed(c);
                 Trainee trainee = Trainee.open(c, rules)) {
-            begin(trainee, resume);
-            return train(feed, trainee, stop);
-        } catch (UncheckedIOException e) { // a full disk, mostly
-            throw failed(
-                    new UncheckedIOException(e.getMessage() + "; make room, then go on with --resume", e.getCause()));
+            return written(feed, trainee, resume, stop);
         } catch (RuntimeException e) {
-            throw failed(e);
+            try {
+                directory.state("failed", step, c.steps(), loss, validation, e.getMessage());
+            } catch (UncheckedIOException full) {
+                e.addSuppressed(full);
+            }
+            throw e;
         }
     }
 
-    private RuntimeException failed(RuntimeException e) {
+    private boolean written(Feed feed, Trainee trainee, boolean resume, BooleanSupplier stop) {
         try {
-            directory.state("failed", step, c.steps(), loss, validation, e.getMessage());
-        } catch (UncheckedIOException full) {
-            e.addSuppressed(full);
+            begin(trainee, resume);
+            return train(feed, trainee, stop);
+        } catch (UncheckedIOException e) { // a full disk, mostly
+            throw new UncheckedIOException(e.getMessage() + "; make room, then go on with --resume", e.getCause());
         }
-        return e;
     }
 
     /** Puts the trainee where the run goes on: a checkpoint of its own, one of another run, or the start. */
