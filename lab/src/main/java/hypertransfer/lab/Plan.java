@@ -70,6 +70,11 @@ final class Plan {
         return true;
     }
 
+    /** The final validation loss of a run. */
+    double validation(String run) {
+        return RunDirectory.state(directory.resolve(run)).path("validation").asDouble(Double.NaN);
+    }
+
     private static boolean finished(Path run) {
         return RunDirectory.state(run).path("state").asString("").equals("finished");
     }
@@ -127,7 +132,7 @@ final class Plan {
                     Locale.ROOT,
                     "%-32s %12.5f %12s %12s %12.4f%n",
                     name,
-                    RunDirectory.state(run).path("validation").asDouble(Double.NaN),
+                    validation(name),
                     gap == null ? "" : String.format(Locale.ROOT, "%.1e", gap.finalValidation()),
                     gap == null ? "" : String.format(Locale.ROOT, "%.1e", gap.largestValidation()),
                     ratio(run));
