@@ -64,6 +64,6 @@ final class InspectCommand implements Callable<Integer> {
             }
             out.flush();
         }
-        return 0;
+        return Exit.FINE;
     }
 }

@@ -82,12 +82,16 @@ final class TokenizeCommand implements Callable<Integer> {
                 new Tokenizer(out, new Tokenizer.Options(vocabulary, validation, shardTokens, force, threads));
         Thread cleanup = new Thread(tokenizer::close); // Ctrl-C leaves no half shard
         Runtime.getRuntime().addShutdownHook(cleanup);
-        try (meter) {
-            report(tokenizer.run(places, meter), vocabulary, err);
+        try {
+            Tokenizer.Result result;
+            try (meter) {
+                result = tokenizer.run(places, meter);
+            }
+            report(result, vocabulary, err);
         } finally {
             removeHook(cleanup);
         }
-        return 0;
+        return Exit.FINE;
     }
 
     private static void removeHook(Thread cleanup) {

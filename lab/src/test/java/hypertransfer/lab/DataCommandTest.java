@@ -2,16 +2,15 @@ package hypertransfer.lab;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import hypertransfer.core.Refusal;
 import hypertransfer.train.data.Progress;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.io.StringWriter;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
-import picocli.CommandLine;
 
 class DataCommandTest {
     @TempDir
@@ -19,17 +18,12 @@ class DataCommandTest {
 
     private final StringWriter out = new StringWriter();
     private final StringWriter err = new StringWriter();
-    private Exception failure;
 
     private int run(String... args) {
-        return new CommandLine(new DataCommand())
-                .setOut(new PrintWriter(out))
-                .setErr(new PrintWriter(err))
-                .setExecutionExceptionHandler((e, line, parsed) -> {
-                    failure = e;
-                    return 2;
-                })
-                .execute(args);
+        String[] all = new String[args.length + 1];
+        all[0] = "data";
+        System.arraycopy(args, 0, all, 1, args.length);
+        return Main.run(new PrintWriter(out), new PrintWriter(err), false, all);
     }
 
     private String tokenize(String text, String... more) throws IOException {
@@ -38,7 +32,7 @@ class DataCommandTest {
         String[] args = new String[more.length + 4];
         System.arraycopy(new String[] {"tokenize", file.toString(), "--out", shards.toString()}, 0, args, 0, 4);
         System.arraycopy(more, 0, args, 4, more.length);
-        assertThat(run(args)).as(() -> "" + failure).isZero();
+        assertThat(run(args)).as(err::toString).isZero();
         return shards.resolve("shards_train_000001.bin").toString();
     }
 
@@ -70,8 +64,8 @@ class DataCommandTest {
         byte[] before = Files.readAllBytes(Path.of(shard));
         String text = directory.resolve("text.txt").toString(),
                 shards = directory.resolve("shards").toString();
-        assertThat(run("tokenize", text, "--out", shards, "--tokens", "bytes")).isEqualTo(2);
-        assertThat(failure).isInstanceOf(Refusal.class).hasMessageContaining("--force");
+        assertThat(run("tokenize", text, "--out", shards, "--tokens", "bytes")).isEqualTo(Exit.BAD_INPUT);
+        assertThat(err.toString()).contains("--force");
         assertThat(Files.readAllBytes(Path.of(shard))).isEqualTo(before);
         tokenize("one", "--tokens", "bytes", "--force");
         assertThat(Files.readAllBytes(Path.of(shard))).isNotEqualTo(before);
@@ -80,8 +74,50 @@ class DataCommandTest {
     @Test
     void inspectNamesATokenBeyondTheVocabulary() throws IOException {
         String shard = tokenize("Hello");
-        assertThat(run("inspect", shard, "--vocab", "50256")).isEqualTo(2);
-        assertThat(failure).isInstanceOf(Refusal.class).hasMessageContaining(shard + ": token 0 (byte 1024) is 50256");
+        assertThat(run("inspect", shard, "--vocab", "50256")).isEqualTo(Exit.BAD_INPUT);
+        assertThat(err.toString()).contains(shard + ": token 0 (byte 1024) is 50256");
+    }
+
+    @Test
+    void namesWhatIsMissing() {
+        assertThat(run()).isEqualTo(Exit.BAD_INPUT);
+        assertThat(err.toString()).contains("tokenize or inspect");
+        assertThat(run("tokenize", "x.txt")).isEqualTo(Exit.BAD_INPUT);
+        assertThat(err.toString()).contains("--out");
+        String none = directory.resolve("none.bin").toString();
+        assertThat(run("inspect", none)).isEqualTo(Exit.BAD_INPUT);
+        assertThat(err.toString()).contains("there is no shard " + none);
+    }
+
+    @Test
+    void endedBySignalItLeavesNothing() throws Exception {
+        Path shards = directory.resolve("shards");
+        Process process = new ProcessBuilder(
+                        Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                        "-cp",
+                        System.getProperty("java.class.path"),
+                        Main.class.getName(),
+                        "data",
+                        "tokenize",
+                        "-",
+                        "--tokens=bytes",
+                        "--out=" + shards)
+                .redirectErrorStream(true)
+                .redirectOutput(directory.resolve("log").toFile())
+                .start();
+        try {
+            byte[] text = "words and words\n".repeat(1 << 16).getBytes(StandardCharsets.UTF_8);
+            Path half = shards.resolve("shards_train_000001.bin.part");
+            while (process.isAlive() && !Files.exists(half)) {
+                process.getOutputStream().write(text);
+            }
+            assertThat(half).exists();
+            process.destroy();
+            assertThat(process.waitFor()).isEqualTo(128 + 15);
+            assertThat(shards).isEmptyDirectory();
+        } finally {
+            process.destroyForcibly();
+        }
     }
 
     @Test

@@ -60,7 +60,7 @@ final class Activation implements Task {
 
     /** d = 2 d relu(f r); returns the sum of d f. */
     private static float slope(long f, float r, long d, int n) {
-        FloatVector sums = Lanes.ZERO;
+        FloatVector sums = Lanes.zero();
         long dd = d - f, whole = Lanes.whole(f, n), end = Lanes.end(f, n);
         for (; f < whole; f += Lanes.STEP) {
             FloatVector v = Lanes.load(f);

@@ -8,7 +8,7 @@ import jdk.incubator.vector.VectorOperators;
  * Causal attention, a head of a sequence a piece. A strip of queries meets the keys up to its last one, in a scratch
  * that stays in the cache; what lies right of the strip is never computed, and no T x T matrix exists.
  */
-final class Attention implements Task {
+final class Attention {
     /** Queries in a strip: few waste little above the diagonal, many make better products. */
     private static final int STRIP = 32;
 
@@ -16,8 +16,11 @@ final class Attention implements Task {
     private final Dims dims;
     private final int width; // of a strip's rows: T in whole vectors
     private final long strips; // (workers, 2, STRIP, width)
+    private final long means; // (N, H)
     private final float scale;
-    private boolean backward;
+    private final Task forward = this::forward;
+    private final Task backward = this::backward;
+    private final Task toMeans = this::means;
     private long qkv, o, lse, dO, dqkv;
 
     Attention(Pool pool, Dims dims, long strips) {
@@ -25,11 +28,12 @@ final class Attention implements Task {
         this.dims = dims;
         this.strips = strips;
         width = width(dims);
+        means = strips + 8L * pool.size() * STRIP * width;
         scale = (float) (1 / Math.sqrt(dims.D()));
     }
 
     static long scratch(Dims dims, int workers) {
-        return 2L * workers * STRIP * width(dims);
+        return 2L * workers * STRIP * width(dims) + (long) dims.N() * dims.H();
     }
 
     private static int width(Dims dims) {
@@ -37,37 +41,53 @@ final class Attention implements Task {
     }
 
     void forward(long qkv, long o, long lse) {
-        this.backward = false;
         this.qkv = qkv;
         this.o = o;
         this.lse = lse;
-        pool.run(this, dims.B() * dims.H());
+        pool.run(forward, dims.B() * dims.H());
     }
 
     void backward(long qkv, long o, long lse, long dO, long dqkv) {
-        this.backward = true;
         this.qkv = qkv;
         this.o = o;
         this.lse = lse;
         this.dO = dO;
         this.dqkv = dqkv;
-        pool.run(this, dims.B() * dims.H());
+        pool.run(toMeans, Chunks.count(dims.N()));
+        pool.run(backward, dims.B() * dims.H());
     }
 
-    @Override
-    public void piece(int piece, int worker) {
-        int b = piece / dims.H(), h = piece % dims.H();
-        long first = (long) b * dims.T();
-        long p = strips + 8L * worker * STRIP * width, dp = p + 4L * STRIP * width;
-        int last = (dims.T() - 1) / STRIP * STRIP;
-        for (int i = last; i >= 0; i -= STRIP) { // from the last, whose keys are all, so that it starts the sums
-            int rows = Math.min(STRIP, dims.T() - i);
-            if (backward) {
-                backward(first, h, i, rows, i == last ? 0 : 1, p, dp);
-            } else {
-                forward(first, h, i, rows, p);
-            }
+    private void forward(int piece, int worker) {
+        for (int i = 0; i < dims.T(); i += STRIP) {
+            forward(
+                    (long) piece / dims.H() * dims.T(),
+                    piece % dims.H(),
+                    i,
+                    Math.min(STRIP, dims.T() - i),
+                    strip(worker));
         }
+    }
+
+    /** The sum of p dp over a row, which is that of do o over the head. Apart, to keep the next method compilable. */
+    private void means(int piece, int worker) {
+        int rows = Chunks.rows(dims.N()), from = piece * rows, to = Math.min(dims.N(), from + rows);
+        for (int i = from * dims.H(); i < to * dims.H(); i++) {
+            long head = 4L * i * dims.D();
+            Lanes.put(means + 4L * i, Lanes.dot(dO + head, o + head, dims.D()));
+        }
+    }
+
+    /** From the last strip, whose keys are all keys, so that it starts the sums. */
+    private void backward(int piece, int worker) {
+        int last = (dims.T() - 1) / STRIP * STRIP;
+        for (int i = last; i >= 0; i -= STRIP) {
+            long first = (long) piece / dims.H() * dims.T(), p = strip(worker), dp = p + 4L * STRIP * width;
+            backward(first, piece % dims.H(), i, Math.min(STRIP, dims.T() - i), i == last ? 0 : 1, p, dp);
+        }
+    }
+
+    private long strip(int worker) {
+        return strips + 8L * worker * STRIP * width;
     }
 
     private void forward(long first, int h, int i, int rows, long p) {
@@ -80,7 +100,7 @@ final class Attention implements Task {
             long at = p + 4L * row * width;
             int vectors = blind(at, seen, keys, -Float.MAX_VALUE);
             float max = max(at, vectors);
-            float sum = exponentials(at, vectors, max);
+            float sum = Exp.shifted(at, vectors, max);
             Lanes.put(kept + 4L * row * dims.H(), (float) (max + Math.log(sum)));
             Lanes.scale(1 / sum, at, at, vectors * Lanes.W);
         }
@@ -96,11 +116,12 @@ final class Attention implements Task {
         Blas.gemm(Blas.N, Blas.T, rows, keys, D, 1, dO + head, C, v, 3 * C, 0, dp, width);
         for (int row = 0; row < rows; row++) {
             int seen = i + row + 1;
-            long at = p + 4L * row * width, d = dp + 4L * row * width, values = head + 4L * row * C;
+            long at = p + 4L * row * width, d = dp + 4L * row * width;
             int vectors = blind(at, seen, keys, -Float.MAX_VALUE);
             blind(d, seen, keys, 0);
-            float mean = Lanes.dot(dO + values, o + values, D); // = the sum of p dp
-            slopes(at, d, vectors, Lanes.get(kept + 4L * row * dims.H()), mean, scale);
+            float mean = Lanes.get(means + 4L * ((first + i + row) * dims.H() + h));
+            Exp.shifted(at, vectors, Lanes.get(kept + 4L * row * dims.H()));
+            slopes(at, d, vectors, mean, scale);
         }
         Blas.gemm(Blas.T, Blas.N, keys, D, rows, 1, p, width, dO + head, C, beta, dv, 3 * C);
         Blas.gemm(Blas.N, Blas.N, rows, D, keys, 1, dp, width, k, 3 * C, 0, dq, 3 * C);
@@ -125,44 +146,17 @@ final class Attention implements Task {
     }
 
     static float max(long at, int vectors) {
-        FloatVector m0 = Lanes.all(-Float.MAX_VALUE), m1 = m0;
-        int i = 0;
-        for (; i <= vectors - 2; i += 2, at += 2L * Lanes.STEP) {
-            m0 = m0.max(Lanes.load(at));
-            m1 = m1.max(Lanes.load(at + Lanes.STEP));
+        FloatVector max = Lanes.all(-Float.MAX_VALUE);
+        for (long end = at + (long) vectors * Lanes.STEP; at < end; at += Lanes.STEP) {
+            max = max.max(Lanes.load(at));
         }
-        for (; i < vectors; i++, at += Lanes.STEP) {
-            m0 = m0.max(Lanes.load(at));
-        }
-        return m0.max(m1).reduceLanes(VectorOperators.MAX);
+        return max.reduceLanes(VectorOperators.MAX);
     }
 
-    /** x = exp(x - max) in place; returns the sum. */
-    static float exponentials(long at, int vectors, float max) {
-        FloatVector s0 = Lanes.ZERO, s1 = Lanes.ZERO;
-        int i = 0;
-        for (; i <= vectors - 2; i += 2, at += 2L * Lanes.STEP) {
-            FloatVector e0 = Exp.exp(Lanes.load(at).sub(max)),
-                    e1 = Exp.exp(Lanes.load(at + Lanes.STEP).sub(max));
-            Lanes.store(e0, at);
-            Lanes.store(e1, at + Lanes.STEP);
-            s0 = s0.add(e0);
-            s1 = s1.add(e1);
-        }
-        for (; i < vectors; i++, at += Lanes.STEP) {
-            FloatVector e = Exp.exp(Lanes.load(at).sub(max));
-            Lanes.store(e, at);
-            s0 = s0.add(e);
-        }
-        return Lanes.sum(s0.add(s1));
-    }
-
-    /** p = exp(p - lse) and dp = scale p (dp - mean), in place. */
-    private static void slopes(long p, long dp, int vectors, float lse, float mean, float scale) {
-        for (int i = 0; i < vectors; i++, p += Lanes.STEP, dp += Lanes.STEP) {
-            FloatVector e = Exp.exp(Lanes.load(p).sub(lse));
-            Lanes.store(e, p);
-            Lanes.store(Lanes.load(dp).sub(mean).mul(e.mul(scale)), dp);
+    /** dp = scale p (dp - mean) in place. */
+    private static void slopes(long p, long dp, int vectors, float mean, float scale) {
+        for (long end = p + (long) vectors * Lanes.STEP; p < end; p += Lanes.STEP, dp += Lanes.STEP) {
+            Lanes.store(Lanes.load(dp).sub(mean).mul(Lanes.load(p).mul(scale)), dp);
         }
     }
 }

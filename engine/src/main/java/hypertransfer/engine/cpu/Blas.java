@@ -19,14 +19,16 @@ final class Blas {
 
     private static final int ROW_MAJOR = 101, NO_TRANS = 111, TRANS = 112, LOWER = 122;
 
-    private static final MethodHandle SGEMM;
-    private static final MethodHandle SSYRK;
+    /** Not final: a constant handle would be inlined, and leave the compiler no room for the vectors around the call. */
+    private static MethodHandle sgemm;
+
+    private static MethodHandle ssyrk;
 
     static {
         SymbolLookup library = Natives.library();
         Linker linker = Linker.nativeLinker();
         // Addresses go as longs, so that a call makes no object.
-        SGEMM = linker.downcallHandle(
+        sgemm = linker.downcallHandle(
                 library.findOrThrow("cblas_sgemm"),
                 FunctionDescriptor.ofVoid(
                         JAVA_INT,
@@ -43,7 +45,7 @@ final class Blas {
                         JAVA_FLOAT,
                         JAVA_LONG,
                         JAVA_INT));
-        SSYRK = linker.downcallHandle(
+        ssyrk = linker.downcallHandle(
                 library.findOrThrow("cblas_ssyrk"),
                 FunctionDescriptor.ofVoid(
                         JAVA_INT,
@@ -84,7 +86,7 @@ final class Blas {
             long c,
             int ldc) {
         try {
-            SGEMM.invokeExact(
+            sgemm.invokeExact(
                     ROW_MAJOR,
                     ta ? TRANS : NO_TRANS,
                     tb ? TRANS : NO_TRANS,
@@ -107,7 +109,7 @@ final class Blas {
     /** The lower triangle of C (n,n) = alpha A A^T + beta C, where A is (n,k); with t, A^T A where A is (k,n). */
     static void syrk(boolean t, int n, int k, float alpha, long a, int lda, float beta, long c, int ldc) {
         try {
-            SSYRK.invokeExact(ROW_MAJOR, LOWER, t ? TRANS : NO_TRANS, n, k, alpha, a, lda, beta, c, ldc);
+            ssyrk.invokeExact(ROW_MAJOR, LOWER, t ? TRANS : NO_TRANS, n, k, alpha, a, lda, beta, c, ldc);
         } catch (Throwable e) {
             throw new AssertionError("ssyrk cannot throw", e);
         }

@@ -20,7 +20,8 @@ final class CrossEntropy {
     private final long scaled; // (rows, C)
     private final long sums; // (rows)
     private final Task softmax = this::softmax;
-    private final Task rescale = this::rescale;
+    private final Task scaleInput = this::scaleInput;
+    private final Task scaleGradient = this::scaleGradient;
     private int[] targets;
     private int first, count;
     private double scale;
@@ -63,9 +64,10 @@ final class CrossEntropy {
             product.run(Blas.N, Blas.T, count, V, C, x + row, C, w, C, 0, logits, width);
             pool.run(softmax, Chunks.count(count));
             if (dx != 0) {
+                pool.run(scaleInput, Chunks.count(count));
                 product.run(Blas.N, Blas.N, count, C, V, logits, width, w, C, 0, dx + row, C);
                 product.run(Blas.T, Blas.N, V, C, count, logits, width, scaled, C, 1, dw, C);
-                pool.run(rescale, Chunks.count(count));
+                pool.run(scaleGradient, Chunks.count(count));
             }
         }
     }
@@ -77,23 +79,28 @@ final class CrossEntropy {
             long at = logits + 4L * n * width, target = at + 4L * targets[first + n];
             Lanes.fill(-Float.MAX_VALUE, at + 4L * dims.V(), vectors * Lanes.W - dims.V());
             float max = Attention.max(at, vectors), wanted = Lanes.get(target);
-            float sum = Attention.exponentials(at, vectors, max);
+            float sum = Exp.shifted(at, vectors, max);
             Lanes.put(losses + 4L * (first + n), (float) (max - wanted + Math.log(sum)));
             if (dx != 0) {
                 Lanes.put(target, Lanes.get(target) - sum);
-                Lanes.scale(
-                        (float) (scale / sum), x + 4L * (first + n) * dims.C(), scaled + 4L * n * dims.C(), dims.C());
                 Lanes.put(sums + 4L * n, sum);
             }
         }
     }
 
-    private void rescale(int piece, int worker) {
-        int from = piece * Chunks.rows(count), to = Math.min(count, from + Chunks.rows(count));
-        for (int n = from; n < to; n++) {
-            float sum = Lanes.get(sums + 4L * n);
-            long row = dx + 4L * (first + n) * dims.C();
-            Lanes.scale((float) (scale / sum), row, row, dims.C());
+    private void scaleInput(int piece, int worker) {
+        scale(piece, x + 4L * first * dims.C(), scaled);
+    }
+
+    private void scaleGradient(int piece, int worker) {
+        scale(piece, dx + 4L * first * dims.C(), dx + 4L * first * dims.C());
+    }
+
+    private void scale(int piece, long rows, long to) {
+        int from = piece * Chunks.rows(count), end = Math.min(count, from + Chunks.rows(count));
+        for (int n = from; n < end; n++) {
+            long row = 4L * n * dims.C();
+            Lanes.scale((float) (scale / Lanes.get(sums + 4L * n)), rows + row, to + row, dims.C());
         }
     }
 }

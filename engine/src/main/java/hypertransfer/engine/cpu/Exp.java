@@ -10,7 +10,6 @@ import jdk.incubator.vector.VectorOperators;
  */
 final class Exp {
     private static final float LEAST = -87f;
-    private static final float MOST = 88f;
     private static final float LOG2E = 1.44269504f;
     private static final float LN2_HIGH = 0.693359375f;
     private static final float LN2_LOW = -2.12194440e-4f;
@@ -22,24 +21,30 @@ final class Exp {
 
     private Exp() {}
 
-    static FloatVector exp(FloatVector x) {
-        FloatVector v = x.min(MOST);
-        FloatVector shifted = v.fma(Lanes.all(LOG2E), Lanes.all(ROUND));
-        FloatVector n = shifted.sub(ROUND);
-        FloatVector r = n.fma(Lanes.all(-LN2_HIGH), v);
-        r = n.fma(Lanes.all(-LN2_LOW), r);
-        FloatVector p = Lanes.all(C0).fma(r, Lanes.all(C1));
-        p = p.fma(r, Lanes.all(C2));
-        p = p.fma(r, Lanes.all(C3));
-        p = p.fma(r, Lanes.all(C4));
-        p = p.fma(r, Lanes.all(C5));
-        p = p.fma(r.mul(r), r).add(1f);
-        IntVector exponent = shifted.reinterpretAsInts().lanewise(VectorOperators.LSHL, 23);
-        FloatVector result = p.reinterpretAsInts().add(exponent).reinterpretAsFloats();
-        return result.blend(0f, x.lt(LEAST));
-    }
-
-    static float exp(float x) {
-        return x < LEAST ? 0 : (float) Math.exp(Math.min(x, MOST));
+    /**
+     * x = exp(x - shift) in place, over whole vectors, where no x is above the shift by much; returns the sum. The polynomial stands in the loop because a
+     * method of its own would be too large to be inlined, and its vectors would become objects.
+     */
+    static float shifted(long at, int vectors, float shift) {
+        FloatVector sums = Lanes.zero();
+        for (long end = at + (long) vectors * Lanes.STEP; at < end; at += Lanes.STEP) {
+            FloatVector x = Lanes.load(at).sub(shift);
+            FloatVector rounded = x.fma(Lanes.all(LOG2E), Lanes.all(ROUND));
+            FloatVector n = rounded.sub(ROUND);
+            FloatVector r = n.fma(Lanes.all(-LN2_HIGH), x);
+            r = n.fma(Lanes.all(-LN2_LOW), r);
+            FloatVector p = r.fma(Lanes.all(C0), Lanes.all(C1));
+            p = p.fma(r, Lanes.all(C2));
+            p = p.fma(r, Lanes.all(C3));
+            p = p.fma(r, Lanes.all(C4));
+            p = p.fma(r, Lanes.all(C5));
+            p = p.fma(r.mul(r), r).add(1f);
+            IntVector exponent = rounded.reinterpretAsInts().lanewise(VectorOperators.LSHL, 23);
+            FloatVector result = p.reinterpretAsInts().add(exponent).reinterpretAsFloats();
+            result = result.blend(0f, x.lt(LEAST));
+            Lanes.store(result, at);
+            sums = sums.add(result);
+        }
+        return Lanes.sum(sums);
     }
 }

@@ -4,12 +4,14 @@ import hypertransfer.engine.Dims;
 import jdk.incubator.vector.FloatVector;
 
 /** The norm of each head and the rotary embedding of queries and keys, in one pass; and back. */
-final class Heads implements Task {
+final class Heads {
     private final Pool pool;
     private final Dims dims;
     private final long cos; // (T, D/2)
     private final long sin;
-    private boolean backward, normV;
+    private final Task forward = this::forward;
+    private final Task backward = this::backward;
+    private boolean normV;
     private long d, qkv, r;
 
     Heads(Pool pool, Dims dims, long tables) {
@@ -32,58 +34,74 @@ final class Heads implements Task {
     }
 
     void forward(long qkv, long r, boolean normV) {
-        this.backward = false;
         this.qkv = qkv;
         this.r = r;
         this.normV = normV;
-        pool.run(this, Chunks.count(dims.N()));
+        pool.run(forward, Chunks.count(dims.N()));
     }
 
     void backward(long dqkv, long qkv, long r, boolean normV) {
-        this.backward = true;
         this.d = dqkv;
         this.qkv = qkv;
         this.r = r;
         this.normV = normV;
-        pool.run(this, Chunks.count(dims.N()));
+        pool.run(backward, Chunks.count(dims.N()));
     }
 
-    @Override
-    public void piece(int piece, int worker) {
+    private void forward(int piece, int worker) {
         int rows = Chunks.rows(dims.N()), from = piece * rows, to = Math.min(dims.N(), from + rows);
         int D = dims.D(), H = dims.H(), heads = normV ? 3 * H : 2 * H;
         for (int n = from; n < to; n++) {
             long turn = 4L * (n % dims.T()) * (D / 2);
             for (int head = 0; head < heads; head++) { // queries, then keys, then values: they lie one after the other
-                long at = 4L * (3L * n * dims.C() + (long) head * D), kept = r + 4L * (3L * n * H + head);
-                boolean rotary = head < 2 * H;
-                if (backward) {
-                    float rn = Lanes.get(kept);
-                    float mean = Lanes.dot(d + at, qkv + at, D) / D;
-                    NormGradients.throughPost(d + at, qkv + at, 1, mean, d + at, D); // what is kept is normed already
-                    rotate(d + at, D / 2, rn, cos + turn, sin + turn, rotary ? -1 : 0);
+                long at = qkv + 4L * (3L * n * dims.C() + (long) head * D);
+                float rn = Lanes.rms(Lanes.dot(at, at, D), D);
+                Lanes.put(r + 4L * (3L * n * H + head), rn);
+                if (head < 2 * H) {
+                    rotate(at, D / 2, rn, cos + turn, sin + turn, rn);
                 } else {
-                    float rn = Lanes.rms(Lanes.dot(qkv + at, qkv + at, D), D);
-                    Lanes.put(kept, rn);
-                    rotate(qkv + at, D / 2, rn, cos + turn, sin + turn, rotary ? 1 : 0);
+                    Lanes.scale(rn, at, at, D);
                 }
             }
         }
     }
 
-    /** (x1, x2) -> r (x1 cos + x2 sin, x2 cos - x1 sin) over the two halves; sign -1 turns back, 0 does not turn. */
-    private static void rotate(long x, int half, float r, long cos, long sin, int sign) {
-        if (sign == 0) {
-            Lanes.scale(r, x, x, 2 * half);
-            return;
+    private void backward(int piece, int worker) {
+        int rows = Chunks.rows(dims.N()), from = piece * rows, to = Math.min(dims.N(), from + rows);
+        int D = dims.D(), H = dims.H(), heads = normV ? 3 * H : 2 * H;
+        for (int n = from; n < to; n++) {
+            long turn = 4L * (n % dims.T()) * (D / 2);
+            for (int head = 0; head < heads; head++) {
+                long offset = 4L * (3L * n * dims.C() + (long) head * D), at = d + offset, normed = qkv + offset;
+                float rn = Lanes.get(r + 4L * (3L * n * H + head)), mean = Lanes.dot(at, normed, D) / D;
+                through(at, normed, rn, -rn * mean, D);
+                if (head < 2 * H) {
+                    rotate(at, D / 2, 1, cos + turn, sin + turn, -1);
+                }
+            }
         }
+    }
+
+    /** d = r d + back xhat: through the norm, given what it made. */
+    private static void through(long d, long xhat, float r, float back, int n) {
+        long dx = xhat - d, whole = Lanes.whole(d, n), end = Lanes.end(d, n);
+        FloatVector rs = Lanes.all(r);
+        for (; d < whole; d += Lanes.STEP) {
+            Lanes.store(Lanes.load(d).fma(rs, Lanes.load(d + dx).mul(back)), d);
+        }
+        for (; d < end; d += 4) {
+            Lanes.put(d, r * Lanes.get(d) + back * Lanes.get(d + dx));
+        }
+    }
+
+    /** (x1, x2) -> r (x1 cos + x2 sin, x2 cos - x1 sin) over the two halves; signed is r, or -r to turn back. */
+    private static void rotate(long x, int half, float r, long cos, long sin, float signed) {
         long second = 4L * half, dc = cos - x, ds = sin - x, whole = Lanes.whole(x, half), end = Lanes.end(x, half);
-        float signed = sign * r;
         for (; x < whole; x += Lanes.STEP) {
             FloatVector x1 = Lanes.load(x), x2 = Lanes.load(x + second);
-            FloatVector c = Lanes.load(x + dc).mul(r), s = Lanes.load(x + ds).mul(signed);
-            Lanes.store(x1.fma(c, x2.mul(s)), x);
-            Lanes.store(x2.fma(c, x1.mul(s).neg()), x + second);
+            FloatVector c = Lanes.load(x + dc).mul(r), s = Lanes.load(x + ds);
+            Lanes.store(x1.fma(c, x2.mul(s.mul(signed))), x);
+            Lanes.store(x2.fma(c, x1.mul(s.mul(-signed))), x + second);
         }
         for (; x < end; x += 4) {
             float x1 = Lanes.get(x), x2 = Lanes.get(x + second);

@@ -6,7 +6,6 @@ import hypertransfer.engine.EngineException;
 import java.lang.foreign.MemorySegment;
 import java.nio.ByteOrder;
 import jdk.incubator.vector.FloatVector;
-import jdk.incubator.vector.VectorOperators;
 import jdk.incubator.vector.VectorShape;
 import jdk.incubator.vector.VectorSpecies;
 
@@ -21,8 +20,6 @@ final class Lanes {
 
     /** A vector's length in bytes. */
     static final int STEP = W * Float.BYTES;
-
-    static final FloatVector ZERO = FloatVector.zero(SPECIES);
 
     private static final MemorySegment ALL = MemorySegment.NULL.reinterpret(Long.MAX_VALUE);
     private static final ByteOrder ORDER = ByteOrder.nativeOrder();
@@ -50,6 +47,11 @@ final class Lanes {
 
     static FloatVector all(float value) {
         return FloatVector.broadcast(SPECIES, value);
+    }
+
+    /** Made anew, for a constant is an object, and a loop that starts from one makes objects of all that follow. */
+    static FloatVector zero() {
+        return FloatVector.zero(SPECIES);
     }
 
     static float get(long at) {
@@ -106,13 +108,24 @@ final class Lanes {
         return at + (long) n * Float.BYTES;
     }
 
+    /** In one order: {@code reduceLanes} adds in another when interpreted than when compiled. */
     static float sum(FloatVector v) {
-        return v.reduceLanes(VectorOperators.ADD);
+        if (W == 4) {
+            return v.lane(0) + v.lane(1) + (v.lane(2) + v.lane(3));
+        }
+        float sum = 0;
+        for (int i = 0; i < W; i++) {
+            sum += v.lane(i);
+        }
+        return sum;
     }
 
     /** The sum of a b over n numbers. */
     static float dot(long a, long b, int n) {
-        FloatVector s0 = ZERO, s1 = ZERO, s2 = ZERO, s3 = ZERO; // four chains, or the adder's latency is waited for
+        FloatVector s0 = zero(),
+                s1 = zero(),
+                s2 = zero(),
+                s3 = zero(); // four chains, or the adder's latency is waited for
         long delta = b - a, whole = whole(a, n), end = end(a, n);
         for (; a <= whole - 4L * STEP; a += 4L * STEP) {
             s0 = load(a).fma(load(a + delta), s0);

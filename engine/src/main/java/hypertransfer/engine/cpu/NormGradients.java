@@ -74,7 +74,7 @@ final class NormGradients implements Task {
 
     /** dgain += dy x r; returns the sum of dy (1 + gain) x. */
     private static float toGain(long dy, long x, long gain, float r, long dgain, int n) {
-        FloatVector s0 = Lanes.ZERO, s1 = Lanes.ZERO;
+        FloatVector s0 = Lanes.zero(), s1 = Lanes.zero();
         long dx = x - dy, dg = gain - dy, dd = dgain - dy, whole = Lanes.whole(dy, n), end = Lanes.end(dy, n);
         FloatVector rs = Lanes.all(r);
         for (; dy <= whole - 2L * Lanes.STEP; dy += 2L * Lanes.STEP) {
@@ -101,7 +101,7 @@ final class NormGradients implements Task {
 
     /** dh (+)= r (dy (1 + gain) - x r mean); returns the sum of dh z. */
     private static float toRow(long dy, long x, long gain, float r, float mean, long dh, boolean add, long z, int n) {
-        FloatVector sums = Lanes.ZERO;
+        FloatVector sums = Lanes.zero();
         long dx = x - dy, dg = gain - dy, dd = dh - dy, dz = z - dy;
         long whole = Lanes.whole(dy, n), end = Lanes.end(dy, n);
         float back = -r * r * mean;

@@ -50,7 +50,7 @@ final class Norms implements Task {
 
     /** out = h + post z; returns the sum of its squares. */
     private static float residual(long h, long z, float post, long out, int n) {
-        FloatVector s0 = Lanes.ZERO, s1 = Lanes.ZERO;
+        FloatVector s0 = Lanes.zero(), s1 = Lanes.zero();
         long dz = z - h, dout = out - h, whole = Lanes.whole(h, n), end = Lanes.end(h, n);
         FloatVector posts = Lanes.all(post);
         for (; h <= whole - 2L * Lanes.STEP; h += 2L * Lanes.STEP) {

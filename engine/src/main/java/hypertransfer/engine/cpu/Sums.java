@@ -34,7 +34,11 @@ final class Sums {
             s0 = load(a).fma(load(a + delta), s0);
             s1 = load(a + STEP).fma(load(a + delta + STEP), s1);
         }
-        double sum = s0.add(s1).reduceLanes(VectorOperators.ADD);
+        double sum = 0;
+        DoubleVector both = s0.add(s1);
+        for (int i = 0; i < DOUBLES.length(); i++) {
+            sum += both.lane(i); // in one order, see Lanes.sum
+        }
         for (; a < end; a += 4) {
             sum += (double) ALL.get(JAVA_FLOAT_UNALIGNED, a) * ALL.get(JAVA_FLOAT_UNALIGNED, a + delta);
         }

@@ -13,6 +13,7 @@ import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.regex.Pattern;
 
 /**
  * Writes one split's shards, each beside its place under a name of its own. They get their names all at once, by
@@ -121,12 +122,27 @@ final class ShardWriter implements AutoCloseable {
         }
     }
 
+    /** Removes what a killed process left of shards of this name. */
+    void sweep() {
+        try {
+            for (Path leftover : list(directory, name, split, UNFINISHED)) {
+                Files.deleteIfExists(leftover);
+            }
+        } catch (IOException e) {
+            throw failed(e);
+        }
+    }
+
     /** Shards of that name that are already there. */
     static List<Path> existing(Path directory, String name, Split split) {
+        return list(directory, name, split, "");
+    }
+
+    private static List<Path> list(Path directory, String name, Split split, String suffix) {
         List<Path> found = new ArrayList<>();
-        try (DirectoryStream<Path> entries = Files.newDirectoryStream(directory, split.glob())) {
+        try (DirectoryStream<Path> entries = Files.newDirectoryStream(directory, split.glob() + suffix)) {
             for (Path entry : entries) {
-                if (entry.getFileName().toString().matches(split.pattern(name))) {
+                if (entry.getFileName().toString().matches(split.pattern(name) + Pattern.quote(suffix))) {
                     found.add(entry);
                 }
             }
@@ -147,7 +163,7 @@ final class ShardWriter implements AutoCloseable {
 
     private void check() {
         if (closed) {
-            throw new IllegalStateException("the shards of " + name + " are closed");
+            throw new Refusal("ended before all was tokenized; no shard was written to " + directory);
         }
     }
 

@@ -89,6 +89,8 @@ public final class Tokenizer implements AutoCloseable {
         List<Input> inputs =
                 places.stream().flatMap(place -> Input.find(place).stream()).toList();
         long total = inputs.stream().mapToLong(Input::size).sum(), read = 0;
+        train.sweep();
+        validation.sweep();
         ExecutorService pool = Executors.newFixedThreadPool(options.threads);
         try (this) {
             for (Input input : inputs) {

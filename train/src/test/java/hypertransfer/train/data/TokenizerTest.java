@@ -190,8 +190,8 @@ class TokenizerTest {
         Path text = in.resolve("bad.txt");
         Files.write(text, ("line\n".repeat(60_000) + "caf\u00e9\n").getBytes(StandardCharsets.ISO_8859_1));
         refused("bad.txt, line 60001: byte 0xe9 is not UTF-8", text);
-        Path json = Files.writeString(in.resolve("bad.jsonl"), "{\"text\": \"good\"}\n".repeat(50_000) + "{\"text\": ");
-        refused("bad.jsonl, line 50001: broken JSON", json);
+        Path json = Files.writeString(in.resolve("bad.jsonl"), "{\"text\": \"good\"}\n".repeat(20_000) + "{\"text\": ");
+        refused("bad.jsonl, line 20001: broken JSON", json);
         byte[] packed =
                 Files.readAllBytes(pack(in.resolve("cut.txt.gz"), document(12).repeat(50)));
         Path cut = Files.write(in.resolve("cut.txt.gz"), Arrays.copyOf(packed, packed.length / 2));
@@ -233,8 +233,19 @@ class TokenizerTest {
                     assertThat(out).isDirectoryContaining("glob:**.part").isDirectoryNotContaining("glob:**.bin");
                     tokenizer.close(); // what the shutdown hook does
                 }))
-                .isInstanceOf(IllegalStateException.class);
+                .isInstanceOf(Refusal.class)
+                .hasMessageContaining("no shard was written");
         assertThat(files(out)).isEmpty();
+    }
+
+    @Test
+    void whatAKilledProcessLeftIsNoShardAndGoesWithTheNextOne() throws IOException {
+        Files.createDirectories(out);
+        Files.writeString(out.resolve("set_train_000009.bin.part"), "half");
+        Files.writeString(out.resolve("set_val_000000.bin.part"), "half");
+        assertThatThrownBy(() -> ids(Split.TRAIN)).isInstanceOf(Refusal.class).hasMessageContaining("no shards");
+        run(out, options(0, 1000, 1), Files.writeString(in.resolve("a.txt"), "text"));
+        assertThat(files(out)).containsOnlyKeys("set_train_000001.bin");
     }
 
     @Test
