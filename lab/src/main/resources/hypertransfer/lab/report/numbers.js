@@ -58,14 +58,14 @@ function logAxis(lo, hi, n) {
     axis.at = axis.at.filter(t => t.v > 0);
     return axis;
   }
-  const every = Math.max(1, Math.ceil(decades / n));
+  const every = Math.max(1, Math.round(decades / n));
   const inside = decades < 2.5 ? [1, 2, 5] : [1];
   const at = [];
   for (let e = Math.floor(Math.log10(lo)); e <= Math.ceil(Math.log10(hi)); e++) {
     for (const m of inside) {
       const v = m * 10 ** e;
       if (v < lo || v > hi || (m === 1 && e % every !== 0)) continue;
-      at.push({ v, text: v >= 1e-2 && v < 1e5 ? String(Number(v.toPrecision(2))) : (m === 1 ? '' : m + '×') + power(e) });
+      at.push({ v, text: v >= 1e-2 && v < 1e6 ? Number(v.toPrecision(2)).toLocaleString('en-US') : (m === 1 ? '' : m + '×') + power(e) });
     }
   }
   return { at, factor: '' };
