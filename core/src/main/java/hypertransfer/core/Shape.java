@@ -79,9 +79,9 @@ public sealed interface Shape {
     static Shape parse(String text) {
         String[] parts = text.toLowerCase(Locale.ROOT).split(":", 2);
         return switch (parts[0]) {
-            case "constant" -> new Constant();
-            case "linear" -> new Linear();
-            case "cosine" -> new Cosine();
+            case "constant" -> bare(parts, new Constant());
+            case "linear" -> bare(parts, new Linear());
+            case "cosine" -> bare(parts, new Cosine());
             case "trapezoid" -> new Trapezoid(number(parts, 0.2));
             case "1-sqrt" -> new OneMinusSqrt(number(parts, 0.2));
             case "power" -> new Power(number(parts, 2));
@@ -89,6 +89,13 @@ public sealed interface Shape {
                 throw new Refusal("unknown schedule shape '" + text
                         + "'; the shapes are linear, constant, cosine, trapezoid:PART, 1-sqrt:PART, power:EXPONENT");
         };
+    }
+
+    private static Shape bare(String[] parts, Shape shape) {
+        if (parts.length > 1) {
+            throw new Refusal("schedule shape '" + parts[0] + ":" + parts[1] + "' takes no number; write " + parts[0]);
+        }
+        return shape;
     }
 
     private static double number(String[] parts, double otherwise) {
@@ -100,7 +107,7 @@ public sealed interface Shape {
     }
 
     private static double late(double x, double decay) {
-        return Math.max(0, (x - (1 - decay)) / decay);
+        return Math.max(0, 1 - (1 - x) / decay); // so written it is 1 at x = 1, and no rate falls below zero
     }
 
     private static void fraction(double decay) {

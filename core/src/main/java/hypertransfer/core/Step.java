@@ -8,9 +8,19 @@ package hypertransfer.core;
  * @param rate the nominal rate the carrier applied: eta of a Base carrier, the angular step of a Hyperball
  * @param effective the angular step a, the effective learning rate
  * @param angle the angle between the matrix before and after, in radians
+ * @param norm the carrier's norm before the step, as read
+ * @param targetNorm the target's norm before the step
  * @param next the state to go on with
  */
-public record Step(double keep, double push, double rate, double effective, double angle, State next) {
+public record Step(
+        double keep,
+        double push,
+        double rate,
+        double effective,
+        double angle,
+        double norm,
+        double targetNorm,
+        State next) {
 
     /** The weight decay that this step's shrinking amounts to, {@code (1 - keep) / a}; zero where nothing moved. */
     public double impliedDecay() {

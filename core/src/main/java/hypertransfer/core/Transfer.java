@@ -24,12 +24,20 @@ public record Transfer(Space target, Space carrier, GradientRule gradient) {
 
     /** The network is evaluated at this multiple of w. */
     public double evaluationScale(State s) {
-        return gradient == GradientRule.REPRESENTATIVE ? ratio(s, s.targetNorm(), s.norm()) : 1;
+        if (gradient != GradientRule.REPRESENTATIVE) {
+            return 1;
+        }
+        positive(s, s.norm(), s.targetNorm());
+        return s.targetNorm() / s.norm();
     }
 
     /** The gradient is multiplied by this before the direction sees it. */
     public double gradientScale(State s) {
-        return gradient == GradientRule.RESCALED ? ratio(s, s.norm(), s.targetNorm()) : 1;
+        if (gradient != GradientRule.RESCALED) {
+            return 1;
+        }
+        positive(s, s.norm(), s.targetNorm());
+        return s.norm() / s.targetNorm();
     }
 
     /** One step: the target's angular step, taken by the carrier. */
@@ -42,10 +50,10 @@ public record Transfer(Space target, Space carrier, GradientRule gradient) {
         if (rC == 0 && free) { // a zero matrix has no direction: no angle is defined, but the plain optimizer is
             double moved = e * u;
             double infinite = moved == 0 ? 0 : Double.POSITIVE_INFINITY;
-            return new Step(1 - e * l, e, e, infinite, 0, new State(s.matrix(), s.step() + 1, s.R(), moved, moved));
+            return new Step(1 - e * l, e, e, infinite, 0, 0, 0, next(s, moved, moved));
         }
         double rT = free ? rC : s.targetNorm();
-        ratio(s, rC, rT);
+        positive(s, rC, rT);
 
         // The angular step for each unit of u, so that a = p |u| and |u| = 0 needs no case of its own.
         double p = switch (target) {
@@ -65,7 +73,7 @@ public record Transfer(Space target, Space carrier, GradientRule gradient) {
                 double keep = free ? 1 - e * lc : 1 / (1 + p * lc * rC);
                 double rate = free ? e : p * rC * keep; // equations (inverse-learning-rate) and (wd-transferred-lr)
                 double norm = keep * rC * stretch;
-                yield new Step(keep, rate, rate, a, angle, next(s, norm, nextTarget));
+                yield new Step(keep, rate, rate, a, angle, rC, rT, next(s, norm, nextTarget));
             }
             case Hyperball h -> {
                 if (!(stretch > 0)) {
@@ -75,7 +83,7 @@ public record Transfer(Space target, Space carrier, GradientRule gradient) {
                                     + " there; lower the learning rate");
                 }
                 double keep = s.R() / (rC * stretch);
-                yield new Step(keep, keep * p * rC, a, a, angle, next(s, s.R(), nextTarget));
+                yield new Step(keep, keep * p * rC, a, a, angle, rC, rT, next(s, s.R(), nextTarget));
             }
         };
     }
@@ -102,14 +110,13 @@ public record Transfer(Space target, Space carrier, GradientRule gradient) {
         }
     }
 
-    private double ratio(State s, double over, double under) {
-        if (!(over > 0 && under > 0)) {
+    private void positive(State s, double rC, double rT) {
+        if (!(rC > 0 && rT > 0)) {
             throw refuse(
                     s,
-                    "its norm is " + s.norm() + " and its target's " + s.targetNorm() + "; " + this
+                    "its norm is " + rC + " and its target's " + rT + "; " + this
                             + " needs both above zero: initialise the matrix, or train it with the plain Base optimizer");
         }
-        return over / under;
     }
 
     private static Refusal refuse(State s, String why) {

@@ -24,6 +24,11 @@ public interface Engine extends AutoCloseable {
     /** Whether weights have a format of their own, so that they cannot be the masters themselves. */
     boolean separateWeights();
 
+    /** The bytes of a number that is kept between steps: masters, gradients and optimizer state. */
+    default int bytes() {
+        return Float.BYTES;
+    }
+
     // ------------------------------------------------------------------ memory
 
     /** Declares a tensor of zeros. */

@@ -42,6 +42,11 @@ public final class ReferenceEngine implements Engine {
         return false;
     }
 
+    @Override
+    public int bytes() {
+        return Double.BYTES;
+    }
+
     // ------------------------------------------------------------------ memory
 
     @Override
@@ -55,7 +60,7 @@ public final class ReferenceEngine implements Engine {
     public Memory commit() {
         Map<Role, Long> bytes = new EnumMap<>(Role.class);
         declared.forEach((role, arrays) -> bytes.put(
-                role, arrays.stream().mapToLong(a -> a.size() * Double.BYTES).sum()));
+                role, arrays.stream().mapToLong(a -> a.size() * bytes()).sum()));
         Memory memory = new Memory(bytes);
         long free = Runtime.getRuntime().maxMemory();
         if (memory.total() > free) {

@@ -1,0 +1,140 @@
+package hypertransfer.core;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.Assertions.within;
+
+import hypertransfer.core.Space.Base;
+import hypertransfer.core.Space.Hyperball;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** What the algebra will not do, and what it tells the user instead: which matrix, which step, and what to do. */
+class RefusalTest {
+    private static final State STATE = new State("blocks.2.mlp.fc.weight", 41, 2, 2, 2);
+    private static final Reading READING = new Reading(2, 3, 1);
+
+    @ParameterizedTest
+    @ValueSource(doubles = {10, 11, 1e300, Double.MAX_VALUE})
+    void rateTimesDecayOfOneOrMore(double e) {
+        for (Space carrier : new Space[] {new Base(0.1), new Base(0), new Hyperball()}) {
+            refused(
+                    new Transfer(new Base(0.1), carrier, GradientRule.RESCALED),
+                    READING,
+                    e,
+                    "learning rate " + e,
+                    "weight decay 0.1",
+                    "lower either");
+        }
+    }
+
+    /** Only the target's rate times the target's decay counts: the carrier's rate is found to suit its own. */
+    @Test
+    void carriersDecayMayBeAnything() {
+        Transfer transfer = new Transfer(new Base(0), new Base(1e9), GradientRule.RESCALED);
+        Step step = transfer.step(STATE, READING, 10);
+        assertThat(step.keep()).isPositive();
+        assertThat(step.rate() * 1e9).isLessThanOrEqualTo(1);
+    }
+
+    @Test
+    void justBelowOneIsTaken() {
+        double e = Math.nextDown(10.0);
+        Step step = Transfer.plain(new Base(0.1)).step(STATE, READING, e);
+        assertThat(step.keep()).isEqualTo(1 - e * 0.1).isPositive();
+    }
+
+    @ParameterizedTest
+    @EnumSource(Mode.class)
+    void badRates(Mode mode) {
+        for (double e : new double[] {Double.NaN, -1e-3, Double.POSITIVE_INFINITY, Double.NEGATIVE_INFINITY}) {
+            refused(mode.transfer(0.1, 0.2), READING, e, "learning rate is " + e, "finite number, zero or more");
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(doubles = {Double.NaN, -0.1, Double.POSITIVE_INFINITY})
+    void badDecays(double decay) {
+        assertThatThrownBy(() -> new Base(decay))
+                .isInstanceOf(Refusal.class)
+                .hasMessageContainingAll("weight decay is " + decay, "finite number, zero or more");
+    }
+
+    @ParameterizedTest
+    @EnumSource(Mode.class)
+    void readingsOfADivergedRun(Mode mode) {
+        for (double bad : new double[] {Double.NaN, Double.POSITIVE_INFINITY, Double.NEGATIVE_INFINITY}) {
+            String next = "lower the learning rate";
+            refused(mode.transfer(0.1, 0.2), new Reading(bad, 3, 1), 0.1, "|w| is " + bad, "diverged", next);
+            refused(mode.transfer(0.1, 0.2), new Reading(2, bad, 1), 0.1, "|u| is " + bad, "diverged", next);
+            refused(mode.transfer(0.1, 0.2), new Reading(2, 3, bad), 0.1, "<u,w> is " + bad, "diverged", next);
+        }
+    }
+
+    /** The measured norm is the one to name: the state may still remember a good one. */
+    @ParameterizedTest
+    @EnumSource(value = Mode.class, mode = EnumSource.Mode.EXCLUDE, names = "BASE")
+    void zeroMatrix(Mode mode) {
+        refused(mode.transfer(0.1, 0.2), new Reading(0, 3, 0), 0.1, "norm is 0.0", "initialise the matrix");
+        State zero = State.start("embed", 0);
+        assertThatThrownBy(() -> mode.transfer(0.1, 0.2).step(zero, new Reading(0, 3, 0), 0.1))
+                .isInstanceOf(Refusal.class)
+                .hasMessageContainingAll("embed", "step 0", "plain Base optimizer");
+    }
+
+    @Test
+    void zeroMatrixHasNoScales() {
+        State zero = State.start("embed", 0);
+        assertThatThrownBy(() -> Mode.HYPERTRANSFER.transfer(0.1, 0).gradientScale(zero))
+                .isInstanceOf(Refusal.class)
+                .hasMessageContainingAll("embed", "step 0", "initialise the matrix");
+        assertThatThrownBy(() -> Mode.HYPERTRANSFER_PLUS.transfer(0.1, 0).evaluationScale(zero))
+                .isInstanceOf(Refusal.class)
+                .hasMessageContainingAll("embed", "step 0", "initialise the matrix");
+    }
+
+    @Test
+    void zeroMatrixUnderThePlainBaseOptimizerIsFine() {
+        Transfer plain = Transfer.plain(new Base(0.1));
+        Step step = plain.step(State.start("embed", 0), new Reading(0, 3, 0), 0.5);
+        assertThat(step.keep()).isEqualTo(0.95);
+        assertThat(step.push()).isEqualTo(0.5);
+        assertThat(step.next()).isEqualTo(new State("embed", 1, 0, 1.5, 1.5));
+        Step second = plain.step(step.next(), new Reading(1.5, 3, -4.5), 0.5);
+        assertThat(second.next().norm()).isCloseTo(0.95 * 1.5 + 1.5, within(1e-15));
+        Step still = plain.step(State.start("embed", 0), new Reading(0, 0, 0), 0.5);
+        assertThat(still.effective()).isZero();
+        assertThat(still.next().norm()).isZero();
+    }
+
+    /** u along w with a = 1: w - w is nowhere on the sphere. */
+    @Test
+    void stepOntoTheOrigin() {
+        refused(Transfer.plain(new Hyperball()), new Reading(2, 3, 6), 1, "origin", "lower the learning rate");
+    }
+
+    @Test
+    void unknownMode() {
+        assertThatThrownBy(() -> Mode.parse("hypertransfr"))
+                .isInstanceOf(Refusal.class)
+                .hasMessageContainingAll("hypertransfr", "inverse-hypertransfer-plus", "decay-transfer");
+    }
+
+    /** A refusal leaves what was before it good. */
+    @Test
+    void stateOutlivesARefusal() {
+        Transfer transfer = Mode.HYPERTRANSFER.transfer(0.1, 0);
+        Step before = transfer.step(STATE, READING, 0.1);
+        refused(transfer, READING, Double.NaN, "NaN");
+        assertThat(transfer.step(STATE, READING, 0.1)).isEqualTo(before);
+    }
+
+    private static void refused(Transfer transfer, Reading reading, double e, String... words) {
+        assertThatThrownBy(() -> transfer.step(STATE, reading, e))
+                .isInstanceOf(Refusal.class)
+                .hasMessageStartingWith("blocks.2.mlp.fc.weight at step 41: ")
+                .hasMessageContainingAll(words);
+    }
+}

@@ -1,0 +1,174 @@
+package hypertransfer.core;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.Assertions.within;
+
+import hypertransfer.core.Schedule.Recorded;
+import hypertransfer.core.Schedule.Shaped;
+import java.util.List;
+import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+class ScheduleTest {
+    private static final double ULPS = 1e-15;
+
+    /** floor(0.05 * 24) = 1 warm-up step, then 23 steps of a line. */
+    @Test
+    void paperFormulaOverTwentyFourSteps() {
+        Schedule schedule = Schedule.linear(2, 24, 0.05, 0.1);
+        assertThat(schedule.steps()).isEqualTo(24);
+        assertThat(schedule.rate(0)).isEqualTo(2);
+        assertThat(schedule.rate(1)).isEqualTo(2);
+        assertThat(schedule.rate(2)).isCloseTo(2 - 1.8 / 23, within(ULPS));
+        assertThat(schedule.rate(12)).isCloseTo(2 - 1.8 * 11 / 23, within(ULPS));
+        assertThat(schedule.rate(23)).isCloseTo(2 - 1.8 * 22 / 23, within(ULPS));
+    }
+
+    /** The paper's own run: 286 warm-up steps of 5723. */
+    @Test
+    void paperFormulaOverItsOwnRun() {
+        Schedule schedule = Schedule.linear(0.01, 5723, 0.05, 0);
+        assertThat(schedule.rate(0)).isCloseTo(0.01 / 286, within(ULPS));
+        assertThat(schedule.rate(142)).isCloseTo(0.005, within(ULPS)); // 143 / 286
+        assertThat(schedule.rate(284)).isCloseTo(0.01 * 285 / 286, within(ULPS));
+        assertThat(schedule.rate(285)).isEqualTo(0.01);
+        assertThat(schedule.rate(286)).isEqualTo(0.01);
+        assertThat(schedule.rate(287)).isCloseTo(0.01 * 5436 / 5437, within(ULPS));
+        assertThat(schedule.rate(5722)).isCloseTo(0.01 / 5437, within(ULPS));
+    }
+
+    @Test
+    void warmUpOfLessThanAStepIsNone() {
+        assertThat(Schedule.linear(1, 19, 0.05, 0).rate(0)).isEqualTo(1); // floor(0.95) = 0
+        assertThat(Schedule.linear(1, 20, 0.05, 0).rate(1)).isEqualTo(1); // floor(1) = 1: the line starts at 1
+        assertThat(Schedule.linear(1, 1, 0, 0).rate(0)).isEqualTo(1);
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "constant",
+                "linear",
+                "cosine",
+                "trapezoid",
+                "trapezoid:0.3",
+                "trapezoid:1",
+                "1-sqrt",
+                "1-sqrt:0.7",
+                "1-sqrt:1",
+                "power",
+                "power:1",
+                "power:0.5",
+                "power:3"
+            })
+    void everyShape(String text) {
+        Shape shape = Shape.parse(text);
+        for (double end : new double[] {0, 0.1, 1}) {
+            double last = shape instanceof Shape.Constant ? 1 : end;
+            assertThat(shape.factor(0, end)).as("start").isCloseTo(1, within(ULPS));
+            assertThat(shape.factor(1, end))
+                    .as("end")
+                    .isCloseTo(last, within(ULPS))
+                    .isNotNegative();
+            for (int steps : new int[] {24, 1000}) {
+                Schedule schedule = new Shaped(3, steps, 0.1, end, shape);
+                int w = steps / 10;
+                for (int t = 1; t < w; t++) {
+                    assertThat(schedule.rate(t)).isGreaterThan(schedule.rate(t - 1));
+                }
+                assertThat(schedule.rate(w - 1))
+                        .as("the warm-up ends at the peak")
+                        .isEqualTo(3);
+                assertThat(schedule.rate(w)).as("and the shape starts there").isCloseTo(3, within(3 * ULPS));
+                for (int t = w + 1; t < steps; t++) {
+                    assertThat(schedule.rate(t))
+                            .as("never rises after it, nor falls below its end")
+                            .isLessThanOrEqualTo(schedule.rate(t - 1))
+                            .isGreaterThanOrEqualTo(3 * last * (1 - ULPS));
+                }
+            }
+        }
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "constant, 0.5, 1",
+        "linear, 0.5, 0.6", // 1 - 0.8 / 2
+        "cosine, 0.5, 0.6",
+        "cosine, 0.25, 0.8828427124746190", // 0.2 + 0.8 (1 + 1/sqrt 2) / 2
+        "trapezoid:0.5, 0.5, 1",
+        "trapezoid:0.5, 0.75, 0.6",
+        "1-sqrt:0.5, 0.5, 1",
+        "1-sqrt:0.5, 0.625, 0.6", // a quarter of the decay, whose root is a half
+        "power:2, 0.5, 0.4", // 0.2 + 0.8 / 4
+        "power:0.5, 0.75, 0.6",
+        "LINEAR, 0.5, 0.6"
+    })
+    void shapesByHand(String shape, double x, double factor) {
+        assertThat(Shape.parse(shape).factor(x, 0.2)).isCloseTo(factor, within(ULPS));
+    }
+
+    @Test
+    void recordedGivesItsRates() {
+        Schedule schedule = new Recorded(List.of(0.1, 0.0, 0.3));
+        assertThat(schedule.steps()).isEqualTo(3);
+        assertThat(schedule.rate(0)).isEqualTo(0.1);
+        assertThat(schedule.rate(1)).isZero();
+        assertThat(schedule.rate(2)).isEqualTo(0.3);
+        assertThatThrownBy(() -> schedule.rate(3)).isInstanceOf(Refusal.class).hasMessageContaining("step 3");
+    }
+
+    @ParameterizedTest
+    @ValueSource(doubles = {Double.NaN, -0.1, Double.POSITIVE_INFINITY})
+    void badRecordedRates(double bad) {
+        refused(() -> new Recorded(List.of(0.1, bad)), "recorded rate is " + bad);
+        refused(() -> new Recorded(List.of()), "recorded rates", "one or more");
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {-1, 24, Integer.MAX_VALUE, Integer.MIN_VALUE})
+    void stepsOutside(int t) {
+        refused(() -> Schedule.linear(1, 24, 0.05, 0).rate(t), "step " + t, "24 steps", "0 to 23");
+    }
+
+    @Test
+    void badNumbers() {
+        for (double bad : new double[] {Double.NaN, -1, Double.POSITIVE_INFINITY}) {
+            refused(() -> Schedule.linear(bad, 24, 0.05, 0), "peak rate is " + bad, "finite");
+            refused(() -> Schedule.linear(1, 24, bad, 0), "warm-up fraction is " + bad);
+            refused(() -> Schedule.linear(1, 24, 0.05, bad), "final ratio is " + bad);
+        }
+        refused(() -> Schedule.linear(1, 24, 1, 0), "warm-up fraction is 1.0", "less than 1");
+        refused(() -> Schedule.linear(1, 0, 0.05, 0), "number of steps is 0", "one or more");
+    }
+
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            quoteCharacter = '"',
+            value = {
+                "triangle | unknown schedule shape 'triangle'",
+                "\"\" | unknown schedule shape ''",
+                "power:two | 'power:two' needs a number",
+                "trapezoid: | 'trapezoid:' needs a number",
+                "power:0 | exponent is 0.0",
+                "power:-1 | exponent is -1.0",
+                "trapezoid:0 | decaying part is 0.0",
+                "trapezoid:1.5 | decaying part is 1.5",
+                "1-sqrt:-0.2 | decaying part is -0.2",
+                "linear:0.2 | 'linear:0.2' takes no number",
+                "cosine:x | 'cosine:x' takes no number",
+                "constant: | 'constant:' takes no number"
+            })
+    void shapesThatCannotBeRead(String text, String message) {
+        refused(() -> Shape.parse(text), message);
+    }
+
+    private static void refused(ThrowingCallable call, String... words) {
+        assertThatThrownBy(call).isInstanceOf(Refusal.class).hasMessageContainingAll(words);
+    }
+}

@@ -1,0 +1,74 @@
+package hypertransfer.core;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import hypertransfer.core.Space.Base;
+import hypertransfer.core.Space.Hyperball;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** What survives a checkpoint. */
+class StateTest {
+
+    /** A record's equality compares doubles by their bits. */
+    @Test
+    void goesOnFromPrintedNumbersBitForBit() {
+        Draws.forAll("printed state", random -> {
+            Space target = random.nextBoolean() ? new Base(random.nextDouble()) : new Hyperball();
+            Space carrier = random.nextBoolean() ? new Base(random.nextDouble()) : new Hyperball();
+            Transfer transfer = new Transfer(target, carrier, GradientRule.RESCALED);
+            double[] w = Draws.vector(random, 4, Draws.norm(random));
+            double[] resumed = w;
+            State state =
+                    State.start("blocks.0.attn.q.weight", Explicit.norm(w)).withTargetNorm(Draws.norm(random));
+            State restored = printed(state);
+            for (int t = 0; t < 5; t++) {
+                assertThat(restored).isEqualTo(state);
+                double[] u = Draws.vector(random, 4, Draws.norm(random));
+                double e = random.nextDouble(0.5);
+                Step step = transfer.step(state, Explicit.reading(w, u), e);
+                Step again = transfer.step(restored, Explicit.reading(resumed, u), e);
+                assertThat(again).isEqualTo(step);
+                w = Explicit.moved(step, w, u);
+                resumed = Explicit.moved(again, resumed, u);
+                assertThat(resumed).isEqualTo(w);
+                state = step.next();
+                restored = printed(again.next());
+            }
+        });
+    }
+
+    private static State printed(State s) {
+        return new State(
+                s.matrix(),
+                Long.parseLong(Long.toString(s.step())),
+                Double.parseDouble(Double.toString(s.R())),
+                Double.parseDouble(Double.toString(s.norm())),
+                Double.parseDouble(Double.toString(s.targetNorm())));
+    }
+
+    @Test
+    void startsWithTheTargetOnTheCarrier() {
+        assertThat(State.start("w", 2.5)).isEqualTo(new State("w", 0, 2.5, 2.5, 2.5));
+        assertThat(State.start("w", 2.5).withTargetNorm(7)).isEqualTo(new State("w", 0, 2.5, 2.5, 7));
+    }
+
+    @ParameterizedTest
+    @ValueSource(doubles = {Double.NaN, Double.POSITIVE_INFINITY, -1})
+    void refusesDamage(double bad) {
+        assertThatThrownBy(() -> new State("head", 9, bad, 1, 1)).isInstanceOf(Refusal.class);
+        assertThatThrownBy(() -> new State("head", 9, 1, bad, 1)).isInstanceOf(Refusal.class);
+        assertThatThrownBy(() -> new State("head", 9, 1, 1, bad))
+                .isInstanceOf(Refusal.class)
+                .hasMessageContainingAll("head", "step 9", "target norm " + bad, "good checkpoint");
+    }
+
+    @Test
+    void refusesANegativeStep() {
+        assertThatThrownBy(() -> new State("head", -1, 1, 1, 1))
+                .isInstanceOf(Refusal.class)
+                .hasMessageContainingAll("head", "step -1");
+    }
+}

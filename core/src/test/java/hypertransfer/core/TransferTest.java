@@ -1,0 +1,188 @@
+package hypertransfer.core;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.within;
+
+import hypertransfer.core.Space.Base;
+import hypertransfer.core.Space.Hyperball;
+import org.junit.jupiter.api.Test;
+
+/** One step of the algebra against the same step with vectors. */
+class TransferTest {
+    /** Some fifty roundings; where a step nearly cancels w it is multiplied by the condition number. */
+    private static final double TIGHT = 1e-14;
+
+    @Test
+    void targetIsCarrierIsThePlainBaseOptimizerToTheBit() {
+        Draws.forAll("plain Base", random -> {
+            double e = Draws.power(random, -6, 2);
+            double l = random.nextBoolean() ? 0 : random.nextDouble() / e * 0.999;
+            double[] w = Draws.vector(random, 5, Draws.norm(random));
+            double[] u = Draws.vector(random, 5, Draws.norm(random));
+            State start = State.start("w", Explicit.norm(w));
+            Step step = Transfer.plain(new Base(l)).step(start, Explicit.reading(w, u), e);
+            assertThat(step.keep()).isEqualTo(1 - e * l);
+            assertThat(step.push()).isEqualTo(e);
+            assertThat(step.rate()).isEqualTo(e);
+            assertThat(Explicit.moved(step, w, u)).isEqualTo(Explicit.step(new Base(l), w, u, e));
+            assertThat(step.next().targetNorm()).isEqualTo(step.next().norm());
+            close(step.effective(), Rates.effective(e, l, Explicit.norm(u), Explicit.norm(w)), TIGHT);
+        });
+    }
+
+    @Test
+    void targetIsCarrierIsThePlainHyperballOptimizer() {
+        Draws.forAll("plain Hyperball", random -> {
+            double e = Draws.power(random, -6, -0.1);
+            double[] w = Draws.vector(random, 5, Draws.norm(random));
+            double[] u = Draws.vector(random, 5, Draws.norm(random));
+            State start = State.start("w", Explicit.norm(w));
+            Step step = Transfer.plain(new Hyperball()).step(start, Explicit.reading(w, u), e);
+            double[] moved = Explicit.moved(step, w, u);
+            double[] expected = Explicit.step(new Hyperball(), w, u, e);
+            double error = Explicit.norm(Explicit.sum(1, moved, -1, expected)) / start.R();
+            assertThat(error).isLessThan(TIGHT * Math.pow((1 + e) / (1 - e), 2));
+            assertThat(step.next().norm()).isEqualTo(start.R());
+            close(step.effective(), e, TIGHT);
+        });
+    }
+
+    /** A transfer to the same space by the general formulas agrees with the plain one's short cut. */
+    @Test
+    void generalFormulasAgreeWithThePlainOptimizer() {
+        Draws.forAll("Base to itself", random -> {
+            double e = Draws.power(random, -6, 2);
+            double l = random.nextDouble() / e * 0.999;
+            double[] w = Draws.vector(random, 5, Draws.norm(random));
+            double[] u = Draws.vector(random, 5, Draws.norm(random));
+            Transfer general = new Transfer(new Base(l), new Base(l), GradientRule.RESCALED);
+            Step step = general.step(State.start("w", Explicit.norm(w)), Explicit.reading(w, u), e);
+            close(step.keep(), 1 - e * l, TIGHT);
+            close(step.push(), e, TIGHT);
+        });
+    }
+
+    /** Proposition 1. */
+    @Test
+    void carrierLandsOnTheTargetsRay() {
+        Case.forAll("same ray", c -> {
+            Step step = c.step();
+            double[] moved = Explicit.moved(step, c.w(), c.u());
+            assertThat(Explicit.apart(moved, c.targetMoved())).isLessThan(TIGHT * c.condition(step.effective()));
+        });
+    }
+
+    /** Theorem 1's recursion: s is the norm that the target's own iterate has. */
+    @Test
+    void targetNormIsTheNormOfTheTargetsIterate() {
+        Case.forAll("proxy norm", c -> {
+            Step step = c.step();
+            // The norm comes from |w|, |u| and <u,w> alone, so a cancellation counts squared.
+            double tolerance = TIGHT * Math.pow(c.condition(step.effective()), 2);
+            close(step.next().targetNorm(), Explicit.norm(c.targetMoved()), tolerance);
+        });
+    }
+
+    @Test
+    void predictedNormIsTheNormOfTheMovedMatrix() {
+        Case.forAll("predicted norm", c -> {
+            Step step = c.step();
+            double tolerance = TIGHT * Math.pow(c.condition(step.effective()), 2);
+            close(step.next().norm(), Explicit.norm(Explicit.moved(step, c.w(), c.u())), tolerance);
+            if (c.transfer().carrier() instanceof Hyperball) {
+                assertThat(step.next().norm()).isEqualTo(c.state().R());
+            }
+            assertThat(step.next().R()).isEqualTo(c.state().R());
+            assertThat(step.next().step()).isEqualTo(c.state().step() + 1);
+            assertThat(step.next().matrix()).isEqualTo("w");
+        });
+    }
+
+    @Test
+    void effectiveRateIsTheTargetsAndTheCarriers() {
+        Case.forAll("effective rate", c -> {
+            Step step = c.step();
+            double u = Explicit.norm(c.u());
+            double wanted = switch (c.transfer().target()) {
+                case Base(double l) -> Rates.effective(c.e(), l, u, c.state().targetNorm());
+                case Hyperball h -> c.e();
+            };
+            close(step.effective(), wanted, TIGHT);
+            close(step.push() * u / (step.keep() * Explicit.norm(c.w())), wanted, TIGHT);
+            if (c.transfer().carrier() instanceof Base(double lc)) {
+                assertThat(step.rate()).isEqualTo(step.push());
+                // keep = 1 - eta lambda, as an absolute error: it may take nearly all
+                assertThat(step.keep()).isCloseTo(1 - step.rate() * lc, within(1e-15));
+            }
+            close(step.impliedDecay(), (1 - step.keep()) / wanted, TIGHT);
+        });
+    }
+
+    @Test
+    void angleIsTheOneTheMatrixTurnsBy() {
+        Case.forAll("angle", c -> {
+            double cos = Explicit.dot(c.u(), c.w()) / Explicit.norm(c.u()) / Explicit.norm(c.w());
+            if (Math.abs(cos) < 0.9) { // nearer, the sine comes from 1 - cos^2 and keeps half the digits: a log's need
+                Step step = c.step();
+                double turned = Explicit.angle(c.w(), Explicit.moved(step, c.w(), c.u()));
+                assertThat(step.angle()).isCloseTo(turned, within(TIGHT * c.condition(step.effective())));
+            }
+        });
+    }
+
+    @Test
+    void gradientScalesFollowTheRule() {
+        Case.forAll("gradient rule", c -> {
+            double ratio = c.state().targetNorm() / c.state().norm();
+            boolean at = c.transfer().gradient() == GradientRule.REPRESENTATIVE;
+            boolean rescaled = c.transfer().gradient() == GradientRule.RESCALED;
+            assertThat(c.transfer().evaluationScale(c.state())).isEqualTo(at ? ratio : 1);
+            close(c.transfer().gradientScale(c.state()), rescaled ? 1 / ratio : 1, TIGHT);
+        });
+    }
+
+    @Test
+    void zeroDirectionMovesNothingButTheDecay() {
+        Case.forAll("|u| = 0", c -> {
+            double rC = c.state().norm();
+            double rT = c.state().targetNorm();
+            Reading still = new Reading(rC, 0, 0);
+            Step step = c.transfer().step(c.state(), still, c.e());
+            double shrunk = 1 - c.e() * c.transfer().target().decay();
+            assertThat(step.effective()).isZero();
+            assertThat(step.angle()).isZero();
+            assertThat(step.impliedDecay()).isZero();
+            close(step.next().targetNorm(), shrunk * rT, TIGHT);
+            double keep = switch (c.transfer().carrier()) {
+                case Hyperball h -> c.state().R() / rC;
+                case Base(double lc) ->
+                    switch (c.transfer().target()) {
+                        case Hyperball h -> 1; // it stands still, and whoever follows it does too
+                        case Base(double l) -> 1 - Rates.transferred(c.e(), l, rT, lc, rC) * lc;
+                    };
+            };
+            assertThat(step.keep()).isCloseTo(keep, within(1e-15 * Math.max(1, keep)));
+            close(step.next().norm(), step.keep() * rC, TIGHT);
+        });
+    }
+
+    @Test
+    void zeroRateMovesNothing() {
+        Case.forAll("e = 0", c -> {
+            Step step = c.transfer().step(c.state(), Explicit.reading(c.w(), c.u()), 0);
+            assertThat(step.push()).isZero();
+            assertThat(step.effective()).isZero();
+            boolean base = c.transfer().carrier() instanceof Base;
+            assertThat(step.keep()).isEqualTo(base ? 1 : c.state().R() / Explicit.norm(c.w()));
+            assertThat(step.next().targetNorm())
+                    .isEqualTo(
+                            c.transfer().isPlain() && base
+                                    ? Explicit.norm(c.w())
+                                    : c.state().targetNorm());
+        });
+    }
+
+    private static void close(double actual, double expected, double relative) {
+        assertThat(actual).isCloseTo(expected, within(relative * Math.abs(expected)));
+    }
+}

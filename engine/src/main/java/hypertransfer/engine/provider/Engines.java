@@ -1,0 +1,59 @@
+package hypertransfer.engine.provider;
+
+import hypertransfer.engine.Dims;
+import hypertransfer.engine.Engine;
+import hypertransfer.engine.EngineException;
+import hypertransfer.engine.reference.ReferenceEngine;
+import java.util.List;
+
+/** The engines there are, in the order in which {@code auto} prefers them. */
+public final class Engines {
+    private Engines() {}
+
+    /**
+     * What an engine is like on this machine.
+     *
+     * @param missing what would make it work; empty where it does
+     */
+    public record Status(String name, String description, String missing) {
+        public boolean works() {
+            return missing.isEmpty();
+        }
+    }
+
+    public static List<Status> survey() {
+        return List.of(
+                new Status("cuda", "bf16 or float32 on an NVIDIA card", "this version does not contain it yet"),
+                new Status("cpu", "float32, OpenBLAS and the Vector API", "this version does not contain it yet"),
+                new Status("reference", "double precision, one thread, slow and obvious", ""));
+    }
+
+    /** The name of an engine that works here: the one asked for, never another; for {@code auto} the first there is. */
+    public static String choose(String name) {
+        List<Status> survey = survey();
+        if (name.equals("auto")) {
+            return survey.stream()
+                    .filter(Status::works)
+                    .findFirst()
+                    .orElseThrow()
+                    .name();
+        }
+        Status status = survey.stream()
+                .filter(s -> s.name().equals(name))
+                .findFirst()
+                .orElseThrow(() -> new EngineException("unknown engine '" + name + "'; the engines are auto, "
+                        + String.join(", ", survey.stream().map(Status::name).toList())));
+        if (!status.works()) {
+            throw new EngineException("engine " + name + " does not work here: " + status.missing());
+        }
+        return name;
+    }
+
+    /** Opens an engine by name. */
+    public static Engine open(String name, Dims dims) {
+        return switch (choose(name)) {
+            case "reference" -> new ReferenceEngine(dims);
+            default -> throw new IllegalStateException(name);
+        };
+    }
+}

@@ -1,0 +1,64 @@
+package hypertransfer.lab;
+
+import java.io.PrintWriter;
+import java.util.concurrent.Callable;
+import picocli.CommandLine;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.Spec;
+
+/** The command line. Every command is a class of its own, listed here. */
+@Command(
+        name = "ht",
+        description = "Exact, online maps between norm-constrained and ordinary neural-network optimizers.",
+        synopsisSubcommandLabel = "COMMAND",
+        subcommands = {Conformance.class, Doctor.class},
+        versionProvider = Version.Provider.class,
+        mixinStandardHelpOptions = true,
+        scope = CommandLine.ScopeType.INHERIT,
+        footer = {
+            "",
+            "Examples:",
+            "  ht doctor          what this machine offers, and which engines work on it",
+            "  ht conformance DIR replays golden trajectories: is this engine right on this machine?",
+            "  ht doctor --json   the same for a program to read",
+            "  ht doctor --help   the options of one command",
+            "",
+            "Exit codes: 0 fine, 1 a check failed, 2 bad input, 70 a bug, 130 interrupted.",
+            "HT_TRACE=1 in the environment adds the stack trace to an error."
+        })
+public final class Main implements Callable<Integer> {
+    @Spec
+    private CommandSpec spec;
+
+    public static void main(String[] args) {
+        var out = new PrintWriter(System.out, true);
+        var err = new PrintWriter(System.err, true);
+        System.exit(run(out, err, System.getenv("HT_TRACE") != null, args));
+    }
+
+    /** Runs one command and returns its exit code; {@code trace} prints the stack trace of a failure. */
+    static int run(PrintWriter out, PrintWriter err, boolean trace, String... args) {
+        return execute(new CommandLine(new Main()), out, err, trace, args);
+    }
+
+    static int execute(CommandLine line, PrintWriter out, PrintWriter err, boolean trace, String... args) {
+        var failure = new Failure(err, trace);
+        line.setOut(out)
+                .setErr(err)
+                .setExpandAtFiles(false) // an argument that starts with @ is that argument
+                .setParameterExceptionHandler(failure)
+                .setExecutionExceptionHandler(failure);
+        try {
+            return line.execute(args);
+        } catch (Error e) { // picocli hands on exceptions only; an OutOfMemoryError deserves a sentence too
+            return failure.report(e);
+        }
+    }
+
+    @Override
+    public Integer call() {
+        throw new ParameterException(spec.commandLine(), "no command given");
+    }
+}

@@ -1,0 +1,6 @@
+package crooked.engine.cpu;
+
+import crooked.engine.cuda.Cuda;
+
+/** Knows another engine. */
+public record Cpu(Cuda other) {}

@@ -1,0 +1,4 @@
+package crooked.engine.cuda;
+
+/** Knows nothing. */
+public record Cuda() {}

@@ -1,0 +1,8 @@
+package crooked.lab;
+
+import crooked.train.Train;
+import java.lang.foreign.MemorySegment;
+import org.bytedeco.crooked.Blas;
+
+/** Knows what only engines may. */
+public record Lab(Train train, Blas blas, MemorySegment memory) {}

@@ -1,0 +1,112 @@
+package hypertransfer.lab;
+
+import static com.tngtech.archunit.base.DescribedPredicate.not;
+import static com.tngtech.archunit.core.domain.JavaClass.Predicates.resideInAPackage;
+import static com.tngtech.archunit.core.domain.JavaClass.Predicates.resideInAnyPackage;
+import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.noClasses;
+import static com.tngtech.archunit.library.dependencies.SlicesRuleDefinition.slices;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.tngtech.archunit.base.DescribedPredicate;
+import com.tngtech.archunit.core.domain.JavaClass;
+import com.tngtech.archunit.core.domain.JavaClasses;
+import com.tngtech.archunit.core.importer.ClassFileImporter;
+import com.tngtech.archunit.core.importer.ImportOption;
+import com.tngtech.archunit.lang.ArchRule;
+import java.util.Arrays;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/** Who may know whom. Every rule is also run on the package {@code crooked}, which breaks each of them. */
+class ArrowsTest {
+    private static final JavaClasses OURS = new ClassFileImporter()
+            .withImportOption(ImportOption.Predefined.DO_NOT_INCLUDE_TESTS)
+            .importPackages("hypertransfer");
+    private static final JavaClasses CROOKED = new ClassFileImporter().importPackages("crooked");
+
+    enum Rule {
+        CORE_KNOWS_THE_JDK_ALONE("Core.engine", "Core.library"),
+        ENGINE_KNOWS_NOTHING_OF_OURS("Engine.core"),
+        TRAIN_KNOWS_CORE_AND_ENGINE("Train.lab"),
+        ENGINES_KNOW_NO_OTHER_ENGINE("Cpu.other"),
+        VECTORS_AND_BLAS_STAY_IN_ENGINE("Train.vector", "Lab.blas"),
+        FOREIGN_MEMORY_STAYS_IN_ENGINE_AND_TRAIN("Lab.memory"),
+        PACKAGES_HAVE_NO_CYCLES("Core.engine", "Engine.core", "Train.lab", "Lab.train");
+
+        /** The fields of {@code crooked} that break this rule. */
+        final List<String> culprits;
+
+        Rule(String... culprits) {
+            this.culprits = List.of(culprits);
+        }
+
+        ArchRule on(String root) {
+            return switch (this) {
+                case CORE_KNOWS_THE_JDK_ALONE ->
+                    noClasses()
+                            .that(of(root, "core"))
+                            .should()
+                            .dependOnClassesThat(not(of(root, "core").or(resideInAPackage("java.."))));
+                case ENGINE_KNOWS_NOTHING_OF_OURS ->
+                    noClasses().that(of(root, "engine")).should().dependOnClassesThat(outside(root, "engine"));
+                case TRAIN_KNOWS_CORE_AND_ENGINE ->
+                    noClasses()
+                            .that(of(root, "train"))
+                            .should()
+                            .dependOnClassesThat(outside(root, "train", "core", "engine"));
+                case ENGINES_KNOW_NO_OTHER_ENGINE ->
+                    slices().matching(root + ".engine.(reference|cpu|cuda)..")
+                            .should()
+                            .notDependOnEachOther();
+                case VECTORS_AND_BLAS_STAY_IN_ENGINE ->
+                    noClasses()
+                            .that(outside(root, "engine"))
+                            .should()
+                            .dependOnClassesThat(resideInAnyPackage("jdk.incubator.vector..", "org.bytedeco.."));
+                case FOREIGN_MEMORY_STAYS_IN_ENGINE_AND_TRAIN ->
+                    noClasses()
+                            .that(outside(root, "engine", "train"))
+                            .should()
+                            .dependOnClassesThat(resideInAPackage("java.lang.foreign.."));
+                case PACKAGES_HAVE_NO_CYCLES ->
+                    slices().matching(root + ".(**)").should().beFreeOfCycles();
+            };
+        }
+    }
+
+    private static DescribedPredicate<JavaClass> of(String root, String... modules) {
+        return resideInAnyPackage(
+                Arrays.stream(modules).map(m -> root + "." + m + "..").toArray(String[]::new));
+    }
+
+    /** Our classes, but for those modules. */
+    private static DescribedPredicate<JavaClass> outside(String root, String... modules) {
+        return resideInAPackage(root + "..").and(not(of(root, modules)));
+    }
+
+    /** Empty is allowed: a rule may speak of a package that has no class yet. */
+    @ParameterizedTest
+    @EnumSource
+    void holds(Rule rule) {
+        rule.on("hypertransfer").allowEmptyShould(true).check(OURS);
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    void bites(Rule rule) {
+        String complaint =
+                rule.on("crooked").evaluate(CROOKED).getFailureReport().toString();
+        for (String culprit : rule.culprits) {
+            assertThat(complaint).contains("Field <crooked.").contains("." + culprit + ">");
+        }
+    }
+
+    @Test
+    void theRulesSeeTheModules() {
+        for (String module : List.of("core", "engine", "train", "lab")) {
+            assertThat(OURS.that(of("hypertransfer", module))).as(module).isNotEmpty();
+        }
+    }
+}

@@ -1,0 +1,329 @@
+package hypertransfer.lab;
+
+import static java.nio.file.attribute.FileTime.from;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Instant;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import java.util.function.BooleanSupplier;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.condition.EnabledOnOs;
+import org.junit.jupiter.api.condition.OS;
+import org.junit.jupiter.api.io.TempDir;
+
+/** The launcher in a project of its own, with a Maven and a JDK that only note how they were called. */
+@EnabledOnOs({OS.LINUX, OS.MAC})
+class LauncherTest {
+    @TempDir
+    Path dir;
+
+    private Path root;
+    private Path tools;
+    private Path source;
+    private Path stamp;
+    private Path lock;
+
+    @BeforeEach
+    void project() throws Exception {
+        dir = dir.toRealPath();
+        root = Files.createDirectories(dir.resolve("a project"));
+        // The real machine's JDKs must not be found: nothing but the fake JDK below is there to find.
+        for (String script : List.of("ht", "bin/jdk")) {
+            String text = Files.readString(Path.of("..", script));
+            for (String place : List.of("/usr/lib/jvm/", "/Library/", "/opt/homebrew/", "/usr/local/")) {
+                text = text.replace(" " + place, " " + dir + "/nowhere/");
+            }
+            script(root.resolve(script), text);
+        }
+        source = write(root.resolve("lab/src/main/java/A.java"), "");
+        write(root.resolve("pom.xml"), "");
+        write(root.resolve("lab/pom.xml"), "");
+        stamp = root.resolve("lab/target/ht.stamp");
+        lock = root.resolve("lab/target/ht.lock");
+
+        jdk("jdk", "25.0.3");
+        tools = Files.createDirectories(dir.resolve("tools"));
+        for (String tool : "sed dirname readlink find head uname mkdir ln rm mv sleep touch".split(" ")) {
+            Path found = Stream.of("/usr/bin", "/bin")
+                    .map(bin -> Path.of(bin, tool))
+                    .filter(Files::exists)
+                    .findFirst()
+                    .orElseThrow();
+            script(tools.resolve(tool), "#!/bin/sh\nexec " + found + " \"$@\"\n");
+        }
+        script(tools.resolve("mvn"), """
+                #!/bin/sh
+                echo "mvn $JAVA_HOME $*" >>"%1$s/mvn.log"
+                echo "noise of maven"
+                while [ -e "%1$s/hold" ]; do sleep 0.05; done
+                [ ! -e "%1$s/broken" ] || exit 1
+                mkdir -p lab/target/app && : >lab/target/lab-1.jar
+                """.formatted(dir));
+    }
+
+    private void jdk(String name, String version) throws IOException {
+        Path home = dir.resolve(name);
+        write(home.resolve("release"), "JAVA_VERSION=\"" + version + "\"\n");
+        script(home.resolve("bin/javac"), "#!/bin/sh\n");
+        script(home.resolve("bin/java"), """
+                #!/bin/sh
+                echo "pid=$$"
+                for arg; do printf '[%s]\\n' "$arg"; done
+                exit ${FAKE_EXIT:-0}
+                """);
+    }
+
+    private static Path write(Path file, String text) throws IOException {
+        Files.createDirectories(file.getParent());
+        return Files.writeString(file, text);
+    }
+
+    private static void script(Path file, String text) throws IOException {
+        assertThat(write(file, text).toFile().setExecutable(true)).isTrue();
+    }
+
+    private record Result(int exit, String out, String err, long pid) {}
+
+    private ProcessBuilder command(Path launcher, String... args) {
+        var command = new ProcessBuilder(
+                Stream.concat(Stream.of(launcher.toString()), Stream.of(args)).toList());
+        command.environment().clear();
+        command.environment().put("PATH", tools.toString());
+        command.environment().put("HOME", dir.toString());
+        command.environment().put("JAVA_HOME", dir.resolve("jdk").toString());
+        return command.directory(dir.toFile());
+    }
+
+    private Process start(ProcessBuilder command) throws IOException {
+        Path err = Files.createTempFile(dir, "err", "");
+        command.environment().put("ERR", err.toString());
+        return command.redirectError(err.toFile()).start();
+    }
+
+    private static Result finish(ProcessBuilder command, Process p) throws Exception {
+        String out = new String(p.getInputStream().readAllBytes());
+        assertThat(p.waitFor(20, TimeUnit.SECONDS)).isTrue();
+        return new Result(p.exitValue(), out, stderr(command), p.pid());
+    }
+
+    private static String stderr(ProcessBuilder command) {
+        try {
+            return Files.readString(Path.of(command.environment().get("ERR")));
+        } catch (IOException e) {
+            throw new AssertionError(e);
+        }
+    }
+
+    private Result run(ProcessBuilder command) throws Exception {
+        return finish(command, start(command));
+    }
+
+    private Result run(String... args) throws Exception {
+        return run(command(root.resolve("ht"), args));
+    }
+
+    private long builds() {
+        try {
+            Path log = dir.resolve("mvn.log");
+            return Files.exists(log) ? Files.readAllLines(log).size() : 0;
+        } catch (IOException e) {
+            throw new AssertionError(e);
+        }
+    }
+
+    private static void await(BooleanSupplier condition) throws InterruptedException {
+        long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(20);
+        while (!condition.getAsBoolean()) {
+            assertThat(System.nanoTime()).as("still waiting").isLessThan(end);
+            Thread.sleep(20);
+        }
+    }
+
+    /** As if the project had been built a minute ago, from sources older still. */
+    private void age() throws IOException {
+        try (Stream<Path> files = Files.walk(root)) {
+            for (Path file : files.filter(f -> !f.equals(stamp)).toList()) {
+                Files.setLastModifiedTime(file, from(Instant.now().minusSeconds(120)));
+            }
+        }
+        Files.setLastModifiedTime(stamp, from(Instant.now().minusSeconds(60)));
+    }
+
+    @Test
+    void firstStartBuildsAndTheSecondDoesNot() throws Exception {
+        Result first = run("doctor");
+        assertThat(first.exit()).isZero();
+        assertThat(first.err()).contains("ht: building", "noise of maven");
+        assertThat(first.out()).contains("[hypertransfer.lab.Main]\n[doctor]\n").doesNotContain("noise");
+        assertThat(Files.readString(dir.resolve("mvn.log"))).contains("mvn " + dir.resolve("jdk") + " ", " package");
+        assertThat(lock).doesNotExist();
+
+        Result second = run("doctor");
+        assertThat(second.exit()).isZero();
+        assertThat(second.err()).isEmpty();
+        assertThat(builds()).isEqualTo(1);
+    }
+
+    @Test
+    void argumentsArriveAsTheyAre() throws Exception {
+        Result result = run("two words", "", "*", "$HOME", "--a=\"b\"", "back\\slash", "two\nlines");
+        assertThat(result.out())
+                .endsWith("Main]\n[two words]\n[]\n[*]\n[$HOME]\n[--a=\"b\"]\n[back\\slash]\n[two\nlines]\n");
+        assertThat(result.out()).contains("[" + root + "/lab/target/lab-1.jar:" + root + "/lab/target/app/*]");
+    }
+
+    @Test
+    void throughSymlinksFromAnotherFolder() throws Exception {
+        Path links = Files.createDirectories(dir.resolve("links/deep"));
+        Files.createSymbolicLink(dir.resolve("links/ht"), Path.of("../a project/ht"));
+        Path link = Files.createSymbolicLink(links.resolve("h"), Path.of("../ht"));
+        Result result = run(command(link, "x").directory(links.toFile()));
+        assertThat(result.exit()).isZero();
+        assertThat(result.out()).contains(root + "/lab/target/lab-1.jar").endsWith("[x]\n");
+    }
+
+    @Test
+    void javaTakesTheLaunchersPlace() throws Exception {
+        ProcessBuilder command = command(root.resolve("ht"));
+        command.environment().put("FAKE_EXIT", "7");
+        Result result = run(command);
+        assertThat(result.exit()).isEqualTo(7);
+        assertThat(result.out()).startsWith("pid=" + result.pid() + "\n");
+    }
+
+    @Test
+    void changedAddedAndRemovedSourcesAreBuilt() throws Exception {
+        run();
+        age();
+        run();
+        assertThat(builds()).as("nothing changed").isEqualTo(1);
+
+        Files.setLastModifiedTime(source, from(Instant.now().minusSeconds(30)));
+        run();
+        run();
+        assertThat(builds()).as("changed").isEqualTo(2);
+
+        age();
+        Path added = write(root.resolve("lab/src/main/resources/b.txt"), "");
+        run();
+        assertThat(builds()).as("added").isEqualTo(3);
+
+        age();
+        Files.delete(added);
+        run();
+        assertThat(builds()).as("removed").isEqualTo(4);
+
+        age();
+        Files.setLastModifiedTime(root.resolve("pom.xml"), from(Instant.now().minusSeconds(30)));
+        run();
+        assertThat(builds()).as("another pom").isEqualTo(5);
+    }
+
+    @Test
+    void jarsOfAnEarlierVersionAreNotLeftOnTheClassPath() throws Exception {
+        run();
+        age();
+        write(root.resolve("lab/target/lab-9.jar"), "");
+        write(root.resolve("lab/target/app/old.jar"), "");
+        write(source, "changed");
+        assertThat(run().out()).contains("lab-1.jar").doesNotContain("lab-9.jar");
+        assertThat(root.resolve("lab/target/app/old.jar")).doesNotExist();
+    }
+
+    @Test
+    void aFailedBuildIsTriedAgain() throws Exception {
+        Path broken = write(dir.resolve("broken"), "");
+        Result result = run();
+        assertThat(result.exit()).isEqualTo(2);
+        assertThat(result.err()).contains("ht: the build failed");
+        assertThat(result.out()).isEmpty();
+        assertThat(stamp).doesNotExist();
+        assertThat(lock).doesNotExist();
+
+        Files.delete(broken);
+        assertThat(run().exit()).isZero();
+        assertThat(builds()).isEqualTo(2);
+    }
+
+    @Test
+    void anInterruptedBuildLeavesNothingBehind() throws Exception {
+        Path hold = write(dir.resolve("hold"), "");
+        ProcessBuilder command = command(root.resolve("ht"));
+        Process p = start(command);
+        await(() -> builds() == 1);
+        assertThat(Files.isSymbolicLink(lock)).isTrue();
+        p.toHandle().destroy(); // as against p.destroy(), leaves its output readable
+        Files.delete(hold);
+        assertThat(finish(command, p).exit()).isEqualTo(143);
+        assertThat(stamp).doesNotExist();
+        assertThat(Files.isSymbolicLink(lock)).isFalse();
+    }
+
+    @Test
+    void concurrentFirstStartsBuildOnce() throws Exception {
+        Path hold = write(dir.resolve("hold"), "");
+        var first = command(root.resolve("ht"), "1");
+        Process one = start(first);
+        await(() -> builds() == 1);
+        var second = command(root.resolve("ht"), "2");
+        Process two = start(second);
+        await(() -> stderr(second).contains("ht: waiting"));
+        Files.delete(hold);
+        assertThat(finish(first, one).out()).endsWith("[1]\n");
+        assertThat(finish(second, two).out()).endsWith("[2]\n");
+        assertThat(builds()).isEqualTo(1);
+    }
+
+    @Test
+    void theLockOfADeadProcessIsBroken() throws Exception {
+        Process dead = new ProcessBuilder("/bin/sh", "-c", "uname -n").start();
+        String host = new String(dead.getInputStream().readAllBytes()).strip();
+        dead.waitFor();
+        Files.createDirectories(lock.getParent());
+        Files.createSymbolicLink(lock, Path.of(host + ":" + dead.pid()));
+        assertThat(run().exit()).isZero();
+        assertThat(builds()).isEqualTo(1);
+    }
+
+    @Test
+    void withoutAJdkItSaysHowToGetOne() throws Exception {
+        jdk("old", "17.0.20");
+        ProcessBuilder command = command(root.resolve("ht"));
+        command.environment().put("JAVA_HOME", dir.resolve("old").toString());
+        Result result = run(command);
+        assertThat(result.exit()).isEqualTo(2);
+        assertThat(result.err()).startsWith("ht: no JDK 25 or newer found; install one");
+        assertThat(result.err().lines()).hasSize(1);
+        assertThat(builds()).isZero();
+    }
+
+    @Test
+    void aJdkIsFoundOnThePathOrInTheUsualPlaces() throws Exception {
+        Files.createSymbolicLink(tools.resolve("java"), Path.of("../jdk/bin/java"));
+        ProcessBuilder command = command(root.resolve("ht"));
+        command.environment().remove("JAVA_HOME");
+        assertThat(run(command).exit()).isZero();
+
+        Files.delete(tools.resolve("java"));
+        jdk(".sdkman/candidates/java/26-x", "26");
+        ProcessBuilder sdkman = command(root.resolve("ht"));
+        sdkman.environment().put("JAVA_HOME", dir.resolve("gone").toString());
+        assertThat(run(sdkman).exit()).isZero();
+    }
+
+    @Test
+    void withoutMavenItSaysSo() throws Exception {
+        Files.delete(tools.resolve("mvn"));
+        Result result = run();
+        assertThat(result.exit()).isEqualTo(2);
+        assertThat(result.err()).startsWith("ht: mvn not found; install Maven 3.8");
+        assertThat(stamp).doesNotExist();
+        assertThat(lock).doesNotExist();
+    }
+}

@@ -1,0 +1,111 @@
+package hypertransfer.train.golden;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+
+/** The largest relative errors met so far, and the first few that were too large. */
+public final class Errors {
+    private static final int NAMED = 5;
+
+    private final Tolerance tolerance;
+    private final List<String> failures = new ArrayList<>();
+    private double loss;
+    private double gradient;
+    private double norm;
+    private double rate;
+    private int failed;
+
+    public Errors(Tolerance tolerance) {
+        this.tolerance = tolerance;
+    }
+
+    void loss(int step, double met, double expected) {
+        loss = Math.max(loss, compare("loss", step, met, expected, tolerance.loss()));
+    }
+
+    void norm(String what, int step, double met, double expected) {
+        norm = Math.max(norm, compare(what, step, met, expected, tolerance.norm()));
+    }
+
+    void rate(String what, int step, double met, double expected) {
+        rate = Math.max(rate, compare(what, step, met, expected, tolerance.rate()));
+    }
+
+    /** The distance of two gradients over the length of the expected one. */
+    void gradient(String what, double[] met, double[] expected) {
+        double distance = 0, length = 0;
+        for (int i = 0; i < expected.length; i++) {
+            distance += (met[i] - expected[i]) * (met[i] - expected[i]);
+            length += expected[i] * expected[i];
+        }
+        double error = Math.sqrt(distance / length);
+        gradient = Math.max(gradient, notNaN(error));
+        if (!(error <= tolerance.gradient())) {
+            fail(String.format(Locale.ROOT, "gradient of %s: relative error %.3g", what, error));
+        }
+    }
+
+    /** Takes in what another case met. */
+    public void merge(Errors other) {
+        loss = Math.max(loss, other.loss);
+        gradient = Math.max(gradient, other.gradient);
+        norm = Math.max(norm, other.norm);
+        rate = Math.max(rate, other.rate);
+        failed += other.failed;
+    }
+
+    private double compare(String what, int step, double met, double expected, double limit) {
+        double error = notNaN(expected == met ? 0 : Math.abs(met - expected) / Math.abs(expected));
+        if (error > limit) {
+            fail(String.format(
+                    Locale.ROOT,
+                    "step %d, %s: is %s, should be %s (relative error %.3g)",
+                    step,
+                    what,
+                    met,
+                    expected,
+                    error));
+        }
+        return error;
+    }
+
+    private void fail(String sentence) {
+        if (failed++ < NAMED) {
+            failures.add(sentence);
+        }
+    }
+
+    private static double notNaN(double error) {
+        return Double.isNaN(error) ? Double.POSITIVE_INFINITY : error;
+    }
+
+    public boolean passed() {
+        return failed == 0;
+    }
+
+    /** The first sentences, and how many more there are. */
+    public List<String> failures() {
+        List<String> shown = new ArrayList<>(failures);
+        if (failed > failures.size()) {
+            shown.add("and " + (failed - failures.size()) + " more");
+        }
+        return shown;
+    }
+
+    public double loss() {
+        return loss;
+    }
+
+    public double gradient() {
+        return gradient;
+    }
+
+    public double norm() {
+        return norm;
+    }
+
+    public double rate() {
+        return rate;
+    }
+}

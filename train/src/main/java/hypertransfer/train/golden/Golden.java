@@ -1,0 +1,138 @@
+package hypertransfer.train.golden;
+
+import hypertransfer.core.Refusal;
+import hypertransfer.train.file.SafeTensors;
+import hypertransfer.train.network.Architecture;
+import hypertransfer.train.network.Variant;
+import java.io.IOException;
+import java.nio.file.DirectoryStream;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import tools.jackson.core.JacksonException;
+import tools.jackson.databind.PropertyNamingStrategies;
+import tools.jackson.databind.json.JsonMapper;
+
+/** Trajectories that another implementation computed, and what they start from. */
+public record Golden(Sizes sizes, Map<String, double[]> tensors) {
+
+    /** The JSON file. */
+    public record Sizes(
+            Variant network,
+            int vocab,
+            int layers,
+            int dim,
+            int headDim,
+            int seq,
+            int batch,
+            int steps,
+            double normEps,
+            double firstLoss,
+            List<Case> cases) {}
+
+    /** One trajectory: how it was made, and what must come out. */
+    public record Case(
+            String direction,
+            String mode,
+            double rate,
+            double adamRate,
+            double finalRatio,
+            double warmup,
+            double decay,
+            Double targetDecay,
+            List<Double> losses,
+            Map<String, Track> matrices) {
+
+        public String label() {
+            return direction + " " + mode;
+        }
+    }
+
+    /** One hidden matrix, a number a step. */
+    public record Track(List<Double> norm, List<Double> targetNorm, List<Double> rate, List<Double> effective) {}
+
+    private static final JsonMapper JSON = JsonMapper.builder()
+            .propertyNamingStrategy(PropertyNamingStrategies.SNAKE_CASE)
+            .enable(tools.jackson.databind.DeserializationFeature.FAIL_ON_UNKNOWN_PROPERTIES)
+            .enable(tools.jackson.databind.DeserializationFeature.FAIL_ON_MISSING_CREATOR_PROPERTIES)
+            .build();
+
+    /** Every NAME.json with its NAME.safetensors in a directory, by name. */
+    public static List<Golden> readAll(Path directory) {
+        if (!Files.isDirectory(directory)) {
+            throw new Refusal(
+                    directory + " is not a directory; give one that holds golden M1.json, M1.safetensors, ...");
+        }
+        List<Path> files = new ArrayList<>();
+        try (DirectoryStream<Path> stream = Files.newDirectoryStream(directory, "*.json")) {
+            stream.forEach(files::add);
+        } catch (IOException e) {
+            throw new Refusal("cannot list " + directory + ": " + e.getMessage(), e);
+        }
+        if (files.isEmpty()) {
+            throw new Refusal(directory + " holds no .json file; a golden directory has M1.json, M1.safetensors, ...");
+        }
+        return files.stream().sorted().map(Golden::read).toList();
+    }
+
+    private static Golden read(Path json) {
+        String name = json.getFileName().toString().replaceFirst("\\.json$", "");
+        Sizes sizes;
+        try {
+            sizes = JSON.readValue(json, Sizes.class);
+        } catch (JacksonException e) {
+            throw new Refusal(json + " is not a golden trajectory, or is cut off: " + e.getOriginalMessage(), e);
+        }
+        Path file = json.resolveSibling(name + ".safetensors");
+        Golden golden = new Golden(sizes, new HashMap<>());
+        try (SafeTensors tensors = SafeTensors.read(file)) {
+            tensors.names().forEach(tensor -> golden.tensors.put(tensor, tensors.values(tensor)));
+        }
+        golden.check(json);
+        return golden;
+    }
+
+    private void check(Path json) {
+        for (Case c : sizes.cases) {
+            boolean complete = c.losses.size() == sizes.steps
+                    && c.matrices.values().stream()
+                            .allMatch(t -> t.norm.size() == sizes.steps
+                                    && t.targetNorm.size() == sizes.steps
+                                    && t.rate.size() == sizes.steps
+                                    && t.effective.size() == sizes.steps);
+            if (!complete) {
+                throw new Refusal(json + ": case " + c.label() + " does not have " + sizes.steps + " numbers a series");
+            }
+        }
+        if (values("tokens").length != sizes.steps * (sizes.batch * sizes.seq + 1)) {
+            throw new Refusal(json + ": its tokens are not " + sizes.steps + " rows of batch x sequence + 1");
+        }
+    }
+
+    public Architecture architecture() {
+        return new Architecture(sizes.network, sizes.vocab, sizes.layers, sizes.dim, sizes.headDim, sizes.seq);
+    }
+
+    /** The tokens of a step: its inputs are all but the last, its targets all but the first. */
+    public int[] tokens(int step) {
+        double[] all = values("tokens");
+        int n = sizes.batch * sizes.seq + 1;
+        int[] tokens = new int[n];
+        for (int i = 0; i < n; i++) {
+            tokens[i] = (int) all[step * n + i];
+        }
+        return tokens;
+    }
+
+    /** A tensor of the safetensors file. */
+    public double[] values(String name) {
+        double[] values = tensors.get(name);
+        if (values == null) {
+            throw new Refusal("golden " + sizes.network + ".safetensors has no tensor " + name);
+        }
+        return values;
+    }
+}

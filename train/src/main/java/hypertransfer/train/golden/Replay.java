@@ -1,0 +1,104 @@
+package hypertransfer.train.golden;
+
+import hypertransfer.core.Mode;
+import hypertransfer.core.Refusal;
+import hypertransfer.core.Schedule;
+import hypertransfer.core.Step;
+import hypertransfer.core.Transfer;
+import hypertransfer.engine.Dims;
+import hypertransfer.engine.Engine;
+import hypertransfer.train.network.Network;
+import hypertransfer.train.network.Parameter;
+import hypertransfer.train.network.Parameters;
+import hypertransfer.train.optimizer.Direction;
+import hypertransfer.train.optimizer.Optimizer;
+import hypertransfer.train.optimizer.Routing;
+import java.util.Arrays;
+import java.util.List;
+import java.util.function.Function;
+
+/** Repeats golden trajectories on an engine and measures how far it is from them. */
+public final class Replay {
+    private final Golden golden;
+    private final Function<Dims, Engine> open;
+    private final Tolerance tolerance;
+
+    public Replay(Golden golden, Function<Dims, Engine> open, Tolerance tolerance) {
+        this.golden = golden;
+        this.open = open;
+        this.tolerance = tolerance;
+    }
+
+    /** Trains one case from the golden start. */
+    public Errors run(Golden.Case c) {
+        Errors errors = new Errors(tolerance);
+        Golden.Sizes sizes = golden.sizes();
+        Routing routing = Routing.standard(direction(c.direction()), transfer(c));
+        boolean representative = Optimizer.representative(routing, List.of(""));
+        try (Engine engine = open.apply(golden.architecture().dims(sizes.batch()))) {
+            Parameters parameters = new Parameters(engine, golden.architecture(), representative);
+            Network network = new Network(engine, golden.architecture(), parameters);
+            Optimizer optimizer = new Optimizer(engine, parameters, routing);
+            engine.commit();
+            for (Parameter p : parameters.all()) {
+                engine.write(p.master(), golden.values("weight:" + p.name()));
+            }
+            optimizer.start();
+            Schedule rate = Schedule.linear(c.rate(), sizes.steps(), c.warmup(), c.finalRatio());
+            Schedule adamRate = Schedule.linear(c.adamRate(), sizes.steps(), c.warmup(), c.finalRatio());
+            for (int t = 0; t < sizes.steps(); t++) {
+                engine.zero(parameters.gradients());
+                int[] tokens = golden.tokens(t);
+                network.gradient(
+                        Arrays.copyOf(tokens, tokens.length - 1), Arrays.copyOfRange(tokens, 1, tokens.length), 1);
+                errors.loss(t, network.meanLoss(), c.losses().get(t));
+                if (t == 0) {
+                    gradients(engine, parameters, errors);
+                }
+                compare(t, optimizer.step(rate.rate(t), adamRate.rate(t)), c, errors);
+            }
+        }
+        return errors;
+    }
+
+    /** At the start every representative is the matrix itself, so the golden gradients hold for all modes. */
+    private void gradients(Engine engine, Parameters parameters, Errors errors) {
+        for (Parameter p : parameters.all()) {
+            errors.gradient(p.name(), engine.read(p.gradient()), golden.values("gradient:" + p.name()));
+        }
+    }
+
+    private static void compare(int t, List<Step> steps, Golden.Case c, Errors errors) {
+        for (Step step : steps) {
+            String name = step.next().matrix();
+            Golden.Track track = c.matrices().get(name);
+            if (track == null) {
+                throw new Refusal("golden case " + c.label() + " has no matrix " + name);
+            }
+            errors.norm("norm of " + name, t, step.norm(), track.norm().get(t));
+            errors.norm(
+                    "target norm of " + name,
+                    t,
+                    step.targetNorm(),
+                    track.targetNorm().get(t));
+            errors.rate("rate of " + name, t, step.rate(), track.rate().get(t));
+            errors.rate(
+                    "effective rate of " + name,
+                    t,
+                    step.effective(),
+                    track.effective().get(t));
+        }
+    }
+
+    private static Direction direction(String name) {
+        return switch (name) {
+            case "muon" -> Direction.Muon.standard();
+            case "adam" -> Direction.Adam.standard();
+            default -> throw new Refusal("unknown golden direction '" + name + "'; it must be muon or adam");
+        };
+    }
+
+    private static Transfer transfer(Golden.Case c) {
+        return Mode.parse(c.mode()).transfer(c.decay(), c.targetDecay() == null ? c.decay() : c.targetDecay());
+    }
+}

@@ -1,0 +1,25 @@
+package hypertransfer.train.network;
+
+import hypertransfer.engine.Dims;
+
+/**
+ * What a network is, apart from how it is trained.
+ *
+ * @param vocab V
+ * @param layers L
+ * @param width C
+ * @param head the width of a head, D
+ * @param sequence T
+ */
+public record Architecture(Variant variant, int vocab, int layers, int width, int head, int sequence) {
+
+    /** The sizes an engine is opened for. */
+    public Dims dims(int batch) {
+        return new Dims(batch, sequence, width, head, vocab);
+    }
+
+    /** The number of parameters. */
+    public long parameters() {
+        return 2L * vocab * width + 12L * layers * width * width + (2L * layers + 2) * width;
+    }
+}

@@ -1,0 +1,65 @@
+package hypertransfer.train.network;
+
+import hypertransfer.engine.Engine;
+
+/**
+ * The start of a run: truncated normals of two standard deviations, {@code 1/sqrt(fan in)} for hidden matrices and
+ * 0.006 for embedding and head; gains are zero. Every parameter has a stream of its own, drawn with exact arithmetic,
+ * so that a seed gives the same network on every machine and engine.
+ */
+public final class Initializer {
+    private static final double EMBEDDING_STD = 0.006;
+    private static final double CUT = 2;
+
+    private long state;
+
+    private Initializer(long seed, String name) {
+        state = seed;
+        for (int i = 0; i < name.length(); i++) {
+            state = next() ^ name.charAt(i);
+        }
+    }
+
+    /** Writes the masters; the caller represents them as weights. */
+    public static void initialize(Engine engine, Parameters parameters, long seed) {
+        for (Parameter parameter : parameters.all()) {
+            if (!parameter.name().endsWith(".gain")) {
+                double std =
+                        parameter.hidden() ? 1 / Math.sqrt(parameter.master().cols()) : EMBEDDING_STD;
+                engine.write(parameter.master(), draw(seed, parameter, std));
+            }
+        }
+    }
+
+    private static double[] draw(long seed, Parameter parameter, double std) {
+        Initializer random = new Initializer(seed, parameter.name());
+        double[] values = new double[Math.toIntExact(parameter.master().size())];
+        for (int i = 0; i < values.length; i++) {
+            values[i] = (float) (std * random.truncatedNormal()); // a float, so that all engines start alike
+        }
+        return values;
+    }
+
+    private double truncatedNormal() {
+        while (true) { // Box-Muller, with StrictMath: the same bits everywhere
+            double radius = StrictMath.sqrt(-2 * StrictMath.log(1 - uniform()));
+            double z = radius * StrictMath.cos(2 * Math.PI * uniform());
+            if (Math.abs(z) <= CUT) {
+                return z;
+            }
+        }
+    }
+
+    /** From 0 to less than 1, 53 bits. */
+    private double uniform() {
+        return (next() >>> 11) * 0x1p-53;
+    }
+
+    /** SplitMix64 (Steele, Lea and Flood 2014). */
+    private long next() {
+        state += 0x9e3779b97f4a7c15L;
+        long z = (state ^ state >>> 30) * 0xbf58476d1ce4e5b9L;
+        z = (z ^ z >>> 27) * 0x94d049bb133111ebL;
+        return z ^ z >>> 31;
+    }
+}

@@ -1,0 +1,185 @@
+package hypertransfer.train.network;
+
+import hypertransfer.engine.Dims;
+import hypertransfer.engine.Engine;
+import hypertransfer.engine.Role;
+import hypertransfer.engine.Tensor;
+import java.util.ArrayList;
+import java.util.List;
+
+/** The GPT of the paper, forward and backward, written out over an engine's operations. */
+public final class Network {
+
+    /** What the forward pass of one block leaves for its backward pass. Post norms leave null where there are none. */
+    private record Trace(
+            Tensor a, // (N,C) normed input of attention
+            Tensor ra, // (N,1)
+            Tensor qkv, // (N,3C) after norms and rotary
+            Tensor rqkv, // (N,3H)
+            Tensor o, // (N,C)
+            Tensor lse, // (N,H)
+            Tensor z, // (N,C) attention's output
+            Tensor rz, // (N,1) or null
+            Tensor middle, // (N,C) the stream after attention
+            Tensor m, // (N,C) normed input of the MLP
+            Tensor rm, // (N,1)
+            Tensor f, // (N,4C)
+            Tensor rf, // (N,1) or null
+            Tensor s, // (N,4C)
+            Tensor y, // (N,C) the MLP's output
+            Tensor ry, // (N,1) or null
+            Tensor end) {} // (N,C) the stream after the MLP
+
+    private final Engine engine;
+    private final Variant variant;
+    private final Parameters parameters;
+    private final List<Trace> traces = new ArrayList<>();
+    private final Tensor x, rx, start; // the embedding, its norm's factor, and the stream's start
+    private final Tensor last, rlast; // the normed stream that the head sees
+    private final Tensor losses;
+    private final Tensor dh, dx, dz, dqkv, ds; // gradients: of the stream, of what is normed, of z and y, ...
+
+    public Network(Engine engine, Architecture architecture, Parameters parameters) {
+        this.engine = engine;
+        this.variant = architecture.variant();
+        this.parameters = parameters;
+        Dims dims = engine.dims();
+        int C = dims.C();
+        x = activation("embedding", C);
+        rx = activation("embedding.r", 1);
+        start = activation("start", C);
+        for (int l = 0; l < architecture.layers(); l++) {
+            String at = "blocks." + l + ".";
+            traces.add(new Trace(
+                    activation(at + "a", C),
+                    activation(at + "ra", 1),
+                    activation(at + "qkv", 3 * C),
+                    activation(at + "rqkv", 3 * dims.H()),
+                    activation(at + "o", C),
+                    activation(at + "lse", dims.H()),
+                    activation(at + "z", C),
+                    post(at + "rz"),
+                    activation(at + "middle", C),
+                    activation(at + "m", C),
+                    activation(at + "rm", 1),
+                    activation(at + "f", 4 * C),
+                    post(at + "rf"),
+                    activation(at + "s", 4 * C),
+                    activation(at + "y", C),
+                    post(at + "ry"),
+                    activation(at + "end", C)));
+        }
+        last = activation("last", C);
+        rlast = activation("last.r", 1);
+        losses = activation("losses", 1);
+        dh = activation("dh", C);
+        dx = activation("dx", C);
+        dz = activation("dz", C);
+        dqkv = activation("dqkv", 3 * C);
+        ds = activation("ds", 4 * C);
+    }
+
+    /** The mean cross entropy of a micro-batch. */
+    public double loss(int[] inputs, int[] targets) {
+        engine.feed(inputs, targets);
+        forward();
+        engine.head(last, parameters.head.weight(), losses, 0, null, null);
+        return meanLoss();
+    }
+
+    /** Adds {@code share} times the gradient of the mean loss to the gradients; the loss is then in {@link #meanLoss}. */
+    public void gradient(int[] inputs, int[] targets, double share) {
+        engine.feed(inputs, targets);
+        forward();
+        double scale = share / engine.dims().N();
+        engine.head(last, parameters.head.weight(), losses, scale, dx, parameters.head.gradient());
+        backward();
+    }
+
+    /** The mean loss of the last micro-batch. Waits for the engine. */
+    public double meanLoss() {
+        return engine.sum(losses) / engine.dims().N();
+    }
+
+    /** The logits of what follows position {@code row} of a micro-batch. */
+    public double[] logits(int[] inputs, int row) {
+        engine.feed(inputs, inputs);
+        forward();
+        return engine.logits(last, row, parameters.head.weight());
+    }
+
+    private void forward() {
+        engine.embed(parameters.embed.weight(), x);
+        engine.norm(x, parameters.embedGain.weight(), start, rx);
+        Tensor h = start;
+        engine.norm(h, parameters.blocks.getFirst().attnGain().weight(), traces.getFirst().a, traces.getFirst().ra);
+        for (int l = 0; l < traces.size(); l++) {
+            Parameters.Block p = parameters.blocks.get(l);
+            Trace t = traces.get(l);
+            engine.product(t.a, p.qkv().weight(), t.qkv);
+            engine.heads(t.qkv, t.rqkv, variant.post());
+            engine.attention(t.qkv, t.o, t.lse);
+            engine.product(t.o, p.o().weight(), t.z);
+            engine.residualNorm(h, t.z, t.rz, t.middle, p.mlpGain().weight(), t.m, t.rm);
+            engine.product(t.m, p.fc().weight(), t.f);
+            engine.activation(t.f, t.rf, t.s);
+            engine.product(t.s, p.proj().weight(), t.y);
+            engine.residualNorm(t.middle, t.y, t.ry, t.end, gainAfter(l).weight(), normedAfter(l), factorAfter(l));
+            h = t.end;
+        }
+    }
+
+    /** On entry dx is the loss's gradient at the head's input. */
+    private void backward() {
+        engine.zero(List.of(dh));
+        for (int l = traces.size() - 1; l >= 0; l--) {
+            Parameters.Block p = parameters.blocks.get(l);
+            Trace t = traces.get(l);
+            Tensor gain = gainAfter(l).weight(), dgain = gainAfter(l).gradient();
+            engine.residualNormBackward(dx, t.y, t.ry, t.end, gain, factorAfter(l), dh, dz, dgain);
+            Tensor dy = variant.post() ? dz : dh;
+            engine.productWeight(dy, t.s, p.proj().gradient());
+            engine.productInput(dy, p.proj().weight(), ds);
+            engine.activationBackward(t.f, t.rf, ds);
+            engine.productWeight(ds, t.m, p.fc().gradient());
+            engine.productInput(ds, p.fc().weight(), dx);
+
+            gain = p.mlpGain().weight();
+            engine.residualNormBackward(
+                    dx, t.z, t.rz, t.middle, gain, t.rm, dh, dz, p.mlpGain().gradient());
+            engine.productWeight(dy, t.o, p.o().gradient());
+            engine.productInput(dy, p.o().weight(), dx);
+            engine.attentionBackward(t.qkv, t.o, t.lse, dx, dqkv);
+            engine.headsBackward(dqkv, t.qkv, t.rqkv, variant.post());
+            engine.productWeight(dqkv, t.a, p.qkv().gradient());
+            engine.productInput(dqkv, p.qkv().weight(), dx);
+        }
+        Parameter gain = parameters.blocks.getFirst().attnGain();
+        Tensor r = traces.getFirst().ra;
+        engine.residualNormBackward(dx, null, null, start, gain.weight(), r, dh, null, gain.gradient());
+        gain = parameters.embedGain;
+        engine.normBackward(dh, x, gain.weight(), rx, dx, gain.gradient());
+        engine.embedBackward(dx, parameters.embed.gradient());
+    }
+
+    /** After block l the stream is normed for the next block, or for the head. */
+    private Parameter gainAfter(int l) {
+        return l + 1 < traces.size() ? parameters.blocks.get(l + 1).attnGain() : parameters.headGain;
+    }
+
+    private Tensor normedAfter(int l) {
+        return l + 1 < traces.size() ? traces.get(l + 1).a : last;
+    }
+
+    private Tensor factorAfter(int l) {
+        return l + 1 < traces.size() ? traces.get(l + 1).ra : rlast;
+    }
+
+    private Tensor activation(String name, int cols) {
+        return engine.tensor(Role.ACTIVATION, name, engine.dims().N(), cols);
+    }
+
+    private Tensor post(String name) {
+        return variant.post() ? activation(name, 1) : null;
+    }
+}

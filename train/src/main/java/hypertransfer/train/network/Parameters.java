@@ -1,0 +1,87 @@
+package hypertransfer.train.network;
+
+import hypertransfer.engine.Engine;
+import hypertransfer.engine.Role;
+import hypertransfer.engine.Tensor;
+import java.util.ArrayList;
+import java.util.List;
+
+/** All parameters of a network, declared on an engine. The three matrices q, k, v of a block lie in one. */
+public final class Parameters {
+
+    /** One block's parameters; qkv is q, k and v one below the other. */
+    record Block(Parameter qkv, Parameter attnGain, Parameter o, Parameter mlpGain, Parameter fc, Parameter proj) {}
+
+    final Parameter embed;
+    final Parameter embedGain;
+    final List<Block> blocks = new ArrayList<>();
+    final Parameter headGain;
+    final Parameter head;
+    private final Engine engine;
+    private final boolean separateHidden;
+    private final List<Parameter> all = new ArrayList<>();
+
+    /** Hidden weights are kept apart from their masters where a representative is evaluated, or the engine asks. */
+    public Parameters(Engine engine, Architecture architecture, boolean separateHidden) {
+        this.engine = engine;
+        this.separateHidden = separateHidden;
+        int C = architecture.width();
+        embed = single("embed.weight", architecture.vocab(), C, false);
+        embedGain = single("embed.gain", 1, C, false);
+        for (int l = 0; l < architecture.layers(); l++) {
+            String at = "blocks." + l + ".";
+            Parameter qkv = declare(at + "attn.qkv.weight", 3 * C, C, true);
+            int from = 0;
+            for (String part : List.of("q", "k", "v")) {
+                all.add(part(qkv, at + "attn." + part + ".weight", from, C));
+                from += C;
+            }
+            blocks.add(new Block(
+                    qkv,
+                    single(at + "attn.gain", 1, C, false),
+                    single(at + "attn.o.weight", C, C, true),
+                    single(at + "mlp.gain", 1, C, false),
+                    single(at + "mlp.fc.weight", 4 * C, C, true),
+                    single(at + "mlp.proj.weight", C, 4 * C, true)));
+        }
+        headGain = single("head.gain", 1, C, false);
+        head = single("head.weight", architecture.vocab(), C, false);
+    }
+
+    /** Every parameter under the name it has in files, always in the same order. */
+    public List<Parameter> all() {
+        return List.copyOf(all);
+    }
+
+    public List<Parameter> hidden() {
+        return all.stream().filter(Parameter::hidden).toList();
+    }
+
+    public List<Parameter> rest() {
+        return all.stream().filter(parameter -> !parameter.hidden()).toList();
+    }
+
+    /** The gradients, to be set to zero before a step's first micro-batch. */
+    public List<Tensor> gradients() {
+        return all.stream().map(Parameter::gradient).toList();
+    }
+
+    private Parameter single(String name, int rows, int cols, boolean hidden) {
+        Parameter parameter = declare(name, rows, cols, hidden);
+        all.add(parameter);
+        return parameter;
+    }
+
+    private Parameter declare(String name, int rows, int cols, boolean hidden) {
+        Tensor master = engine.tensor(Role.MASTER, name, rows, cols);
+        boolean separate = engine.separateWeights() || hidden && separateHidden;
+        Tensor weight = separate ? engine.tensor(Role.WEIGHT, name, rows, cols) : master;
+        return new Parameter(name, hidden, weight, master, engine.tensor(Role.GRADIENT, name, rows, cols));
+    }
+
+    private static Parameter part(Parameter whole, String name, int from, int rows) {
+        Tensor master = whole.master().slice(name, from, rows);
+        Tensor weight = whole.separate() ? whole.weight().slice(name, from, rows) : master;
+        return new Parameter(name, true, weight, master, whole.gradient().slice(name, from, rows));
+    }
+}

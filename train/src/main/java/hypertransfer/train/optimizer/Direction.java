@@ -1,0 +1,105 @@
+package hypertransfer.train.optimizer;
+
+import hypertransfer.core.Refusal;
+import hypertransfer.engine.Engine;
+import hypertransfer.engine.Polynomial;
+import hypertransfer.engine.Tensor;
+import java.util.List;
+
+/** How gradients become directions u. All work in place: the gradient's tensor holds the direction afterwards. */
+public sealed interface Direction {
+
+    /** The tensors a matrix's direction remembers, by name. */
+    List<String> memory();
+
+    /**
+     * Turns gradients into directions.
+     *
+     * @param scale what each gradient is multiplied with first
+     * @param t the number of steps taken before this one
+     * @param state for each name of {@link #memory}, a tensor for each gradient
+     */
+    void apply(Engine engine, List<Tensor> gradients, double[] scale, long t, List<List<Tensor>> state);
+
+    /** A factor of the direction that depends on the matrix's shape alone. */
+    default double factor(int rows, int cols) {
+        return 1;
+    }
+
+    /** Momentum, orthogonalised. */
+    record Muon(double momentum, boolean nesterov, Polynomial polynomial, ShapeFactor shape) implements Direction {
+        public Muon {
+            fraction("Muon's momentum", momentum);
+        }
+
+        /** The paper's: momentum 0.95, no Nesterov, five steps, no shape factor. */
+        public static Muon standard() {
+            return new Muon(0.95, false, Coefficients.JORDAN.polynomial(), ShapeFactor.NONE);
+        }
+
+        @Override
+        public List<String> memory() {
+            return List.of("momentum");
+        }
+
+        @Override
+        public void apply(Engine engine, List<Tensor> g, double[] scale, long t, List<List<Tensor>> state) {
+            engine.momentum(g, scale, t == 0 ? 0 : momentum, nesterov, state.getFirst());
+            engine.orthogonalize(g, polynomial);
+        }
+
+        @Override
+        public double factor(int rows, int cols) {
+            return shape.factor(rows, cols);
+        }
+    }
+
+    /** Adam's quotient, with bias correction. */
+    record Adam(double beta1, double beta2, double epsilon) implements Direction {
+        public Adam {
+            fraction("Adam's beta1", beta1);
+            fraction("Adam's beta2", beta2);
+            if (!(epsilon >= 0 && epsilon < Double.POSITIVE_INFINITY)) {
+                throw new Refusal("Adam's epsilon is " + epsilon + "; it must be a finite number, zero or more");
+            }
+        }
+
+        /** The paper's. */
+        public static Adam standard() {
+            return new Adam(0.9, 0.95, 1e-10);
+        }
+
+        @Override
+        public List<String> memory() {
+            return List.of("adam.m", "adam.v");
+        }
+
+        @Override
+        public void apply(Engine engine, List<Tensor> g, double[] scale, long t, List<List<Tensor>> state) {
+            engine.adam(g, scale, beta1, beta2, epsilon, t + 1, state.get(0), state.get(1));
+        }
+    }
+
+    /** The momentum itself, an exponential mean that starts at the first gradient. */
+    record Sgd(double momentum, boolean nesterov) implements Direction {
+        public Sgd {
+            fraction("SGD's momentum", momentum);
+        }
+
+        @Override
+        public List<String> memory() {
+            return List.of("momentum");
+        }
+
+        @Override
+        public void apply(Engine engine, List<Tensor> g, double[] scale, long t, List<List<Tensor>> state) {
+            engine.momentum(g, scale, t == 0 ? 0 : momentum, nesterov, state.getFirst());
+        }
+    }
+
+    private static void fraction(String name, double value) {
+        if (!(value >= 0 && value < 1)) {
+            throw new Refusal(name + " is " + value + "; it must be from 0 to less than 1");
+        }
+    }
+}

@@ -1,0 +1,83 @@
+package hypertransfer.train;
+
+import hypertransfer.core.Space;
+import hypertransfer.core.Transfer;
+import hypertransfer.engine.Engine;
+import hypertransfer.engine.reference.ReferenceEngine;
+import hypertransfer.train.network.Architecture;
+import hypertransfer.train.network.Initializer;
+import hypertransfer.train.network.Network;
+import hypertransfer.train.network.Parameter;
+import hypertransfer.train.network.Parameters;
+import hypertransfer.train.network.Variant;
+import hypertransfer.train.optimizer.Direction;
+import hypertransfer.train.optimizer.Optimizer;
+import hypertransfer.train.optimizer.Routing;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Random;
+
+/** A tiny network on the reference engine, with gains that are not zero and a fixed micro-batch. */
+public final class Rig implements AutoCloseable {
+    public static final Transfer MUON = Transfer.plain(new Space.Base(0.1));
+
+    public final Engine engine;
+    public final Parameters parameters;
+    public final Network network;
+    public final Optimizer optimizer;
+    public final int[] inputs;
+    public final int[] targets;
+
+    public Rig(Variant variant, Transfer transfer) {
+        this(variant, Routing.standard(Direction.Muon.standard(), transfer));
+    }
+
+    public Rig(Variant variant, Routing routing) {
+        Architecture architecture = new Architecture(variant, 11, 2, 8, 4, 5);
+        engine = new ReferenceEngine(architecture.dims(2));
+        parameters = new Parameters(engine, architecture, Optimizer.representative(routing, List.of("")));
+        network = new Network(engine, architecture, parameters);
+        optimizer = new Optimizer(engine, parameters, routing);
+        engine.commit();
+        Initializer.initialize(engine, parameters, 7);
+        Random random = new Random(11);
+        for (Parameter p :
+                parameters.rest()) { // larger than at a real start, so that every gradient is well above rounding
+            engine.write(
+                    p.master(), random.doubles(p.master().size(), -0.5, 0.5).toArray());
+        }
+        optimizer.start();
+        inputs = random.ints(10, 0, 11).toArray();
+        targets = random.ints(10, 0, 11).toArray();
+    }
+
+    public double loss() {
+        return network.loss(inputs, targets);
+    }
+
+    public void gradient() {
+        engine.zero(parameters.gradients());
+        network.gradient(inputs, targets, 1);
+    }
+
+    public Parameter parameter(String name) {
+        return parameters.all().stream()
+                .filter(p -> p.name().equals(name))
+                .findFirst()
+                .orElseThrow();
+    }
+
+    /** The loss with one parameter multiplied by c. */
+    public double scaledLoss(Parameter p, double c) {
+        double[] weights = engine.read(p.weight());
+        engine.write(p.weight(), Arrays.stream(weights).map(w -> c * w).toArray());
+        double loss = loss();
+        engine.write(p.weight(), weights);
+        return loss;
+    }
+
+    @Override
+    public void close() {
+        engine.close();
+    }
+}

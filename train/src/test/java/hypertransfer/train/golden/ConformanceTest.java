@@ -1,0 +1,97 @@
+package hypertransfer.train.golden;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.within;
+
+import hypertransfer.core.Mode;
+import hypertransfer.engine.provider.Engines;
+import java.net.URI;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
+
+/** Every golden trajectory, replayed. */
+class ConformanceTest {
+    static final List<Golden> GOLDEN = Golden.readAll(directory());
+
+    static Path directory() {
+        return Path.of(URI.create(ConformanceTest.class.getResource("/golden").toString()));
+    }
+
+    static Stream<Replayed> cases() {
+        return GOLDEN.stream().flatMap(g -> g.sizes().cases().stream().map(c -> new Replayed(g, c)));
+    }
+
+    record Replayed(Golden golden, Golden.Case trajectory) {
+        @Override
+        public String toString() {
+            return golden.sizes().network() + " " + trajectory.label();
+        }
+    }
+
+    @ParameterizedTest(name = "{0}")
+    @MethodSource("cases")
+    void referenceReproduces(Replayed replayed) {
+        Errors errors = new Replay(replayed.golden, dims -> Engines.open("reference", dims), Tolerance.of("reference"))
+                .run(replayed.trajectory);
+        assertThat(errors.failures()).isEmpty();
+        assertThat(errors.passed()).isTrue();
+        assertThat(errors.loss()).isLessThanOrEqualTo(1e-9);
+    }
+
+    @Test
+    void allEightModesAndBothDirectionsAreThere() {
+        for (String direction : List.of("muon", "adam")) {
+            assertThat(GOLDEN.getFirst().sizes().cases().stream()
+                            .filter(c -> c.direction().equals(direction))
+                            .map(Golden.Case::mode)
+                            .collect(Collectors.toSet()))
+                    .isEqualTo(Stream.of(Mode.values()).map(Mode::label).collect(Collectors.toSet()));
+        }
+    }
+
+    @Test
+    void aWrongNumberIsNamedWithStepMatrixAndBothValues() {
+        Errors errors = new Errors(Tolerance.of("reference"));
+        errors.norm("norm of blocks.0.attn.q.weight", 7, 1.25, 1.5);
+        assertThat(errors.passed()).isFalse();
+        assertThat(errors.failures().getFirst())
+                .contains("step 7", "norm of blocks.0.attn.q.weight", "is 1.25", "should be 1.5");
+        assertThat(errors.norm()).isCloseTo(1 / 6.0, within(1e-15));
+    }
+
+    @Test
+    void aNaNNeverPasses() {
+        Errors errors = new Errors(Tolerance.of("cpu"));
+        errors.loss(0, Double.NaN, 1);
+        errors.gradient("x", new double[] {Double.NaN}, new double[] {1});
+        assertThat(errors.passed()).isFalse();
+        assertThat(errors.loss()).isInfinite();
+        assertThat(errors.gradient()).isInfinite();
+    }
+
+    @Test
+    void anotherNetworkOrAnotherModeFails() {
+        Golden golden = GOLDEN.getFirst();
+        Golden.Case base = golden.sizes().cases().getFirst();
+        Golden.Case altered = new Golden.Case(
+                base.direction(),
+                "hyperball",
+                base.rate(),
+                base.adamRate(),
+                base.finalRatio(),
+                base.warmup(),
+                base.decay(),
+                null,
+                base.losses(),
+                base.matrices());
+        Errors errors =
+                new Replay(golden, dims -> Engines.open("reference", dims), Tolerance.of("reference")).run(altered);
+        assertThat(errors.passed()).isFalse();
+        assertThat(errors.failures()).hasSizeGreaterThan(1).last().asString().startsWith("and ");
+    }
+}

@@ -1,0 +1,65 @@
+package hypertransfer.train.network;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.within;
+
+import hypertransfer.engine.Engine;
+import hypertransfer.engine.reference.ReferenceEngine;
+import java.util.Arrays;
+import org.junit.jupiter.api.Test;
+
+class InitializerTest {
+    /** The standard deviation of a standard normal cut at two. */
+    private static final double CUT_STD = 0.87962566;
+
+    private static final Architecture ARCHITECTURE = new Architecture(Variant.M1, 400, 1, 64, 16, 4);
+
+    @Test
+    void startsAsTheDesignSays() {
+        try (Engine engine = new ReferenceEngine(ARCHITECTURE.dims(1))) {
+            for (Parameter p : draw(engine, 1234).all()) {
+                double[] values = engine.read(p.master());
+                if (p.name().endsWith("gain")) {
+                    assertThat(values).containsOnly(0);
+                    continue;
+                }
+                double std = p.hidden() ? 1 / Math.sqrt(p.master().cols()) : 0.006;
+                double mean = Arrays.stream(values).average().orElseThrow();
+                double square = Arrays.stream(values).map(v -> v * v).average().orElseThrow();
+                double n = values.length;
+                assertThat(mean).as(p.name()).isCloseTo(0, within(5 * std / Math.sqrt(n)));
+                assertThat(Math.sqrt(square)).as(p.name()).isCloseTo(CUT_STD * std, within(5 * std / Math.sqrt(n)));
+                assertThat(Arrays.stream(values).map(Math::abs).max().orElseThrow())
+                        .isLessThan(2.0000001 * std);
+            }
+        }
+    }
+
+    @Test
+    void aSeedIsANetworkAndAnotherSeedAnother() {
+        assertThat(first(1234)).isEqualTo(first(1234)).isNotEqualTo(first(1235));
+    }
+
+    @Test
+    void everyMatrixHasItsOwnStream() {
+        try (Engine engine = new ReferenceEngine(ARCHITECTURE.dims(1))) {
+            Parameters parameters = draw(engine, 1234);
+            double[] q = engine.read(parameters.hidden().get(0).master());
+            double[] k = engine.read(parameters.hidden().get(1).master());
+            assertThat(q).isNotEqualTo(k);
+        }
+    }
+
+    private static double[] first(long seed) {
+        try (Engine engine = new ReferenceEngine(ARCHITECTURE.dims(1))) {
+            return engine.read(draw(engine, seed).hidden().getFirst().master());
+        }
+    }
+
+    private static Parameters draw(Engine engine, long seed) {
+        Parameters parameters = new Parameters(engine, ARCHITECTURE, false);
+        engine.commit();
+        Initializer.initialize(engine, parameters, seed);
+        return parameters;
+    }
+}

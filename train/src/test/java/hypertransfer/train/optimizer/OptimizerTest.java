@@ -1,0 +1,158 @@
+package hypertransfer.train.optimizer;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.Assertions.within;
+
+import hypertransfer.core.GradientRule;
+import hypertransfer.core.Mode;
+import hypertransfer.core.Refusal;
+import hypertransfer.core.Space;
+import hypertransfer.core.State;
+import hypertransfer.core.Step;
+import hypertransfer.core.Transfer;
+import hypertransfer.train.Rig;
+import hypertransfer.train.network.Parameter;
+import hypertransfer.train.network.Variant;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+class OptimizerTest {
+
+    /** In M2, Q and K are scale-invariant and the others are not: each gets the rule that is exact for it. */
+    @Test
+    void everyMatrixMayHaveItsOwnTransfer() {
+        Space base = new Space.Base(0.1), ball = new Space.Hyperball();
+        Routing mixed = new Routing(
+                Direction.Muon.standard(),
+                name -> name.matches(".*attn\\.[qk]\\.weight")
+                        ? new Transfer(base, ball, GradientRule.RESCALED)
+                        : new Transfer(base, ball, GradientRule.REPRESENTATIVE),
+                Direction.Adam.standard(),
+                0.1);
+        try (Rig plain = new Rig(Variant.M2, Transfer.plain(base));
+                Rig transferred = new Rig(Variant.M2, mixed)) {
+            // the rescaled Q and K see the norm's epsilon at another scale, so equality is up to some 1e-10
+            assertThat(losses(transferred, 15)).containsExactly(losses(plain, 15), within(1e-8));
+            assertThat(transferred.optimizer.states().getFirst().norm())
+                    .isCloseTo(transferred.optimizer.states().getFirst().R(), within(1e-14));
+        }
+    }
+
+    /** Every shape factor is a factor of the rate for a Base optimizer, and nothing at all for a Hyperball. */
+    @ParameterizedTest
+    @EnumSource(ShapeFactor.class)
+    void aShapeFactorScalesTheUpdate(ShapeFactor factor) {
+        Direction muon = new Direction.Muon(0.95, false, Coefficients.JORDAN.polynomial(), factor);
+        Transfer base = Transfer.plain(new Space.Base(0)), ball = Transfer.plain(new Space.Hyperball());
+        try (Rig plain = new Rig(Variant.M1, base);
+                Rig scaled = new Rig(Variant.M1, Routing.standard(muon, base));
+                Rig plainBall = new Rig(Variant.M1, ball);
+                Rig scaledBall = new Rig(Variant.M1, Routing.standard(muon, ball))) {
+            double[] byHand = new double[plain.parameters.hidden().size()];
+            Arrays.setAll(byHand, k -> {
+                var w = plain.parameters.hidden().get(k).master();
+                return 0.02 * factor.factor(w.rows(), w.cols());
+            });
+            plain.gradient();
+            plain.optimizer.step(byHand, 0.01);
+            scaled.gradient();
+            scaled.optimizer.step(0.02, 0.01);
+            assertThat(scaled.loss()).isCloseTo(plain.loss(), within(1e-12));
+            assertThat(losses(scaledBall, 3)).containsExactly(losses(plainBall, 3), within(1e-12));
+        }
+    }
+
+    @Test
+    void aSavedStateGoesOnWithTheSameBits() {
+        for (Mode mode : Mode.values()) {
+            Transfer transfer = mode.transfer(0.1, 0.05);
+            try (Rig whole = new Rig(Variant.M1, transfer);
+                    Rig half = new Rig(Variant.M1, transfer);
+                    Rig rest = new Rig(Variant.M1, transfer)) {
+                double[] expected = losses(whole, 8);
+                losses(half, 4);
+                for (Parameter p : half.parameters.all()) {
+                    rest.engine.write(rest.parameter(p.name()).master(), half.engine.read(p.master()));
+                }
+                half.optimizer
+                        .tensors()
+                        .forEach((name, tensor) ->
+                                rest.engine.write(rest.optimizer.tensors().get(name), half.engine.read(tensor)));
+                List<State> states = half.optimizer.states().stream()
+                        .map(OptimizerTest::throughText)
+                        .toList();
+                rest.optimizer.restore(states, half.optimizer.steps());
+                assertThat(losses(rest, 4)).as(mode.label()).isEqualTo(Arrays.copyOfRange(expected, 4, 8));
+            }
+        }
+    }
+
+    @Test
+    void errorsNameTheMatrixAndTheStep() {
+        try (Rig rig = new Rig(Variant.M1, Transfer.plain(new Space.Hyperball()))) {
+            Parameter v = rig.parameter("blocks.1.attn.v.weight");
+            rig.engine.write(v.master(), new double[(int) v.master().size()]);
+            rig.optimizer.start();
+            rig.gradient();
+            assertThatThrownBy(() -> rig.optimizer.step(0.01, 0.01))
+                    .isInstanceOf(Refusal.class)
+                    .hasMessageContainingAll("blocks.1.attn.v.weight", "step 0", "plain Base optimizer");
+        }
+        try (Rig rig = new Rig(Variant.M1, Rig.MUON)) {
+            rig.gradient();
+            assertThatThrownBy(() -> rig.optimizer.step(10.0, 0.01))
+                    .hasMessageContainingAll("blocks.0.attn.q.weight", "step 0", "learning rate 10.0", "0.1");
+            rig.gradient();
+            assertThatThrownBy(() -> rig.optimizer.step(0.01, Double.NaN)).hasMessageContaining("AdamW's rate is NaN");
+        }
+    }
+
+    @Test
+    void aNaNInAGradientIsNamed() {
+        try (Rig rig = new Rig(Variant.M1, Rig.MUON)) {
+            rig.gradient();
+            Parameter o = rig.parameter("blocks.0.attn.o.weight");
+            double[] gradient = rig.engine.read(o.gradient());
+            gradient[3] = Double.NaN;
+            rig.engine.write(o.gradient(), gradient);
+            assertThatThrownBy(() -> rig.optimizer.step(0.01, 0.01))
+                    .isInstanceOf(Refusal.class)
+                    .hasMessageContainingAll("blocks.0.attn.o.weight", "step 0", "diverged");
+        }
+    }
+
+    @Test
+    void theRoutingTableNamesEveryParameter() {
+        Routing routing = Routing.standard(Direction.Muon.standard(), Mode.HYPERTRANSFER.transfer(0.1, 0.1));
+        try (Rig rig = new Rig(Variant.M1, routing)) {
+            String table = routing.table(rig.parameters.all());
+            for (Parameter p : rig.parameters.all()) {
+                assertThat(table).containsPattern("(?m)^  " + p.name() + " .*" + (p.hidden() ? "Muon" : "Adam"));
+            }
+        }
+    }
+
+    private static double[] losses(Rig rig, int steps) {
+        List<Double> losses = new ArrayList<>();
+        for (int t = 0; t < steps; t++) {
+            rig.gradient();
+            losses.add(rig.network.meanLoss());
+            List<Step> taken = rig.optimizer.step(0.02, 0.01);
+            assertThat(taken).allMatch(step -> Double.isFinite(step.effective()) && step.angle() > 0);
+        }
+        return losses.stream().mapToDouble(l -> l).toArray();
+    }
+
+    private static State throughText(State s) {
+        return new State(s.matrix(), s.step(), number(s.R()), number(s.norm()), number(s.targetNorm()));
+    }
+
+    private static double number(double value) {
+        return Double.parseDouble(Double.toString(value));
+    }
+}
