@@ -13,7 +13,7 @@ import picocli.CommandLine.Spec;
         name = "ht",
         description = "Exact, online maps between norm-constrained and ordinary neural-network optimizers.",
         synopsisSubcommandLabel = "COMMAND",
-        subcommands = {Conformance.class, Doctor.class},
+        subcommands = {Bench.class, Conformance.class, Doctor.class, SelfTest.class},
         versionProvider = Version.Provider.class,
         mixinStandardHelpOptions = true,
         scope = CommandLine.ScopeType.INHERIT,

@@ -36,13 +36,13 @@ final class Blas implements AutoCloseable {
     private long workspace;
 
     /** A descriptor of the product, its three layouts, and the algorithm. */
-    private record Plan(long descriptor, long a, long b, long c, MemorySegment algorithm) {}
+    private record Plan(String name, long descriptor, long a, long b, long c, MemorySegment algorithm) {}
 
     Blas(Device device, Library found, Cache cache) {
         this.device = device;
         library = found.open();
         path = found.path().toString();
-        plans = new Plans(cache, device.name(), library.call("cublasLtGetVersion"));
+        plans = new Plans(cache, device.driver().name(), library.call("cublasLtGetVersion"));
         handle = create("cublasLtCreate");
     }
 
@@ -52,12 +52,10 @@ final class Blas implements AutoCloseable {
     }
 
     void multiply(Product product, double by, long a, long b, double keep, long c, long d) {
-        Plan plan = planned.get(product);
-        if (plan == null) {
-            plan = plan(product, a, b, c);
-            planned.put(product, plan);
-        }
-        multiply(plan, by, a, b, keep, c, d);
+        Plan known = planned.get(product);
+        Plan plan = known == null ? plan(product, a, b, c) : known;
+        planned.put(product, plan);
+        device.profile().around(plan.name, () -> multiply(plan, by, a, b, keep, c, d));
     }
 
     private void multiply(Plan plan, double by, long a, long b, double keep, long c, long d) {
@@ -88,6 +86,7 @@ final class Blas implements AutoCloseable {
         set("cublasLtMatmulDescSetAttribute", descriptor, FLIP_A, p.flipA() ? 1 : 0);
         set("cublasLtMatmulDescSetAttribute", descriptor, FLIP_B, p.flipB() ? 1 : 0);
         Plan plan = new Plan(
+                p.key(),
                 descriptor,
                 layout(p.in(), p.flipA() ? p.k() : p.m(), p.flipA() ? p.m() : p.k(), p.batch(), p.strideA()),
                 layout(p.in(), p.flipB() ? p.n() : p.k(), p.flipB() ? p.k() : p.n(), p.batch(), p.strideB()),
@@ -230,7 +229,8 @@ final class Blas implements AutoCloseable {
         int status = library.call(function, values);
         if (status != 0) {
             throw new EngineException(function + " of " + path + " failed with status " + status + " on "
-                    + device.name() + (status == 14 || status == 13 ? ": an earlier kernel may have failed" : ""));
+                    + device.driver().name()
+                    + (status == 14 || status == 13 ? ": an earlier kernel may have failed" : ""));
         }
     }
 

@@ -43,10 +43,11 @@ public final class CudaEngine implements Engine {
     public CudaEngine(Dims dims, Precision precision) {
         this.dims = dims;
         this.precision = precision;
-        device = new Device();
+        Driver driver = new Driver();
         List<Path> folders = Library.folders(System.getenv(), Path.of("/"));
-        Library nvrtc = Library.find("libnvrtc.so", device.release(), folders);
-        Library lt = Library.find("libcublasLt.so", device.release(), folders);
+        Library nvrtc = Library.find("libnvrtc.so", driver.release(), folders);
+        Library lt = Library.find("libcublasLt.so", driver.release(), folders);
+        device = new Device(driver);
         Cache cache = Cache.of(System.getenv());
         kernels = new Kernels(device, new Nvrtc(nvrtc), cache, dims, precision);
         blas = new Blas(device, lt, cache);
@@ -54,10 +55,11 @@ public final class CudaEngine implements Engine {
 
     /** Empty where this machine can run the engine; else the one thing that would make it work. */
     public static Optional<String> missing() {
-        try (Device device = new Device()) {
+        try {
+            Driver driver = new Driver();
             List<Path> folders = Library.folders(System.getenv(), Path.of("/"));
-            Library.find("libnvrtc.so", device.release(), folders).open();
-            Library.find("libcublasLt.so", device.release(), folders).open();
+            Library.find("libnvrtc.so", driver.release(), folders).open();
+            Library.find("libcublasLt.so", driver.release(), folders).open();
             return Optional.empty();
         } catch (EngineException e) {
             return Optional.of(e.getMessage());
@@ -202,6 +204,7 @@ public final class CudaEngine implements Engine {
     @Override
     public void close() {
         device.synchronize();
+        System.err.print(device.profile().table());
         if (feed != null) {
             feed.close();
         }

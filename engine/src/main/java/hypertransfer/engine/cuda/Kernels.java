@@ -44,12 +44,12 @@ final class Kernels implements AutoCloseable {
     }
 
     void launch(String kernel, Launch launch, long... arguments) {
-        device.launch(functions.get(kernel), launch, arguments);
+        device.profile().around(kernel, () -> device.launch(functions.get(kernel), launch, arguments));
     }
 
     /** Tiles in flight: two where shared memory holds them. */
     int stages() {
-        return device.shared() >= 160 * 1024 ? 2 : 1;
+        return device.driver().shared() >= 160 * 1024 ? 2 : 1;
     }
 
     /** Whether the tensor cores run attention: they want bfloat16 and a head that their tiles divide. */
@@ -115,10 +115,11 @@ final class Kernels implements AutoCloseable {
     }
 
     private byte[] image(Nvrtc nvrtc, Cache cache, String file, String source) {
-        String name = file + "-" + device.capability() + "-"
-                + Cache.hash(nvrtc.version() + "\n" + nvrtc.target(device.capability()) + "\n" + source);
+        String name = file + "-" + device.driver().capability() + "-"
+                + Cache.hash(
+                        nvrtc.version() + "\n" + nvrtc.target(device.driver().capability()) + "\n" + source);
         return cache.read(name).orElseGet(() -> {
-            byte[] image = nvrtc.compile(file + ".cu", source, device.capability());
+            byte[] image = nvrtc.compile(file + ".cu", source, device.driver().capability());
             cache.write(name, image);
             return image;
         });

@@ -3,6 +3,8 @@ package hypertransfer.engine.provider;
 import hypertransfer.engine.Dims;
 import hypertransfer.engine.Engine;
 import hypertransfer.engine.EngineException;
+import hypertransfer.engine.cuda.CudaEngine;
+import hypertransfer.engine.cuda.Precision;
 import hypertransfer.engine.reference.ReferenceEngine;
 import java.util.List;
 
@@ -22,8 +24,10 @@ public final class Engines {
     }
 
     public static List<Status> survey() {
+        String cuda = CudaEngine.missing().orElse("");
         return List.of(
-                new Status("cuda", "bf16 or float32 on an NVIDIA card", "this version does not contain it yet"),
+                new Status("cuda", "bf16 on an NVIDIA card", cuda),
+                new Status("cuda-float32", "float32 on an NVIDIA card, for proof", cuda),
                 new Status("cpu", "float32, OpenBLAS and the Vector API", "this version does not contain it yet"),
                 new Status("reference", "double precision, one thread, slow and obvious", ""));
     }
@@ -52,6 +56,8 @@ public final class Engines {
     /** Opens an engine by name. */
     public static Engine open(String name, Dims dims) {
         return switch (choose(name)) {
+            case "cuda" -> new CudaEngine(dims, Precision.BF16);
+            case "cuda-float32" -> new CudaEngine(dims, Precision.FLOAT32);
             case "reference" -> new ReferenceEngine(dims);
             default -> throw new IllegalStateException(name);
         };
