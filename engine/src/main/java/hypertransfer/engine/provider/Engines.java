@@ -3,6 +3,7 @@ package hypertransfer.engine.provider;
 import hypertransfer.engine.Dims;
 import hypertransfer.engine.Engine;
 import hypertransfer.engine.EngineException;
+import hypertransfer.engine.cpu.CpuEngine;
 import hypertransfer.engine.cuda.CudaEngine;
 import hypertransfer.engine.cuda.Precision;
 import hypertransfer.engine.reference.ReferenceEngine;
@@ -28,8 +29,13 @@ public final class Engines {
         return List.of(
                 new Status("cuda", "bf16 on an NVIDIA card", cuda),
                 new Status("cuda-float32", "float32 on an NVIDIA card, for proof", cuda),
-                new Status("cpu", "float32, OpenBLAS and the Vector API", "this version does not contain it yet"),
+                new Status("cpu", "float32, OpenBLAS and the Vector API", CpuEngine.missing()),
                 new Status("reference", "double precision, one thread, slow and obvious", ""));
+    }
+
+    /** All names, in the order in which {@code auto} tries them. */
+    public static String order() {
+        return String.join(", ", survey().stream().map(Status::name).toList());
     }
 
     /** The name of an engine that works here: the one asked for, never another; for {@code auto} the first there is. */
@@ -45,8 +51,8 @@ public final class Engines {
         Status status = survey.stream()
                 .filter(s -> s.name().equals(name))
                 .findFirst()
-                .orElseThrow(() -> new EngineException("unknown engine '" + name + "'; the engines are auto, "
-                        + String.join(", ", survey.stream().map(Status::name).toList())));
+                .orElseThrow(
+                        () -> new EngineException("unknown engine '" + name + "'; the engines are auto, " + order()));
         if (!status.works()) {
             throw new EngineException("engine " + name + " does not work here: " + status.missing());
         }
@@ -58,6 +64,7 @@ public final class Engines {
         return switch (choose(name)) {
             case "cuda" -> new CudaEngine(dims, Precision.BF16);
             case "cuda-float32" -> new CudaEngine(dims, Precision.FLOAT32);
+            case "cpu" -> new CpuEngine(dims);
             case "reference" -> new ReferenceEngine(dims);
             default -> throw new IllegalStateException(name);
         };

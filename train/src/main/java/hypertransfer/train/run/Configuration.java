@@ -31,6 +31,7 @@ public record Configuration(
         Log log,
         Saving checkpoint,
         double stopAbove,
+        From from,
         String target) {
 
     public record Model(int vocab, int layers, int width, int head, int sequence, int batch, int accumulation) {}
@@ -72,6 +73,9 @@ public record Configuration(
     public record Log(int matricesEvery) {}
 
     public record Saving(int every, int keep) {}
+
+    /** Another run's checkpoint that this one goes on from, in its own space; none where the run is null. */
+    public record From(String run, int step) {}
 
     /** Every text that names something is looked up here, so that a wrong one is refused before anything starts. */
     public Configuration {
@@ -157,15 +161,15 @@ public record Configuration(
         return new Schedule.Shaped(a.rate, steps, a.warmup, a.finalRatio, Shape.parse(a.schedule));
     }
 
-    /** The paper validates every 125 of 5723 steps, and every 25 in the last tenth. */
+    /** The paper validates every 125 of 5723 steps, and every 25 in the last tenth; a short run no closer than 5 and 2. */
     public boolean validatesBefore(int step) {
         boolean late = step >= 0.9 * steps;
-        int every = late ? cadence(validation.everyLate, 25) : cadence(validation.every, 125);
+        int every = late ? cadence(validation.everyLate, 25, 2) : cadence(validation.every, 125, 5);
         return step == 0 || step == steps || step % every == 0;
     }
 
-    private int cadence(int every, int paper) {
-        return every > 0 ? every : (int) Math.max(1, Math.round(paper * steps / 5723.0));
+    private int cadence(int every, int paper, int least) {
+        return every > 0 ? every : (int) Math.max(least, Math.round(paper * steps / 5723.0));
     }
 
     /** The training loss above which a run has diverged. */

@@ -2,6 +2,7 @@ package hypertransfer.train.golden;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import hypertransfer.core.Mode;
 import hypertransfer.engine.provider.Engines;
@@ -41,6 +42,18 @@ class ConformanceTest {
         assertThat(errors.failures()).isEmpty();
         assertThat(errors.passed()).isTrue();
         assertThat(errors.loss()).isLessThanOrEqualTo(1e-9);
+    }
+
+    /** Opened by name, so that no other engine can stand in. */
+    @ParameterizedTest(name = "{0}")
+    @MethodSource("cases")
+    void cpuReproduces(Replayed replayed) {
+        String demanded = System.getProperty("ht.engine", "cpu");
+        assumeTrue(demanded.equals("cpu"), "ht.engine demands " + demanded);
+        Errors errors = new Replay(replayed.golden, dims -> Engines.open("cpu", dims), Tolerance.of("cpu"))
+                .run(replayed.trajectory);
+        assertThat(errors.failures()).isEmpty();
+        assertThat(errors.passed()).isTrue();
     }
 
     @Test

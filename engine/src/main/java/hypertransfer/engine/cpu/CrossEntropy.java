@@ -1,0 +1,106 @@
+package hypertransfer.engine.cpu;
+
+import hypertransfer.engine.Dims;
+
+/**
+ * The head and its loss, a chunk of rows at a time. With e = exp(z - max) and sum its sum, the gradient at the logits is
+ * (scale / sum) (e - sum [target]): the factor is given to the rows of x and dx, so that the logits, which are the most,
+ * are passed over but twice.
+ */
+final class CrossEntropy {
+    /** Logits kept at a time. */
+    private static final long MOST = 1 << 24;
+
+    private final Pool pool;
+    private final Product product;
+    private final Dims dims;
+    private final int rows;
+    private final int width;
+    private final long logits; // (rows, width)
+    private final long scaled; // (rows, C)
+    private final long sums; // (rows)
+    private final Task softmax = this::softmax;
+    private final Task scaleInput = this::scaleInput;
+    private final Task scaleGradient = this::scaleGradient;
+    private int[] targets;
+    private int first, count;
+    private double scale;
+    private long x, losses, dx;
+
+    CrossEntropy(Pool pool, Product product, Dims dims, long scratch) {
+        this.pool = pool;
+        this.product = product;
+        this.dims = dims;
+        rows = rows(dims);
+        width = width(dims);
+        logits = scratch;
+        scaled = logits + 4L * rows * width;
+        sums = scaled + 4L * rows * dims.C();
+    }
+
+    static long scratch(Dims dims) {
+        return (long) rows(dims) * (width(dims) + dims.C() + 1);
+    }
+
+    private static int rows(Dims dims) {
+        return (int) Math.clamp(MOST / width(dims) / 64 * 64, Math.min(64, dims.N()), dims.N());
+    }
+
+    private static int width(Dims dims) {
+        return (dims.V() + 15) / 16 * 16;
+    }
+
+    /** dx = 0: the losses alone. */
+    void run(int[] targets, long x, long w, long losses, double scale, long dx, long dw) {
+        this.targets = targets;
+        this.x = x;
+        this.losses = losses;
+        this.scale = scale;
+        this.dx = dx;
+        int V = dims.V(), C = dims.C();
+        for (first = 0; first < dims.N(); first += rows) {
+            count = Math.min(rows, dims.N() - first);
+            long row = 4L * first * C;
+            product.run(Blas.N, Blas.T, count, V, C, x + row, C, w, C, 0, logits, width);
+            pool.run(softmax, Chunks.count(count));
+            if (dx != 0) {
+                pool.run(scaleInput, Chunks.count(count));
+                product.run(Blas.N, Blas.N, count, C, V, logits, width, w, C, 0, dx + row, C);
+                product.run(Blas.T, Blas.N, V, C, count, logits, width, scaled, C, 1, dw, C);
+                pool.run(scaleGradient, Chunks.count(count));
+            }
+        }
+    }
+
+    private void softmax(int piece, int worker) {
+        int from = piece * Chunks.rows(count), to = Math.min(count, from + Chunks.rows(count));
+        int vectors = (dims.V() + Lanes.W - 1) / Lanes.W;
+        for (int n = from; n < to; n++) {
+            long at = logits + 4L * n * width, target = at + 4L * targets[first + n];
+            Lanes.fill(-Float.MAX_VALUE, at + 4L * dims.V(), vectors * Lanes.W - dims.V());
+            float max = Attention.max(at, vectors), wanted = Lanes.get(target);
+            float sum = Exp.shifted(at, vectors, max);
+            Lanes.put(losses + 4L * (first + n), (float) (max - wanted + Math.log(sum)));
+            if (dx != 0) {
+                Lanes.put(target, Lanes.get(target) - sum);
+                Lanes.put(sums + 4L * n, sum);
+            }
+        }
+    }
+
+    private void scaleInput(int piece, int worker) {
+        scale(piece, x + 4L * first * dims.C(), scaled);
+    }
+
+    private void scaleGradient(int piece, int worker) {
+        scale(piece, dx + 4L * first * dims.C(), dx + 4L * first * dims.C());
+    }
+
+    private void scale(int piece, long rows, long to) {
+        int from = piece * Chunks.rows(count), end = Math.min(count, from + Chunks.rows(count));
+        for (int n = from; n < end; n++) {
+            long row = 4L * n * dims.C();
+            Lanes.scale((float) (scale / Lanes.get(sums + 4L * n)), rows + row, to + row, dims.C());
+        }
+    }
+}

@@ -1,0 +1,113 @@
+package hypertransfer.engine.cpu;
+
+import hypertransfer.engine.Dims;
+import jdk.incubator.vector.FloatVector;
+
+/** The norm of each head and the rotary embedding of queries and keys, in one pass; and back. */
+final class Heads {
+    private final Pool pool;
+    private final Dims dims;
+    private final long cos; // (T, D/2)
+    private final long sin;
+    private final Task forward = this::forward;
+    private final Task backward = this::backward;
+    private boolean normV;
+    private long d, qkv, r;
+
+    Heads(Pool pool, Dims dims, long tables) {
+        this.pool = pool;
+        this.dims = dims;
+        int half = dims.D() / 2;
+        cos = tables;
+        sin = tables + 4L * dims.T() * half;
+        for (int t = 0; t < dims.T(); t++) {
+            for (int i = 0; i < half; i++) {
+                double angle = t * Math.pow(10000, -(double) i / half);
+                Lanes.put(cos + 4L * (t * half + i), (float) Math.cos(angle));
+                Lanes.put(sin + 4L * (t * half + i), (float) Math.sin(angle));
+            }
+        }
+    }
+
+    static long scratch(Dims dims) {
+        return (long) dims.T() * dims.D();
+    }
+
+    void forward(long qkv, long r, boolean normV) {
+        this.qkv = qkv;
+        this.r = r;
+        this.normV = normV;
+        pool.run(forward, Chunks.count(dims.N()));
+    }
+
+    void backward(long dqkv, long qkv, long r, boolean normV) {
+        this.d = dqkv;
+        this.qkv = qkv;
+        this.r = r;
+        this.normV = normV;
+        pool.run(backward, Chunks.count(dims.N()));
+    }
+
+    private void forward(int piece, int worker) {
+        int rows = Chunks.rows(dims.N()), from = piece * rows, to = Math.min(dims.N(), from + rows);
+        int D = dims.D(), H = dims.H(), heads = normV ? 3 * H : 2 * H;
+        for (int n = from; n < to; n++) {
+            long turn = 4L * (n % dims.T()) * (D / 2);
+            for (int head = 0; head < heads; head++) { // queries, then keys, then values: they lie one after the other
+                long at = qkv + 4L * (3L * n * dims.C() + (long) head * D);
+                float rn = Lanes.rms(Lanes.dot(at, at, D), D);
+                Lanes.put(r + 4L * (3L * n * H + head), rn);
+                if (head < 2 * H) {
+                    rotate(at, D / 2, rn, cos + turn, sin + turn, rn);
+                } else {
+                    Lanes.scale(rn, at, at, D);
+                }
+            }
+        }
+    }
+
+    private void backward(int piece, int worker) {
+        int rows = Chunks.rows(dims.N()), from = piece * rows, to = Math.min(dims.N(), from + rows);
+        int D = dims.D(), H = dims.H(), heads = normV ? 3 * H : 2 * H;
+        for (int n = from; n < to; n++) {
+            long turn = 4L * (n % dims.T()) * (D / 2);
+            for (int head = 0; head < heads; head++) {
+                long offset = 4L * (3L * n * dims.C() + (long) head * D), at = d + offset, normed = qkv + offset;
+                float rn = Lanes.get(r + 4L * (3L * n * H + head)), mean = Lanes.dot(at, normed, D) / D;
+                through(at, normed, rn, -rn * mean, D);
+                if (head < 2 * H) {
+                    rotate(at, D / 2, 1, cos + turn, sin + turn, -1);
+                }
+            }
+        }
+    }
+
+    /** d = r d + back xhat: through the norm, given what it made. */
+    private static void through(long d, long xhat, float r, float back, int n) {
+        long dx = xhat - d, whole = Lanes.whole(d, n), end = Lanes.end(d, n);
+        FloatVector rs = Lanes.all(r);
+        for (; d < whole; d += Lanes.STEP) {
+            Lanes.store(Lanes.load(d).fma(rs, Lanes.load(d + dx).mul(back)), d);
+        }
+        for (; d < end; d += 4) {
+            Lanes.put(d, r * Lanes.get(d) + back * Lanes.get(d + dx));
+        }
+    }
+
+    /** (x1, x2) -> r (x1 cos + x2 sin, x2 cos - x1 sin) over the two halves; signed is r, or -r to turn back. */
+    private static void rotate(long x, int half, float r, long cos, long sin, float signed) {
+        long second = 4L * half, dc = cos - x, ds = sin - x, whole = Lanes.whole(x, half), end = Lanes.end(x, half);
+        for (; x < whole; x += Lanes.STEP) {
+            FloatVector x1 = Lanes.load(x), x2 = Lanes.load(x + second);
+            FloatVector c = Lanes.load(x + dc).mul(r), s = Lanes.load(x + ds);
+            Lanes.store(x1.fma(c, x2.mul(s.mul(signed))), x);
+            Lanes.store(x2.fma(c, x1.mul(s.mul(-signed))), x + second);
+        }
+        for (; x < end; x += 4) {
+            float x1 = Lanes.get(x), x2 = Lanes.get(x + second);
+            float c = r * Lanes.get(x + dc), s = signed * Lanes.get(x + ds);
+            Lanes.put(x, x1 * c + x2 * s);
+            Lanes.put(x + second, x2 * c - x1 * s);
+        }
+    }
+}

@@ -1,0 +1,150 @@
+package hypertransfer.engine.cpu;
+
+import static java.lang.foreign.ValueLayout.JAVA_FLOAT_UNALIGNED;
+
+import hypertransfer.engine.EngineException;
+import java.lang.foreign.MemorySegment;
+import java.nio.ByteOrder;
+import jdk.incubator.vector.FloatVector;
+import jdk.incubator.vector.VectorShape;
+import jdk.incubator.vector.VectorSpecies;
+
+/**
+ * Vectors of floats at addresses. The width is the machine's, or what {@code ht.vector.bits} says.
+ *
+ * <p>All memory is one segment, so that its bounds are constants to the compiler; {@link CpuEngine} checks shapes.
+ */
+final class Lanes {
+    static final VectorSpecies<Float> SPECIES = species(System.getProperty("ht.vector.bits"));
+    static final int W = SPECIES.length();
+
+    /** A vector's length in bytes. */
+    static final int STEP = W * Float.BYTES;
+
+    private static final MemorySegment ALL = MemorySegment.NULL.reinterpret(Long.MAX_VALUE);
+    private static final ByteOrder ORDER = ByteOrder.nativeOrder();
+
+    private Lanes() {}
+
+    private static VectorSpecies<Float> species(String bits) {
+        if (bits == null) {
+            return FloatVector.SPECIES_PREFERRED;
+        }
+        return switch (bits) {
+            case "64", "128", "256", "512" ->
+                VectorSpecies.of(float.class, VectorShape.forBitSize(Integer.parseInt(bits)));
+            default -> throw new EngineException("ht.vector.bits is " + bits + "; it must be 64, 128, 256 or 512");
+        };
+    }
+
+    static FloatVector load(long at) {
+        return FloatVector.fromMemorySegment(SPECIES, ALL, at, ORDER);
+    }
+
+    static void store(FloatVector v, long at) {
+        v.intoMemorySegment(ALL, at, ORDER);
+    }
+
+    static FloatVector all(float value) {
+        return FloatVector.broadcast(SPECIES, value);
+    }
+
+    /** Made anew, for a constant is an object, and a loop that starts from one makes objects of all that follow. */
+    static FloatVector zero() {
+        return FloatVector.zero(SPECIES);
+    }
+
+    static float get(long at) {
+        return ALL.get(JAVA_FLOAT_UNALIGNED, at);
+    }
+
+    static void put(long at, float value) {
+        ALL.set(JAVA_FLOAT_UNALIGNED, at, value);
+    }
+
+    static void copy(long from, long to, long bytes) {
+        MemorySegment.copy(ALL, from, ALL, to, bytes);
+    }
+
+    static void fill(float value, long at, int n) {
+        FloatVector v = all(value);
+        long whole = whole(at, n), end = end(at, n);
+        for (; at < whole; at += STEP) {
+            store(v, at);
+        }
+        for (; at < end; at += Float.BYTES) {
+            put(at, value);
+        }
+    }
+
+    /** n numbers times a factor. */
+    static void scale(float factor, long from, long to, int n) {
+        long delta = to - from, whole = whole(from, n), end = end(from, n);
+        for (; from < whole; from += STEP) {
+            store(load(from).mul(factor), from + delta);
+        }
+        for (; from < end; from += Float.BYTES) {
+            put(from + delta, get(from) * factor);
+        }
+    }
+
+    /** n numbers of one added to n of the other. */
+    static void add(long from, long to, int n) {
+        long delta = to - from, whole = whole(from, n), end = end(from, n);
+        for (; from < whole; from += STEP) {
+            store(load(from).add(load(from + delta)), from + delta);
+        }
+        for (; from < end; from += Float.BYTES) {
+            put(from + delta, get(from) + get(from + delta));
+        }
+    }
+
+    /** Where whole vectors end in n numbers from an address. */
+    static long whole(long at, int n) {
+        return at + (long) SPECIES.loopBound(n) * Float.BYTES;
+    }
+
+    static long end(long at, int n) {
+        return at + (long) n * Float.BYTES;
+    }
+
+    /** In one order: {@code reduceLanes} adds in another when interpreted than when compiled. */
+    static float sum(FloatVector v) {
+        if (W == 4) {
+            return v.lane(0) + v.lane(1) + (v.lane(2) + v.lane(3));
+        }
+        float sum = 0;
+        for (int i = 0; i < W; i++) {
+            sum += v.lane(i);
+        }
+        return sum;
+    }
+
+    /** The sum of a b over n numbers. */
+    static float dot(long a, long b, int n) {
+        FloatVector s0 = zero(),
+                s1 = zero(),
+                s2 = zero(),
+                s3 = zero(); // four chains, or the adder's latency is waited for
+        long delta = b - a, whole = whole(a, n), end = end(a, n);
+        for (; a <= whole - 4L * STEP; a += 4L * STEP) {
+            s0 = load(a).fma(load(a + delta), s0);
+            s1 = load(a + STEP).fma(load(a + delta + STEP), s1);
+            s2 = load(a + 2L * STEP).fma(load(a + delta + 2L * STEP), s2);
+            s3 = load(a + 3L * STEP).fma(load(a + delta + 3L * STEP), s3);
+        }
+        for (; a < whole; a += STEP) {
+            s0 = load(a).fma(load(a + delta), s0);
+        }
+        float sum = sum(s0.add(s1).add(s2.add(s3)));
+        for (; a < end; a += Float.BYTES) {
+            sum += get(a) * get(a + delta);
+        }
+        return sum;
+    }
+
+    /** The factor of an RMS norm. */
+    static float rms(float squares, int n) {
+        return (float) (1 / Math.sqrt((double) squares / n + CpuEngine.NORM_EPSILON));
+    }
+}

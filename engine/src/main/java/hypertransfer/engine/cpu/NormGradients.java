@@ -1,0 +1,143 @@
+package hypertransfer.engine.cpu;
+
+import jdk.incubator.vector.FloatVector;
+
+/** The norms of {@link Norms}, backward. The gain's gradient is summed chunk by chunk, then over the chunks in order. */
+final class NormGradients implements Task {
+    private final Pool pool;
+    private final long partial; // (chunks, cols)
+    private boolean residual;
+    private int rows, cols;
+    private long dy, z, zr, out, gain, r, dh, dz;
+
+    NormGradients(Pool pool, long partial) {
+        this.pool = pool;
+        this.partial = partial;
+    }
+
+    static long scratch(int rows, int cols) {
+        return (long) Chunks.count(rows) * cols;
+    }
+
+    /**
+     * dh = the gradient through y = norm(out, gain), or with residual, dh += it; then, unless zr = 0, dz = the gradient
+     * through the post norm of z.
+     */
+    void run(
+            boolean residual,
+            int rows,
+            int cols,
+            long dy,
+            long z,
+            long zr,
+            long out,
+            long gain,
+            long r,
+            long dh,
+            long dz,
+            long dgain) {
+        this.residual = residual;
+        this.rows = rows;
+        this.cols = cols;
+        this.dy = dy;
+        this.z = z;
+        this.zr = zr;
+        this.out = out;
+        this.gain = gain;
+        this.r = r;
+        this.dh = dh;
+        this.dz = dz;
+        int chunks = Chunks.count(rows);
+        pool.run(this, chunks);
+        for (int chunk = 0; chunk < chunks; chunk++) {
+            Lanes.add(partial + 4L * chunk * cols, dgain, cols);
+        }
+    }
+
+    @Override
+    public void piece(int piece, int worker) {
+        int from = piece * Chunks.rows(rows), to = Math.min(rows, from + Chunks.rows(rows));
+        long sums = partial + 4L * piece * cols;
+        Lanes.fill(0, sums, cols);
+        for (int n = from; n < to; n++) {
+            long row = 4L * n * cols;
+            float rn = Lanes.get(r + 4L * n);
+            float mean = toGain(dy + row, out + row, gain, rn, sums, cols) * rn / cols;
+            float post = zr == 0 ? 0 : Lanes.get(zr + 4L * n);
+            float along =
+                    toRow(dy + row, out + row, gain, rn, mean, dh + row, residual, zr == 0 ? out + row : z + row, cols);
+            if (zr != 0) {
+                throughPost(dh + row, z + row, post, along * post / cols, dz + row, cols);
+            }
+        }
+    }
+
+    /** dgain += dy x r; returns the sum of dy (1 + gain) x. */
+    private static float toGain(long dy, long x, long gain, float r, long dgain, int n) {
+        FloatVector s0 = Lanes.zero(), s1 = Lanes.zero();
+        long dx = x - dy, dg = gain - dy, dd = dgain - dy, whole = Lanes.whole(dy, n), end = Lanes.end(dy, n);
+        FloatVector rs = Lanes.all(r);
+        for (; dy <= whole - 2L * Lanes.STEP; dy += 2L * Lanes.STEP) {
+            FloatVector p0 = Lanes.load(dy).mul(Lanes.load(dy + dx));
+            FloatVector p1 = Lanes.load(dy + Lanes.STEP).mul(Lanes.load(dy + dx + Lanes.STEP));
+            Lanes.store(p0.fma(rs, Lanes.load(dy + dd)), dy + dd);
+            Lanes.store(p1.fma(rs, Lanes.load(dy + dd + Lanes.STEP)), dy + dd + Lanes.STEP);
+            s0 = p0.fma(Lanes.load(dy + dg), p0).add(s0);
+            s1 = p1.fma(Lanes.load(dy + dg + Lanes.STEP), p1).add(s1);
+        }
+        for (; dy < whole; dy += Lanes.STEP) {
+            FloatVector p = Lanes.load(dy).mul(Lanes.load(dy + dx));
+            Lanes.store(p.fma(rs, Lanes.load(dy + dd)), dy + dd);
+            s0 = p.fma(Lanes.load(dy + dg), p).add(s0);
+        }
+        float sum = Lanes.sum(s0.add(s1));
+        for (; dy < end; dy += 4) {
+            float p = Lanes.get(dy) * Lanes.get(dy + dx);
+            Lanes.put(dy + dd, Lanes.get(dy + dd) + p * r);
+            sum += p * (1 + Lanes.get(dy + dg));
+        }
+        return sum;
+    }
+
+    /** dh (+)= r (dy (1 + gain) - x r mean); returns the sum of dh z. */
+    private static float toRow(long dy, long x, long gain, float r, float mean, long dh, boolean add, long z, int n) {
+        FloatVector sums = Lanes.zero();
+        long dx = x - dy, dg = gain - dy, dd = dh - dy, dz = z - dy;
+        long whole = Lanes.whole(dy, n), end = Lanes.end(dy, n);
+        float back = -r * r * mean;
+        FloatVector rs = Lanes.all(r), backs = Lanes.all(back);
+        for (; dy < whole; dy += Lanes.STEP) {
+            FloatVector d = Lanes.load(dy);
+            FloatVector v = Lanes.load(dy + dx).mul(backs);
+            v = d.fma(Lanes.load(dy + dg), d).fma(rs, v);
+            if (add) {
+                v = v.add(Lanes.load(dy + dd));
+            }
+            Lanes.store(v, dy + dd);
+            sums = v.fma(Lanes.load(dy + dz), sums);
+        }
+        float sum = Lanes.sum(sums);
+        for (; dy < end; dy += 4) {
+            float v = r * Lanes.get(dy) * (1 + Lanes.get(dy + dg)) + back * Lanes.get(dy + dx);
+            if (add) {
+                v += Lanes.get(dy + dd);
+            }
+            Lanes.put(dy + dd, v);
+            sum += v * Lanes.get(dy + dz);
+        }
+        return sum;
+    }
+
+    /** to = r (d - x r mean): through a norm without gain. */
+    static void throughPost(long d, long x, float r, float mean, long to, int n) {
+        long dx = x - d, dt = to - d, whole = Lanes.whole(d, n), end = Lanes.end(d, n);
+        float back = -r * r * mean;
+        FloatVector rs = Lanes.all(r), backs = Lanes.all(back);
+        for (; d < whole; d += Lanes.STEP) {
+            Lanes.store(Lanes.load(d).fma(rs, Lanes.load(d + dx).mul(backs)), d + dt);
+        }
+        for (; d < end; d += 4) {
+            Lanes.put(d + dt, r * Lanes.get(d) + back * Lanes.get(d + dx));
+        }
+    }
+}

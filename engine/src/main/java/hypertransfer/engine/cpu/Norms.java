@@ -1,0 +1,89 @@
+package hypertransfer.engine.cpu;
+
+import jdk.incubator.vector.FloatVector;
+
+/** The norms of rows, alone and at the seams between sublayers, forward. */
+final class Norms implements Task {
+    private final Pool pool;
+    private int rows, cols;
+    private long h, z, zr, out, gain, y, r;
+
+    Norms(Pool pool) {
+        this.pool = pool;
+    }
+
+    /** out = h + post(z), y = norm(out, gain); h = 0: out is given. zr = 0: post is the identity. */
+    void run(int rows, int cols, long h, long z, long zr, long out, long gain, long y, long r) {
+        this.rows = rows;
+        this.cols = cols;
+        this.h = h;
+        this.z = z;
+        this.zr = zr;
+        this.out = out;
+        this.gain = gain;
+        this.y = y;
+        this.r = r;
+        pool.run(this, Chunks.count(rows));
+    }
+
+    @Override
+    public void piece(int piece, int worker) {
+        int from = piece * Chunks.rows(rows), to = Math.min(rows, from + Chunks.rows(rows));
+        for (int n = from; n < to; n++) {
+            long row = 4L * n * cols;
+            float squares;
+            if (h == 0) {
+                squares = Lanes.dot(out + row, out + row, cols);
+            } else {
+                float post = 1;
+                if (zr != 0) {
+                    post = Lanes.rms(Lanes.dot(z + row, z + row, cols), cols);
+                    Lanes.put(zr + 4L * n, post);
+                }
+                squares = residual(h + row, z + row, post, out + row, cols);
+            }
+            float rn = Lanes.rms(squares, cols);
+            Lanes.put(r + 4L * n, rn);
+            gained(out + row, rn, gain, y + row, cols);
+        }
+    }
+
+    /** out = h + post z; returns the sum of its squares. */
+    private static float residual(long h, long z, float post, long out, int n) {
+        FloatVector s0 = Lanes.zero(), s1 = Lanes.zero();
+        long dz = z - h, dout = out - h, whole = Lanes.whole(h, n), end = Lanes.end(h, n);
+        FloatVector posts = Lanes.all(post);
+        for (; h <= whole - 2L * Lanes.STEP; h += 2L * Lanes.STEP) {
+            FloatVector v0 = Lanes.load(h + dz).fma(posts, Lanes.load(h));
+            FloatVector v1 = Lanes.load(h + dz + Lanes.STEP).fma(posts, Lanes.load(h + Lanes.STEP));
+            Lanes.store(v0, h + dout);
+            Lanes.store(v1, h + dout + Lanes.STEP);
+            s0 = v0.fma(v0, s0);
+            s1 = v1.fma(v1, s1);
+        }
+        for (; h < whole; h += Lanes.STEP) {
+            FloatVector v = Lanes.load(h + dz).fma(posts, Lanes.load(h));
+            Lanes.store(v, h + dout);
+            s0 = v.fma(v, s0);
+        }
+        float sum = Lanes.sum(s0.add(s1));
+        for (; h < end; h += 4) {
+            float v = Lanes.get(h) + post * Lanes.get(h + dz);
+            Lanes.put(h + dout, v);
+            sum += v * v;
+        }
+        return sum;
+    }
+
+    /** y = x r (1 + gain). */
+    private static void gained(long x, float r, long gain, long y, int n) {
+        long dg = gain - x, dy = y - x, whole = Lanes.whole(x, n), end = Lanes.end(x, n);
+        for (; x < whole; x += Lanes.STEP) {
+            FloatVector scaled = Lanes.load(x).mul(r);
+            Lanes.store(scaled.fma(Lanes.load(x + dg), scaled), x + dy);
+        }
+        for (; x < end; x += 4) {
+            Lanes.put(x + dy, Lanes.get(x) * r * (1 + Lanes.get(x + dg)));
+        }
+    }
+}

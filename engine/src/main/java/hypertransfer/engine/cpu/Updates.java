@@ -1,0 +1,196 @@
+package hypertransfer.engine.cpu;
+
+import hypertransfer.engine.Tensor;
+import java.util.List;
+import jdk.incubator.vector.FloatVector;
+
+/** What the optimizer does to every number of many tensors, in chunks of a fixed size. */
+final class Updates implements Task {
+    private static final int CHUNK = 1 << 15;
+
+    private enum Kind {
+        ZERO,
+        MOMENTUM,
+        ADAM,
+        READ,
+        MOVE,
+        SCALE
+    }
+
+    private final Pool pool;
+    private Kind kind;
+    private List<Tensor> a, b, c;
+    private double[] f, g;
+    private double beta1, beta2, epsilon;
+    private float c1, c2;
+    private boolean nesterov;
+    private int[] first = {}; // the first piece of each tensor
+    private double[] partial = {};
+
+    Updates(Pool pool) {
+        this.pool = pool;
+    }
+
+    void zero(List<Tensor> tensors) {
+        run(Kind.ZERO, tensors, tensors, tensors);
+    }
+
+    void momentum(List<Tensor> g, double[] scale, double beta, boolean nesterov, List<Tensor> m) {
+        this.f = scale;
+        this.beta1 = beta;
+        this.nesterov = nesterov;
+        run(Kind.MOMENTUM, g, m, m);
+    }
+
+    void adam(
+            List<Tensor> g,
+            double[] scale,
+            double beta1,
+            double beta2,
+            double epsilon,
+            long t,
+            List<Tensor> m,
+            List<Tensor> v) {
+        this.f = scale;
+        this.beta1 = beta1;
+        this.beta2 = beta2;
+        this.epsilon = epsilon;
+        c1 = (float) (1 / (1 - Math.pow(beta1, t)));
+        c2 = (float) (1 / (1 - Math.pow(beta2, t)));
+        run(Kind.ADAM, g, m, v);
+    }
+
+    double[] readings(List<Tensor> w, List<Tensor> u) {
+        int pieces = run(Kind.READ, w, u, u);
+        double[] readings = new double[3 * w.size()];
+        for (int piece = 0, k = 0; piece < pieces; piece++) {
+            while (k + 1 < w.size() && first[k + 1] <= piece) {
+                k++;
+            }
+            for (int i = 0; i < 3; i++) {
+                readings[3 * k + i] += partial[3 * piece + i];
+            }
+        }
+        for (int k = 0; k < w.size(); k++) {
+            readings[3 * k] = Math.sqrt(readings[3 * k]);
+            readings[3 * k + 1] = Math.sqrt(readings[3 * k + 1]);
+        }
+        return readings;
+    }
+
+    void move(List<Tensor> w, List<Tensor> u, double[] keep, double[] push) {
+        this.f = keep;
+        this.g = push;
+        run(Kind.MOVE, w, u, u);
+    }
+
+    void scale(List<Tensor> from, double[] scale, List<Tensor> to) {
+        this.f = scale;
+        run(Kind.SCALE, from, to, to);
+    }
+
+    private int run(Kind kind, List<Tensor> a, List<Tensor> b, List<Tensor> c) {
+        this.kind = kind;
+        this.a = a;
+        this.b = b;
+        this.c = c;
+        if (first.length < a.size()) {
+            first = new int[a.size()];
+        }
+        int pieces = 0;
+        for (int k = 0; k < a.size(); k++) {
+            first[k] = pieces;
+            pieces += (int) ((a.get(k).size() + CHUNK - 1) / CHUNK);
+        }
+        if (kind == Kind.READ && partial.length < 3 * pieces) {
+            partial = new double[3 * pieces];
+        }
+        pool.run(this, pieces);
+        return pieces;
+    }
+
+    @Override
+    public void piece(int piece, int worker) {
+        int k = 0; // the last tensor that starts at or before the piece
+        for (int high = a.size() - 1; k < high; ) {
+            int middle = (k + high + 1) >>> 1;
+            if (first[middle] <= piece) {
+                k = middle;
+            } else {
+                high = middle - 1;
+            }
+        }
+        long offset = (long) (piece - first[k]) * CHUNK;
+        int n = (int) Math.min(CHUNK, a.get(k).size() - offset);
+        long x = ((Floats) a.get(k)).at() + 4 * offset;
+        long y = ((Floats) b.get(k)).at() + 4 * offset;
+        long z = ((Floats) c.get(k)).at() + 4 * offset;
+        switch (kind) {
+            case ZERO -> Lanes.fill(0, x, n);
+            case MOMENTUM -> momentum(x, y, (float) beta1, (float) ((1 - beta1) * f[k]), nesterov, n);
+            case ADAM -> adam(x, y, z, (float) f[k], n);
+            case READ -> {
+                partial[3 * piece] = Sums.squares(x, n);
+                partial[3 * piece + 1] = Sums.squares(y, n);
+                partial[3 * piece + 2] = Sums.dot(x, y, n);
+            }
+            case MOVE -> move(x, y, (float) (1 - f[k]), (float) g[k], n);
+            case SCALE -> Lanes.scale((float) f[k], x, y, n);
+        }
+    }
+
+    private static void momentum(long g, long m, float beta, float fresh, boolean nesterov, int n) {
+        long dm = m - g, whole = Lanes.whole(g, n), end = Lanes.end(g, n);
+        FloatVector betas = Lanes.all(beta);
+        for (; g < whole; g += Lanes.STEP) {
+            FloatVector gradient = Lanes.load(g).mul(fresh);
+            FloatVector mean = Lanes.load(g + dm).fma(betas, gradient);
+            Lanes.store(mean, g + dm);
+            Lanes.store(nesterov ? mean.fma(betas, gradient) : mean, g);
+        }
+        for (; g < end; g += 4) {
+            float gradient = Lanes.get(g) * fresh;
+            float mean = Lanes.get(g + dm) * beta + gradient;
+            Lanes.put(g + dm, mean);
+            Lanes.put(g, nesterov ? mean * beta + gradient : mean);
+        }
+    }
+
+    private void adam(long g, long m, long v, float scale, int n) {
+        long dm = m - g, dv = v - g, whole = Lanes.whole(g, n), end = Lanes.end(g, n);
+        float b1 = (float) beta1, b2 = (float) beta2, f1 = (float) (1 - beta1), f2 = (float) (1 - beta2);
+        float unbias1 = c1, unbias2 = c2, eps = (float) epsilon;
+        FloatVector b1s = Lanes.all(b1), b2s = Lanes.all(b2);
+        for (; g < whole; g += Lanes.STEP) {
+            FloatVector gradient = Lanes.load(g).mul(scale);
+            FloatVector mean = Lanes.load(g + dm).fma(b1s, gradient.mul(f1));
+            FloatVector square =
+                    Lanes.load(g + dv).fma(b2s, gradient.mul(gradient).mul(f2));
+            Lanes.store(mean, g + dm);
+            Lanes.store(square, g + dv);
+            Lanes.store(mean.mul(unbias1).div(square.mul(unbias2).sqrt().add(eps)), g);
+        }
+        for (; g < end; g += 4) {
+            float gradient = Lanes.get(g) * scale;
+            float mean = Lanes.get(g + dm) * b1 + gradient * f1;
+            float square = Lanes.get(g + dv) * b2 + gradient * gradient * f2;
+            Lanes.put(g + dm, mean);
+            Lanes.put(g + dv, square);
+            Lanes.put(g, mean * unbias1 / ((float) Math.sqrt(square * unbias2) + eps));
+        }
+    }
+
+    /** w -= lose w + push u: 1 - keep is small, and as a float it has digits that keep itself has not. */
+    private static void move(long w, long u, float lose, float push, int n) {
+        long du = u - w, whole = Lanes.whole(w, n), end = Lanes.end(w, n);
+        FloatVector pushes = Lanes.all(push);
+        for (; w < whole; w += Lanes.STEP) {
+            FloatVector v = Lanes.load(w);
+            Lanes.store(v.sub(Lanes.load(w + du).fma(pushes, v.mul(lose))), w);
+        }
+        for (; w < end; w += 4) {
+            float v = Lanes.get(w);
+            Lanes.put(w, v - (push * Lanes.get(w + du) + lose * v));
+        }
+    }
+}

@@ -1,0 +1,55 @@
+package hypertransfer.train.cpu;
+
+import hypertransfer.train.network.Architecture;
+import hypertransfer.train.network.Variant;
+import java.io.IOException;
+import java.lang.management.ManagementFactory;
+import java.nio.file.Files;
+import java.nio.file.Path;
+
+/**
+ * Run in a JVM of its own whose heap is resident from the start, so that what else becomes resident is the engine's.
+ * Prints one line: the growth of heap and process over 2,000 tiny steps, the memory table's total, and what it took.
+ */
+final class Footprint {
+    private Footprint() {}
+
+    public static void main(String[] args) throws IOException {
+        long heap, process, heapGrowth, growth;
+        try (Run run = new Run(new Architecture(Variant.M1, 11, 2, 16, 8, 8), 2, 2)) {
+            steps(run, 2000); // code is compiled, and the compiler has given back its memory
+            heap = heap();
+            process = resident();
+            steps(run, 2000);
+            heapGrowth = heap() - heap;
+            growth = resident() - process;
+        }
+        long before = resident();
+        try (Run run = new Run(new Architecture(Variant.M1, 5003, 4, 256, 32, 128), 16, 2)) {
+            steps(run, 2);
+            System.out.println(heapGrowth + " " + growth + " " + run.memory.total() + " " + (resident() - before));
+        }
+    }
+
+    private static void steps(Run run, int count) {
+        for (int t = 0; t < count; t++) {
+            run.step();
+        }
+    }
+
+    private static long heap() {
+        for (int i = 0; i < 3; i++) {
+            System.gc();
+        }
+        return ManagementFactory.getMemoryMXBean().getHeapMemoryUsage().getUsed();
+    }
+
+    /** Memory that is no file's. */
+    private static long resident() throws IOException {
+        return Files.readAllLines(Path.of("/proc/self/status")).stream()
+                .filter(line -> line.startsWith("RssAnon:"))
+                .mapToLong(line -> Long.parseLong(line.replaceAll("\\D", "")) * 1024)
+                .findFirst()
+                .orElseThrow();
+    }
+}
