@@ -53,7 +53,7 @@ final class Blas implements AutoCloseable {
 
     void multiply(Product product, double by, long a, long b, double keep, long c, long d) {
         Plan known = planned.get(product);
-        Plan plan = known == null ? plan(product, a, b, c) : known;
+        Plan plan = known == null ? plan(product, keep, a, b, c) : known;
         planned.put(product, plan);
         device.profile().around(plan.name, () -> multiply(plan, by, a, b, keep, c, d));
     }
@@ -81,7 +81,7 @@ final class Blas implements AutoCloseable {
                 device.stream());
     }
 
-    private Plan plan(Product p, long a, long b, long c) {
+    private Plan plan(Product p, double keep, long a, long b, long c) {
         long descriptor = create("cublasLtMatmulDescCreate", COMPUTE_32F, R_32F);
         set("cublasLtMatmulDescSetAttribute", descriptor, FLIP_A, p.flipA() ? 1 : 0);
         set("cublasLtMatmulDescSetAttribute", descriptor, FLIP_B, p.flipB() ? 1 : 0);
@@ -104,7 +104,7 @@ final class Blas implements AutoCloseable {
             int count = candidates(p, plan, results);
             take(results, 0, plan);
             if (count > 1 && p.operations() >= WORTH_TIMING && plans.keep(p, bytes(plan))) {
-                time(p, plan, results, count, a, b, c);
+                time(p, plan, results, count, keep, a, b, c);
                 plans.keep(p, bytes(plan));
             }
         }
@@ -140,7 +140,7 @@ final class Blas implements AutoCloseable {
     }
 
     /** Leaves the fastest candidate in the plan. The results go to memory taken for the moment, C being kept. */
-    private void time(Product p, Plan plan, MemorySegment results, int count, long a, long b, long c) {
+    private void time(Product p, Plan plan, MemorySegment results, int count, double keep, long a, long b, long c) {
         if (device.free() < p.outputBytes() + (256L << 20)) {
             return;
         }
@@ -152,10 +152,10 @@ final class Blas implements AutoCloseable {
                 continue;
             }
             take(results, i, plan);
-            multiply(plan, 1, a, b, 1, c, d);
+            multiply(plan, 1, a, b, keep, c, d);
             device.record(start);
             for (int k = 0; k < REPETITIONS; k++) {
-                multiply(plan, 1, a, b, 1, c, d);
+                multiply(plan, 1, a, b, keep, c, d);
             }
             device.record(stop);
             device.await(stop);

@@ -427,7 +427,7 @@ public final class CudaEngine implements Engine {
         shape(dO, dims.N(), dims.C());
         shape(dqkv, dims.N(), 3 * dims.C());
         long count = (long) dims.N() * dims.H(), delta = base + scratch.delta();
-        kernels.launch("attention_delta", warps(), p(o), p(dO), delta, count);
+        kernels.launch("attention_delta", Launch.each(16 * count, THREADS), p(o), p(dO), delta, count);
         if (Kernels.flash(dims, precision)) {
             Flash flash = new Flash(dims, kernels.stages());
             kernels.launch("flash_key", flash.key(), p(qkv), p(lse), delta, p(dO), p(dqkv));

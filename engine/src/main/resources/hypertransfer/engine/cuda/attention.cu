@@ -4,6 +4,7 @@
 constexpr int COLS = (D + 31) / 32; // columns of a lane
 constexpr int WARPS = 4;
 constexpr int VEC = vec(D, sizeof(act));
+constexpr int DELTA_LANES = 16;
 
 __device__ __forceinline__ float dot(const float* x, const act* y) {
     float sum = 0;
@@ -70,19 +71,22 @@ extern "C" __global__ void attention(const act* qkv, act* o, float* lse, i64 cou
     if (lane == 0) lse[n * H + h] = max + logf(sum);
 }
 
-// delta (N,H): the sum of o dO over a head, which is the mean that softmax's backward takes away.
+// delta (N,H): the sum of o dO over a head, which is the mean that softmax's backward takes away. DELTA_LANES a head.
 extern "C" __global__ void attention_delta(const act* o, const act* dO, float* delta, i64 count) {
-    ROW
+    i64 at = ((i64)blockIdx.x * blockDim.x + threadIdx.x) / DELTA_LANES; // n H + h: a head's numbers begin at D times it
+    int lane = threadIdx.x % DELTA_LANES;
     float sum = 0;
-    for (int d = lane * VEC; d < D; d += 32 * VEC) {
-        float a[VEC], b[VEC];
-        load<VEC>(o + n * C + h * D + d, a);
-        load<VEC>(dO + n * C + h * D + d, b);
+    if (at < count) {
+        for (int d = lane * VEC; d < D; d += DELTA_LANES * VEC) {
+            float a[VEC], b[VEC];
+            load<VEC>(o + at * D + d, a);
+            load<VEC>(dO + at * D + d, b);
 #pragma unroll
-        for (int k = 0; k < VEC; k++) sum += a[k] * b[k];
+            for (int k = 0; k < VEC; k++) sum += a[k] * b[k];
+        }
     }
-    sum = lanesSum<32>(sum);
-    if (lane == 0) delta[n * H + h] = sum;
+    sum = lanesSum<DELTA_LANES>(sum);
+    if (at < count && lane == 0) delta[at] = sum;
 }
 
 // dq: a warp a query.

@@ -48,17 +48,22 @@ struct Pair {
     }
 
     // turns (T, D/2): cosine and sine side by side. (x1,x2) -> (x1 cos + x2 sin, x2 cos - x1 sin); sign -1 turns back.
-    __device__ __forceinline__ void turn(const float2* turns, int position, int lane, float sign) {
+    __device__ __forceinline__ void turn(const float* turns, int position, int lane, float sign) {
 #pragma unroll
         for (int i = 0; i < ITER; i++) {
             int chunk = lane + i * LANES;
             if (chunk < CHUNKS) {
+                constexpr int F = VEC > 1 ? 4 : 2; // floats of one access to the table
+                float cs[2 * VEC];
+#pragma unroll
+                for (int k = 0; k < 2 * VEC; k += F) {
+                    ::load<F>(turns + 2 * (position * HALF + chunk * VEC) + k, cs + k);
+                }
 #pragma unroll
                 for (int k = 0; k < VEC; k++) {
-                    float2 cs = turns[position * HALF + chunk * VEC + k];
-                    float x1 = a[i * VEC + k], x2 = b[i * VEC + k], sin = sign * cs.y;
-                    a[i * VEC + k] = x1 * cs.x + x2 * sin;
-                    b[i * VEC + k] = x2 * cs.x - x1 * sin;
+                    float x1 = a[i * VEC + k], x2 = b[i * VEC + k], cos = cs[2 * k], sin = sign * cs[2 * k + 1];
+                    a[i * VEC + k] = x1 * cos + x2 * sin;
+                    b[i * VEC + k] = x2 * cos - x1 * sin;
                 }
             }
         }
@@ -66,7 +71,7 @@ struct Pair {
 };
 
 // count = N * parts * H heads, parts being 3 where v is normed too, else 2.
-extern "C" __global__ void heads(act* qkv, float* r, const float2* turns, i64 parts, i64 count) {
+extern "C" __global__ void heads(act* qkv, float* r, const float* turns, i64 parts, i64 count) {
     u32 at = (blockIdx.x * blockDim.x + threadIdx.x) / LANES, row = (u32)parts * H;
     int lane = threadIdx.x % LANES;
     bool live = at < count;
@@ -84,7 +89,7 @@ extern "C" __global__ void heads(act* qkv, float* r, const float2* turns, i64 pa
 
 // A turn keeps inner products, so the norm's backward runs on the turned vectors, and the turn back comes last.
 extern "C" __global__ void heads_backward(
-        act* dqkv, const act* qkv, const float* r, const float2* turns, i64 parts, i64 count) {
+        act* dqkv, const act* qkv, const float* r, const float* turns, i64 parts, i64 count) {
     u32 at = (blockIdx.x * blockDim.x + threadIdx.x) / LANES, row = (u32)parts * H;
     int lane = threadIdx.x % LANES;
     bool live = at < count;
