@@ -17,8 +17,18 @@ import tools.jackson.dataformat.yaml.YAMLMapper;
  */
 record Experiment(String title, List<String> settings, Map<String, Member> runs, Map<String, Tuned> presets) {
     /** The experiments that come with the project. */
-    static final List<String> KNOWN =
-            List.of("exp1", "exp2-zero", "exp2-tenth", "exp3", "adamw", "dense", "fair", "decay", "demo", "demo-quick");
+    static final List<String> KNOWN = List.of(
+            "exp1",
+            "exp2-zero",
+            "exp2-tenth",
+            "exp3",
+            "adamw",
+            "dense",
+            "fair",
+            "decay",
+            "decoupled",
+            "demo",
+            "demo-quick");
 
     /**
      * One run.

@@ -62,12 +62,17 @@ final class Plan {
                     Double.isNaN(left) ? "" : "; " + StepLine.duration(left) + " left for the whole");
             boolean resume = Files.exists(path.resolve(RunDirectory.CONFIGURATION));
             Configuration c = resume ? RunDirectory.configuration(path) : configuration(name);
-            if (!new Launch(path, c, resume, out).run(stop)) {
+            if (!new Launch(path, c, resume, number > 1, out).run(stop)) {
                 return false;
             }
             done++;
         }
         return true;
+    }
+
+    /** The final validation loss of a run. */
+    double validation(String run) {
+        return RunDirectory.state(directory.resolve(run)).path("validation").asDouble(Double.NaN);
     }
 
     private static boolean finished(Path run) {
@@ -127,7 +132,7 @@ final class Plan {
                     Locale.ROOT,
                     "%-32s %12.5f %12s %12s %12.4f%n",
                     name,
-                    RunDirectory.state(run).path("validation").asDouble(Double.NaN),
+                    validation(name),
                     gap == null ? "" : String.format(Locale.ROOT, "%.1e", gap.finalValidation()),
                     gap == null ? "" : String.format(Locale.ROOT, "%.1e", gap.largestValidation()),
                     ratio(run));

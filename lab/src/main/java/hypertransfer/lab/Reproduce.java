@@ -2,7 +2,10 @@ package hypertransfer.lab;
 
 import java.io.PrintWriter;
 import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
+import java.util.Locale;
 import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Model.CommandSpec;
@@ -25,15 +28,19 @@ import picocli.CommandLine.Spec;
             "  dense       500 million parameters",
             "  fair        two base optimizers at one effective schedule",
             "  decay       one curve at three weight decays",
+            "  decoupled   the proxy norm on schedules of its own (beyond the paper)",
             "",
             "Examples:",
             "  ht reproduce exp1",
             "  ht reproduce exp3 --set steps=1000 --out out/longer",
+            "  ht reproduce exp1 --seeds 3     is a difference more than noise?",
             "  ht reproduce exp1 --preset gpt2-124m --set data.train=shards --set data.validation=shards",
             "",
             "Interrupted, it goes on where it was."
         })
 final class Reproduce implements Callable<Integer> {
+    private static final int FIRST_SEED = 1234;
+
     @Spec
     private CommandSpec spec;
 
@@ -46,6 +53,9 @@ final class Reproduce implements Callable<Integer> {
     @Option(names = "--set", paramLabel = "KEY=VALUE", description = "Overrides a key of all runs that follow none.")
     private List<String> settings = List.of();
 
+    @Option(names = "--seeds", defaultValue = "1", description = "Repeat with this many seeds, from the first on.")
+    private int seeds;
+
     @Option(names = "--out", paramLabel = "DIR", description = "Where the runs go (default: out/NAME-PRESET).")
     private Path out;
 
@@ -54,13 +64,41 @@ final class Reproduce implements Callable<Integer> {
         PrintWriter print = spec.commandLine().getOut();
         String file = Path.of(name).getFileName().toString().replaceFirst("\\.ya?ml$", "");
         Path to = out == null ? Path.of("out", file + "-" + preset) : out;
-        Plan plan = new Plan(Experiment.read(name), preset, settings, to, print);
+        Experiment experiment = Experiment.read(name);
+        List<Plan> plans = new ArrayList<>();
+        for (int k = 0; k < Math.max(1, seeds); k++) {
+            List<String> all = new ArrayList<>(settings);
+            if (seeds > 1) {
+                all.add("seed=" + (FIRST_SEED + k));
+            }
+            plans.add(
+                    new Plan(experiment, preset, all, seeds > 1 ? to.resolve("seed-" + (FIRST_SEED + k)) : to, print));
+        }
         try (Interrupt interrupt = new Interrupt()) {
-            if (!plan.run(interrupt)) {
-                return Exit.INTERRUPTED;
+            for (Plan plan : plans) {
+                if (!plan.run(interrupt)) {
+                    return Exit.INTERRUPTED;
+                }
+                plan.show();
             }
         }
-        plan.show();
+        if (seeds > 1) {
+            spread(experiment, plans, print);
+        }
         return Exit.FINE;
+    }
+
+    /** Mean and standard deviation over the seeds, so that a difference is told from noise. */
+    private static void spread(Experiment experiment, List<Plan> plans, PrintWriter print) {
+        print.printf("%n%-32s %12s %12s   over %d seeds%n", "run", "validation", "deviation", plans.size());
+        for (String run : experiment.runs().keySet()) {
+            double[] losses =
+                    plans.stream().mapToDouble(plan -> plan.validation(run)).toArray();
+            double mean = Arrays.stream(losses).average().orElseThrow();
+            double square =
+                    Arrays.stream(losses).map(l -> (l - mean) * (l - mean)).sum() / (losses.length - 1);
+            print.printf(Locale.ROOT, "%-32s %12.5f %12.5f%n", run, mean, Math.sqrt(square));
+        }
+        print.flush();
     }
 }

@@ -34,7 +34,7 @@ public final class Workload implements AutoCloseable {
     }
 
     public Workload(String engineName, Architecture architecture, int batch, Transfer transfer) {
-        Routing routing = Routing.standard(Direction.Muon.standard(), transfer);
+        Routing routing = Routing.standard(muon(engineName), transfer);
         engine = Engines.open(engineName, architecture.dims(batch));
         parameters = new Parameters(engine, architecture, Optimizer.representative(routing, List.of("")));
         network = new Network(engine, architecture, parameters);
@@ -47,6 +47,15 @@ public final class Workload implements AutoCloseable {
         targets = random.ints(engine.dims().N(), 0, engine.dims().V()).toArray();
     }
 
+    /** Newton-Schulz in the format that the engine's users take: bfloat16 where the engine trains in it. */
+    private static Direction.Muon muon(String engineName) {
+        Direction.Muon muon = Direction.Muon.standard();
+        return engineName.equals("cuda")
+                ? new Direction.Muon(
+                        muon.momentum(), muon.nesterov(), muon.polynomial().inBf16(), muon.shape())
+                : muon;
+    }
+
     public int tokens() {
         return inputs.length;
     }
@@ -57,7 +66,7 @@ public final class Workload implements AutoCloseable {
 
     public Times step() {
         long start = System.nanoTime();
-        network.gradient(inputs, targets, 1);
+        network.gradient(inputs, targets);
         network.meanLoss();
         long between = System.nanoTime();
         optimizer.step(RATE, RATE);

@@ -10,7 +10,7 @@ import org.junit.jupiter.api.Test;
 class StepLineTest {
     private static String shown(boolean live) {
         StringWriter out = new StringWriter();
-        StepLine line = new StepLine(new PrintWriter(out), ConfigurationFile.of("steps=200"), live);
+        StepLine line = new StepLine(new PrintWriter(out), ConfigurationFile.of("steps=200"), live, false);
         line.validated(0, 5.5);
         line.stepped(0, 5.25, 0.5, 2048);
         line.stepped(1, 5.125, 0.5, 4096);

@@ -4,6 +4,8 @@ import hypertransfer.engine.Dims;
 import hypertransfer.engine.Engine;
 import hypertransfer.engine.EngineException;
 import hypertransfer.engine.cpu.CpuEngine;
+import hypertransfer.engine.cuda.CudaEngine;
+import hypertransfer.engine.cuda.Precision;
 import hypertransfer.engine.reference.ReferenceEngine;
 import java.util.List;
 
@@ -23,8 +25,10 @@ public final class Engines {
     }
 
     public static List<Status> survey() {
+        String cuda = CudaEngine.missing().orElse("");
         return List.of(
-                new Status("cuda", "bf16 or float32 on an NVIDIA card", "this version does not contain it yet"),
+                new Status("cuda", "bf16 on an NVIDIA card", cuda),
+                new Status("cuda-float32", "float32 on an NVIDIA card, for proof", cuda),
                 new Status("cpu", "float32, OpenBLAS and the Vector API", CpuEngine.missing()),
                 new Status("reference", "double precision, one thread, slow and obvious", ""));
     }
@@ -58,6 +62,8 @@ public final class Engines {
     /** Opens an engine by name. */
     public static Engine open(String name, Dims dims) {
         return switch (choose(name)) {
+            case "cuda" -> new CudaEngine(dims, Precision.BF16);
+            case "cuda-float32" -> new CudaEngine(dims, Precision.FLOAT32);
             case "cpu" -> new CpuEngine(dims);
             case "reference" -> new ReferenceEngine(dims);
             default -> throw new IllegalStateException(name);

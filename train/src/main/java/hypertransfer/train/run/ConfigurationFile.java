@@ -35,7 +35,7 @@ public final class ConfigurationFile {
             .enable(StreamReadFeature.STRICT_DUPLICATE_DETECTION)
             .build();
 
-    private static final Set<String> OPEN = Set.of("matrices.recorded", "from.run", "target");
+    private static final Set<String> OPEN = Set.of("matrices.recorded", "matrices.proxy_growth", "from.run", "target");
 
     private ConfigurationFile() {}
 

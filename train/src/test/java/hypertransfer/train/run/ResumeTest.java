@@ -51,6 +51,11 @@ class ResumeTest {
                 "log.matrices_every=4");
     }
 
+    @Test
+    void aProxyNormOnItsOwnSchedule() {
+        check(17, "matrices.mode=hypertransfer-plus", "matrices.proxy_growth=1.5", "matrices.proxy_power=2");
+    }
+
     private void check(int at, String... settings) {
         Tiny tiny = new Tiny(dir);
         Configuration c = tiny.configuration(settings);
