@@ -138,8 +138,7 @@ class TransferTest {
         "base,hypertransfer-plus,M2",
         "hypertransfer,base,M1",
         "inverse-hypertransfer,hyperball,M1",
-        "hypertransfer-plus,base,M2",
-        "decay-transfer,base,M1"
+        "hypertransfer-plus,base,M2"
     })
     void aChangeOfSpaceGoesOnWithTheSameDynamics(String before, String after, String network) {
         Configuration c = tiny.configuration(EXACT, "network=" + network, "matrices.mode=" + before);
