@@ -16,14 +16,18 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.function.BooleanSupplier;
 
-/** Trains one run in its directory, with its lines on a writer. */
-record Launch(Path directory, Configuration configuration, boolean resume, PrintWriter out) {
+/**
+ * Trains one run in its directory, with its lines on a writer.
+ *
+ * @param brief whether the tables of memory and routing are left out, as for one run of many
+ */
+record Launch(Path directory, Configuration configuration, boolean resume, boolean brief, PrintWriter out) {
 
     /** Trains; returns whether the last step was reached, or the run was interrupted before. */
     boolean run(BooleanSupplier stop) {
         try (RunDirectory held = hold()) {
             Configuration c = chosen();
-            StepLine line = new StepLine(out, c, terminal());
+            StepLine line = new StepLine(out, c, terminal(), brief);
             out.println("run " + directory);
             try {
                 return new Trainer(held, c, provenance(), line).run(resume, stop);

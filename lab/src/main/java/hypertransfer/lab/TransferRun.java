@@ -63,7 +63,7 @@ final class TransferRun implements Callable<Integer> {
         Path to = out != null ? out : Path.of(run + "-" + mode + (at == null ? "" : "-at-" + at));
         PrintWriter print = spec.commandLine().getOut();
         try (Interrupt interrupt = new Interrupt()) {
-            boolean finished = new Launch(to, configuration(), resume, print).run(interrupt);
+            boolean finished = new Launch(to, configuration(), resume, false, print).run(interrupt);
             print.print(Comparison.of(to, run).table());
             print.flush();
             return finished ? Exit.FINE : Exit.INTERRUPTED;

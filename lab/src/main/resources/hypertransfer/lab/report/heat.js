@@ -83,6 +83,6 @@ function shades(lo, hi) {
     const t = hi - lo > 1e-9 * hi ? (value - lo) / (hi - lo) : 0.4;
     const rgb = ends[0].map((from, i) => Math.round(from + t * (ends[1][i] - from)));
     const light = 0.299 * rgb[0] + 0.587 * rgb[1] + 0.114 * rgb[2];
-    return { fill: `rgb(${rgb.join(',')})`, ink: light > 140 ? '#14202e' : '#ffffff' };
+    return { fill: `rgb(${rgb.join(',')})`, ink: light > 118 ? '#14202e' : '#ffffff' };
   };
 }

@@ -32,7 +32,7 @@ const whole = v => (finite(v) ? Math.round(v).toLocaleString('en-US') : '–');
 function ticks(lo, hi, n) {
   const raw = (hi - lo) / Math.max(1, n);
   const unit = 10 ** Math.floor(Math.log10(raw));
-  const step = unit * [1, 2, 5, 10].find(m => m * unit >= raw * 0.999);
+  const step = unit * [1, 2, 5, 10].find(m => m * unit >= raw * 0.75);
   const out = [];
   for (let i = Math.ceil(lo / step - 1e-9); i * step <= hi + step * 1e-9; i++) out.push(i * step + 0); // + 0: no minus zero
   return { at: out, step };
@@ -58,14 +58,14 @@ function logAxis(lo, hi, n) {
     axis.at = axis.at.filter(t => t.v > 0);
     return axis;
   }
-  const every = Math.max(1, Math.ceil(decades / n));
+  const every = Math.max(1, Math.round(decades / n));
   const inside = decades < 2.5 ? [1, 2, 5] : [1];
   const at = [];
   for (let e = Math.floor(Math.log10(lo)); e <= Math.ceil(Math.log10(hi)); e++) {
     for (const m of inside) {
       const v = m * 10 ** e;
       if (v < lo || v > hi || (m === 1 && e % every !== 0)) continue;
-      at.push({ v, text: v >= 1e-2 && v < 1e5 ? String(Number(v.toPrecision(2))) : (m === 1 ? '' : m + '×') + power(e) });
+      at.push({ v, text: v >= 1e-2 && v < 1e6 ? Number(v.toPrecision(2)).toLocaleString('en-US') : (m === 1 ? '' : m + '×') + power(e) });
     }
   }
   return { at, factor: '' };

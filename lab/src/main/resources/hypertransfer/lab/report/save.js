@@ -29,7 +29,10 @@ function standalone(figure) {
   figure.render(); // drawing for the file moved the cells that the pointer looks at
   return svg
     .replace('>', `><style>${esc(rules.join(''))}</style><rect width="100%" height="100%" style="fill:var(--card)"/>`)
-    .replace(/viewBox="0 0 ([\d.]+) ([\d.]+)"/, (_, w, h) => `viewBox="-16 -8 ${Number(w) + 32} ${Number(h) + 16}"`)
+    .replace(/width="([\d.]+)" height="([\d.]+)" viewBox="[^"]*"/, (_, w, h) => {
+      const [wide, high] = [Number(w) + 32, Number(h) + 16]; // a margin
+      return `width="${wide}" height="${high}" viewBox="-16 -8 ${wide} ${high}"`;
+    })
     .replace('<rect width="100%" height="100%"', '<rect x="-16" y="-8" width="100%" height="100%"')
     .replace(/var\((--[\w-]+)\)/g, (_, name) => esc(style.getPropertyValue(name).trim()));
 }

@@ -96,6 +96,15 @@ public final class Optimizer {
     }
 
     /**
+     * Sets the target's norms to a multiple of the radius, before the gradient is taken: a proxy norm that follows a
+     * schedule of its own instead of the recursion.
+     */
+    public void prescribe(double factor) {
+        states = states.stream().map(s -> s.withTargetNorm(factor * s.R())).toList();
+        represent();
+    }
+
+    /**
      * One step with the gradients that stand ready; they hold the directions afterwards.
      *
      * @param rates the target's rate for each hidden matrix

@@ -5,6 +5,7 @@ import hypertransfer.core.Mode;
 import hypertransfer.core.Refusal;
 import hypertransfer.core.Schedule;
 import hypertransfer.core.Shape;
+import hypertransfer.core.Space;
 import hypertransfer.core.Transfer;
 import hypertransfer.engine.Polynomial;
 import hypertransfer.train.network.Architecture;
@@ -54,7 +55,9 @@ public record Configuration(
             String schedule,
             double warmup,
             double finalRatio,
-            String recorded) {}
+            String recorded,
+            Double proxyGrowth,
+            double proxyPower) {}
 
     public record AdamW(
             double rate,
@@ -96,6 +99,14 @@ public record Configuration(
         if (largest * transfer.target().decay() >= 1) {
             throw new Refusal("matrices.rate " + matrices.rate + " times the target's weight decay "
                     + transfer.target().decay() + " is 1 or more, which would erase the matrices; lower either");
+        }
+        if (matrices.proxyGrowth != null) {
+            boolean proxy = transfer.target() instanceof Space.Base && !transfer.isPlain();
+            if (!proxy || !(matrices.proxyGrowth > 0) || !(matrices.proxyPower > 0)) {
+                throw new Refusal("matrices.proxy_growth " + matrices.proxyGrowth + " and proxy_power "
+                        + matrices.proxyPower + " must be above zero, and need a mode with a proxy norm: "
+                        + "hypertransfer, hypertransfer-plus or decay-transfer, not " + matrices.mode);
+            }
         }
         adamwSchedule();
         adam();
@@ -170,6 +181,11 @@ public record Configuration(
 
     private int cadence(int every, int paper, int least) {
         return every > 0 ? every : (int) Math.max(least, Math.round(paper * steps / 5723.0));
+    }
+
+    /** The proxy norm at a step over the radius, where it follows a schedule of its own. */
+    double proxy(int step) {
+        return 1 + (matrices.proxyGrowth - 1) * Math.pow((double) step / steps, matrices.proxyPower);
     }
 
     /** The training loss above which a run has diverged. */

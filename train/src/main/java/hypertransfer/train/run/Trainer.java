@@ -120,6 +120,9 @@ public final class Trainer {
             Series matrices,
             Events events) {
         long begun = System.nanoTime();
+        if (c.matrices().proxyGrowth() != null) {
+            trainee.optimizer().prescribe(c.proxy(step));
+        }
         feed.gradient(trainee, step);
         List<Step> taken = trainee.optimizer().step(rates, adamRate);
         loss = trainee.network().meanLoss();
