@@ -13,6 +13,11 @@ public sealed interface Space {
                 throw new Refusal("weight decay is " + decay + "; it must be a finite number, zero or more");
             }
         }
+
+        @Override
+        public String toString() {
+            return "Base(" + decay + ")";
+        }
     }
 
     /** The norm is fixed at its first value R, and a rate is an angle. MuonH, AdamH. */
@@ -20,6 +25,11 @@ public sealed interface Space {
         @Override
         public double decay() {
             return 0;
+        }
+
+        @Override
+        public String toString() {
+            return "Hyperball";
         }
     }
 }

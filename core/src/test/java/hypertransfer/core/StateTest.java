@@ -52,7 +52,8 @@ class StateTest {
     @Test
     void startsWithTheTargetOnTheCarrier() {
         assertThat(State.start("w", 2.5)).isEqualTo(new State("w", 0, 2.5, 2.5, 2.5));
-        assertThat(State.start("w", 2.5).withTargetNorm(7)).isEqualTo(new State("w", 0, 2.5, 2.5, 7));
+        State later = new State("w", 8, 2.5, 2.75, 3);
+        assertThat(later.withTargetNorm(7)).isEqualTo(new State("w", 8, 2.5, 2.75, 7));
     }
 
     @ParameterizedTest

@@ -27,4 +27,12 @@ public record Polynomial(List<Term> terms, boolean bf16) {
     public Polynomial inBf16() {
         return new Polynomial(terms, true);
     }
+
+    /** What it is, for people. */
+    public String label() {
+        Term first = terms.getFirst();
+        boolean one = terms.stream().allMatch(first::equals);
+        return terms.size() + (one ? " steps of (" : " steps from (") + first.a + ", " + first.b + ", " + first.c + ")"
+                + (bf16 ? " in bf16" : "");
+    }
 }

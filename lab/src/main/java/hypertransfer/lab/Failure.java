@@ -3,6 +3,7 @@ package hypertransfer.lab;
 import hypertransfer.core.Refusal;
 import hypertransfer.engine.EngineException;
 import java.io.PrintWriter;
+import java.io.UncheckedIOException;
 import java.util.List;
 import picocli.CommandLine;
 import picocli.CommandLine.IExecutionExceptionHandler;
@@ -41,6 +42,7 @@ final class Failure implements IParameterExceptionHandler, IExecutionExceptionHa
         return switch (t) {
             case Refusal r -> say(r.getMessage(), r, Exit.BAD_INPUT);
             case EngineException e -> say(e.getMessage(), e, Exit.BAD_INPUT);
+            case UncheckedIOException e -> say(e.getMessage(), e, Exit.BAD_INPUT);
             case InterruptedException i -> say("interrupted", i, Exit.INTERRUPTED);
             case OutOfMemoryError o ->
                 say(

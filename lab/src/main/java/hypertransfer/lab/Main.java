@@ -1,5 +1,7 @@
 package hypertransfer.lab;
 
+import hypertransfer.lab.report.ReportCommand;
+import hypertransfer.lab.report.WatchCommand;
 import java.io.PrintWriter;
 import java.util.concurrent.Callable;
 import picocli.CommandLine;
@@ -13,7 +15,19 @@ import picocli.CommandLine.Spec;
         name = "ht",
         description = "Exact, online maps between norm-constrained and ordinary neural-network optimizers.",
         synopsisSubcommandLabel = "COMMAND",
-        subcommands = {Bench.class, Conformance.class, Doctor.class},
+        subcommands = {
+            Bench.class,
+            Conformance.class,
+            DataCommand.class,
+            Demo.class,
+            Doctor.class,
+            ReportCommand.class,
+            Reproduce.class,
+            Sweep.class,
+            Train.class,
+            TransferRun.class,
+            WatchCommand.class
+        },
         versionProvider = Version.Provider.class,
         mixinStandardHelpOptions = true,
         scope = CommandLine.ScopeType.INHERIT,
@@ -22,6 +36,7 @@ import picocli.CommandLine.Spec;
             "Examples:",
             "  ht doctor          what this machine offers, and which engines work on it",
             "  ht conformance DIR replays golden trajectories: is this engine right on this machine?",
+            "  ht data tokenize books/ --out data/books   text to shards of tokens",
             "  ht doctor --json   the same for a program to read",
             "  ht doctor --help   the options of one command",
             "",

@@ -2,11 +2,16 @@ package hypertransfer.lab;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import hypertransfer.train.file.SafeTensors;
+import hypertransfer.train.file.SafeTensorsWriter;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.io.StringWriter;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -107,6 +112,37 @@ class ConformanceTest {
         refused("blocks.0.attn.q.weight at step 0: learning rate 20.0", "conformance", directory.toString());
         Files.writeString(directory.resolve("M1.json"), "{\"network\":");
         refused("is not a golden trajectory, or is cut off", "conformance", directory.toString());
+    }
+
+    @Test
+    void aZeroMatrixOnAHyperballIsNamed() {
+        String zero = "weight:blocks.1.attn.o.weight";
+        List<SafeTensorsWriter.Entry> entries = new ArrayList<>();
+        try (SafeTensors tensors = SafeTensors.read(GOLDEN.resolve("M1.safetensors"))) {
+            for (String name : tensors.names()) {
+                double[] values = tensors.values(name);
+                double[] written = name.equals(zero) ? new double[values.length] : values;
+                entries.add(new SafeTensorsWriter.Entry(name, 1, values.length, () -> written));
+            }
+        }
+        SafeTensorsWriter.write(directory.resolve("M1.safetensors"), entries, Double.BYTES, Map.of());
+        refused("blocks.1.attn.o.weight at step 0", "conformance", directory.toString());
+        assertThat(err.toString()).contains("0.0", "above zero", "train it with the plain Base optimizer");
+    }
+
+    @Test
+    void aNaNRateOrDecayIsRefused() throws IOException {
+        Path file = Files.writeString(directory.resolve("run.yaml"), "matrices: {rate: .nan}\n");
+        refused("peak rate is NaN", "train", file.toString());
+        refused(
+                "weight decay is NaN",
+                "train",
+                file.toString(),
+                "--set",
+                "matrices.rate=0.01",
+                "--set",
+                "matrices.decay=.nan");
+        refused("which would erase", "train", file.toString(), "--set", "matrices.rate=10");
     }
 
     private void refused(String reason, String... args) {

@@ -33,10 +33,14 @@ public final class Rig implements AutoCloseable {
     }
 
     public Rig(Variant variant, Routing routing) {
+        this(variant, routing, 1);
+    }
+
+    public Rig(Variant variant, Routing routing, int micros) {
         Architecture architecture = new Architecture(variant, 11, 2, 8, 4, 5);
         engine = new ReferenceEngine(architecture.dims(2));
         parameters = new Parameters(engine, architecture, Optimizer.representative(routing, List.of("")));
-        network = new Network(engine, architecture, parameters);
+        network = new Network(engine, architecture, parameters, micros);
         optimizer = new Optimizer(engine, parameters, routing);
         engine.commit();
         Initializer.initialize(engine, parameters, 7);
@@ -57,7 +61,7 @@ public final class Rig implements AutoCloseable {
 
     public void gradient() {
         engine.zero(parameters.gradients());
-        network.gradient(inputs, targets, 1);
+        network.gradient(inputs, targets);
     }
 
     public Parameter parameter(String name) {

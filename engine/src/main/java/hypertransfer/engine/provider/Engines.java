@@ -29,6 +29,11 @@ public final class Engines {
                 new Status("reference", "double precision, one thread, slow and obvious", ""));
     }
 
+    /** All names, in the order in which {@code auto} tries them. */
+    public static String order() {
+        return String.join(", ", survey().stream().map(Status::name).toList());
+    }
+
     /** The name of an engine that works here: the one asked for, never another; for {@code auto} the first there is. */
     public static String choose(String name) {
         List<Status> survey = survey();
@@ -42,8 +47,8 @@ public final class Engines {
         Status status = survey.stream()
                 .filter(s -> s.name().equals(name))
                 .findFirst()
-                .orElseThrow(() -> new EngineException("unknown engine '" + name + "'; the engines are auto, "
-                        + String.join(", ", survey.stream().map(Status::name).toList())));
+                .orElseThrow(
+                        () -> new EngineException("unknown engine '" + name + "'; the engines are auto, " + order()));
         if (!status.works()) {
             throw new EngineException("engine " + name + " does not work here: " + status.missing());
         }

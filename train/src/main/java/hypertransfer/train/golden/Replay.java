@@ -50,7 +50,7 @@ public final class Replay {
                 engine.zero(parameters.gradients());
                 int[] tokens = golden.tokens(t);
                 network.gradient(
-                        Arrays.copyOf(tokens, tokens.length - 1), Arrays.copyOfRange(tokens, 1, tokens.length), 1);
+                        Arrays.copyOf(tokens, tokens.length - 1), Arrays.copyOfRange(tokens, 1, tokens.length));
                 errors.loss(t, network.meanLoss(), c.losses().get(t));
                 if (t == 0) {
                     gradients(engine, parameters, errors);

@@ -36,10 +36,16 @@ public final class Network {
     private final List<Trace> traces = new ArrayList<>();
     private final Tensor x, rx, start; // the embedding, its norm's factor, and the stream's start
     private final Tensor last, rlast; // the normed stream that the head sees
-    private final Tensor losses;
+    private final Tensor losses; // (N A,1), for each micro-batch of a step
+    private final List<Tensor> microLosses = new ArrayList<>();
     private final Tensor dh, dx, dz, dqkv, ds; // gradients: of the stream, of what is normed, of z and y, ...
 
+    /** For steps of one micro-batch. */
     public Network(Engine engine, Architecture architecture, Parameters parameters) {
+        this(engine, architecture, parameters, 1);
+    }
+
+    public Network(Engine engine, Architecture architecture, Parameters parameters, int micros) {
         this.engine = engine;
         this.variant = architecture.variant();
         this.parameters = parameters;
@@ -71,7 +77,10 @@ public final class Network {
         }
         last = activation("last", C);
         rlast = activation("last.r", 1);
-        losses = activation("losses", 1);
+        losses = engine.tensor(Role.ACTIVATION, "losses", micros * dims.N(), 1);
+        for (int micro = 0; micro < micros; micro++) {
+            microLosses.add(losses.slice("losses." + micro, micro * dims.N(), dims.N()));
+        }
         dh = activation("dh", C);
         dx = activation("dx", C);
         dz = activation("dz", C);
@@ -83,22 +92,28 @@ public final class Network {
     public double loss(int[] inputs, int[] targets) {
         engine.feed(inputs, targets);
         forward();
-        engine.head(last, parameters.head.weight(), losses, 0, null, null);
-        return meanLoss();
+        engine.head(last, parameters.head.weight(), microLosses.getFirst(), 0, null, null);
+        return engine.sum(microLosses.getFirst()) / engine.dims().N();
     }
 
-    /** Adds {@code share} times the gradient of the mean loss to the gradients; the loss is then in {@link #meanLoss}. */
-    public void gradient(int[] inputs, int[] targets, double share) {
+    /** A step of one micro-batch: adds the gradient of its mean loss to the gradients. */
+    public void gradient(int[] inputs, int[] targets) {
+        gradient(inputs, targets, 0);
+    }
+
+    /** Adds micro-batch {@code micro}'s share of the gradient of the step's mean loss to the gradients. */
+    public void gradient(int[] inputs, int[] targets, int micro) {
         engine.feed(inputs, targets);
         forward();
-        double scale = share / engine.dims().N();
-        engine.head(last, parameters.head.weight(), losses, scale, dx, parameters.head.gradient());
+        double scale = 1.0 / losses.rows();
+        Tensor head = parameters.head.weight();
+        engine.head(last, head, microLosses.get(micro), scale, dx, parameters.head.gradient());
         backward();
     }
 
-    /** The mean loss of the last micro-batch. Waits for the engine. */
+    /** The mean loss of the step's micro-batches. Waits for the engine. */
     public double meanLoss() {
-        return engine.sum(losses) / engine.dims().N();
+        return engine.sum(losses) / losses.rows();
     }
 
     /** The logits of what follows position {@code row} of a micro-batch. */

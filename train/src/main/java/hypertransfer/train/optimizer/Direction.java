@@ -5,9 +5,13 @@ import hypertransfer.engine.Engine;
 import hypertransfer.engine.Polynomial;
 import hypertransfer.engine.Tensor;
 import java.util.List;
+import java.util.Locale;
 
 /** How gradients become directions u. All work in place: the gradient's tensor holds the direction afterwards. */
 public sealed interface Direction {
+
+    /** What it is, for people. */
+    String label();
 
     /** The tensors a matrix's direction remembers, by name. */
     List<String> memory();
@@ -35,6 +39,13 @@ public sealed interface Direction {
         /** The paper's: momentum 0.95, no Nesterov, five steps, no shape factor. */
         public static Muon standard() {
             return new Muon(0.95, false, Coefficients.JORDAN.polynomial(), ShapeFactor.NONE);
+        }
+
+        @Override
+        public String label() {
+            return "Muon " + momentum + (nesterov ? " Nesterov" : "")
+                    + (shape == ShapeFactor.NONE ? "" : " " + shape.name().toLowerCase(Locale.ROOT) + " factor") + ", "
+                    + polynomial.label();
         }
 
         @Override
@@ -70,6 +81,11 @@ public sealed interface Direction {
         }
 
         @Override
+        public String label() {
+            return "Adam " + beta1 + " " + beta2;
+        }
+
+        @Override
         public List<String> memory() {
             return List.of("adam.m", "adam.v");
         }
@@ -84,6 +100,11 @@ public sealed interface Direction {
     record Sgd(double momentum, boolean nesterov) implements Direction {
         public Sgd {
             fraction("SGD's momentum", momentum);
+        }
+
+        @Override
+        public String label() {
+            return "SGD " + momentum + (nesterov ? " Nesterov" : "");
         }
 
         @Override

@@ -22,7 +22,13 @@ public final class Optimizer {
     private final Engine engine;
     private final Routing routing;
     private final List<Parameter> hidden;
-    private final List<Parameter> rest;
+    private final List<Tensor> w; // the hidden masters
+    private final List<Tensor> u; // their gradients, which become directions
+    private final List<Tensor> restW;
+    private final List<Tensor> restU;
+    private final List<Parameter> separate; // those whose weights are not their masters
+    private final List<Tensor> separateMasters;
+    private final List<Tensor> separateWeights;
     private final List<Transfer> transfers;
     private final List<List<Tensor>> hiddenState;
     private final List<List<Tensor>> restState;
@@ -35,7 +41,14 @@ public final class Optimizer {
         this.engine = engine;
         this.routing = routing;
         hidden = parameters.hidden();
-        rest = parameters.rest();
+        w = hidden.stream().map(Parameter::master).toList();
+        u = hidden.stream().map(Parameter::gradient).toList();
+        List<Parameter> rest = parameters.rest();
+        restW = rest.stream().map(Parameter::master).toList();
+        restU = rest.stream().map(Parameter::gradient).toList();
+        separate = parameters.all().stream().filter(Parameter::separate).toList();
+        separateMasters = separate.stream().map(Parameter::master).toList();
+        separateWeights = separate.stream().map(Parameter::weight).toList();
         transfers = hidden.stream().map(p -> routing.transfer().apply(p.name())).toList();
         hiddenState = declare(routing.direction(), hidden);
         restState = declare(routing.rest(), rest);
@@ -48,7 +61,7 @@ public final class Optimizer {
 
     /** The weights are as they shall start: measures their norms and represents them. */
     public void start() {
-        double[] readings = engine.readings(masters(hidden), masters(hidden));
+        double[] readings = engine.readings(w, w);
         List<State> start = new ArrayList<>();
         for (int k = 0; k < hidden.size(); k++) {
             start.add(State.start(hidden.get(k).name(), readings[3 * k]));
@@ -83,6 +96,15 @@ public final class Optimizer {
     }
 
     /**
+     * Sets the target's norms to a multiple of the radius, before the gradient is taken: a proxy norm that follows a
+     * schedule of its own instead of the recursion.
+     */
+    public void prescribe(double factor) {
+        states = states.stream().map(s -> s.withTargetNorm(factor * s.R())).toList();
+        represent();
+    }
+
+    /**
      * One step with the gradients that stand ready; they hold the directions afterwards.
      *
      * @param rates the target's rate for each hidden matrix
@@ -96,9 +118,8 @@ public final class Optimizer {
         }
         double[] scale = new double[hidden.size()];
         Arrays.setAll(scale, k -> transfers.get(k).gradientScale(states.get(k)));
-        List<Tensor> u = gradients(hidden);
         routing.direction().apply(engine, u, scale, steps, hiddenState);
-        double[] readings = engine.readings(masters(hidden), u);
+        double[] readings = engine.readings(w, u);
 
         List<Step> taken = new ArrayList<>();
         double[] keep = new double[hidden.size()], push = new double[hidden.size()];
@@ -110,11 +131,11 @@ public final class Optimizer {
             push[k] = step.push() * factor;
             taken.add(step);
         }
-        engine.move(masters(hidden), u, keep, push);
+        engine.move(w, u, keep, push);
 
-        routing.rest().apply(engine, gradients(rest), filled(rest, 1), steps, restState);
+        routing.rest().apply(engine, restU, filled(restU, 1), steps, restState);
         double restKeep = 1 - restRate * routing.restDecay();
-        engine.move(masters(rest), gradients(rest), filled(rest, restKeep), filled(rest, restRate));
+        engine.move(restW, restU, filled(restU, restKeep), filled(restU, restRate));
 
         states = taken.stream().map(Step::next).toList();
         steps++;
@@ -124,27 +145,17 @@ public final class Optimizer {
 
     /** The same rate for all hidden matrices. */
     public List<Step> step(double rate, double restRate) {
-        return step(filled(hidden, rate), restRate);
+        return step(filled(w, rate), restRate);
     }
 
     /** Writes the weights that the network is evaluated at, where they are not the masters themselves. */
     private void represent() {
-        List<Tensor> masters = new ArrayList<>(), weights = new ArrayList<>();
-        List<Double> scales = new ArrayList<>();
-        for (int k = 0; k < hidden.size(); k++) {
-            add(hidden.get(k), transfers.get(k).evaluationScale(states.get(k)), masters, scales, weights);
+        double[] scale = new double[separate.size()];
+        for (int k = 0; k < scale.length; k++) {
+            int matrix = hidden.indexOf(separate.get(k));
+            scale[k] = matrix < 0 ? 1 : transfers.get(matrix).evaluationScale(states.get(matrix));
         }
-        rest.forEach(parameter -> add(parameter, 1, masters, scales, weights));
-        engine.represent(masters, scales.stream().mapToDouble(s -> s).toArray(), weights);
-    }
-
-    private static void add(
-            Parameter parameter, double scale, List<Tensor> masters, List<Double> scales, List<Tensor> weights) {
-        if (parameter.separate()) {
-            masters.add(parameter.master());
-            scales.add(scale);
-            weights.add(parameter.weight());
-        }
+        engine.represent(separateMasters, scale, separateWeights);
     }
 
     private List<List<Tensor>> declare(Direction direction, List<Parameter> parameters) {
@@ -168,16 +179,8 @@ public final class Optimizer {
                 .factor(parameter.master().rows(), parameter.master().cols());
     }
 
-    private static List<Tensor> masters(List<Parameter> parameters) {
-        return parameters.stream().map(Parameter::master).toList();
-    }
-
-    private static List<Tensor> gradients(List<Parameter> parameters) {
-        return parameters.stream().map(Parameter::gradient).toList();
-    }
-
-    private static double[] filled(List<Parameter> parameters, double value) {
-        double[] values = new double[parameters.size()];
+    private static double[] filled(List<Tensor> tensors, double value) {
+        double[] values = new double[tensors.size()];
         Arrays.fill(values, value);
         return values;
     }

@@ -3,8 +3,10 @@ package hypertransfer.train.optimizer;
 import hypertransfer.core.Refusal;
 import hypertransfer.core.Transfer;
 import hypertransfer.train.network.Parameter;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
+import java.util.Map;
 import java.util.function.Function;
 
 /**
@@ -28,19 +30,29 @@ public record Routing(Direction direction, Function<String, Transfer> transfer, 
         return new Routing(direction, name -> transfer, Direction.Adam.standard(), 0.1);
     }
 
-    /** A line a parameter, for people. */
+    /** A line for each kind of parameter, for people; blocks that agree share one. */
     public String table(List<Parameter> parameters) {
-        StringBuilder table = new StringBuilder("routing\n");
+        Map<String, Integer> lines = new LinkedHashMap<>();
         for (Parameter p : parameters) {
-            Transfer t = p.hidden() ? transfer.apply(p.name()) : null;
+            String name = p.name().replaceFirst("^blocks\\.\\d+\\.", "blocks.*.");
             String shape = "(" + p.master().rows() + "," + p.master().cols() + ")";
-            String how = t == null
-                    ? rest + " decay=" + restDecay
-                    : direction + (t.isPlain() ? " in " + t.target() : " follows " + t.target() + " in " + t.carrier())
-                            + ", gradient "
-                            + t.gradient().name().toLowerCase(Locale.ROOT).replace('_', ' ');
-            table.append(String.format(Locale.ROOT, "  %-28s %-14s %s%n", p.name(), shape, how));
+            lines.merge(String.format("%-26s %-14s %%3d x  %s", name, shape, how(p)), 1, Integer::sum);
         }
+        StringBuilder table = new StringBuilder("routing\n");
+        lines.forEach((line, count) -> table.append("  ")
+                .append(String.format(Locale.ROOT, line, count))
+                .append('\n'));
         return table.toString();
+    }
+
+    private String how(Parameter p) {
+        if (!p.hidden()) {
+            return rest.label() + ", decay " + restDecay;
+        }
+        Transfer t = transfer.apply(p.name());
+        return t.isPlain()
+                ? direction.label() + ", " + t.target()
+                : direction.label() + ", " + t.target() + " followed in " + t.carrier() + ", gradient "
+                        + t.gradient().name().toLowerCase(Locale.ROOT).replace('_', ' ');
     }
 }

@@ -5,6 +5,7 @@ import hypertransfer.core.Mode;
 import hypertransfer.core.Refusal;
 import hypertransfer.core.Schedule;
 import hypertransfer.core.Shape;
+import hypertransfer.core.Space;
 import hypertransfer.core.Transfer;
 import hypertransfer.engine.Polynomial;
 import hypertransfer.train.network.Architecture;
@@ -31,6 +32,7 @@ public record Configuration(
         Log log,
         Saving checkpoint,
         double stopAbove,
+        From from,
         String target) {
 
     public record Model(int vocab, int layers, int width, int head, int sequence, int batch, int accumulation) {}
@@ -53,7 +55,9 @@ public record Configuration(
             String schedule,
             double warmup,
             double finalRatio,
-            String recorded) {}
+            String recorded,
+            Double proxyGrowth,
+            double proxyPower) {}
 
     public record AdamW(
             double rate,
@@ -72,6 +76,9 @@ public record Configuration(
     public record Log(int matricesEvery) {}
 
     public record Saving(int every, int keep) {}
+
+    /** Another run's checkpoint that this one goes on from, in its own space; none where the run is null. */
+    public record From(String run, int step) {}
 
     /** Every text that names something is looked up here, so that a wrong one is refused before anything starts. */
     public Configuration {
@@ -92,6 +99,14 @@ public record Configuration(
         if (largest * transfer.target().decay() >= 1) {
             throw new Refusal("matrices.rate " + matrices.rate + " times the target's weight decay "
                     + transfer.target().decay() + " is 1 or more, which would erase the matrices; lower either");
+        }
+        if (matrices.proxyGrowth != null) {
+            boolean proxy = transfer.target() instanceof Space.Base && !transfer.isPlain();
+            if (!proxy || !(matrices.proxyGrowth > 0) || !(matrices.proxyPower > 0)) {
+                throw new Refusal("matrices.proxy_growth " + matrices.proxyGrowth + " and proxy_power "
+                        + matrices.proxyPower + " must be above zero, and need a mode with a proxy norm: "
+                        + "hypertransfer, hypertransfer-plus or decay-transfer, not " + matrices.mode);
+            }
         }
         adamwSchedule();
         adam();
@@ -157,15 +172,20 @@ public record Configuration(
         return new Schedule.Shaped(a.rate, steps, a.warmup, a.finalRatio, Shape.parse(a.schedule));
     }
 
-    /** The paper validates every 125 of 5723 steps, and every 25 in the last tenth. */
+    /** The paper validates every 125 of 5723 steps, and every 25 in the last tenth; a short run no closer than 5 and 2. */
     public boolean validatesBefore(int step) {
         boolean late = step >= 0.9 * steps;
-        int every = late ? cadence(validation.everyLate, 25) : cadence(validation.every, 125);
+        int every = late ? cadence(validation.everyLate, 25, 2) : cadence(validation.every, 125, 5);
         return step == 0 || step == steps || step % every == 0;
     }
 
-    private int cadence(int every, int paper) {
-        return every > 0 ? every : (int) Math.max(1, Math.round(paper * steps / 5723.0));
+    private int cadence(int every, int paper, int least) {
+        return every > 0 ? every : (int) Math.max(least, Math.round(paper * steps / 5723.0));
+    }
+
+    /** The proxy norm at a step over the radius, where it follows a schedule of its own. */
+    double proxy(int step) {
+        return 1 + (matrices.proxyGrowth - 1) * Math.pow((double) step / steps, matrices.proxyPower);
     }
 
     /** The training loss above which a run has diverged. */

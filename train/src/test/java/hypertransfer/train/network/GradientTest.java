@@ -4,6 +4,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
 
 import hypertransfer.train.Rig;
+import hypertransfer.train.optimizer.Direction;
+import hypertransfer.train.optimizer.Routing;
+import java.util.Arrays;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
@@ -45,16 +48,25 @@ class GradientTest {
     @ParameterizedTest
     @EnumSource(Variant.class)
     void microBatchesAddUp(Variant variant) {
-        try (Rig rig = new Rig(variant, Rig.MUON)) {
-            rig.gradient();
-            double[] once =
-                    rig.engine.read(rig.parameter("blocks.1.mlp.fc.weight").gradient());
-            rig.engine.zero(rig.parameters.gradients());
-            rig.network.gradient(rig.inputs, rig.targets, 0.25);
-            rig.network.gradient(rig.inputs, rig.targets, 0.75);
-            double[] twice =
-                    rig.engine.read(rig.parameter("blocks.1.mlp.fc.weight").gradient());
-            assertThat(twice).containsExactly(once, within(1e-15));
+        Routing routing = Routing.standard(Direction.Muon.standard(), Rig.MUON);
+        int[] others = {3, 1, 4, 1, 5, 9, 2, 6, 5, 3};
+        try (Rig one = new Rig(variant, routing, 1);
+                Rig two = new Rig(variant, routing, 2)) {
+            one.gradient();
+            one.network.gradient(others, one.targets);
+            two.engine.zero(two.parameters.gradients());
+            two.network.gradient(two.inputs, two.targets, 0);
+            two.network.gradient(others, two.targets, 1);
+            for (Parameter p : one.parameters.all()) {
+                double[] half = Arrays.stream(one.engine.read(p.gradient()))
+                        .map(g -> g / 2)
+                        .toArray();
+                assertThat(two.engine.read(two.parameter(p.name()).gradient()))
+                        .as(p.name())
+                        .containsExactly(half, within(1e-14));
+            }
+            double mean = (one.loss() + one.network.loss(others, one.targets)) / 2;
+            assertThat(two.network.meanLoss()).isCloseTo(mean, within(1e-14));
         }
     }
 }

@@ -1,0 +1,194 @@
+package hypertransfer.djl;
+
+import ai.djl.Device;
+import ai.djl.ndarray.NDArray;
+import ai.djl.nn.Block;
+import ai.djl.training.optimizer.Optimizer;
+import hypertransfer.core.Refusal;
+import hypertransfer.core.Step;
+import java.io.BufferedInputStream;
+import java.io.BufferedOutputStream;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.OutputStream;
+import java.nio.channels.FileChannel;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.nio.file.StandardOpenOption;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.stream.Collectors;
+
+/**
+ * Every optimizer of the paper, for a training loop of DJL:
+ *
+ * <pre>{@code
+ * .optOptimizer(new HyperOptimizer(model.getBlock(), Rule.muonH(Rate.of(tracker)), Rule.adamW(Rate.of(other), 0)))
+ * }</pre>
+ *
+ * <p>The + forms take the gradient at the target's representative, a multiple of the matrix. DJL evaluates the model at
+ * whatever its parameters hold, so the optimizer leaves the representative there at the end of each update and goes back
+ * to the matrix itself at the start of the next. Training, validation and {@code model.save} all see the
+ * representative; {@link #toCarrier} and {@link #toRepresentative} go from one to the other.
+ *
+ * <p>A parameter that cannot be moved (a NaN, a zero matrix on a Hyperball, a rate that would erase it) stops the step
+ * with a {@link Refusal} that names it. Parameters before it have moved by then: go on from what was saved before.
+ *
+ * <p>The state is freed with the model, or before it by {@link #close}.
+ */
+public final class HyperOptimizer extends Optimizer implements AutoCloseable {
+    private static final System.Logger LOG = System.getLogger(HyperOptimizer.class.getName());
+
+    private record Key(String parameterId, Device device) {}
+
+    private final Routes routes;
+    private final Map<Key, Slot> slots = new ConcurrentHashMap<>();
+    private final Map<String, Saved> loaded = new ConcurrentHashMap<>();
+    private boolean printed;
+
+    /**
+     * @param block the block that is trained, for the names of its parameters
+     * @param hidden the rule of hidden matrices
+     * @param rest the rule of all else
+     */
+    public HyperOptimizer(Block block, Rule hidden, Rule rest) {
+        this(new Routes(block, hidden, rest));
+    }
+
+    public HyperOptimizer(Routes routes) {
+        super(new Nothing());
+        this.routes = routes;
+    }
+
+    /** Which rule trains which parameter; the table is logged before the first update. */
+    public Routes routes() {
+        return routes;
+    }
+
+    @Override
+    public void update(String parameterId, NDArray weight, NDArray grad) {
+        Route route = routes.route(parameterId);
+        print();
+        Slot slot = slots.computeIfAbsent(new Key(parameterId, weight.getDevice()), key -> open(route, weight));
+        slot.step(parameterId, weight, grad);
+        if (slot.stepsHere() == 2) {
+            loaded.remove(route.name()); // by now every device has opened its slot from it
+        }
+        if (weight.hasGradient()) {
+            // engines add to gradients, and DJL leaves it to the optimizer to start them afresh
+            try (NDArray gradient = weight.getGradient()) {
+                gradient.subi(gradient);
+            }
+        }
+    }
+
+    /** What the last update did to each parameter, by name: norms, rates, angle. On several devices, one of them. */
+    public Map<String, Step> last() {
+        Map<String, Step> steps = new LinkedHashMap<>();
+        slots.forEach((key, slot) -> {
+            if (slot.last() != null) {
+                steps.put(routes.route(key.parameterId()).name(), slot.last());
+            }
+        });
+        return steps;
+    }
+
+    /** Puts the matrices themselves where the + forms have left their representatives, e.g. to save the model. */
+    public void toCarrier() {
+        started();
+        slots.values().forEach(Slot::toCarrier);
+    }
+
+    /** Undoes {@link #toCarrier}; needed before training goes on. */
+    public void toRepresentative() {
+        started();
+        slots.values().forEach(Slot::toRepresentative);
+    }
+
+    /**
+     * Saves all that the optimizer remembers: written beside the file and renamed, so that a crash leaves either the
+     * old file or the new one. The model's parameters are the model's to save, at the same moment.
+     */
+    public void save(Path file) throws IOException {
+        started();
+        Path beside = file.resolveSibling(file.getFileName() + ".part");
+        try (OutputStream out = new BufferedOutputStream(Files.newOutputStream(beside))) {
+            save(out);
+        }
+        try (FileChannel channel = FileChannel.open(beside, StandardOpenOption.WRITE)) {
+            channel.force(true);
+        }
+        Files.move(beside, file, StandardCopyOption.ATOMIC_MOVE, StandardCopyOption.REPLACE_EXISTING);
+    }
+
+    public void save(OutputStream out) throws IOException {
+        started();
+        Map<String, Saved> saved = new LinkedHashMap<>();
+        slots.forEach(
+                (key, slot) -> saved.putIfAbsent(routes.route(key.parameterId()).name(), slot.save()));
+        Checkpoint.write(saved, out);
+    }
+
+    /** Goes on from a saved state; the model's parameters must be those of that moment, and the rules the same. */
+    public void load(Path file) throws IOException {
+        try (InputStream in = new BufferedInputStream(Files.newInputStream(file))) {
+            load(in);
+        }
+    }
+
+    public void load(InputStream in) {
+        Map<String, Saved> read = Checkpoint.read(in);
+        Set<String> names = routes.all().stream().map(Route::name).collect(Collectors.toCollection(TreeSet::new));
+        if (!names.equals(read.keySet())) {
+            throw new Refusal("the optimizer state is of the parameters " + new TreeSet<>(read.keySet())
+                    + ", and the block trains " + names + "; load the state of this model, with the same ones frozen");
+        }
+        for (Route route : routes.all()) {
+            String rule = read.get(route.name()).rule();
+            if (!rule.equals(route.rule().toString())) {
+                throw new Refusal(route.name() + " was trained with " + rule + ", and is routed to " + route.rule()
+                        + "; give the optimizer the rules it was saved with");
+            }
+        }
+        close();
+        loaded.putAll(read);
+    }
+
+    /** Frees the native memory of the state and forgets it. */
+    @Override
+    public void close() {
+        slots.values().forEach(Slot::close);
+        slots.clear();
+        loaded.clear();
+    }
+
+    private Slot open(Route route, NDArray weight) {
+        Saved saved = loaded.get(route.name());
+        return saved == null ? Slot.start(route, weight) : Slot.restore(route, weight, saved);
+    }
+
+    private void started() {
+        if (slots.isEmpty()) {
+            throw new Refusal("the optimizer has taken no step since it was made or loaded; take one first");
+        }
+    }
+
+    private synchronized void print() {
+        if (!printed) {
+            printed = true;
+            LOG.log(System.Logger.Level.INFO, () -> "parameters and their rules:%n%s".formatted(routes));
+        }
+    }
+
+    /** DJL's constructor asks for a builder; none of its options is ours. */
+    private static final class Nothing extends OptimizerBuilder<Nothing> {
+        @Override
+        protected Nothing self() {
+            return this;
+        }
+    }
+}

@@ -1,0 +1,130 @@
+package hypertransfer.djl;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import ai.djl.ndarray.NDArray;
+import ai.djl.ndarray.NDManager;
+import ai.djl.ndarray.types.DataType;
+import ai.djl.ndarray.types.Shape;
+import ai.djl.nn.Parameter;
+import ai.djl.training.tracker.Tracker;
+import hypertransfer.core.Mode;
+import hypertransfer.core.Refusal;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+
+/** The edges of a step: what is refused, and with which words; what is not. */
+class RefusalTest {
+    private static final Rate RATE = (id, step) -> 0.1;
+
+    @BeforeAll
+    static void torch() {
+        Torch.required();
+    }
+
+    @Test
+    void aZeroMatrixOnAHyperball() {
+        refused(Rule.muonH(RATE), 0f, 1f, "fc at step 0: its norm is 0.0");
+        refused(Rule.muon(RATE, 0).in(Mode.HYPERTRANSFER, 0.1), 0f, 1f, "fc at step 0: its norm is 0.0");
+    }
+
+    @Test
+    void aNotANumberOrAnInfinity() {
+        refused(Rule.muon(RATE, 0), 1f, Float.NaN, "fc at step 0: |w| is 16.0, |u| is NaN");
+        refused(Rule.adamW(RATE, 0), 1f, Float.POSITIVE_INFINITY, "fc at step 0: |w| is 16.0, |u| is NaN");
+    }
+
+    @Test
+    void aRateThatErases() {
+        refused(Rule.muon((id, step) -> 2, 0.5), 1f, 1f, "fc at step 0: learning rate 2.0 times weight decay 0.5");
+    }
+
+    @Test
+    void aZeroGradientMovesNothingButTheDecay() {
+        try (TinyTraining training = training(Rule.muon(RATE, 0.5), 1f)) {
+            update(training, 0f);
+            assertThat(training.weight("fc")).containsOnly((double) (float) 0.95);
+        }
+        try (TinyTraining training = training(Rule.muonH(RATE), 1f)) {
+            update(training, 0f);
+            assertThat(training.weight("fc")).containsOnly(1.0);
+        }
+    }
+
+    @Test
+    void muonOnAVector() {
+        Routes[] routes = new Routes[1];
+        try (TinyTraining training = new TinyTraining(TinyWeights.seeded(1), true, DataType.FLOAT32, block -> {
+            routes[0] = new Routes(block, Rule.muonH(RATE), Rule.adamW(RATE, 0)).choose("mlp.gain", Rule.muonH(RATE));
+            return new HyperOptimizer(routes[0]);
+        })) {
+            assertThatThrownBy(() -> training.step(0))
+                    .isInstanceOf(Refusal.class)
+                    .hasMessage("mlp.gain has shape (8), and Muon orthogonalises matrices; choose an Adam direction for"
+                            + " it");
+        }
+    }
+
+    @Test
+    void aParameterOfAnotherModel() {
+        try (TinyTraining one = training(Rule.muonH(RATE), 1f);
+                TinyTraining other = training(Rule.muonH(RATE), 1f)) {
+            Parameter stranger = other.block.parameter("fc");
+            assertThatThrownBy(() -> one.optimizer.update(stranger.getId(), stranger.getArray(), stranger.getArray()))
+                    .isInstanceOf(Refusal.class)
+                    .hasMessageContaining("is not one of the block's 7 trained parameters");
+        }
+    }
+
+    @Test
+    void aTrackerIsAskedAsDjlAsksIt() {
+        List<Integer> asked = new ArrayList<>();
+        Tracker tracker = number -> {
+            asked.add(number);
+            return 0.25f;
+        };
+        try (TinyTraining training = training(Rule.muonH(Rate.of(tracker)), 1f)) {
+            update(training, 1f);
+            update(training, 1f);
+            assertThat(asked).containsExactly(1, 2);
+            assertThat(training.optimizer.last().get("fc").effective()).isEqualTo(0.25);
+        }
+    }
+
+    private static void refused(Rule rule, float weight, float gradient, String message) {
+        try (TinyTraining training = training(rule, weight)) {
+            assertThatThrownBy(() -> update(training, gradient))
+                    .isInstanceOf(Refusal.class)
+                    .hasMessageStartingWith(message);
+            assertThat(training.weight("fc")).containsOnly(weight);
+        }
+    }
+
+    /** A network whose fc is all {@code weight}. */
+    private static TinyTraining training(Rule hidden, float weight) {
+        TinyTraining training = new TinyTraining(
+                TinyWeights.seeded(1),
+                true,
+                DataType.FLOAT32,
+                block -> new HyperOptimizer(block, hidden, Rule.adamW(RATE, 0)));
+        NDArray fc = training.block.parameter("fc").getArray();
+        fc.muli(0).addi(weight);
+        return training;
+    }
+
+    /** An update of fc alone, with a gradient that is {@code value} on the diagonal and zero elsewhere. */
+    private static void update(TinyTraining training, float value) {
+        Parameter fc = training.block.parameter("fc");
+        try (NDManager manager = NDManager.newBaseManager()) {
+            float[] gradient = new float[(int) fc.getShape().size()];
+            for (int i = 0; i < TinyWeights.C; i++) {
+                gradient[i * TinyWeights.C + i] = value;
+            }
+            Shape shape = fc.getArray().getShape();
+            training.optimizer.update(fc.getId(), fc.getArray(), manager.create(gradient, shape));
+        }
+    }
+}

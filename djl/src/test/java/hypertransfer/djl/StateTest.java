@@ -1,0 +1,123 @@
+package hypertransfer.djl;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import ai.djl.ndarray.types.DataType;
+import hypertransfer.core.Mode;
+import hypertransfer.core.Refusal;
+import java.io.ByteArrayInputStream;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Arrays;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/** What the optimizer remembers, to a file and back. */
+class StateTest {
+    private static final Rate RATE = (id, step) -> 0.05 / (1 + step);
+    private static final TinyWeights START = TinyWeights.seeded(7);
+
+    @TempDir
+    Path folder;
+
+    @BeforeAll
+    static void torch() {
+        Torch.required();
+    }
+
+    @ParameterizedTest
+    @EnumSource(Mode.class)
+    void aResumedRunIsTheUninterruptedOneBitForBit(Mode mode) throws IOException {
+        Path file = folder.resolve("optimizer.state");
+        TinyWeights middle;
+        Map<String, double[]> end;
+        try (TinyTraining whole = training(START, mode)) {
+            run(whole, 0, 6);
+            whole.optimizer.save(file);
+            middle = new TinyWeights(weights(whole), START.inputs(), START.targets());
+            run(whole, 6, 12);
+            end = weights(whole);
+        }
+        try (TinyTraining resumed = training(middle, mode)) {
+            resumed.optimizer.load(file);
+            run(resumed, 6, 12);
+            assertThat(weights(resumed)).usingRecursiveComparison().isEqualTo(end);
+        }
+        try (var files = Files.list(folder)) {
+            assertThat(files).containsExactly(file);
+        }
+    }
+
+    @Test
+    void damageIsRefused() throws IOException {
+        Path file = folder.resolve("optimizer.state");
+        try (TinyTraining training = training(START, Mode.HYPERTRANSFER)) {
+            run(training, 0, 1);
+            training.optimizer.save(file);
+            byte[] good = Files.readAllBytes(file);
+            for (int cut : List.of(0, 3, 40, good.length / 2, good.length - 1)) {
+                refused(training, Arrays.copyOf(good, cut));
+            }
+            for (int at = 0; at < good.length; at += 97) {
+                byte[] bad = good.clone();
+                bad[at] ^= 0x10;
+                refused(training, bad);
+            }
+        }
+    }
+
+    @Test
+    void anotherRuleIsRefused() throws IOException {
+        Path file = folder.resolve("optimizer.state");
+        try (TinyTraining one = training(START, Mode.HYPERTRANSFER);
+                TinyTraining other = training(START, Mode.HYPERBALL)) {
+            run(one, 0, 1);
+            one.optimizer.save(file);
+            assertThatThrownBy(() -> other.optimizer.load(file))
+                    .isInstanceOf(Refusal.class)
+                    .hasMessage("fc was trained with muon(0.95), Base(0.1) on Hyperball, rescaled, and is routed to"
+                            + " muon(0.95), Hyperball; give the optimizer the rules it was saved with");
+        }
+    }
+
+    @Test
+    void nothingIsSavedBeforeTheFirstStep() {
+        try (TinyTraining training = training(START, Mode.BASE)) {
+            assertThatThrownBy(() -> training.optimizer.save(folder.resolve("optimizer.state")))
+                    .isInstanceOf(Refusal.class)
+                    .hasMessageContaining("has taken no step");
+            assertThat(folder).isEmptyDirectory();
+        }
+    }
+
+    private static void refused(TinyTraining training, byte[] bytes) {
+        assertThatThrownBy(() -> training.optimizer.load(new ByteArrayInputStream(bytes)))
+                .isInstanceOf(Refusal.class);
+    }
+
+    private static TinyTraining training(TinyWeights start, Mode mode) {
+        Rule hidden = Rule.muon(RATE, 0).in(mode, 0.1);
+        return new TinyTraining(
+                start, true, DataType.FLOAT32, block -> new HyperOptimizer(block, hidden, Rule.adamW(RATE, 0.1)));
+    }
+
+    private static void run(TinyTraining training, int from, int to) {
+        for (int t = from; t < to; t++) {
+            training.step(t);
+        }
+    }
+
+    private static Map<String, double[]> weights(TinyTraining training) {
+        Map<String, double[]> weights = new LinkedHashMap<>();
+        START.values().keySet().forEach(name -> weights.put(name, training.weight(name)));
+        return weights;
+    }
+}

@@ -1,0 +1,163 @@
+package hypertransfer.djl;
+
+import static hypertransfer.djl.TinyWeights.C;
+import static hypertransfer.djl.TinyWeights.N;
+
+import hypertransfer.engine.Dims;
+import hypertransfer.engine.Polynomial;
+import hypertransfer.engine.Role;
+import hypertransfer.engine.Tensor;
+import hypertransfer.engine.reference.ReferenceEngine;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * The tiny network trained on the reference engine, with the plain optimizers written out as the paper writes them and
+ * not by {@code core}. The transfers have no code here: they must arrive where their targets do.
+ */
+final class TinyReference {
+    /** What moves the hidden matrices. */
+    sealed interface Law {
+        record Base(double decay) implements Law {}
+
+        record Hyperball() implements Law {}
+
+        record Fair(double decay) implements Law {}
+    }
+
+    private static final Polynomial NEWTON_SCHULZ = Polynomial.repeated(5, 3.4445, -4.7750, 2.0315);
+
+    private final ReferenceEngine engine;
+    private final TinyWeights start;
+    private final boolean invariant;
+    private final Map<String, Tensor> w = new LinkedHashMap<>();
+    private final Map<String, Tensor> dw = new LinkedHashMap<>();
+    private final Map<String, Tensor> m = new LinkedHashMap<>();
+    private final Map<String, Tensor> v = new LinkedHashMap<>();
+    private final Map<String, Double> radius = new LinkedHashMap<>();
+    private final Map<String, Tensor> a = new LinkedHashMap<>();
+    private int t;
+
+    /** @param invariant whether norms make the loss invariant to the hidden matrices' scale (M1) or not (M2) */
+    TinyReference(TinyWeights start, boolean invariant) {
+        this.start = start;
+        this.invariant = invariant;
+        engine = new ReferenceEngine(new Dims(TinyWeights.B, TinyWeights.T, C, TinyWeights.D, TinyWeights.V));
+        start.values().forEach((name, values) -> {
+            int rows = TinyWeights.rows(name);
+            int cols = values.length / rows;
+            w.put(name, engine.tensor(Role.WEIGHT, name, rows, cols));
+            dw.put(name, engine.tensor(Role.GRADIENT, name, rows, cols));
+            m.put(name, engine.tensor(Role.STATE, name, rows, cols));
+            v.put(name, engine.tensor(Role.STATE, name, rows, cols));
+        });
+        for (String name : List.of("x", "h", "y0", "z", "out", "y", "dy", "dz", "dh", "dx", "dm")) {
+            a.put(name, engine.tensor(Role.ACTIVATION, name, N, C));
+        }
+        for (String name : List.of("f", "s", "ds")) {
+            a.put(name, engine.tensor(Role.ACTIVATION, name, N, 4 * C));
+        }
+        for (String name : List.of("hr", "mr", "fr", "zr", "yr", "losses")) {
+            a.put(name, engine.tensor(Role.ACTIVATION, name, N, 1));
+        }
+        engine.commit();
+        start.values().forEach((name, values) -> engine.write(w.get(name), values));
+        for (String name : List.of("fc", "proj")) {
+            radius.put(name, engine.readings(List.of(w.get(name)), List.of(w.get(name)))[0]);
+        }
+    }
+
+    /** One step, and the loss before it. */
+    double step(boolean muon, Law law, double hiddenRate, double restRate, double restDecay) {
+        double loss = gradients(start.inputs()[t % TinyWeights.BATCHES], start.targets()[t % TinyWeights.BATCHES]);
+        w.forEach((name, weight) -> {
+            boolean hidden = radius.containsKey(name);
+            direction(name, hidden && muon);
+            List<Tensor> ws = List.of(weight);
+            List<Tensor> us = List.of(dw.get(name));
+            if (!hidden) {
+                engine.move(ws, us, new double[] {1 - restRate * restDecay}, new double[] {restRate});
+                return;
+            }
+            double[] read = engine.readings(ws, us);
+            double norm = read[0], u = read[1];
+            switch (law) {
+                case Law.Base(double decay) ->
+                    engine.move(ws, us, new double[] {1 - hiddenRate * decay}, new double[] {hiddenRate});
+                case Law.Fair(double decay) -> {
+                    double fair = hiddenRate * norm / (u + hiddenRate * decay * norm);
+                    engine.move(ws, us, new double[] {1 - fair * decay}, new double[] {fair});
+                }
+                case Law.Hyperball() -> {
+                    double R = radius.get(name);
+                    engine.move(ws, us, new double[] {1}, new double[] {hiddenRate * R / u});
+                    double landed = engine.readings(ws, us)[0];
+                    engine.move(ws, us, new double[] {R / landed}, new double[] {0});
+                }
+            }
+        });
+        t++;
+        return loss;
+    }
+
+    double[] weight(String name) {
+        return engine.read(w.get(name));
+    }
+
+    private void direction(String name, boolean muon) {
+        List<Tensor> g = List.of(dw.get(name));
+        double[] one = {1};
+        if (muon) {
+            engine.momentum(g, one, t == 0 ? 0 : 0.95, false, List.of(m.get(name)));
+            engine.orthogonalize(g, NEWTON_SCHULZ);
+        } else {
+            engine.adam(g, one, 0.9, 0.95, 1e-10, t + 1, List.of(m.get(name)), List.of(v.get(name)));
+        }
+    }
+
+    private double gradients(int[] inputs, int[] targets) {
+        Tensor fr = invariant ? a.get("fr") : null;
+        Tensor zr = invariant ? a.get("zr") : null;
+        Tensor dz = invariant ? a.get("dz") : a.get("dh");
+        engine.feed(inputs, targets);
+        engine.zero(List.copyOf(dw.values()));
+
+        engine.embed(w.get("embed.weight"), a.get("x"));
+        engine.norm(a.get("x"), w.get("embed.gain"), a.get("h"), a.get("hr"));
+        engine.norm(a.get("h"), w.get("mlp.gain"), a.get("y0"), a.get("mr"));
+        engine.product(a.get("y0"), w.get("fc"), a.get("f"));
+        engine.activation(a.get("f"), fr, a.get("s"));
+        engine.product(a.get("s"), w.get("proj"), a.get("z"));
+        engine.residualNorm(a.get("h"), a.get("z"), zr, a.get("out"), w.get("head.gain"), a.get("y"), a.get("yr"));
+        engine.head(a.get("y"), w.get("head.weight"), a.get("losses"), 1.0 / N, a.get("dy"), dw.get("head.weight"));
+
+        engine.zero(List.of(a.get("dh")));
+        engine.residualNormBackward(
+                a.get("dy"),
+                a.get("z"),
+                zr,
+                a.get("out"),
+                w.get("head.gain"),
+                a.get("yr"),
+                a.get("dh"),
+                a.get("dz"),
+                dw.get("head.gain"));
+        engine.productWeight(dz, a.get("s"), dw.get("proj"));
+        engine.productInput(dz, w.get("proj"), a.get("ds"));
+        engine.activationBackward(a.get("f"), fr, a.get("ds"));
+        engine.productWeight(a.get("ds"), a.get("y0"), dw.get("fc"));
+        engine.productInput(a.get("ds"), w.get("fc"), a.get("dm"));
+        engine.normBackward(a.get("dm"), a.get("h"), w.get("mlp.gain"), a.get("mr"), a.get("dx"), dw.get("mlp.gain"));
+        double[] dh = engine.read(a.get("dh"));
+        double[] through = engine.read(a.get("dx"));
+        for (int i = 0; i < dh.length; i++) {
+            dh[i] += through[i];
+        }
+        engine.write(a.get("dh"), dh);
+        engine.normBackward(
+                a.get("dh"), a.get("x"), w.get("embed.gain"), a.get("hr"), a.get("dx"), dw.get("embed.gain"));
+        engine.embedBackward(a.get("dx"), dw.get("embed.weight"));
+        return engine.sum(a.get("losses")) / N;
+    }
+}

@@ -1,0 +1,74 @@
+package hypertransfer.djl;
+
+import ai.djl.Model;
+import ai.djl.ndarray.NDArray;
+import ai.djl.ndarray.NDList;
+import ai.djl.ndarray.NDManager;
+import ai.djl.ndarray.types.DataType;
+import ai.djl.ndarray.types.Shape;
+import ai.djl.nn.Parameter;
+import ai.djl.training.DefaultTrainingConfig;
+import ai.djl.training.GradientCollector;
+import ai.djl.training.Trainer;
+import ai.djl.training.loss.Loss;
+import java.util.function.Function;
+
+/** The tiny network trained with DJL. */
+final class TinyTraining implements AutoCloseable {
+    final TinyBlock block;
+    final HyperOptimizer optimizer;
+    private final TinyWeights start;
+    private final Model model;
+    private final Trainer trainer;
+
+    TinyTraining(TinyWeights start, boolean invariant, DataType type, Function<TinyBlock, HyperOptimizer> optimizer) {
+        this.start = start;
+        this.block = new TinyBlock(start, invariant);
+        this.optimizer = optimizer.apply(block);
+        this.model = Model.newInstance("tiny", "PyTorch");
+        model.setBlock(block);
+        model.setDataType(type);
+        trainer = model.newTrainer(new DefaultTrainingConfig(Loss.l2Loss()).optOptimizer(this.optimizer));
+        trainer.initialize(new Shape(TinyWeights.N), new Shape(TinyWeights.N));
+    }
+
+    /** Step number t, and the loss before it. */
+    double step(int t) {
+        double loss = backward(t);
+        if (model.getDataType() == DataType.FLOAT32) {
+            trainer.step();
+        } else { // DJL's trainer first checks that gradients are there, in a way that only float gradients pass
+            for (Parameter parameter : block.getParameters().values()) {
+                try (NDArray gradient = parameter.getArray().getGradient()) {
+                    optimizer.update(parameter.getId(), parameter.getArray(), gradient);
+                }
+            }
+        }
+        return loss;
+    }
+
+    double backward(int t) {
+        try (NDManager batch = trainer.getManager().newSubManager();
+                GradientCollector collector = trainer.newGradientCollector()) {
+            NDList data = new NDList(
+                    batch.create(start.inputs()[t % TinyWeights.BATCHES]),
+                    batch.create(start.targets()[t % TinyWeights.BATCHES]));
+            NDArray loss = trainer.forward(data).singletonOrThrow();
+            collector.backward(loss);
+            return loss.toType(DataType.FLOAT64, false).getDouble();
+        }
+    }
+
+    /** What the parameter holds now. */
+    double[] weight(String name) {
+        try (NDArray copy = block.parameter(name).getArray().toType(DataType.FLOAT64, true)) {
+            return copy.toDoubleArray();
+        }
+    }
+
+    @Override
+    public void close() {
+        trainer.close();
+        model.close();
+    }
+}

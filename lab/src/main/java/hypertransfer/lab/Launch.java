@@ -1,0 +1,82 @@
+package hypertransfer.lab;
+
+import hypertransfer.core.Refusal;
+import hypertransfer.engine.provider.Engines;
+import hypertransfer.train.run.Configuration;
+import hypertransfer.train.run.ConfigurationFile;
+import hypertransfer.train.run.RunDirectory;
+import hypertransfer.train.run.Trainer;
+import java.io.Console;
+import java.io.PrintWriter;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Instant;
+import java.time.temporal.ChronoUnit;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.function.BooleanSupplier;
+
+/** Trains one run in its directory, with its lines on a writer. */
+record Launch(Path directory, Configuration configuration, boolean resume, PrintWriter out) {
+
+    /** Trains; returns whether the last step was reached, or the run was interrupted before. */
+    boolean run(BooleanSupplier stop) {
+        try (RunDirectory held = hold()) {
+            Configuration c = chosen();
+            StepLine line = new StepLine(out, c, terminal());
+            out.println("run " + directory);
+            try {
+                return new Trainer(held, c, provenance(), line).run(resume, stop);
+            } finally {
+                line.end();
+            }
+        }
+    }
+
+    /** The engine that {@code auto} stands for on this machine, said once. */
+    private Configuration chosen() {
+        if (!configuration.engine().equals("auto")) {
+            return configuration;
+        }
+        String engine = Engines.choose("auto");
+        out.println("engine " + engine + ": the first of " + Engines.order() + " that works here");
+        return ConfigurationFile.with(configuration, "engine=" + engine);
+    }
+
+    private RunDirectory hold() {
+        if (!resume || !Files.exists(directory.resolve(RunDirectory.CONFIGURATION))) {
+            return RunDirectory.create(directory, configuration);
+        }
+        String before = ConfigurationFile.write(RunDirectory.configuration(directory));
+        String now = ConfigurationFile.write(configuration);
+        if (!before.equals(now)) {
+            String differing = now.lines()
+                    .filter(line -> before.lines().noneMatch(line::equals))
+                    .map(String::strip)
+                    .findFirst()
+                    .orElse("the order of its keys");
+            throw new Refusal(directory + " was started with another configuration (now " + differing
+                    + "); resume it as it is with 'ht train " + directory + " --resume', or choose another --out");
+        }
+        return RunDirectory.open(directory);
+    }
+
+    private static Map<String, String> provenance() {
+        Version version = Version.built();
+        Machine machine = Machine.here();
+        Map<String, String> provenance = new LinkedHashMap<>();
+        provenance.put("version", version.number());
+        provenance.put("commit", version.commit());
+        provenance.put("jdk", machine.jdk());
+        provenance.put("os", machine.os());
+        provenance.put("machine", machine.architecture());
+        provenance.put("cores", Integer.toString(machine.cores()));
+        provenance.put("started", Instant.now().truncatedTo(ChronoUnit.SECONDS).toString());
+        return provenance;
+    }
+
+    static boolean terminal() {
+        Console console = System.console();
+        return console != null && console.isTerminal();
+    }
+}

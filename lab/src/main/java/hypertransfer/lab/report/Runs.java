@@ -1,0 +1,120 @@
+package hypertransfer.lab.report;
+
+import hypertransfer.core.Refusal;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.TreeSet;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+
+/** Finds runs and names them: by the last part of the path, and by more of it where two would be the same. */
+final class Runs {
+    private static final int DEPTH = 3;
+
+    private Runs() {}
+
+    /** {@code place} itself where it is a run, else the runs inside it, in the order of their names. */
+    static List<Path> under(Path place) {
+        if (RunFiles.isRun(place)) {
+            return List.of(real(place));
+        }
+        if (!Files.isDirectory(place)) {
+            throw new Refusal(
+                    "there is no directory " + place + "; give a run's directory, or one that has runs inside");
+        }
+        var found = new TreeSet<Path>();
+        collect(real(place), DEPTH, found);
+        return List.copyOf(found);
+    }
+
+    private static void collect(Path place, int depth, TreeSet<Path> found) {
+        if (RunFiles.isRun(place)) {
+            found.add(place);
+        } else if (depth > 0) {
+            try (Stream<Path> inside = Files.list(place)) {
+                inside.filter(Files::isDirectory).forEach(child -> collect(child, depth - 1, found));
+            } catch (IOException | UncheckedIOException e) {
+                throw new Refusal(place + " cannot be listed (" + e.getMessage() + ")", e);
+            }
+        }
+    }
+
+    /** The runs that a report shows: the given ones and the targets they follow, targets first. */
+    static List<Path> withTargets(List<Path> given) {
+        var all = new ArrayList<Path>();
+        for (Path run : given) {
+            target(RunFiles.read(run)).filter(t -> !all.contains(t)).ifPresent(all::add);
+            if (!all.contains(run)) {
+                all.add(run);
+            }
+        }
+        return all;
+    }
+
+    /** The directory of the run that this one follows, if its configuration names one that is there. */
+    static Optional<Path> target(RunFiles run) {
+        return run.setting("target")
+                .flatMap(target -> Stream.of(
+                                Path.of(target),
+                                run.directory().resolve(target),
+                                run.directory().resolveSibling(target),
+                                run.directory()
+                                        .resolveSibling(Path.of(target).getFileName())) // both were moved together
+                        .filter(RunFiles::isRun)
+                        .findFirst()
+                        .map(Runs::real));
+    }
+
+    static Map<Path, String> names(List<Path> runs) {
+        var names = new LinkedHashMap<Path, String>();
+        for (Path run : runs) {
+            int parts = 1;
+            while (parts < run.getNameCount() && ambiguous(run, parts, runs)) {
+                parts++;
+            }
+            names.put(run, ending(run, parts));
+        }
+        return names;
+    }
+
+    private static boolean ambiguous(Path run, int parts, List<Path> runs) {
+        return runs.stream()
+                .anyMatch(other -> !other.equals(run) && ending(other, parts).equals(ending(run, parts)));
+    }
+
+    private static String ending(Path path, int parts) {
+        int count = path.getNameCount();
+        return path.subpath(Math.max(0, count - parts), count).toString();
+    }
+
+    /** Refuses runs whose curves mean different things. */
+    static void sameNetwork(Map<Path, String> names, List<RunFiles> runs) {
+        var shapes = runs.stream()
+                .collect(Collectors.groupingBy(
+                        RunFiles::shape,
+                        LinkedHashMap::new,
+                        Collectors.mapping(run -> names.get(run.directory()), Collectors.joining(", "))));
+        if (shapes.size() > 1) {
+            throw new Refusal("these runs are of different networks and cannot be laid over each other: "
+                    + shapes.entrySet().stream()
+                            .map(e -> e.getValue() + " (" + e.getKey() + ")")
+                            .collect(Collectors.joining("; "))
+                    + "; write a report for each network");
+        }
+    }
+
+    private static Path real(Path path) {
+        try {
+            return path.toRealPath();
+        } catch (IOException e) {
+            throw new Refusal(path + " cannot be read (" + e.getMessage() + ")", e);
+        }
+    }
+}

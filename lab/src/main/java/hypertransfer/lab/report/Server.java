@@ -1,0 +1,212 @@
+package hypertransfer.lab.report;
+
+import com.sun.net.httpserver.HttpExchange;
+import com.sun.net.httpserver.HttpServer;
+import hypertransfer.core.Refusal;
+import hypertransfer.train.run.RunDirectory;
+import java.io.IOException;
+import java.io.OutputStream;
+import java.io.UncheckedIOException;
+import java.net.BindException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.ServerSocket;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.stream.IntStream;
+import tools.jackson.databind.json.JsonMapper;
+
+/** The live page and its stream of messages, on 127.0.0.1 and nowhere else. Every reader of the stream reads the files itself. */
+final class Server implements AutoCloseable {
+    private static final long POLL_MILLIS = 400;
+    private static final String TICK = "{\"type\":\"tick\"}";
+
+    private final Path place;
+    private final HttpServer http;
+    private final ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor();
+
+    private record Damage(String message, String stamp) {}
+
+    private Server(Path place, HttpServer http) {
+        this.place = place;
+        this.http = http;
+    }
+
+    /** Serves the runs under {@code place}; port 0 takes a free one. */
+    static Server open(Path place, int port) {
+        if (port < 0 || port > 65535) {
+            throw new Refusal("port " + port + " does not exist; give one from 0 to 65535");
+        }
+        try {
+            var server = new Server(place.toRealPath(), HttpServer.create(new InetSocketAddress(loopback(), port), 0));
+            server.http.createContext("/", server::page);
+            server.http.createContext("/events", server::events);
+            server.http.setExecutor(server.threads);
+            server.http.start();
+            return server;
+        } catch (BindException e) {
+            throw new Refusal(
+                    "port " + port + " on 127.0.0.1 cannot be had (" + e.getMessage() + "); " + next(port), e);
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    int port() {
+        return http.getAddress().getPort();
+    }
+
+    /** Ends all streams; returns when their threads are done. */
+    @Override
+    public void close() {
+        threads.shutdownNow();
+        http.stop(0);
+        threads.close();
+    }
+
+    private static InetAddress loopback() throws IOException {
+        return InetAddress.getByAddress(new byte[] {127, 0, 0, 1});
+    }
+
+    private static String next(int port) {
+        return IntStream.rangeClosed(Math.max(port + 1, 1024), 65535)
+                .limit(200)
+                .filter(Server::free)
+                .mapToObj(free -> free + " is free: --port " + free)
+                .findFirst()
+                .orElse("give another with --port, or 0 for any free one");
+    }
+
+    private static boolean free(int port) {
+        try (var socket = new ServerSocket(port, 1, loopback())) {
+            return socket.isBound();
+        } catch (IOException e) {
+            return false;
+        }
+    }
+
+    private void page(HttpExchange exchange) throws IOException {
+        try (exchange) {
+            if (refused(exchange)) {
+                return;
+            }
+            boolean home = exchange.getRequestURI().getPath().equals("/");
+            byte[] body = (home ? Page.live() : "there is only / here\n").getBytes(StandardCharsets.UTF_8);
+            exchange.getResponseHeaders().set("Content-Type", home ? "text/html; charset=utf-8" : "text/plain");
+            exchange.getResponseHeaders().set("Cache-Control", "no-store");
+            exchange.sendResponseHeaders(home ? 200 : 404, body.length);
+            exchange.getResponseBody().write(body);
+        }
+    }
+
+    private void events(HttpExchange exchange) throws IOException {
+        try (exchange) {
+            if (refused(exchange)) {
+                return;
+            }
+            exchange.getResponseHeaders().set("Content-Type", "text/event-stream");
+            exchange.getResponseHeaders().set("Cache-Control", "no-store");
+            exchange.sendResponseHeaders(200, 0);
+            stream(exchange.getResponseBody());
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt(); // closing
+        } catch (IOException e) {
+            // The reader went away; there is nobody left to tell.
+        }
+    }
+
+    private void stream(OutputStream out) throws IOException, InterruptedException {
+        var feeds = new LinkedHashMap<Path, Feed>();
+        var damaged = new HashMap<Path, Damage>();
+        send(out, TICK); // the first reading may take a while
+        while (true) {
+            var runs = new TreeSet<>(Files.isDirectory(place) ? Runs.under(place) : List.of());
+            for (Path run : List.copyOf(feeds.keySet())) { // also targets that lie elsewhere
+                if (RunFiles.isRun(run)) {
+                    runs.add(run);
+                } else {
+                    feeds.remove(run);
+                    send(out, message("gone", run, "deleted"));
+                }
+            }
+            for (Path run : runs) {
+                poll(run, feeds, damaged, out);
+            }
+            send(out, TICK); // also tells whether the reader is still there
+            Thread.sleep(POLL_MILLIS);
+        }
+    }
+
+    /** One damaged run must not end the others: the page gets a sentence for it, and is read anew when its files change. */
+    private void poll(Path run, Map<Path, Feed> feeds, Map<Path, Damage> damaged, OutputStream out) throws IOException {
+        try {
+            Damage damage = damaged.get(run);
+            if (damage != null) {
+                if (damage.stamp.equals(RunFiles.stamp(run))) {
+                    return;
+                }
+                feeds.remove(run);
+            }
+            Feed feed = feeds.get(run);
+            if (feed == null) {
+                if (!Files.exists(run.resolve(RunDirectory.PROVENANCE))) {
+                    return; // a run that is just being started
+                }
+                RunFiles files = RunFiles.read(run);
+                Optional<Path> target = Runs.target(files);
+                feed = new Feed(name(run), target.map(this::name).orElse(null), files);
+                feeds.put(run, feed);
+                if (target.isPresent() && !feeds.containsKey(target.get())) {
+                    poll(target.get(), feeds, damaged, out);
+                }
+            }
+            for (String message : feed.read()) {
+                send(out, message);
+            }
+            damaged.remove(run);
+        } catch (Refusal | UncheckedIOException e) {
+            Damage before = damaged.put(run, new Damage(e.getMessage(), RunFiles.stamp(run)));
+            if (before == null || !before.message.equals(e.getMessage())) {
+                send(out, message("damaged", run, e.getMessage()));
+            }
+        }
+    }
+
+    private String message(String type, Path run, String text) {
+        return JsonMapper.shared().writeValueAsString(Map.of("type", type, "run", name(run), "message", text));
+    }
+
+    /** The path inside the watched directory: unlike the shortest name, it stays when more runs appear. */
+    private String name(Path run) {
+        return run.startsWith(place) && !run.equals(place)
+                ? place.relativize(run).toString()
+                : run.getFileName().toString();
+    }
+
+    private static void send(OutputStream out, String message) throws IOException {
+        out.write(("data: " + message + "\n\n").getBytes(StandardCharsets.UTF_8));
+        out.flush();
+    }
+
+    /** A page of another site could reach us through a name of its own that resolves to 127.0.0.1; its Host gives it away. */
+    private boolean refused(HttpExchange exchange) throws IOException {
+        String host = exchange.getRequestHeaders().getFirst("Host");
+        if (Set.of("127.0.0.1:" + port(), "localhost:" + port()).contains(String.valueOf(host))) {
+            return false;
+        }
+        byte[] body = ("ask http://127.0.0.1:" + port() + "/, not " + host + "\n").getBytes(StandardCharsets.UTF_8);
+        exchange.sendResponseHeaders(403, body.length);
+        exchange.getResponseBody().write(body);
+        return true;
+    }
+}

@@ -1,0 +1,145 @@
+package hypertransfer.lab;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import hypertransfer.train.data.Progress;
+import java.io.IOException;
+import java.io.PrintWriter;
+import java.io.StringWriter;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+class DataCommandTest {
+    @TempDir
+    private Path directory;
+
+    private final StringWriter out = new StringWriter();
+    private final StringWriter err = new StringWriter();
+
+    private int run(String... args) {
+        String[] all = new String[args.length + 1];
+        all[0] = "data";
+        System.arraycopy(args, 0, all, 1, args.length);
+        return Main.run(new PrintWriter(out), new PrintWriter(err), false, all);
+    }
+
+    private String tokenize(String text, String... more) throws IOException {
+        Path file = Files.writeString(directory.resolve("text.txt"), text);
+        Path shards = directory.resolve("shards");
+        String[] args = new String[more.length + 4];
+        System.arraycopy(new String[] {"tokenize", file.toString(), "--out", shards.toString()}, 0, args, 0, 4);
+        System.arraycopy(more, 0, args, 4, more.length);
+        assertThat(run(args)).as(err::toString).isZero();
+        return shards.resolve("shards_train_000001.bin").toString();
+    }
+
+    @Test
+    void whatTokenizeWritesInspectShows() throws IOException {
+        String shard = tokenize("Hello world\n<|endoftext|>\nHello again\n");
+        assertThat(out.toString()).contains("documents   2", "train       8 tokens in " + shard);
+        assertThat(err.toString()).contains("none of 2 documents fell to validation", "--validation");
+
+        assertThat(run("inspect", shard, "--vocab", "50257")).isZero();
+        assertThat(out.toString())
+                .contains("magic 20240520, version 1", "tokens      8", "ids         5 different, 198 to 50256")
+                .contains("documents   2 begin here (token 50256)")
+                .contains("first ids   50256 15496 995 198 50256 15496 757 198")
+                .contains("as gpt2     <|endoftext|>Hello world\n<|endoftext|>Hello again\n");
+    }
+
+    @Test
+    void bytesSayWhatSeparatesThem() throws IOException {
+        String shard = tokenize("Hi\n", "--tokens", "bytes");
+        assertThat(out.toString()).contains("byte 0 stands before every document");
+        assertThat(run("inspect", shard)).isZero();
+        assertThat(out.toString()).contains("first ids   0 72 105 10", "as bytes    <|endoftext|>Hi");
+    }
+
+    @Test
+    void shardsAreReplacedOnlyWithForce() throws IOException {
+        String shard = tokenize("one");
+        byte[] before = Files.readAllBytes(Path.of(shard));
+        String text = directory.resolve("text.txt").toString(),
+                shards = directory.resolve("shards").toString();
+        assertThat(run("tokenize", text, "--out", shards, "--tokens", "bytes")).isEqualTo(Exit.BAD_INPUT);
+        assertThat(err.toString()).contains("--force");
+        assertThat(Files.readAllBytes(Path.of(shard))).isEqualTo(before);
+        tokenize("one", "--tokens", "bytes", "--force");
+        assertThat(Files.readAllBytes(Path.of(shard))).isNotEqualTo(before);
+    }
+
+    @Test
+    void inspectNamesATokenBeyondTheVocabulary() throws IOException {
+        String shard = tokenize("Hello");
+        assertThat(run("inspect", shard, "--vocab", "50256")).isEqualTo(Exit.BAD_INPUT);
+        assertThat(err.toString()).contains(shard + ": token 0 (byte 1024) is 50256");
+    }
+
+    @Test
+    void namesWhatIsMissing() {
+        assertThat(run()).isEqualTo(Exit.BAD_INPUT);
+        assertThat(err.toString()).contains("tokenize or inspect");
+        assertThat(run("tokenize", "x.txt")).isEqualTo(Exit.BAD_INPUT);
+        assertThat(err.toString()).contains("--out");
+        String none = directory.resolve("none.bin").toString();
+        assertThat(run("inspect", none)).isEqualTo(Exit.BAD_INPUT);
+        assertThat(err.toString()).contains("there is no shard " + none);
+    }
+
+    @Test
+    void endedBySignalItLeavesNothing() throws Exception {
+        Path shards = directory.resolve("shards");
+        Process process = new ProcessBuilder(
+                        Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                        "-cp",
+                        System.getProperty("java.class.path"),
+                        Main.class.getName(),
+                        "data",
+                        "tokenize",
+                        "-",
+                        "--tokens=bytes",
+                        "--out=" + shards)
+                .redirectErrorStream(true)
+                .redirectOutput(directory.resolve("log").toFile())
+                .start();
+        try {
+            byte[] text = "words and words\n".repeat(1 << 16).getBytes(StandardCharsets.UTF_8);
+            Path half = shards.resolve("shards_train_000001.bin.part");
+            while (process.isAlive() && !Files.exists(half)) {
+                process.getOutputStream().write(text);
+            }
+            assertThat(half).exists();
+            process.destroy();
+            assertThat(process.waitFor()).isEqualTo(128 + 15);
+            assertThat(shards).isEmptyDirectory();
+        } finally {
+            process.destroyForcibly();
+        }
+    }
+
+    @Test
+    void theMeterShowsRateAndTimeLeft() {
+        assertThat(Meter.line(new Progress(25_000_000, 100_000_000, 50_000_000, 1234, 12_500_000), 5))
+                .isEqualTo("[######------------------]  25%  1,234 documents, 12.5 M tokens, 10.0 MB/s, 0:15 left");
+        assertThat(Meter.line(new Progress(0, 0, 50_000_000, 1, 12_500_000), 5))
+                .isEqualTo("1 documents, 12.5 M tokens, 10.0 MB/s");
+    }
+
+    @Test
+    void onATerminalTheMeterIsOneLine() {
+        long[] now = {0};
+        try (Meter meter = new Meter(new PrintWriter(err), true, () -> now[0])) {
+            for (int i = 1; i <= 10; i++) {
+                now[0] = i * 1_000_000_000L;
+                meter.accept(new Progress(i, 10, i, i, i));
+            }
+        }
+        assertThat(err.toString().lines().count())
+                .as("split at \\r: ten updates and the last word")
+                .isEqualTo(12);
+        assertThat(err.toString()).doesNotContain("\n[").endsWith(System.lineSeparator());
+    }
+}

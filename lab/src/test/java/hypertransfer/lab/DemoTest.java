@@ -1,0 +1,49 @@
+package hypertransfer.lab;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import hypertransfer.train.run.Trajectory;
+import java.io.PrintWriter;
+import java.io.StringWriter;
+import java.nio.file.Path;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** What a newcomer sees first. */
+class DemoTest {
+    @TempDir
+    Path directory;
+
+    @Test
+    void theQuickDemoTrainsTransfersAndShowsThatTheCurvesCoincide() {
+        StringWriter out = new StringWriter();
+        int exit = Main.run(
+                new PrintWriter(out),
+                new PrintWriter(System.err),
+                true,
+                "demo",
+                "--quick",
+                "--out",
+                directory.toString());
+        assertThat(exit).isZero();
+        Experiment experiment = Experiment.read("demo-quick");
+        assertThat(experiment.runs()).hasSize(8);
+        experiment.runs().forEach((name, member) -> {
+            Trajectory t = Trajectory.read(directory.resolve(name));
+            assertThat(t.validations().lastEntry().getValue())
+                    .as(name)
+                    .isLessThan(0.6 * t.validations().firstEntry().getValue());
+            if (member.follows() != null) {
+                Comparison gap = Comparison.of(directory.resolve(name), directory.resolve(member.follows()));
+                assertThat(gap.largestTraining()).as(name).isLessThan(1e-4);
+                assertThat(gap.norm()).as(name).isLessThan(1e-4);
+            }
+        });
+        // Muon and MuonH are not the same curve: the transfers have something to do
+        Comparison different = Comparison.of(directory.resolve("m1-muon"), directory.resolve("m1-muonh"));
+        assertThat(different.largestTraining()).isGreaterThan(1e-3);
+        assertThat(directory.resolve("report-M1.html")).isNotEmptyFile();
+        assertThat(directory.resolve("report-M2.html")).isNotEmptyFile();
+        assertThat(out.toString()).contains("report of M1: file:", "m2-inverse-hypertransfer-plus");
+    }
+}

@@ -1,0 +1,196 @@
+package hypertransfer.lab;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import hypertransfer.core.Refusal;
+import hypertransfer.lab.report.ReportCommand;
+import hypertransfer.train.run.RunDirectory;
+import hypertransfer.train.run.Trajectory;
+import java.io.IOException;
+import java.io.PrintWriter;
+import java.io.StringWriter;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
+
+class ExperimentTest {
+    private static final String[] TINY = {
+        "--set",
+        "steps=10",
+        "--set",
+        "model.layers=1",
+        "--set",
+        "model.width=16",
+        "--set",
+        "model.head=8",
+        "--set",
+        "model.sequence=16",
+        "--set",
+        "model.batch=2",
+        "--set",
+        "validation.batches=1"
+    };
+
+    @TempDir
+    Path directory;
+
+    private final StringWriter out = new StringWriter();
+    private final StringWriter err = new StringWriter();
+
+    private int run(String... args) {
+        out.getBuffer().setLength(0);
+        err.getBuffer().setLength(0);
+        return Main.run(new PrintWriter(out), new PrintWriter(err), false, args);
+    }
+
+    private int tiny(String... args) {
+        return run(Stream.concat(Stream.of(args), Stream.of(TINY)).toArray(String[]::new));
+    }
+
+    /** Every experiment runs to its end in miniature, and its followers follow. */
+    @ParameterizedTest
+    @MethodSource("experiments")
+    void everyExperimentRuns(String name) {
+        Path to = directory.resolve(name);
+        assertThat(tiny("reproduce", name, "--out", to.toString()))
+                .as(err.toString())
+                .isZero();
+        assertThat(to.resolve("report.html")).isNotEmptyFile();
+        Experiment experiment = Experiment.read(name);
+        experiment.runs().forEach((run, member) -> {
+            assertThat(out.toString()).contains(run);
+            if (member.follows() != null) {
+                Comparison gap = Comparison.of(to.resolve(run), to.resolve(member.follows()));
+                assertThat(gap.steps()).isEqualTo(10);
+                assertThat(gap.largestValidation()).as(run).isLessThan(1e-5);
+                assertThat(gap.rate()).as(run).isLessThan(1e-4);
+            }
+        });
+    }
+
+    static Stream<String> experiments() {
+        return Experiment.KNOWN.stream().filter(name -> !name.startsWith("demo"));
+    }
+
+    @Test
+    void theMatchedRatioIsTheMeasuredOne() {
+        assertThat(tiny("reproduce", "exp3", "--out", directory.toString())).isZero();
+        double measured = Plan.ratio(directory.resolve("muon"));
+        assertThat(RunDirectory.configuration(directory.resolve("muonh-matched"))
+                        .matrices()
+                        .finalRatio())
+                .isEqualTo(measured);
+        assertThat(measured).isBetween(0.01, 0.5).isNotEqualTo(0.1);
+    }
+
+    @Test
+    void fairRunsHaveOneEffectiveSchedule() {
+        assertThat(tiny("reproduce", "fair", "--out", directory.toString())).isZero();
+        Trajectory muon = Trajectory.read(directory.resolve("muon"));
+        Trajectory adam = Trajectory.read(directory.resolve("adamw"));
+        muon.matrices().forEach((step, line) -> {
+            for (int k = 0; k < line.effective().size(); k++) {
+                double other = adam.matrices().get(step).effective().get(k);
+                assertThat(line.effective().get(k))
+                        .isCloseTo(other, org.assertj.core.data.Percentage.withPercentage(1e-10));
+            }
+        });
+    }
+
+    @Test
+    void aSecondCallTrainsNothing() {
+        assertThat(tiny("reproduce", "decay", "--out", directory.toString())).isZero();
+        assertThat(tiny("reproduce", "decay", "--out", directory.toString())).isZero();
+        assertThat(out.toString()).contains("muon: finished before").doesNotContain("step 00001");
+    }
+
+    @Test
+    void severalSeedsGiveASpread() {
+        assertThat(tiny("reproduce", "decay", "--seeds", "2", "--out", directory.toString()))
+                .isZero();
+        assertThat(out.toString()).contains("over 2 seeds");
+        assertThat(RunDirectory.configuration(directory.resolve("seed-1235/muon"))
+                        .seed())
+                .isEqualTo(1235);
+        assertThat(RunDirectory.configuration(directory.resolve("seed-1235/triple-decay"))
+                        .seed())
+                .isEqualTo(1235);
+    }
+
+    @Test
+    void aSweepFindsTheBestAndSurvivesADivergingPoint() throws IOException {
+        Path file = Files.writeString(directory.resolve("muon.yaml"), "stop_above: 9\n");
+        String[] sweep = {
+            "sweep",
+            file.toString(),
+            "--grid",
+            "rate=0.0001,0.02",
+            "--grid",
+            "adam_rate=0.01,9.9",
+            "--out",
+            directory.resolve("sweep").toString()
+        };
+        assertThat(tiny(sweep)).as(err.toString()).isZero();
+        assertThat(out.toString())
+                .contains("diverged", "Infinity", "matrices.rate down, adamw.rate across")
+                .containsPattern("best \\d\\.\\d+ with matrices.rate=0.0[0-9]+ adamw.rate=0.01");
+        assertThat(directory.resolve("sweep/sweep.json")).content().contains("\"validation\":null");
+        assertThat(tiny(sweep)).isZero();
+        assertThat(out.toString()).doesNotContain("step 00001");
+    }
+
+    @Test
+    void badInputIsOneSentence() {
+        refused("unknown experiment 'exp9'; there are exp1, exp2-zero", "reproduce", "exp9");
+        refused("no rates for preset mid; it has them for", "reproduce", "exp1", "--preset", "mid");
+        refused("--grid takes key=value", "sweep", "x.yaml", "--grid", "rate");
+        refused("x.yaml is not a file", "sweep", "x.yaml", "--grid", "rate=1,2");
+        refused("is not a run", "transfer", directory.toString(), "--mode", "hypertransfer");
+        refused("is not a file", "train", directory.resolve("absent.yaml").toString());
+        assertThatThrownBy(() -> ReportCommand.write(List.of(), directory.resolve("r.html")))
+                .isInstanceOf(Refusal.class);
+    }
+
+    @Test
+    void aTransferMustFitTheRunItFollows() throws IOException {
+        Path file = Files.writeString(directory.resolve("muon.yaml"), "network: M1\n");
+        Path muon = directory.resolve("muon");
+        assertThat(tiny("train", file.toString(), "--out", muon.toString()))
+                .as(err.toString())
+                .isZero();
+        refused(
+                "muon has the dynamics of Base(0.1), which mode inverse-hypertransfer does not follow; "
+                        + "those that do are hypertransfer, hypertransfer-plus, decay-transfer",
+                "transfer",
+                muon.toString(),
+                "--mode",
+                "inverse-hypertransfer");
+        assertThat(run("transfer", muon.toString(), "--mode", "hypertransfer")).isZero();
+        assertThat(out.toString()).contains("gap to the target over 10 steps", "effective rate");
+        refused("already holds a run", "transfer", muon.toString(), "--mode", "hypertransfer");
+        refused("unknown mode 'x'", "transfer", muon.toString(), "--mode", "x");
+        assertThat(run("transfer", muon.toString(), "--mode", "hypertransfer-plus", "--at", "10"))
+                .as(err.toString())
+                .isZero();
+        refused(
+                "no checkpoint of step 3; it has those of [10]",
+                "transfer",
+                muon.toString(),
+                "--mode",
+                "hypertransfer",
+                "--at",
+                "3");
+    }
+
+    private void refused(String reason, String... args) {
+        assertThat(run(args)).isEqualTo(2);
+        assertThat(err.toString()).startsWith("ht: ").contains(reason).doesNotContain("\tat ");
+        assertThat(err.toString().lines()).hasSize(1);
+    }
+}

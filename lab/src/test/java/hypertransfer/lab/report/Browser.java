@@ -1,0 +1,202 @@
+package hypertransfer.lab.report;
+
+import java.io.IOException;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse.BodyHandlers;
+import java.net.http.WebSocket;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.Base64;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.stream.Stream;
+import tools.jackson.databind.JsonNode;
+import tools.jackson.databind.json.JsonMapper;
+
+/** Headless Chromium, driven through its DevTools protocol on 127.0.0.1. */
+final class Browser implements AutoCloseable {
+    private static final JsonMapper JSON = JsonMapper.shared();
+    private static final long PATIENCE_SECONDS = 60;
+
+    private final Path profile;
+    private final Process process;
+    private final WebSocket socket;
+    private final HttpClient http = HttpClient.newHttpClient();
+    private final AtomicInteger ids = new AtomicInteger();
+    private final Map<Integer, CompletableFuture<JsonNode>> answers = new ConcurrentHashMap<>();
+    private final List<String> console = new CopyOnWriteArrayList<>();
+
+    static Optional<Path> installed() {
+        return Stream.of("/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome")
+                .map(Path::of)
+                .filter(Files::isExecutable)
+                .findFirst();
+    }
+
+    Browser() throws Exception {
+        profile = Files.createTempDirectory("chromium");
+        process = new ProcessBuilder(
+                        installed().orElseThrow().toString(),
+                        "--headless",
+                        "--no-sandbox",
+                        "--disable-gpu",
+                        "--disable-quic",
+                        "--no-first-run",
+                        "--disable-background-networking",
+                        "--disable-component-update",
+                        "--disable-sync",
+                        "--disable-dev-shm-usage",
+                        "--hide-scrollbars",
+                        "--user-data-dir=" + profile,
+                        "--remote-debugging-address=127.0.0.1",
+                        "--remote-debugging-port=0",
+                        "about:blank")
+                .redirectErrorStream(true)
+                .redirectOutput(ProcessBuilder.Redirect.DISCARD)
+                .start();
+        Path port = profile.resolve("DevToolsActivePort");
+        waitFor(
+                "Chromium's port",
+                () -> Files.exists(port) && Files.readAllLines(port).size() > 1);
+        URI targets = URI.create("http://127.0.0.1:" + Files.readAllLines(port).getFirst() + "/json/new?about:blank");
+        String tab = http.send(
+                        HttpRequest.newBuilder(targets)
+                                .PUT(HttpRequest.BodyPublishers.noBody())
+                                .build(),
+                        BodyHandlers.ofString())
+                .body();
+        socket = http.newWebSocketBuilder()
+                .buildAsync(
+                        URI.create(
+                                JSON.readTree(tab).path("webSocketDebuggerUrl").asString()),
+                        new Ear())
+                .get(PATIENCE_SECONDS, TimeUnit.SECONDS);
+        for (String domain : List.of("Runtime", "Log", "Page", "Network")) {
+            call(domain + ".enable", Map.of());
+        }
+    }
+
+    /** What the page wrote to the console, threw, or failed to load. */
+    List<String> console() {
+        return console;
+    }
+
+    JsonNode call(String method, Map<String, ?> parameters) throws Exception {
+        int id = ids.incrementAndGet();
+        var answer = new CompletableFuture<JsonNode>();
+        answers.put(id, answer);
+        socket.sendText(JSON.writeValueAsString(Map.of("id", id, "method", method, "params", parameters)), true)
+                .get(PATIENCE_SECONDS, TimeUnit.SECONDS);
+        JsonNode node = answer.get(PATIENCE_SECONDS, TimeUnit.SECONDS);
+        if (node.has("error")) {
+            throw new IllegalStateException(method + ": " + node.path("error"));
+        }
+        return node.path("result");
+    }
+
+    void open(String address, int width, int height, boolean dark) throws Exception {
+        call(
+                "Emulation.setDeviceMetricsOverride",
+                Map.of("width", width, "height", height, "deviceScaleFactor", 1, "mobile", false));
+        String scheme = dark ? "dark" : "light";
+        call(
+                "Emulation.setEmulatedMedia",
+                Map.of("features", List.of(Map.of("name", "prefers-color-scheme", "value", scheme))));
+        call("Page.navigate", Map.of("url", address));
+        waitFor(
+                address,
+                () -> evaluate("document.readyState === 'complete' && location.href !== 'about:blank'")
+                        .asBoolean());
+    }
+
+    JsonNode evaluate(String expression) throws Exception {
+        JsonNode node = call(
+                "Runtime.evaluate",
+                Map.of("expression", expression, "returnByValue", true, "awaitPromise", true, "userGesture", true));
+        if (node.has("exceptionDetails")) {
+            throw new IllegalStateException(expression + ": " + node.path("exceptionDetails"));
+        }
+        return node.path("result").path("value");
+    }
+
+    void mouse(String type, double x, double y) throws Exception {
+        String button = type.equals("mouseMoved") ? "none" : "left";
+        call("Input.dispatchMouseEvent", Map.of("type", type, "x", x, "y", y, "button", button, "clickCount", 1));
+    }
+
+    /** A picture of the whole page. */
+    void screenshot(Path file) throws Exception {
+        JsonNode size = call("Page.getLayoutMetrics", Map.of()).path("cssContentSize");
+        int width = size.path("width").asInt(), height = size.path("height").asInt();
+        call(
+                "Emulation.setDeviceMetricsOverride",
+                Map.of("width", width, "height", height, "deviceScaleFactor", 1, "mobile", false));
+        evaluate("new Promise(done => setTimeout(done, 300))");
+        JsonNode picture = call("Page.captureScreenshot", Map.of("format", "png"));
+        Files.write(file, Base64.getDecoder().decode(picture.path("data").asString()));
+    }
+
+    @FunctionalInterface
+    interface Condition {
+        boolean holds() throws Exception;
+    }
+
+    static void waitFor(String what, Condition condition) throws Exception {
+        long end = System.nanoTime() + Duration.ofSeconds(PATIENCE_SECONDS).toNanos();
+        while (!condition.holds()) {
+            if (System.nanoTime() > end) {
+                throw new AssertionError("waited " + PATIENCE_SECONDS + " s in vain for " + what);
+            }
+            Thread.sleep(30);
+        }
+    }
+
+    @Override
+    public void close() throws IOException {
+        socket.abort();
+        process.descendants().forEach(ProcessHandle::destroyForcibly);
+        process.destroyForcibly().onExit().join();
+        http.close();
+        try (Stream<Path> files = Files.walk(profile)) {
+            for (Path file : files.sorted(Comparator.reverseOrder()).toList()) {
+                Files.deleteIfExists(file);
+            }
+        }
+    }
+
+    private final class Ear implements WebSocket.Listener {
+        private final StringBuilder text = new StringBuilder();
+
+        @Override
+        public CompletionStage<?> onText(WebSocket socket, CharSequence data, boolean last) {
+            text.append(data);
+            if (last) {
+                JsonNode node = JSON.readTree(text.toString());
+                text.setLength(0);
+                if (node.has("id")) {
+                    answers.remove(node.path("id").asInt()).complete(node);
+                } else if (List.of(
+                                "Runtime.consoleAPICalled",
+                                "Runtime.exceptionThrown",
+                                "Log.entryAdded",
+                                "Network.loadingFailed")
+                        .contains(node.path("method").asString())) {
+                    console.add(node.toString());
+                }
+            }
+            socket.request(1);
+            return null;
+        }
+    }
+}

@@ -1,0 +1,152 @@
+package hypertransfer.lab.report;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import hypertransfer.core.Refusal;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.util.List;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import tools.jackson.databind.JsonNode;
+import tools.jackson.databind.json.JsonMapper;
+
+class FeedTest {
+    private static final JsonMapper JSON = JsonMapper.shared();
+
+    @TempDir
+    Path folder;
+
+    private SyntheticRun run;
+
+    @BeforeEach
+    void write() throws IOException {
+        run = new SyntheticRun(folder.resolve("muon"), 0, "steps=30", "matrices.rate=0.02").finished();
+    }
+
+    @Test
+    void everyNumberOfTheFilesArrives() {
+        List<JsonNode> messages = read();
+        assertThat(messages).extracting(m -> m.path("type").asString()).containsExactly("run", "lines", "state");
+        JsonNode head = messages.getFirst();
+        assertThat(head.path("network").asString()).isEqualTo("M1 demo");
+        assertThat(head.path("direction").asString()).isEqualTo("muon");
+        assertThat(head.path("mode").asString()).isEqualTo("base");
+        assertThat(head.path("engine").asString()).isEqualTo("cpu");
+        assertThat(head.path("config").path("matrices.rate").asString()).isEqualTo("0.02");
+        assertThat(head.path("provenance").path("parameters").asString()).isEqualTo("852480");
+        assertThat(head.path("matrices").size()).isEqualTo(24);
+        assertThat(messages.getLast().path("state").asString()).isEqualTo("finished");
+
+        JsonNode lines = messages.get(1);
+        int trained = 0, validated = 0, logged = 0;
+        for (String text : run.metricLines) {
+            JsonNode line = JSON.readTree(text);
+            if (line.has("validation")) {
+                same(lines.path("validation"), validated, "step", line.path("step"));
+                same(lines.path("validation"), validated++, "loss", line.path("validation"));
+                continue;
+            }
+            for (String key : List.of("step", "loss", "rate", "adam_rate", "tokens", "seconds")) {
+                same(lines.path("training"), trained, key, line.path(key));
+            }
+            trained++;
+        }
+        for (String text : run.matrixLines) {
+            for (var field : JSON.readTree(text).properties()) {
+                same(lines.path("matrices"), logged, field.getKey(), field.getValue());
+            }
+            logged++;
+        }
+        assertThat(List.of(trained, validated, logged)).containsExactly(30, 4, 7);
+        assertThat(lines.path("training").path("step").size()).isEqualTo(30);
+    }
+
+    private static void same(JsonNode columns, int row, String key, JsonNode expected) {
+        JsonNode value = columns.path(key).path(row);
+        if (expected.isArray()) {
+            assertThat(value.valueStream().mapToDouble(JsonNode::doubleValue))
+                    .containsExactlyElementsOf(
+                            expected.valueStream().map(JsonNode::doubleValue).toList());
+        } else {
+            assertThat(value.doubleValue()).isEqualTo(expected.doubleValue());
+        }
+    }
+
+    @Test
+    void whatIsAppendedArrivesAlone() throws IOException {
+        run.begin().append(5, 1);
+        Feed feed = feed();
+        assertThat(feed.read()).hasSize(3);
+        assertThat(feed.read()).isEmpty();
+        run.append(8, 1);
+        JsonNode lines = JSON.readTree(feed.read().getFirst());
+        assertThat(lines.path("training").path("step").size()
+                        + lines.path("validation").path("step").size())
+                .isEqualTo(3);
+        assertThat(lines.path("matrices").path("step").size()).isZero();
+    }
+
+    @Test
+    void aResumedRunStartsAgain() throws IOException {
+        run.begin().append(20, 2);
+        Feed feed = feed();
+        feed.read();
+        run.append(10, 2);
+        List<String> messages = feed.read();
+        assertThat(messages.getFirst()).contains("\"type\":\"run\"");
+        assertThat(JSON.readTree(messages.get(1)).path("matrices").path("step").size())
+                .isEqualTo(2);
+    }
+
+    @Test
+    void aNumberThatIsNotFiniteIsNull() throws IOException {
+        append("metrics.jsonl", "{\"step\":30,\"loss\":null,\"rate\":0,\"adam_rate\":0,\"tokens\":1,\"seconds\":1}\n");
+        JsonNode loss = read().get(1).path("training").path("loss");
+        assertThat(loss.get(30).isNull()).isTrue();
+    }
+
+    @Test
+    void aHalfLineIsForgivenWhileTheRunIsWritten() throws IOException {
+        append("metrics.jsonl", "{\"step\":30,\"lo");
+        assertThatThrownBy(this::read)
+                .isInstanceOf(Refusal.class)
+                .hasMessageContaining("metrics.jsonl, line 35 ends in the middle");
+        run.state("running");
+        assertThat(read().get(1).path("training").path("step").size()).isEqualTo(30);
+    }
+
+    @ParameterizedTest
+    @CsvSource(delimiter = '|', quoteCharacter = '`', textBlock = """
+                    metrics.jsonl  | {"step":30,"loss":1.5,          | metrics.jsonl, line 35 is not JSON
+                    metrics.jsonl  | [1]                             | metrics.jsonl, line 35 is not a JSON object
+                    metrics.jsonl  | {"loss":1.5}                    | metrics.jsonl, line 35 has no step
+                    metrics.jsonl  | {"step":30,"loss":1.5}          | metrics.jsonl, line 35 has no 'rate'
+                    metrics.jsonl  | {"step":31,"validation":"low"}  | metrics.jsonl, line 35 has "low" as 'validation'
+                    metrics.jsonl  | {"step":12,"validation":1.5}    | metrics.jsonl, line 35 has step 12 after step 30
+                    matrices.jsonl | {"step":30,"norm":[1,2]}        | matrices.jsonl, line 8 has 2 numbers in 'norm'
+                    matrices.jsonl | {"step":30}                     | matrices.jsonl, line 8 has no array in 'norm'
+                    """)
+    void aDamagedLineIsNamed(String file, String line, String message) throws IOException {
+        append(file, line + "\n");
+        assertThatThrownBy(this::read).isInstanceOf(Refusal.class).hasMessageContaining(message);
+    }
+
+    private void append(String file, String text) throws IOException {
+        Files.writeString(run.directory.resolve(file), text, StandardOpenOption.APPEND);
+    }
+
+    private Feed feed() {
+        return new Feed("muon", null, RunFiles.read(run.directory));
+    }
+
+    private List<JsonNode> read() {
+        return feed().read().stream().map(JSON::readTree).toList();
+    }
+}

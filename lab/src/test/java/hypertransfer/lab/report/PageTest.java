@@ -1,0 +1,288 @@
+package hypertransfer.lab.report;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.within;
+
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import javax.xml.parsers.DocumentBuilderFactory;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Assumptions;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import tools.jackson.databind.JsonNode;
+import tools.jackson.databind.json.JsonMapper;
+
+/** The report in a browser: what is on the page is what is in the files. */
+class PageTest {
+    private static final int STEPS = 120;
+
+    @TempDir
+    static Path folder;
+
+    private static Browser browser;
+    private static Map<String, SyntheticRun> runs;
+    private static String address;
+
+    @BeforeAll
+    static void write() throws Exception {
+        Assumptions.assumeTrue(
+                Browser.installed().isPresent(), "no Chromium is installed, so the pages were not tested in a browser");
+        runs = new TreeMap<>();
+        for (SyntheticRun run : SyntheticRun.pairs(folder.resolve("runs"), STEPS)) {
+            runs.put(run.directory.getFileName().toString(), run);
+        }
+        Path page = folder.resolve("report.html");
+        ReportCommand.write(List.of(folder.resolve("runs")), page);
+        address = page.toUri().toString();
+        browser = new Browser();
+    }
+
+    @AfterAll
+    static void close() throws Exception {
+        if (browser != null) {
+            browser.close();
+        }
+    }
+
+    @BeforeEach
+    void open() throws Exception {
+        browser.open(address, 1280, 4500, false);
+        Browser.waitFor("the heat map", () -> count("#heat [data-cell]") > 0);
+    }
+
+    @AfterEach
+    void nothingIsLogged() {
+        assertThat(browser.console()).isEmpty();
+    }
+
+    @Test
+    void theTableHasTheFilesNumbers() throws Exception {
+        for (var entry : runs.entrySet()) {
+            String name = entry.getKey();
+            List<JsonNode> training = lines(entry.getValue(), "loss");
+            List<JsonNode> validation = lines(entry.getValue(), "validation");
+            assertThat(cell(name, "steps")).isEqualTo(STEPS);
+            assertThat(cell(name, "training"))
+                    .isEqualTo(training.getLast().path("loss").doubleValue());
+            assertThat(cell(name, "validation"))
+                    .isEqualTo(validation.getLast().path("validation").doubleValue());
+            double seconds = training.stream()
+                    .skip(1)
+                    .mapToDouble(line -> line.path("seconds").doubleValue())
+                    .sum();
+            double tokens = training.getLast().path("tokens").doubleValue()
+                    - training.getFirst().path("tokens").doubleValue();
+            assertThat(cell(name, "speed")).isCloseTo(tokens / seconds, within(1e-6 * tokens / seconds));
+            String target = Map.of("hypertransfer", "muon", "inverse", "muonh").get(name);
+            if (target == null) {
+                assertThat(text("#table tr[data-run=" + name + "] [data-key=gap]"))
+                        .isEqualTo("–");
+                continue;
+            }
+            List<Double> gaps = new ArrayList<>();
+            List<JsonNode> theirs = lines(runs.get(target), "validation");
+            for (int i = 0; i < validation.size(); i++) {
+                gaps.add(validation.get(i).path("validation").doubleValue()
+                        - theirs.get(i).path("validation").doubleValue());
+            }
+            assertThat(cell(name, "gap")).isEqualTo(gaps.getLast());
+            assertThat(cell(name, "largest"))
+                    .isEqualTo(gaps.stream().mapToDouble(Math::abs).max().orElseThrow());
+        }
+    }
+
+    @Test
+    void thePointerShowsTheFilesNumbers() throws Exception {
+        double[] box = box("#figures .figure:nth-child(2) .canvas");
+        browser.mouse("mouseMoved", box[0] + box[2] * 0.5, box[1] + 140);
+        Browser.waitFor(
+                "the values",
+                () -> !browser.evaluate("document.getElementById('tip').hidden").asBoolean());
+        int step = Integer.parseInt(text("#tip b").replaceAll("\\D", ""));
+        assertThat(step).isBetween(STEPS / 3, 2 * STEPS / 3);
+        List<Double> shown = numbers("#tip .number");
+        assertThat(shown).hasSize(6);
+        List<String> order = List.of("muon", "hypertransfer", "muonh", "inverse");
+        for (int i = 0; i < 4; i++) {
+            double loss =
+                    lines(runs.get(order.get(i)), "loss").get(step).path("loss").doubleValue();
+            assertThat(shown.get(i)).isEqualTo(loss);
+        }
+        assertThat(shown.get(4)).isEqualTo(shown.get(1) - shown.get(0));
+        assertThat(shown.get(5)).isEqualTo(shown.get(3) - shown.get(2));
+    }
+
+    @Test
+    void theHeatMapHasFinalOverPeak() throws Exception {
+        SyntheticRun muon = runs.get("muon");
+        List<Double> rates = muon.matrixLines.stream()
+                .map(line -> JsonMapper.shared()
+                        .readTree(line)
+                        .path("effective")
+                        .path(8)
+                        .doubleValue())
+                .toList();
+        double peak = rates.stream().mapToDouble(v -> v).max().orElseThrow();
+        assertThat(muon.matrices.get(8)).isEqualTo("blocks.1.attn.v.weight");
+        assertThat(numbers("#heat [data-run=muon] [data-cell=v1]")).containsExactly(rates.getLast() / peak);
+        assertThat(count("#heat [data-run=muon] [data-cell]")).isEqualTo(24 + 6);
+    }
+
+    @Test
+    void theLegendTogglesARunEverywhere() throws Exception {
+        assertThat(count("#figures path[data-run=muon]")).isEqualTo(5);
+        assertThat(count("#multiples path[data-run=muon]")).isEqualTo(24);
+        click("#figures .key[data-run=muon]");
+        assertThat(count("path[data-run=muon]")).isZero();
+        assertThat(count("path[data-run=inverse]")).isEqualTo(7 + 24);
+        assertThat(count("#heat [data-run=muon]")).isZero();
+        click("#figures .key[data-run=muon]");
+        assertThat(count("#figures path[data-run=muon]")).isEqualTo(5);
+    }
+
+    @Test
+    void theFilterPicksMatrices() throws Exception {
+        click("#kinds [data-value=fc]");
+        assertThat(titles()).containsExactly("layer 0 fc", "layer 1 fc", "layer 2 fc", "layer 3 fc");
+        click("#layers [data-value='2']");
+        assertThat(titles()).containsExactly("layer 2 fc");
+        click("#kinds [data-value=q]");
+        assertThat(titles()).containsExactly("layer 2 q", "layer 2 fc");
+        click("#kinds [data-all]");
+        click("#layers [data-all]");
+        assertThat(titles()).hasSize(24);
+    }
+
+    @Test
+    void zoomLogAndReset() throws Exception {
+        String before = text("#figures .figure:nth-child(1) svg");
+        double[] box = box("#figures .figure:nth-child(1) .canvas");
+        double y = box[1] + 120;
+        browser.mouse("mousePressed", box[0] + 250, y);
+        browser.mouse("mouseMoved", box[0] + 300, y);
+        browser.mouse("mouseMoved", box[0] + 400, y);
+        browser.mouse("mouseReleased", box[0] + 400, y);
+        assertThat(text("#figures .figure:nth-child(1) svg")).isNotEqualTo(before);
+        click("#figures .figure:nth-child(1) .reset");
+        assertThat(text("#figures .figure:nth-child(1) svg")).isEqualTo(before);
+        click("#figures .figure:nth-child(1) .log");
+        assertThat(text("#figures .figure:nth-child(1) svg")).contains("|difference to target|");
+    }
+
+    @Test
+    void themesFollowTheSystemAndTheButton() throws Exception {
+        assertThat(ground()).isEqualTo("rgb(245, 246, 248)");
+        click("#theme");
+        assertThat(ground()).isEqualTo("rgb(14, 18, 23)");
+        browser.open(address, 390, 4000, true);
+        assertThat(ground()).isEqualTo("rgb(14, 18, 23)");
+        assertThat(browser.evaluate("document.documentElement.scrollWidth").asInt())
+                .isLessThanOrEqualTo(390);
+    }
+
+    @Test
+    void figuresCanBeTakenAlong() throws Exception {
+        Path saved = Files.createDirectories(folder.resolve("saved"));
+        browser.call("Browser.setDownloadBehavior", Map.of("behavior", "allow", "downloadPath", saved.toString()));
+        for (String kind : List.of("csv", "svg", "png")) {
+            click("#figures .figure:nth-child(1) [data-as=" + kind + "]");
+            Browser.waitFor(kind, () -> Files.exists(saved.resolve("validation-loss." + kind)));
+        }
+        click("#heat [data-as=csv]");
+        Browser.waitFor("ratios", () -> Files.exists(saved.resolve("final-to-peak.csv")));
+        var expected = new ArrayList<String>();
+        for (JsonNode line : lines(runs.get("muon"), "validation")) {
+            expected.add("loss (nats per token),muon," + line.path("step") + "," + line.path("validation"));
+        }
+        assertThat(Files.readAllLines(saved.resolve("validation-loss.csv")))
+                .startsWith("panel,run,step,value")
+                .containsSubsequence(expected);
+        var svg = DocumentBuilderFactory.newInstance()
+                .newDocumentBuilder()
+                .parse(saved.resolve("validation-loss.svg").toFile())
+                .getDocumentElement();
+        assertThat(svg.getTextContent())
+                .contains("Validation loss", "hypertransfer")
+                .doesNotContain("var(");
+        assertThat(svg.getElementsByTagName("path").getLength()).isEqualTo(2 + 4 + 2);
+        assertThat(Files.readAllBytes(saved.resolve("validation-loss.png"))).startsWith(0x89, 'P', 'N', 'G');
+        assertThat(Files.readAllLines(saved.resolve("final-to-peak.csv"))).hasSize(1 + 4 * 24);
+    }
+
+    @Test
+    void differencesOfConfigurationAlone() throws Exception {
+        assertThat(browser.evaluate(
+                                "[...document.querySelectorAll('#settings tbody th')].map(e => e.textContent).join()")
+                        .asString())
+                .isEqualTo("matrices.mode,matrices.rate,target");
+        click("#everything");
+        assertThat(text("#settings")).contains("adamw.beta2", "model.layers");
+        assertThat(text("#origin")).contains("commit", "a2c372e");
+    }
+
+    private static List<JsonNode> lines(SyntheticRun run, String key) {
+        return run.metricLines.stream()
+                .map(JsonMapper.shared()::readTree)
+                .filter(line -> line.has(key))
+                .toList();
+    }
+
+    private static double cell(String run, String key) throws Exception {
+        return numbers("#table tr[data-run=" + run + "] [data-key=" + key + "]").getFirst();
+    }
+
+    private static List<Double> numbers(String selector) throws Exception {
+        return browser.evaluate(
+                        "[...document.querySelectorAll(\"" + selector + "\")].map(e => Number(e.dataset.value))")
+                .valueStream()
+                .map(JsonNode::doubleValue)
+                .toList();
+    }
+
+    private static int count(String selector) throws Exception {
+        return browser.evaluate("document.querySelectorAll(\"" + selector + "\").length")
+                .asInt();
+    }
+
+    private static String text(String selector) throws Exception {
+        return browser.evaluate("document.querySelector(\"" + selector + "\").textContent")
+                .asString();
+    }
+
+    private static List<String> titles() throws Exception {
+        return browser.evaluate("[...document.querySelectorAll('#multiples text.cell')].map(e => e.textContent)")
+                .valueStream()
+                .map(JsonNode::asString)
+                .toList();
+    }
+
+    private static String ground() throws Exception {
+        return browser.evaluate("getComputedStyle(document.body).backgroundColor")
+                .asString();
+    }
+
+    /** A real click, where the element is. */
+    private static void click(String selector) throws Exception {
+        double[] box = box(selector);
+        double x = box[0] + box[2] / 2, y = box[1] + box[3] / 2;
+        browser.mouse("mouseMoved", x, y);
+        browser.mouse("mousePressed", x, y);
+        browser.mouse("mouseReleased", x, y);
+    }
+
+    private static double[] box(String selector) throws Exception {
+        return browser.evaluate("(b => [b.x, b.y, b.width, b.height])(document.querySelector(\"" + selector
+                        + "\").getBoundingClientRect())")
+                .valueStream()
+                .mapToDouble(JsonNode::doubleValue)
+                .toArray();
+    }
+}

@@ -1,0 +1,84 @@
+package hypertransfer.lab.report;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import hypertransfer.lab.Main;
+import java.io.IOException;
+import java.io.PrintWriter;
+import java.io.StringWriter;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import org.junit.jupiter.api.Assumptions;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import picocli.CommandLine;
+import tools.jackson.databind.json.JsonMapper;
+
+/** The report of runs that the trainer wrote, in a browser. */
+class RealRunTest {
+    private static final String TINY = """
+            engine: reference
+            steps: 6
+            model: {layers: 2, width: 16, head: 8, sequence: 16, batch: 2}
+            validation: {every: 2, batches: 1}
+            """;
+
+    @TempDir
+    Path folder;
+
+    @Test
+    void aRunAndItsTwin() throws Exception {
+        Assumptions.assumeTrue(
+                Browser.installed().isPresent(), "no Chromium is installed, so the report was not tested in a browser");
+        Path muon = folder.resolve("muon"), twin = folder.resolve("twin"), page = folder.resolve("report.html");
+        Path tiny = Files.writeString(folder.resolve("tiny.yaml"), TINY);
+        ht("train", tiny.toString(), "--out", muon.toString());
+        ht("transfer", muon.toString(), "--mode", "hypertransfer", "--out", twin.toString());
+        ht("report", twin.toString(), "--out", page.toString());
+        try (Browser browser = new Browser()) {
+            browser.open(page.toUri().toString(), 1280, 3500, false);
+            for (Path run : List.of(muon, twin)) {
+                assertThat(cell(browser, run, "training")).isEqualTo(last(run, "loss"));
+                assertThat(cell(browser, run, "validation")).isEqualTo(last(run, "validation"));
+                assertThat(cell(browser, run, "steps")).isEqualTo(6);
+                Browser.waitFor("the heat map", () -> cells(browser, run) == 12 + 6);
+            }
+            assertThat(cell(browser, twin, "gap")).isEqualTo(last(twin, "validation") - last(muon, "validation"));
+            assertThat(browser.evaluate("document.querySelectorAll('#multiples text.cell').length")
+                            .asInt())
+                    .isEqualTo(12);
+            assertThat(browser.console()).isEmpty();
+        }
+    }
+
+    private static void ht(String... args) {
+        var said = new StringWriter();
+        var out = new PrintWriter(said, true);
+        assertThat(new CommandLine(new Main()).setOut(out).setErr(out).execute(args))
+                .as(said::toString)
+                .isZero();
+    }
+
+    private static double cell(Browser browser, Path run, String key) throws Exception {
+        return Double.parseDouble(browser.evaluate("document.querySelector('#table tr[data-run=" + run.getFileName()
+                        + "] [data-key=" + key + "]').dataset.value")
+                .asString());
+    }
+
+    private static int cells(Browser browser, Path run) throws Exception {
+        return browser.evaluate(
+                        "document.querySelectorAll('#heat [data-run=" + run.getFileName() + "] [data-cell]').length")
+                .asInt();
+    }
+
+    private static double last(Path run, String key) throws IOException {
+        return Files.readAllLines(run.resolve("metrics.jsonl")).stream()
+                .map(JsonMapper.shared()::readTree)
+                .filter(line -> line.has(key))
+                .toList()
+                .getLast()
+                .path(key)
+                .doubleValue();
+    }
+}

@@ -1,0 +1,118 @@
+package hypertransfer.lab.report;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import hypertransfer.core.Refusal;
+import java.io.IOException;
+import java.io.PrintWriter;
+import java.io.StringWriter;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import picocli.CommandLine;
+
+class ReportCommandTest {
+    @TempDir
+    Path folder;
+
+    @Test
+    void writesWhereItIsToldAndSaysSo() throws IOException {
+        SyntheticRun.pairs(folder, 20);
+        Path out = folder.resolve("pages/all.html");
+        var said = new StringWriter();
+        int exit = new CommandLine(new ReportCommand())
+                .setOut(new PrintWriter(said, true))
+                .execute(folder.toString(), "--out", out.toString());
+        assertThat(exit).isZero();
+        assertThat(said.toString())
+                .contains("muon, hypertransfer, muonh, inverse")
+                .contains(out.toUri().toString());
+        assertThat(out).content().startsWith("<!doctype html>").doesNotContain("{{");
+    }
+
+    @Test
+    void targetsComeAlong() throws IOException {
+        SyntheticRun.pairs(folder, 20);
+        assertThat(write(folder.resolve("inverse"))).containsExactly("muonh", "inverse");
+        assertThat(write(folder.resolve("inverse"), folder.resolve("muonh"), folder.resolve("inverse")))
+                .containsExactly("muonh", "inverse");
+    }
+
+    @Test
+    void runsOfOneNameAreToldApart() throws IOException {
+        new SyntheticRun(folder.resolve("a/muon"), 0, "steps=20").finished();
+        new SyntheticRun(folder.resolve("b/muon"), 0, "steps=20").finished();
+        assertThat(write(folder)).containsExactly("a/muon", "b/muon");
+    }
+
+    @Test
+    void thePageAsksForNothingAndDataCannotEndTheScript() throws IOException {
+        new SyntheticRun(folder.resolve("muon"), 0, "steps=20", "data.train=</script><b>").finished();
+        write(folder);
+        String page = Files.readString(folder.resolve("report.html"));
+        assertThat(page).contains("\\u003c/script>\\u003cb>").doesNotContain("</script><b>");
+        assertThat(page.replace("http://www.w3.org/2000/svg", "")).doesNotContainPattern("https?://|src=|@import");
+    }
+
+    @Test
+    void aRunStillBeingWrittenIsShownAsSuch() throws IOException {
+        new SyntheticRun(folder.resolve("muon"), 0, "steps=20").begin().append(3, 1);
+        write(folder);
+        assertThat(folder.resolve("report.html")).content().contains("\"state\":\"running\"");
+    }
+
+    @Test
+    void noRuns() throws IOException {
+        refused("a report needs at least one run", new Path[0]);
+        refused("there is no directory " + folder.resolve("nowhere"), folder.resolve("nowhere"));
+        refused("there is no run in " + folder, folder);
+    }
+
+    @Test
+    void differentNetworks() throws IOException {
+        new SyntheticRun(folder.resolve("one"), 0, "steps=20", "network=M1").finished();
+        new SyntheticRun(folder.resolve("two"), 0, "steps=20", "network=M2").finished();
+        new SyntheticRun(folder.resolve("three"), 0, "steps=20", "network=M1", "model.layers=3").finished();
+        refused(
+                "of different networks and cannot be laid over each other: one (M1 with vocab 256, layers 4, width 128,"
+                        + " head 32); two (M2",
+                folder.resolve("one"),
+                folder.resolve("two"));
+        refused("layers 3", folder.resolve("one"), folder.resolve("three"));
+    }
+
+    @Test
+    void damagedFiles() throws IOException {
+        SyntheticRun run = new SyntheticRun(folder.resolve("muon"), 0, "steps=20").finished();
+        Path config = run.directory.resolve("config.yaml");
+        String good = Files.readString(config);
+        Files.writeString(config, "network: M1\nsteps: [1\n");
+        refused(config.toRealPath() + ", line 2 cannot be read", folder);
+        Files.writeString(config, "M1\n");
+        refused("config.yaml does not hold keys and values", folder);
+        Files.writeString(config, good);
+        run.state("sleeping");
+        refused("state.json has state \"sleeping\"", folder);
+        Files.delete(run.directory.resolve("provenance.json"));
+        refused("provenance.json is missing", folder);
+    }
+
+    @Test
+    void aFileThatCannotBeWritten() throws IOException {
+        new SyntheticRun(folder.resolve("muon"), 0, "steps=20").finished();
+        assertThatThrownBy(() -> ReportCommand.write(List.of(folder), folder.resolve("muon")))
+                .isInstanceOf(Refusal.class)
+                .hasMessageContaining("cannot write " + folder.resolve("muon"));
+    }
+
+    private List<String> write(Path... places) {
+        return ReportCommand.write(List.of(places), folder.resolve("report.html"));
+    }
+
+    private void refused(String message, Path... places) {
+        assertThatThrownBy(() -> write(places)).isInstanceOf(Refusal.class).hasMessageContaining(message);
+    }
+}

@@ -1,0 +1,190 @@
+package hypertransfer.lab.report;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import hypertransfer.core.Refusal;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.net.Socket;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
+import java.net.http.HttpResponse.BodyHandlers;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.util.Iterator;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+import tools.jackson.databind.JsonNode;
+import tools.jackson.databind.json.JsonMapper;
+
+@Timeout(120)
+class ServerTest {
+    @TempDir
+    Path folder;
+
+    private Server server;
+    private HttpClient client;
+
+    @BeforeEach
+    void open() {
+        server = Server.open(folder, 0);
+        client = HttpClient.newHttpClient();
+    }
+
+    @AfterEach
+    void close() {
+        server.close();
+        client.shutdownNow();
+    }
+
+    @Test
+    void thePageIsLiveAndAloneThere() throws Exception {
+        HttpResponse<String> page = client.send(request("/"), BodyHandlers.ofString());
+        assertThat(page.statusCode()).isEqualTo(200);
+        assertThat(page.headers().firstValue("Content-Type")).hasValue("text/html; charset=utf-8");
+        assertThat(page.body()).contains("\"live\":true");
+        assertThat(client.send(request("/etc"), BodyHandlers.ofString()).statusCode())
+                .isEqualTo(404);
+    }
+
+    @Test
+    void linesRunsAndEndsArriveAsTheyHappen() throws Exception {
+        SyntheticRun first =
+                new SyntheticRun(folder.resolve("muon"), 0, "steps=20").begin().append(4, 1);
+        Iterator<JsonNode> messages = events();
+        assertThat(next(messages, "run").path("run").asString()).isEqualTo("muon");
+        assertThat(next(messages, "lines").path("training").path("step").size()).isEqualTo(3);
+        first.append(6, 1);
+        assertThat(next(messages, "lines").path("training").path("step").size()).isEqualTo(2);
+        SyntheticRun second = new SyntheticRun(folder.resolve("later"), 0, "steps=20", "target=../muon").finished();
+        JsonNode run = next(messages, "run");
+        assertThat(run.path("run").asString()).isEqualTo("later");
+        assertThat(run.path("target").asString()).isEqualTo("muon");
+        first.state("failed");
+        JsonNode state = next(messages, "state");
+        while (!state.path("state").asString().equals("failed")) {
+            state = next(messages, "state");
+        }
+        assertThat(state.path("run").asString()).isEqualTo("muon");
+        Files.delete(second.directory.resolve("config.yaml"));
+        assertThat(next(messages, "gone").path("run").asString()).isEqualTo("later");
+    }
+
+    @Test
+    void aTargetThatLiesElsewhereComesAlong() throws Exception {
+        SyntheticRun.pairs(folder, 20);
+        try (Server one = Server.open(folder.resolve("inverse"), 0)) {
+            Iterator<JsonNode> messages = events(one);
+            JsonNode a = next(messages, "run"), b = next(messages, "run");
+            assertThat(a.path("run").asString()).isEqualTo("muonh");
+            assertThat(b.path("run").asString()).isEqualTo("inverse");
+            assertThat(b.path("target").asString()).isEqualTo("muonh");
+        }
+    }
+
+    @Test
+    void aDamagedRunDoesNotEndTheOthers() throws Exception {
+        SyntheticRun bad = new SyntheticRun(folder.resolve("bad"), 0, "steps=20").finished();
+        Files.writeString(bad.directory.resolve("metrics.jsonl"), "{]\n", StandardOpenOption.APPEND);
+        new SyntheticRun(folder.resolve("good"), 0, "steps=20").finished();
+        Iterator<JsonNode> messages = events();
+        assertThat(next(messages, "damaged").path("message").asString()).contains("metrics.jsonl, line 24 is not JSON");
+        assertThat(next(messages, "run").path("run").asString()).isEqualTo("good");
+        bad.finished();
+        JsonNode repaired = next(messages, "run");
+        assertThat(repaired.path("run").asString()).isEqualTo("bad");
+    }
+
+    @Test
+    void anotherHostIsRefused() throws Exception {
+        for (String path : new String[] {"/", "/events"}) {
+            assertThat(raw(path, "rebound.example:" + server.port())).startsWith("HTTP/1.1 403");
+            assertThat(raw(path, "127.0.0.1")).startsWith("HTTP/1.1 403");
+        }
+        assertThat(raw("/", "localhost:" + server.port())).startsWith("HTTP/1.1 200");
+    }
+
+    @Test
+    void aPortInUseIsNamedAndTheNextOffered() throws IOException {
+        assertThatThrownBy(() -> Server.open(folder, server.port()))
+                .isInstanceOf(Refusal.class)
+                .hasMessageContaining("port " + server.port() + " on 127.0.0.1 cannot be had")
+                .hasMessageMatching(".*; \\d+ is free: --port \\d+");
+        assertThatThrownBy(() -> Server.open(folder, 70000))
+                .isInstanceOf(Refusal.class)
+                .hasMessageContaining("port 70000 does not exist");
+    }
+
+    @Test
+    void onlyTheLoopbackAddressIsBound() throws IOException {
+        // On another address of the loopback network the port is still free.
+        try (var other = new ServerSocket(server.port(), 1, InetAddress.getByAddress(new byte[] {127, 0, 0, 2}))) {
+            assertThat(other.isBound()).isTrue();
+        }
+    }
+
+    @Test
+    void closingEndsTheStreams() throws Exception {
+        new SyntheticRun(folder.resolve("muon"), 0, "steps=20").finished();
+        HttpResponse<Stream<String>> stream = client.send(request("/events"), BodyHandlers.ofLines());
+        Iterator<String> lines = stream.body().iterator();
+        assertThat(lines.next()).startsWith("data: ");
+        server.close();
+        assertThatThrownBy(() -> {
+                    while (lines.hasNext()) {
+                        lines.next();
+                    }
+                    throw new IOException("the stream ended"); // either way of ending is one
+                })
+                .hasRootCauseInstanceOf(IOException.class);
+    }
+
+    private Iterator<JsonNode> events() throws Exception {
+        return events(server);
+    }
+
+    private Iterator<JsonNode> events(Server from) throws Exception {
+        return client.send(request(from, "/events"), BodyHandlers.ofLines())
+                .body()
+                .filter(line -> line.startsWith("data: "))
+                .map(line -> JsonMapper.shared().readTree(line.substring(6)))
+                .iterator();
+    }
+
+    private static JsonNode next(Iterator<JsonNode> messages, String type) {
+        JsonNode node = messages.next();
+        while (!node.path("type").asString().equals(type)) {
+            node = messages.next();
+        }
+        return node;
+    }
+
+    private HttpRequest request(String path) {
+        return request(server, path);
+    }
+
+    private static HttpRequest request(Server server, String path) {
+        return HttpRequest.newBuilder(URI.create("http://127.0.0.1:" + server.port() + path))
+                .build();
+    }
+
+    /** The JDK's client sets Host itself. */
+    private String raw(String path, String host) throws IOException {
+        try (var socket = new Socket(InetAddress.getByAddress(new byte[] {127, 0, 0, 1}), server.port())) {
+            socket.getOutputStream()
+                    .write(("GET " + path + " HTTP/1.1\r\nHost: " + host + "\r\nConnection: close\r\n\r\n")
+                            .getBytes(StandardCharsets.US_ASCII));
+            return new String(socket.getInputStream().readNBytes(12), StandardCharsets.US_ASCII);
+        }
+    }
+}

@@ -1,0 +1,111 @@
+package hypertransfer.train.data;
+
+import hypertransfer.core.Refusal;
+import java.io.IOException;
+import java.nio.file.DirectoryStream;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.regex.PatternSyntaxException;
+
+/** Shards in order, read as one long run of tokens. */
+public final class Corpus implements AutoCloseable {
+    private final List<Tokens> parts;
+    private final long[] starts; // starts[i]: the tokens before part i; the last entry is the count
+
+    private Corpus(List<? extends Tokens> parts) {
+        this.parts = List.copyOf(parts);
+        this.starts = new long[parts.size() + 1];
+        for (int i = 0; i < parts.size(); i++) {
+            starts[i + 1] = starts[i] + parts.get(i).count();
+        }
+    }
+
+    static Corpus of(Tokens... parts) {
+        return new Corpus(List.of(parts));
+    }
+
+    /**
+     * Opens shards: each place is a file, a pattern whose last part has * or ?, or a directory, which stands for its
+     * shards of the given split. Places keep their order; the files of one place are ordered by name.
+     */
+    public static Corpus open(List<String> places, Split split, int vocabulary) {
+        List<Path> files =
+                places.stream().flatMap(place -> files(place, split).stream()).toList();
+        if (files.isEmpty()) {
+            throw new Refusal("no shards were named; write some with ht data tokenize and name their directory");
+        }
+        List<Shard> shards = new ArrayList<>();
+        try {
+            for (Path file : files) {
+                shards.add(Shard.open(file, vocabulary));
+            }
+        } catch (RuntimeException e) {
+            shards.forEach(Shard::close);
+            throw e;
+        }
+        return new Corpus(shards);
+    }
+
+    private static List<Path> files(String place, Split split) {
+        Path path = Path.of(place);
+        if (Files.isDirectory(path)) {
+            return matches(path, split.glob());
+        }
+        String last = path.getFileName() == null ? "" : path.getFileName().toString();
+        if (!Files.exists(path) && (last.contains("*") || last.contains("?"))) {
+            return matches(path.toAbsolutePath().getParent(), last);
+        }
+        return List.of(path);
+    }
+
+    private static List<Path> matches(Path directory, String glob) {
+        List<Path> found = new ArrayList<>();
+        try (DirectoryStream<Path> entries = Files.newDirectoryStream(directory, glob)) {
+            entries.forEach(found::add);
+        } catch (IOException | PatternSyntaxException e) {
+            throw new Refusal("cannot list the shards " + glob + " of " + directory + ": " + e.getMessage(), e);
+        }
+        if (found.isEmpty()) {
+            throw new Refusal("there are no shards " + glob + " in " + directory
+                    + "; write some with ht data tokenize, or name the files themselves");
+        }
+        found.sort(null);
+        return found;
+    }
+
+    /** The parts' names, in order. */
+    public List<String> names() {
+        return parts.stream().map(Tokens::name).toList();
+    }
+
+    public long count() {
+        return starts[parts.size()];
+    }
+
+    /** Copies the ids from..from+count-1 to into[at..], across as many parts as it takes. */
+    public void read(long from, int[] into, int at, int count) {
+        int part = 0;
+        while (starts[part + 1] <= from) {
+            part++;
+        }
+        while (count > 0) {
+            int here = (int) Math.min(count, starts[part + 1] - from);
+            parts.get(part).read(from - starts[part], into, at, here);
+            from += here;
+            at += here;
+            count -= here;
+            part++;
+        }
+    }
+
+    @Override
+    public void close() {
+        for (Tokens part : parts) {
+            if (part instanceof Shard shard) {
+                shard.close();
+            }
+        }
+    }
+}

@@ -1,0 +1,37 @@
+package hypertransfer.train.data;
+
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.UncheckedIOException;
+import java.util.zip.GZIPInputStream;
+
+/** The text inside the jar: 78 State of the Union addresses, as bytes. */
+public final class DemoText {
+    private static final String RESOURCE = "sotu.txt.gz";
+    private static final int EVERY = 20; // one document in so many is for validation
+
+    private DemoText() {}
+
+    /** A split of the text, by document; all ids are below 256. */
+    public static Corpus corpus(Split split) {
+        ByteArrayOutputStream bytes = new ByteArrayOutputStream();
+        try (InputStream in = new GZIPInputStream(DemoText.class.getResourceAsStream(RESOURCE));
+                Documents documents = Documents.text(RESOURCE, in)) {
+            int index = -1;
+            for (Piece piece = documents.next(); piece != null; piece = documents.next()) {
+                index += piece.opens() ? 1 : 0;
+                // Document 10 of every 20: the years in between are spread over the whole time.
+                if ((index % EVERY == EVERY / 2) == (split == Split.VALIDATION)) {
+                    if (piece.opens()) {
+                        bytes.write(Vocabulary.BYTES.separator());
+                    }
+                    bytes.writeBytes(piece.bytes());
+                }
+            }
+        } catch (IOException e) {
+            throw new UncheckedIOException("the jar's own text is damaged; install it again", e);
+        }
+        return Corpus.of(new ByteTokens("the demo's text", bytes.toByteArray()));
+    }
+}

@@ -1,0 +1,193 @@
+package hypertransfer.train.data;
+
+import hypertransfer.core.Refusal;
+import hypertransfer.train.file.Atomic;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.nio.channels.FileChannel;
+import java.nio.file.DirectoryStream;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.nio.file.StandardOpenOption;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.regex.Pattern;
+
+/**
+ * Writes one split's shards, each beside its place under a name of its own. They get their names all at once, by
+ * {@link #commit}; closed without it, nothing is left. Closing may come from another thread (a shutdown hook).
+ */
+final class ShardWriter implements AutoCloseable {
+    private static final String UNFINISHED = ".part";
+
+    private final Path directory;
+    private final String name;
+    private final Split split;
+    private final long most;
+    private final ByteBuffer buffer = ByteBuffer.allocateDirect(1 << 20).order(ByteOrder.LITTLE_ENDIAN);
+    private final List<Path> files = new ArrayList<>();
+    private FileChannel channel;
+    private long here; // tokens in the shard being written
+    private long count;
+    private boolean closed;
+
+    /** @param most tokens in a shard; only the last has fewer */
+    ShardWriter(Path directory, String name, Split split, long most) {
+        this.directory = directory;
+        this.name = name;
+        this.split = split;
+        this.most = most;
+    }
+
+    synchronized void write(int... ids) {
+        check();
+        try {
+            for (int id : ids) {
+                if (channel == null) {
+                    begin();
+                }
+                if (!buffer.hasRemaining()) {
+                    flush();
+                }
+                buffer.putChar((char) id);
+                here++;
+                count++;
+                if (here == most) {
+                    end();
+                }
+            }
+        } catch (IOException e) {
+            throw failed(e);
+        }
+    }
+
+    private void begin() throws IOException {
+        Path file = directory.resolve(split.file(name, files.size()));
+        files.add(file);
+        channel = FileChannel.open(
+                unfinished(file),
+                StandardOpenOption.CREATE,
+                StandardOpenOption.TRUNCATE_EXISTING,
+                StandardOpenOption.WRITE);
+        here = 0;
+        buffer.put(new byte[Shard.HEADER]); // the count is not known yet
+    }
+
+    private void end() throws IOException {
+        flush();
+        buffer.putInt(Shard.MAGIC).putInt(Shard.VERSION).putInt((int) here).flip();
+        Atomic.writeFully(channel.position(0), buffer);
+        buffer.clear();
+        channel.force(true);
+        channel.close();
+        channel = null;
+    }
+
+    private void flush() throws IOException {
+        buffer.flip();
+        Atomic.writeFully(channel, buffer);
+        buffer.clear();
+    }
+
+    /** Ends the last shard. */
+    synchronized void finish() {
+        check();
+        try {
+            if (channel != null) {
+                end();
+            }
+        } catch (IOException e) {
+            throw failed(e);
+        }
+    }
+
+    /** Gives all shards their names, and removes older ones beyond them; from here on they are there to stay. */
+    synchronized List<Path> commit() {
+        check();
+        closed = true;
+        try {
+            for (Path file : files) {
+                Files.move(unfinished(file), file, StandardCopyOption.ATOMIC_MOVE, StandardCopyOption.REPLACE_EXISTING);
+            }
+            for (Path old : existing(directory, name, split)) {
+                if (!files.contains(old)) {
+                    Files.delete(old);
+                }
+            }
+            return List.copyOf(files);
+        } catch (IOException e) {
+            throw failed(e);
+        }
+    }
+
+    /** Removes what a killed process left of shards of this name. */
+    void sweep() {
+        try {
+            for (Path leftover : list(directory, name, split, UNFINISHED)) {
+                Files.deleteIfExists(leftover);
+            }
+        } catch (IOException e) {
+            throw failed(e);
+        }
+    }
+
+    /** Shards of that name that are already there. */
+    static List<Path> existing(Path directory, String name, Split split) {
+        return list(directory, name, split, "");
+    }
+
+    private static List<Path> list(Path directory, String name, Split split, String suffix) {
+        List<Path> found = new ArrayList<>();
+        try (DirectoryStream<Path> entries = Files.newDirectoryStream(directory, split.glob() + suffix)) {
+            for (Path entry : entries) {
+                if (entry.getFileName().toString().matches(split.pattern(name) + Pattern.quote(suffix))) {
+                    found.add(entry);
+                }
+            }
+        } catch (IOException e) {
+            throw new Refusal("cannot list " + directory + ": " + e.getMessage(), e);
+        }
+        found.sort(null);
+        return found;
+    }
+
+    long count() {
+        return count;
+    }
+
+    private static Path unfinished(Path file) {
+        return file.resolveSibling(file.getFileName() + UNFINISHED);
+    }
+
+    private void check() {
+        if (closed) {
+            throw new Refusal("ended before all was tokenized; no shard was written to " + directory);
+        }
+    }
+
+    private Refusal failed(IOException e) {
+        return new Refusal(
+                "cannot write shards to " + directory + ": " + e.getMessage()
+                        + "; make room there or choose another --out, then start again",
+                e);
+    }
+
+    @Override
+    public synchronized void close() {
+        if (!closed) {
+            closed = true;
+            try {
+                if (channel != null) {
+                    channel.close();
+                }
+                for (Path file : files) {
+                    Files.deleteIfExists(unfinished(file));
+                }
+            } catch (IOException e) {
+                throw failed(e);
+            }
+        }
+    }
+}

@@ -1,0 +1,224 @@
+package hypertransfer.train.run;
+
+import hypertransfer.core.Refusal;
+import hypertransfer.core.State;
+import hypertransfer.engine.Tensor;
+import hypertransfer.train.file.Atomic;
+import hypertransfer.train.file.SafeTensors;
+import hypertransfer.train.file.SafeTensorsWriter;
+import hypertransfer.train.network.Parameter;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Comparator;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.function.Consumer;
+import java.util.stream.Stream;
+import java.util.zip.CRC32C;
+import tools.jackson.core.JacksonException;
+import tools.jackson.databind.DeserializationFeature;
+import tools.jackson.databind.PropertyNamingStrategies;
+import tools.jackson.databind.json.JsonMapper;
+
+/**
+ * A moment of a run: two files, the tensors and the numbers. The numbers are written last and name the tensors'
+ * checksum and their own, so a checkpoint is whole or is not one.
+ *
+ * @param step the steps taken; the data's position and every random draw follow from it
+ * @param states what the algebra remembers of each hidden matrix, every double exact
+ * @param validation the validation loss at this step, if there is one
+ * @param tensors the CRC-32C of the .safetensors file
+ * @param checksum the CRC-32C of this record with a checksum of zero
+ */
+public record Checkpoint(int step, List<State> states, Double validation, long tensors, long checksum) {
+    private static final JsonMapper JSON = JsonMapper.builder()
+            .propertyNamingStrategy(PropertyNamingStrategies.SNAKE_CASE)
+            .enable(DeserializationFeature.FAIL_ON_MISSING_CREATOR_PROPERTIES)
+            .build();
+    private static final String NUMBERS = ".json";
+    private static final String TENSORS = ".safetensors";
+
+    /** Writes a checkpoint of the trainee as it stands. */
+    static Path save(Path directory, int step, Double validation, Trainee trainee) {
+        try {
+            Files.createDirectories(directory);
+        } catch (IOException e) {
+            throw new UncheckedIOException("cannot make " + directory + ": " + e.getMessage(), e);
+        }
+        String name = name(step);
+        List<SafeTensorsWriter.Entry> entries = new ArrayList<>();
+        contents(trainee)
+                .forEach((key, tensor) -> entries.add(new SafeTensorsWriter.Entry(
+                        key,
+                        tensor.rows(),
+                        tensor.cols(),
+                        () -> trainee.engine().read(tensor))));
+        long crc = SafeTensorsWriter.write(
+                directory.resolve(name + TENSORS), entries, trainee.engine().bytes(), Map.of());
+        Checkpoint unsigned = new Checkpoint(step, trainee.optimizer().states(), validation, crc, 0);
+        Path numbers = directory.resolve(name + NUMBERS);
+        Atomic.write(numbers, JSON.writeValueAsString(unsigned.signed(unsigned.sum())));
+        return numbers;
+    }
+
+    /** All tensors that a run goes on from, by their names in the file. */
+    private static Map<String, Tensor> contents(Trainee trainee) {
+        Map<String, Tensor> contents = new LinkedHashMap<>();
+        for (Parameter p : trainee.parameters().all()) {
+            contents.put(p.name(), p.master());
+        }
+        trainee.optimizer().tensors().entrySet().stream()
+                .sorted(Map.Entry.comparingByKey())
+                .forEach(entry -> contents.put(entry.getKey(), entry.getValue()));
+        return contents;
+    }
+
+    /** The numbers of all checkpoints, newest first; whether they are good is seen when they are loaded. */
+    public static List<Path> list(Path directory) {
+        if (!Files.isDirectory(directory)) {
+            return List.of();
+        }
+        try (Stream<Path> files = Files.list(directory)) {
+            return files.filter(file -> file.getFileName().toString().matches("step-\\d{8}\\.json"))
+                    .sorted(Comparator.reverseOrder())
+                    .toList();
+        } catch (IOException e) {
+            throw new UncheckedIOException("cannot list " + directory + ": " + e.getMessage(), e);
+        }
+    }
+
+    /** Loads the newest good checkpoint; one that is not good is passed over with its reason. */
+    static Checkpoint loadNewest(Path directory, Trainee trainee, Consumer<String> passedOver) {
+        List<Path> all = list(directory);
+        for (Path numbers : all) {
+            try {
+                return load(numbers, trainee);
+            } catch (Refusal e) {
+                passedOver.accept(e.getMessage());
+            }
+        }
+        throw new Refusal("there is no good checkpoint among the " + all.size() + " in " + directory
+                + "; start the run again with another --out");
+    }
+
+    /** Reads a checkpoint's numbers, checked against their own checksum. */
+    public static Checkpoint read(Path numbers) {
+        try {
+            Checkpoint c = JSON.readValue(Files.readString(numbers, StandardCharsets.UTF_8), Checkpoint.class);
+            if (c.checksum != c.sum()) {
+                throw new Refusal(numbers + " is damaged: its checksum is " + c.sum() + ", not " + c.checksum);
+            }
+            return c;
+        } catch (JacksonException | IOException e) {
+            throw new Refusal(
+                    numbers + " is damaged: "
+                            + e.getMessage().lines().findFirst().orElse("unreadable"),
+                    e);
+        }
+    }
+
+    /** Loads a checkpoint into the trainee, once all of it is known to be good. */
+    static Checkpoint load(Path numbers, Trainee trainee) {
+        Checkpoint c = read(numbers);
+        Map<String, Tensor> contents = contents(trainee);
+        try (SafeTensors file = open(numbers, c)) {
+            for (Map.Entry<String, Tensor> entry : contents.entrySet()) {
+                Tensor t = entry.getValue();
+                int[] shape = t.rows() == 1 ? new int[] {t.cols()} : new int[] {t.rows(), t.cols()};
+                if (!Arrays.equals(shape, file.shape(entry.getKey()))) {
+                    throw new Refusal(numbers + " is of another network: its " + entry.getKey() + " is "
+                            + Arrays.toString(file.shape(entry.getKey())) + ", not " + Arrays.toString(shape));
+                }
+            }
+            contents.forEach((name, tensor) -> trainee.engine().write(tensor, file.values(name)));
+        }
+        trainee.optimizer().restore(c.states, c.step);
+        return c;
+    }
+
+    /**
+     * Loads another run's checkpoint and goes on from it in a space of one's own: the carrier's radius is the norm it has
+     * there, the target keeps the norm it has there.
+     *
+     * @return the steps taken
+     */
+    static int change(Path run, int step, Trainee trainee) {
+        Path directory = run.resolve(RunDirectory.CHECKPOINTS);
+        List<Integer> steps = list(directory).stream()
+                .map(Checkpoint::read)
+                .map(Checkpoint::step)
+                .toList();
+        if (!steps.contains(step)) {
+            throw new Refusal(run + " has no checkpoint of step " + step + "; it has those of " + steps);
+        }
+        Checkpoint c = load(directory.resolve(name(step) + NUMBERS), trainee);
+        List<State> changed = c.states.stream()
+                .map(s -> new State(s.matrix(), s.step(), s.norm(), s.norm(), s.targetNorm()))
+                .toList();
+        trainee.optimizer().restore(changed, step);
+        return step;
+    }
+
+    private static String name(int step) {
+        return String.format("step-%08d", step);
+    }
+
+    /** The tensors of a checkpoint, checked against their checksum. */
+    static SafeTensors open(Path numbers, Checkpoint c) {
+        SafeTensors file = SafeTensors.read(tensorsOf(numbers));
+        if (file.checksum() != c.tensors) {
+            file.close();
+            throw new Refusal(tensorsOf(numbers) + " is damaged: its checksum is not the one in " + numbers);
+        }
+        return file;
+    }
+
+    /** Deletes all but the newest few and the best by validation loss. */
+    static void prune(Path directory, int keep) {
+        List<Path> all = list(directory);
+        Path best = all.stream()
+                .filter(numbers -> validation(numbers) < Double.POSITIVE_INFINITY)
+                .min(Comparator.comparingDouble(Checkpoint::validation))
+                .orElse(null);
+        for (Path numbers : all.subList(Math.min(keep, all.size()), all.size())) {
+            if (!numbers.equals(best)) {
+                try { // the numbers first: tensors without numbers are no checkpoint
+                    Files.deleteIfExists(numbers);
+                    Files.deleteIfExists(tensorsOf(numbers));
+                } catch (IOException e) {
+                    throw new UncheckedIOException("cannot delete " + numbers + ": " + e.getMessage(), e);
+                }
+            }
+        }
+    }
+
+    /** Infinite where there is none, or it cannot be known. */
+    private static double validation(Path numbers) {
+        try {
+            Double validation = read(numbers).validation;
+            return validation == null ? Double.POSITIVE_INFINITY : validation;
+        } catch (Refusal e) {
+            return Double.POSITIVE_INFINITY;
+        }
+    }
+
+    static Path tensorsOf(Path numbers) {
+        return numbers.resolveSibling(numbers.getFileName().toString().replace(NUMBERS, TENSORS));
+    }
+
+    private long sum() {
+        CRC32C crc = new CRC32C();
+        crc.update(JSON.writeValueAsString(signed(0)).getBytes(StandardCharsets.UTF_8));
+        return crc.getValue();
+    }
+
+    private Checkpoint signed(long checksum) {
+        return new Checkpoint(step, states, validation, tensors, checksum);
+    }
+}

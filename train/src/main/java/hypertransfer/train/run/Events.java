@@ -1,0 +1,137 @@
+package hypertransfer.train.run;
+
+import hypertransfer.train.file.Atomic;
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.net.InetAddress;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.nio.channels.FileChannel;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.util.zip.CRC32C;
+
+/** A TensorBoard event file: TFRecords that hold Event messages of one scalar each. */
+final class Events implements AutoCloseable {
+    private static final int DOUBLE = 1, BYTES = 2, FLOAT = 5; // protocol buffers' wire types
+
+    private final Path file;
+    private final FileChannel channel;
+
+    /** Starts a new file, since TensorBoard reads all of a directory in the order of their times. */
+    Events(Path directory, int firstStep) {
+        long now = System.currentTimeMillis();
+        file = directory.resolve("events.out.tfevents." + now / 1000 + "."
+                + ProcessHandle.current().pid() + "." + now % 1000 + "." + host());
+        try {
+            channel = FileChannel.open(file, StandardOpenOption.CREATE, StandardOpenOption.APPEND);
+        } catch (IOException e) {
+            throw new UncheckedIOException("cannot write " + file + ": " + e.getMessage(), e);
+        }
+        record(new Message().time(now).text(3, "brain.Event:2"));
+        // a session that starts: TensorBoard then drops what an earlier file has from this step on
+        record(new Message().time(now).varint(2, firstStep).message(7, new Message().varint(1, 1)));
+    }
+
+    void scalar(int step, String tag, double value) {
+        Message scalar = new Message().text(1, tag).number(2, (float) value);
+        record(new Message()
+                .time(System.currentTimeMillis())
+                .varint(2, step)
+                .message(5, new Message().message(1, scalar)));
+    }
+
+    @Override
+    public void close() {
+        try {
+            channel.close();
+        } catch (IOException e) {
+            throw new UncheckedIOException("cannot close " + file + ": " + e.getMessage(), e);
+        }
+    }
+
+    private void record(Message message) {
+        byte[] data = message.bytes.toByteArray();
+        ByteBuffer record = ByteBuffer.allocate(16 + data.length).order(ByteOrder.LITTLE_ENDIAN);
+        record.putLong(data.length).putInt(masked(record.array(), 8));
+        record.put(data).putInt(masked(data, data.length));
+        try {
+            Atomic.writeFully(channel, record.flip());
+        } catch (IOException e) {
+            throw new UncheckedIOException("cannot write " + file + ": " + e.getMessage(), e);
+        }
+    }
+
+    /** TFRecord's masked CRC-32C. */
+    private static int masked(byte[] data, int length) {
+        CRC32C crc = new CRC32C();
+        crc.update(data, 0, length);
+        int value = (int) crc.getValue();
+        return (value >>> 15 | value << 17) + 0xa282ead8;
+    }
+
+    private static String host() {
+        try {
+            return InetAddress.getLocalHost().getHostName();
+        } catch (IOException e) {
+            return "localhost";
+        }
+    }
+
+    /** A protocol buffer in the making. */
+    private static final class Message {
+        private final ByteArrayOutputStream bytes = new ByteArrayOutputStream();
+
+        Message time(long millis) {
+            key(1, DOUBLE);
+            little(Double.doubleToLongBits(millis / 1000.0), 8);
+            return this;
+        }
+
+        Message varint(int field, long value) {
+            key(field, 0);
+            raw(value);
+            return this;
+        }
+
+        Message number(int field, float value) {
+            key(field, FLOAT);
+            little(Float.floatToIntBits(value), 4);
+            return this;
+        }
+
+        Message text(int field, String value) {
+            return delimited(field, value.getBytes(StandardCharsets.UTF_8));
+        }
+
+        Message message(int field, Message value) {
+            return delimited(field, value.bytes.toByteArray());
+        }
+
+        private Message delimited(int field, byte[] value) {
+            key(field, BYTES);
+            raw(value.length);
+            bytes.writeBytes(value);
+            return this;
+        }
+
+        private void key(int field, int type) {
+            raw((long) field << 3 | type);
+        }
+
+        private void raw(long value) {
+            for (; (value & ~0x7fL) != 0; value >>>= 7) {
+                bytes.write((int) (value & 0x7f | 0x80));
+            }
+            bytes.write((int) value);
+        }
+
+        private void little(long bits, int count) {
+            for (int i = 0; i < count; i++) {
+                bytes.write((int) (bits >>> 8 * i));
+            }
+        }
+    }
+}

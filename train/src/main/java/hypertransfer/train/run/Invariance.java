@@ -1,0 +1,56 @@
+package hypertransfer.train.run;
+
+import hypertransfer.core.GradientRule;
+import hypertransfer.engine.Tensor;
+import hypertransfer.train.network.Parameter;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * How much the loss depends on the scale of each hidden matrix: {@code |f(cw) - f(w)| / f(w)}, the largest over a few
+ * factors c. Where it is rounding alone, the rescaled gradient is exact; elsewhere only the representative's is.
+ */
+public record Invariance(double loss, Map<String, Double> change, double rounding) {
+    private static final double[] FACTORS = {0.25, 0.5, 2, 4};
+    /** Roundings of a whole forward pass, and the norm's epsilon beside the smallest scaled activations. */
+    private static final double ROUNDINGS = 100;
+
+    /** Measures at the network's start. */
+    public static Invariance measure(Configuration c) {
+        try (Trainee trainee = Trainee.separate(c);
+                Feed feed = new Feed(c)) {
+            double loss = feed.loss(trainee, 0);
+            Map<String, Double> change = new LinkedHashMap<>();
+            for (Parameter p : trainee.parameters().hidden()) {
+                double largest = 0;
+                for (double factor : FACTORS) {
+                    represent(trainee, p, factor);
+                    largest = Math.max(largest, Math.abs(feed.loss(trainee, 0) - loss) / loss);
+                }
+                represent(trainee, p, 1);
+                change.put(p.name(), largest);
+            }
+            double epsilon = trainee.engine().bytes() == Double.BYTES ? 1e-9 : 0x1p-24;
+            return new Invariance(loss, change, ROUNDINGS * epsilon);
+        }
+    }
+
+    private static void represent(Trainee trainee, Parameter p, double scale) {
+        List<Tensor> masters = List.of(p.master()), weights = List.of(p.weight());
+        trainee.engine().represent(masters, new double[] {scale}, weights);
+    }
+
+    public boolean invariant(String matrix) {
+        return change.get(matrix) <= rounding;
+    }
+
+    /** For every matrix the rule that is exact for it. */
+    public Map<String, GradientRule> rules() {
+        Map<String, GradientRule> rules = new LinkedHashMap<>();
+        change.keySet()
+                .forEach(
+                        name -> rules.put(name, invariant(name) ? GradientRule.RESCALED : GradientRule.REPRESENTATIVE));
+        return rules;
+    }
+}

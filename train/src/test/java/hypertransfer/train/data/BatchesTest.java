@@ -1,0 +1,154 @@
+package hypertransfer.train.data;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import hypertransfer.core.Refusal;
+import java.util.OptionalLong;
+import java.util.stream.IntStream;
+import java.util.stream.LongStream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+class BatchesTest {
+    /** Tokens 0, 1, 2, ... in parts of the given sizes. */
+    private static Corpus corpus(int... sizes) {
+        Tokens[] parts = new Tokens[sizes.length];
+        int from = 0;
+        for (int i = 0; i < sizes.length; i++) {
+            byte[] bytes = new byte[sizes[i]];
+            for (int j = 0; j < bytes.length; j++) {
+                bytes[j] = (byte) from++;
+            }
+            parts[i] = new ByteTokens("part " + i, bytes);
+        }
+        return Corpus.of(parts);
+    }
+
+    private record Pair(int[] inputs, int[] targets) {
+        static Pair of(Batches batches, long step, int micro) {
+            Pair pair = new Pair(
+                    new int[batches.windows().size()], new int[batches.windows().size()]);
+            batches.fill(step, micro, pair.inputs, pair.targets);
+            return pair;
+        }
+    }
+
+    private static int[] range(int from, int count) {
+        return IntStream.range(from, from + count).toArray();
+    }
+
+    @Test
+    void windowsAdvanceByTheirSizeAcrossShardsAndWrapAround() {
+        // 26 tokens, windows of 2*4: inputs 0..7, 8..15, 16..23; the last target is 24, and 25 fills no window.
+        Batches batches = new Batches(Windows.of(corpus(5, 14, 7), 2, 4), 2);
+        assertThat(batches.windows().count()).isEqualTo(3);
+        int index = 0;
+        for (int step = 0; step < 10; step++) {
+            for (int micro = 0; micro < 2; micro++, index++) {
+                Pair pair = Pair.of(batches, step, micro);
+                assertThat(pair.inputs).containsExactly(range(8 * (index % 3), 8));
+                assertThat(pair.targets).containsExactly(range(8 * (index % 3) + 1, 8));
+            }
+        }
+    }
+
+    @Test
+    void theLastWindowEndsWithTheLastToken() {
+        assertThat(Windows.of(corpus(25), 2, 4).count()).isEqualTo(3);
+        assertThat(Windows.of(corpus(24), 2, 4).count()).isEqualTo(2);
+        int[] inputs = new int[8], targets = new int[8];
+        Windows.of(corpus(25), 2, 4).fill(2, inputs, targets);
+        assertThat(targets).containsExactly(range(17, 8));
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {-1, 1234})
+    void aStepIsTheSameWhereverOneStarts(int seed) {
+        OptionalLong shuffle = seed < 0 ? OptionalLong.empty() : OptionalLong.of(seed);
+        Batches straight = new Batches(Windows.of(corpus(200), 1, 9), 3, shuffle);
+        int[][] reached = new int[40][];
+        for (int step = 0; step < 40; step++) {
+            reached[step] = Pair.of(straight, step, 2).targets;
+        }
+        for (int step = 39; step >= 0; step--) {
+            Batches resumed = new Batches(Windows.of(corpus(150, 50), 1, 9), 3, shuffle);
+            assertThat(Pair.of(resumed, step, 2).targets).containsExactly(reached[step]);
+        }
+    }
+
+    @Test
+    void farStepsDoNotOverflow() {
+        Batches batches = new Batches(Windows.of(corpus(200), 1, 9), 1000);
+        assertThat(batches.window(1L << 40, 7)).isEqualTo(((1L << 40) * 1000 + 7) % 22);
+    }
+
+    @ParameterizedTest
+    @ValueSource(longs = {1, 2, 3, 4, 5, 16, 17, 63, 64, 65, 1000, 4096, 4097})
+    void aShuffledEpochHasEveryWindowOnce(long n) {
+        for (long key = 0; key < 20; key++) {
+            Permutation permutation = new Permutation(n, key);
+            assertThat(LongStream.range(0, n).map(permutation::at).sorted().toArray())
+                    .containsExactly(LongStream.range(0, n).toArray());
+        }
+    }
+
+    @Test
+    void shufflesDifferByEpochAndSeed() {
+        Batches batches = new Batches(Windows.of(corpus(201), 1, 2), 1, OptionalLong.of(1));
+        Batches other = new Batches(batches.windows(), 1, OptionalLong.of(2));
+        long[] first = order(batches, 0), second = order(batches, 1);
+        assertThat(first)
+                .isNotEqualTo(LongStream.range(0, 100).toArray())
+                .isNotEqualTo(second)
+                .isNotEqualTo(order(other, 0))
+                .containsExactlyInAnyOrder(second);
+    }
+
+    private static long[] order(Batches batches, int epoch) {
+        long count = batches.windows().count();
+        return LongStream.range(epoch * count, (epoch + 1) * count)
+                .map(step -> batches.window(step, 0))
+                .toArray();
+    }
+
+    @Test
+    void aShuffleScattersNeighbours() {
+        // Of a random permutation of 10,000 about 1 pair stays adjacent and the displacement averages n/3.
+        int n = 10_000;
+        long[] order = LongStream.range(0, n).map(new Permutation(n, 42)::at).toArray();
+        long adjacent =
+                IntStream.range(1, n).filter(i -> order[i] == order[i - 1] + 1).count();
+        double displacement = IntStream.range(0, n)
+                .mapToLong(i -> Math.abs(order[i] - i))
+                .average()
+                .orElseThrow();
+        assertThat(adjacent).isLessThan(10);
+        assertThat(displacement).isBetween(0.32 * n, 0.35 * n);
+    }
+
+    @Test
+    void validationIsTheFirstWindows() {
+        Windows windows = Windows.of(corpus(26), 2, 4);
+        assertThat(windows.first(2).count()).isEqualTo(2);
+        int[] inputs = new int[8], targets = new int[8];
+        windows.first(2).fill(1, inputs, targets);
+        assertThat(inputs).containsExactly(range(8, 8));
+        assertThatThrownBy(() -> windows.first(2).fill(2, inputs, targets))
+                .isInstanceOf(IllegalArgumentException.class);
+        assertThatThrownBy(() -> windows.first(4)).isInstanceOf(Refusal.class).hasMessageContaining("1 to 3");
+        assertThatThrownBy(() -> windows.first(0)).isInstanceOf(Refusal.class);
+    }
+
+    @Test
+    void refusesACorpusSmallerThanOneWindow() {
+        assertThatThrownBy(() -> Windows.of(corpus(8), 2, 4))
+                .isInstanceOf(Refusal.class)
+                .hasMessageContainingAll("part 0", "8 tokens", "takes 9", "smaller batch");
+        assertThat(Windows.of(corpus(9), 2, 4).count()).isEqualTo(1);
+        assertThatThrownBy(() -> Windows.of(corpus(9), 0, 4)).isInstanceOf(Refusal.class);
+        assertThatThrownBy(() -> Windows.of(corpus(9), 1 << 20, 1 << 20)).isInstanceOf(Refusal.class);
+        assertThatThrownBy(() -> new Batches(Windows.of(corpus(9), 2, 4), 0)).isInstanceOf(Refusal.class);
+    }
+}

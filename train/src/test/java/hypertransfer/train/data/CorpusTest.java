@@ -1,0 +1,95 @@
+package hypertransfer.train.data;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import hypertransfer.core.Refusal;
+import java.nio.file.Path;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+class CorpusTest {
+    @TempDir
+    private Path directory;
+
+    private Path shard(String name, int from, int count) {
+        return ShardFile.range(directory.resolve(name), from, count);
+    }
+
+    private static int[] all(Corpus corpus) {
+        int[] all = new int[(int) corpus.count()];
+        corpus.read(0, all, 0, all.length);
+        return all;
+    }
+
+    private static Corpus open(Split split, Object... places) {
+        return Corpus.open(List.of(places).stream().map(Object::toString).toList(), split, 256);
+    }
+
+    @Test
+    void aDirectoryStandsForItsSplit() {
+        shard("a_train_000002.bin", 10, 2);
+        shard("a_train_000001.bin", 0, 3);
+        shard("a_val_000000.bin", 50, 2);
+        shard("other.bin", 99, 1);
+        try (Corpus train = open(Split.TRAIN, directory);
+                Corpus validation = open(Split.VALIDATION, directory)) {
+            assertThat(all(train)).containsExactly(0, 1, 2, 10, 11);
+            assertThat(all(validation)).containsExactly(50, 51);
+        }
+    }
+
+    @Test
+    void filesAndPatternsKeepTheirOrder() {
+        Path b = shard("b.bin", 20, 1);
+        shard("x1.bin", 1, 1);
+        shard("x2.bin", 2, 1);
+        try (Corpus corpus = open(Split.TRAIN, b, directory.resolve("x?.bin"), b)) {
+            assertThat(all(corpus)).containsExactly(20, 1, 2, 20);
+            assertThat(corpus.names()).hasSize(4).first().isEqualTo(b.toString());
+        }
+    }
+
+    @Test
+    void readsAcrossShardsFromAnyPlace() {
+        Path empty = shard("empty.bin", 0, 0);
+        try (Corpus corpus =
+                open(Split.TRAIN, shard("a.bin", 0, 3), empty, shard("b.bin", 3, 1), shard("c.bin", 4, 6))) {
+            for (int from = 0; from < 10; from++) {
+                for (int count = 0; from + count <= 10; count++) {
+                    int[] into = new int[count];
+                    corpus.read(from, into, 0, count);
+                    for (int i = 0; i < count; i++) {
+                        assertThat(into[i]).isEqualTo(from + i);
+                    }
+                }
+            }
+        }
+    }
+
+    @Test
+    void refusesAnEmptyCorpus() {
+        assertThatThrownBy(() -> open(Split.TRAIN))
+                .isInstanceOf(Refusal.class)
+                .hasMessageContaining("no shards were named");
+        shard("a_val_000000.bin", 0, 1);
+        assertThatThrownBy(() -> open(Split.TRAIN, directory))
+                .isInstanceOf(Refusal.class)
+                .hasMessageContainingAll(directory.toString(), "*_train_*.bin", "ht data tokenize");
+        assertThatThrownBy(() -> open(Split.TRAIN, directory.resolve("y*.bin")))
+                .isInstanceOf(Refusal.class)
+                .hasMessageContaining("y*.bin");
+        assertThatThrownBy(() -> open(Split.TRAIN, directory.resolve("none").resolve("y*.bin")))
+                .isInstanceOf(Refusal.class)
+                .hasMessageContaining("cannot list");
+    }
+
+    @Test
+    void refusesItsFirstBadShard() {
+        Path good = shard("a.bin", 0, 3), bad = shard("b.bin", 254, 3);
+        assertThatThrownBy(() -> open(Split.TRAIN, good, bad))
+                .isInstanceOf(Refusal.class)
+                .hasMessageContaining(bad + ": token 2 (byte 1028) is 256");
+    }
+}

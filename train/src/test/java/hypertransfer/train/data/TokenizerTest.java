@@ -1,0 +1,262 @@
+package hypertransfer.train.data;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import com.knuddels.jtokkit.Encodings;
+import com.knuddels.jtokkit.api.Encoding;
+import com.knuddels.jtokkit.api.EncodingType;
+import hypertransfer.core.Refusal;
+import java.io.IOException;
+import java.io.OutputStream;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.stream.IntStream;
+import java.util.stream.Stream;
+import java.util.zip.GZIPOutputStream;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+class TokenizerTest {
+    private static final Encoding JTOKKIT =
+            Encodings.newDefaultEncodingRegistry().getEncoding(EncodingType.R50K_BASE);
+
+    @TempDir
+    private Path directory;
+
+    private Path in;
+    private Path out;
+
+    @BeforeEach
+    void folders() throws IOException {
+        in = Files.createDirectory(directory.resolve("in"));
+        out = directory.resolve("set");
+    }
+
+    private static Tokenizer.Options options(double validation, long shardTokens, int threads) {
+        return new Tokenizer.Options(Vocabulary.GPT2, validation, shardTokens, false, threads);
+    }
+
+    private static Tokenizer.Result run(Path out, Tokenizer.Options options, Object... places) {
+        return new Tokenizer(out, options)
+                .run(Stream.of(places).map(Object::toString).toList(), progress -> {});
+    }
+
+    private static Path pack(Path file, String text) throws IOException {
+        try (OutputStream to = new GZIPOutputStream(Files.newOutputStream(file))) {
+            to.write(text.getBytes(StandardCharsets.UTF_8));
+        }
+        return file;
+    }
+
+    private int[] ids(Split split) {
+        try (Corpus corpus = Corpus.open(List.of(out.toString()), split, 50257)) {
+            int[] ids = new int[(int) corpus.count()];
+            corpus.read(0, ids, 0, ids.length);
+            return ids;
+        }
+    }
+
+    private Map<String, byte[]> files(Path folder) throws IOException {
+        Map<String, byte[]> files = new TreeMap<>();
+        try (Stream<Path> list = Files.list(folder)) {
+            for (Path file : list.toList()) {
+                files.put(file.getFileName().toString(), Files.readAllBytes(file));
+            }
+        }
+        return files;
+    }
+
+    private static String document(int i) {
+        return "Document " + i + " isn't long; it's “quoted”, naïve, and has\n\n  " + "number 7 ".repeat(i % 13) + "\n";
+    }
+
+    @Test
+    void textComesBackFromShards() throws IOException {
+        String first = "It's 3.14 — naïve 漢字 😀\n\n\tcode  <|endoftext|> as text\r\n", second = document(5);
+        Path file = Files.writeString(in.resolve("a.txt"), first + "<|endoftext|>\n" + second);
+        Tokenizer.Result result = run(out, options(0, 1000, 2), file);
+        assertThat(result.documents()).isEqualTo(2);
+        assertThat(result.validation()).isEmpty();
+        int[] expected = Stream.of(first, second)
+                .flatMapToInt(text -> IntStream.concat(
+                        IntStream.of(50256),
+                        IntStream.of(JTOKKIT.encodeOrdinary(text).toArray())))
+                .toArray();
+        assertThat(ids(Split.TRAIN)).containsExactly(expected);
+        assertThat(Vocabulary.GPT2.decode(ids(Split.TRAIN)))
+                .isEqualTo("<|endoftext|>" + first + "<|endoftext|>" + second);
+    }
+
+    @Test
+    void bytesComeBackFromShards() throws IOException {
+        Path file = Files.writeString(in.resolve("a.txt"), "héllo <|endoftext|>");
+        run(out, new Tokenizer.Options(Vocabulary.BYTES, 0, 1000, false, 1), file);
+        try (Shard shard = Shard.open(out.resolve("set_train_000001.bin"), 256)) {
+            assertThat(shard.first(4)).containsExactly(0, 'h', 0xc3, 0xa9);
+            assertThat(Vocabulary.BYTES.decode(shard.first(99))).isEqualTo("<|endoftext|>héllo <|endoftext|>");
+        }
+    }
+
+    @Test
+    void shardsDoNotDependOnThreads() throws IOException {
+        StringBuilder text = new StringBuilder(), lines = new StringBuilder();
+        for (int i = 0; i < 3000; i++) {
+            text.append(document(i)).append(i % 3 == 0 ? "<|endoftext|>\n" : "");
+            lines.append("{\"text\": \"line ").append(i).append(" it's\"}\n");
+        }
+        text.append("one long document ".repeat(40_000)); // several pieces
+        Files.writeString(in.resolve("a.txt"), text);
+        pack(in.resolve("b.jsonl.gz"), lines.toString());
+        Map<String, byte[]> once = null;
+        for (int threads : new int[] {1, 2, 7}) {
+            out = directory.resolve("threads" + threads).resolve("set");
+            Tokenizer.Result result = run(out, options(0.05, 50_000, threads), in);
+            assertThat(result.documents()).isEqualTo(4001);
+            assertThat(result.train()).hasSizeGreaterThan(3).doesNotHaveDuplicates();
+            Map<String, byte[]> files = files(out);
+            if (once != null) {
+                assertThat(files).containsExactlyEntriesOf(once);
+            }
+            once = files;
+        }
+    }
+
+    @Test
+    void everyDocumentIsWhollyInOneSplit() throws IOException {
+        int n = 2000;
+        StringBuilder lines = new StringBuilder();
+        for (int i = 0; i < n; i++) {
+            lines.append("{\"text\": \"<").append(i).append(">\"}\n");
+        }
+        Files.writeString(in.resolve("a.jsonl"), lines);
+        Tokenizer.Result result = run(out, options(0.1, 1_000_000, 2), in);
+        String train = Vocabulary.GPT2.decode(ids(Split.TRAIN)), held = Vocabulary.GPT2.decode(ids(Split.VALIDATION));
+        List<String> documents = new ArrayList<>(List.of(train.substring(13).split("<\\|endoftext\\|>")));
+        int kept = documents.size();
+        documents.addAll(List.of(held.substring(13).split("<\\|endoftext\\|>")));
+        assertThat(documents)
+                .containsExactlyInAnyOrderElementsOf(
+                        IntStream.range(0, n).mapToObj(i -> "<" + i + ">").toList());
+        assertThat(n - kept).isBetween(150, 250);
+        assertThat(result.trainTokens() + result.validationTokens())
+                .isEqualTo(ids(Split.TRAIN).length + ids(Split.VALIDATION).length);
+        assertThat(result.validation()).containsExactly(out.resolve("set_val_000000.bin"));
+    }
+
+    @Test
+    void directoriesAreReadByNameAtAnyDepth() throws IOException {
+        Files.createDirectories(in.resolve("b/c"));
+        Files.writeString(in.resolve("z.md"), "z");
+        pack(in.resolve("b/c/y.txt.gz"), "y");
+        Files.writeString(in.resolve("a.JSONL"), "{\"text\": \"a\"}");
+        Files.writeString(in.resolve("picture.png"), "no text");
+        Files.writeString(in.resolve("empty.txt"), "");
+        run(out, options(0, 1000, 1), in);
+        assertThat(Vocabulary.GPT2.decode(ids(Split.TRAIN))).isEqualTo("<|endoftext|>a<|endoftext|>y<|endoftext|>z");
+    }
+
+    @Test
+    void shardsAreFullButTheLast() throws IOException {
+        Path file = Files.writeString(in.resolve("a.txt"), "word ".repeat(99).strip());
+        Tokenizer.Result result = run(out, options(0, 40, 1), file);
+        assertThat(result.train()).map(path -> Files.size(path)).containsExactly(1104L, 1104L, 1064L);
+        assertThat(ids(Split.TRAIN)).hasSize(100);
+    }
+
+    @Test
+    void refusesShardsThatAreThereAndReplacesAllOfThemWithForce() throws IOException {
+        Path file = Files.writeString(in.resolve("a.txt"), "word ".repeat(99).strip());
+        run(out, options(0, 40, 1), file);
+        Map<String, byte[]> before = files(out);
+        assertThatThrownBy(() -> run(out, options(0, 100, 1), file))
+                .isInstanceOf(Refusal.class)
+                .hasMessageContainingAll("set_train_000001.bin", "--force");
+        assertThat(files(out)).containsExactlyEntriesOf(before);
+        Files.writeString(out.resolve("setb_train_000001.bin"), "another set's");
+        run(out, new Tokenizer.Options(Vocabulary.GPT2, 0, 100, true, 1), file);
+        assertThat(files(out)).containsOnlyKeys("set_train_000001.bin", "setb_train_000001.bin");
+    }
+
+    @Test
+    void badInputLeavesNothing() throws IOException {
+        Path text = in.resolve("bad.txt");
+        Files.write(text, ("line\n".repeat(60_000) + "caf\u00e9\n").getBytes(StandardCharsets.ISO_8859_1));
+        refused("bad.txt, line 60001: byte 0xe9 is not UTF-8", text);
+        Path json = Files.writeString(in.resolve("bad.jsonl"), "{\"text\": \"good\"}\n".repeat(20_000) + "{\"text\": ");
+        refused("bad.jsonl, line 20001: broken JSON", json);
+        byte[] packed =
+                Files.readAllBytes(pack(in.resolve("cut.txt.gz"), document(12).repeat(50)));
+        Path cut = Files.write(in.resolve("cut.txt.gz"), Arrays.copyOf(packed, packed.length / 2));
+        refused("cut.txt.gz is cut off", cut);
+        refused("cannot read", Files.writeString(in.resolve("plain.txt.gz"), "not packed"));
+        refused("there is no file or directory", in.resolve("none.txt"));
+        refused("there is no text", Files.writeString(in.resolve("empty.txt"), ""));
+        refused("no text in the directory", Files.createDirectory(in.resolve("bare")));
+        assertThatThrownBy(() -> run(text, options(0, 10, 1), json))
+                .isInstanceOf(Refusal.class)
+                .hasMessageContaining("cannot make the directory");
+    }
+
+    private void refused(String message, Path place) throws IOException {
+        assertThatThrownBy(() -> run(out, options(0.01, 100_000, 2), place))
+                .isInstanceOf(Refusal.class)
+                .hasMessageContaining(message);
+        assertThat(files(out)).isEmpty();
+    }
+
+    @Test
+    void refusesOptionsOutOfRange() {
+        assertThatThrownBy(() -> options(1, 10, 1)).isInstanceOf(Refusal.class).hasMessageContaining("1.0");
+        assertThatThrownBy(() -> options(Double.NaN, 10, 1)).isInstanceOf(Refusal.class);
+        assertThatThrownBy(() -> options(0, 0, 1)).isInstanceOf(Refusal.class);
+        assertThatThrownBy(() -> options(0, 1L << 31, 1)).isInstanceOf(Refusal.class);
+        assertThatThrownBy(() -> options(0, 10, 0)).isInstanceOf(Refusal.class);
+        assertThatThrownBy(() -> Vocabulary.parse("gpt4"))
+                .isInstanceOf(Refusal.class)
+                .hasMessageContaining("gpt2");
+    }
+
+    @Test
+    void closedInTheMiddleItLeavesNothing() throws IOException {
+        Files.writeString(in.resolve("a.txt"), document(9).repeat(12_000));
+        Tokenizer tokenizer = new Tokenizer(out, options(0, 50_000, 1));
+        assertThatThrownBy(() -> tokenizer.run(List.of(in.toString()), progress -> {
+                    assertThat(progress.tokens()).isPositive();
+                    assertThat(out).isDirectoryContaining("glob:**.part").isDirectoryNotContaining("glob:**.bin");
+                    tokenizer.close(); // what the shutdown hook does
+                }))
+                .isInstanceOf(Refusal.class)
+                .hasMessageContaining("no shard was written");
+        assertThat(files(out)).isEmpty();
+    }
+
+    @Test
+    void whatAKilledProcessLeftIsNoShardAndGoesWithTheNextOne() throws IOException {
+        Files.createDirectories(out);
+        Files.writeString(out.resolve("set_train_000009.bin.part"), "half");
+        Files.writeString(out.resolve("set_val_000000.bin.part"), "half");
+        assertThatThrownBy(() -> ids(Split.TRAIN)).isInstanceOf(Refusal.class).hasMessageContaining("no shards");
+        run(out, options(0, 1000, 1), Files.writeString(in.resolve("a.txt"), "text"));
+        assertThat(files(out)).containsOnlyKeys("set_train_000001.bin");
+    }
+
+    @Test
+    void progressEndsWithTheWhole() throws IOException {
+        Path file = pack(in.resolve("a.txt.gz"), document(9).repeat(12_000));
+        List<Progress> seen = new ArrayList<>();
+        new Tokenizer(out, options(0, 1_000_000_000, 1)).run(List.of(file.toString()), seen::add);
+        Progress last = seen.getLast();
+        assertThat(last.read()).isEqualTo(last.total()).isEqualTo(Files.size(file));
+        assertThat(last.text()).isEqualTo(12_000L * document(9).getBytes(StandardCharsets.UTF_8).length);
+        assertThat(last.tokens()).isEqualTo(ids(Split.TRAIN).length);
+        assertThat(seen).isSortedAccordingTo((a, b) -> Long.compare(a.text(), b.text()));
+    }
+}
