@@ -57,7 +57,7 @@ public final class Workload implements AutoCloseable {
 
     public Times step() {
         long start = System.nanoTime();
-        network.gradient(inputs, targets, 1);
+        network.gradient(inputs, targets);
         network.meanLoss();
         long between = System.nanoTime();
         optimizer.step(RATE, RATE);
