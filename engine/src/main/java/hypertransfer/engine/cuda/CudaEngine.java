@@ -325,7 +325,7 @@ public final class CudaEngine implements Engine {
         shape(o, dims.N(), dims.C());
         shape(lse, dims.N(), dims.H());
         if (Kernels.flash(dims, precision)) {
-            kernels.launch("flash", new Flash(dims, kernels.stages()).forward(), p(qkv), p(o), p(lse));
+            kernels.launch("flash", new Flash(dims, kernels.stages(), Kernels.BACK).forward(), p(qkv), p(o), p(lse));
         } else {
             kernels.launch("attention", geometry.warps(), p(qkv), p(o), p(lse), (long) dims.N() * dims.H());
         }
@@ -338,7 +338,7 @@ public final class CudaEngine implements Engine {
         long count = (long) dims.N() * dims.H(), delta = at(storage.scratch().delta());
         kernels.launch("attention_delta", geometry.delta(), p(o), p(dO), delta, count);
         if (Kernels.flash(dims, precision)) {
-            Flash flash = new Flash(dims, kernels.stages());
+            Flash flash = new Flash(dims, kernels.stages(), Kernels.BACK);
             kernels.launch("flash_key", flash.key(), p(qkv), p(lse), delta, p(dO), p(dqkv));
             kernels.launch("flash_query", flash.query(), p(qkv), p(lse), delta, p(dO), p(dqkv));
         } else {
@@ -375,11 +375,12 @@ public final class CudaEngine implements Engine {
             multiply(true, false, V, rows, C, p(w), p(x) + row, 0, logits, precision);
             kernels.launch(
                     "softmax",
-                    Launch.of(rows, 1024),
+                    new Launch(rows, 1, 1, 512, 1, kernels.softmaxBytes()),
                     logits,
                     feed.targets() + 4L * from,
                     p(losses) + 4L * from,
-                    Double.doubleToRawLongBits(dx == null ? 0 : scale));
+                    Double.doubleToRawLongBits(dx == null ? 0 : scale),
+                    kernels.softmaxBytes());
             if (dx != null) {
                 multiply(false, false, C, rows, V, p(w), logits, 0, p(dx) + row, precision);
                 multiply(false, true, C, V, rows, p(x) + row, logits, 1, p(dw), Precision.FLOAT32);

@@ -70,4 +70,13 @@ record Geometry(Dims dims, Precision precision) {
     Launch delta() {
         return Launch.each((long) DELTA_LANES * dims.N() * dims.H(), THREADS);
     }
+
+    /**
+     * The bytes of a row of logits, if it consists of 16-byte chunks and a multiprocessor holds two rows and what their
+     * blocks need besides; else 0.
+     */
+    int softmaxBytes(int shared) {
+        long bytes = (long) dims.V() * precision.bytes;
+        return vector(dims.V()) * precision.bytes == 16 && bytes <= shared / 2 - 4096 ? (int) bytes : 0;
+    }
 }
