@@ -66,7 +66,7 @@ final class Conformance implements Callable<Integer> {
     public Integer call() {
         PrintWriter out = spec.commandLine().getOut();
         String name = Engines.choose(engine);
-        String opened = name.equals("cuda") && proof() ? "cuda-float32" : name;
+        String opened = name.equals("cuda") && proof() ? Engines.CUDA_FLOAT32 : name;
         Tolerance tolerance = Tolerance.of(opened);
         Errors all = new Errors(tolerance);
         int cases = 0;

@@ -12,12 +12,8 @@ import hypertransfer.engine.Tensor;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.nio.file.Path;
-import java.util.ArrayList;
-import java.util.EnumMap;
 import java.util.List;
-import java.util.Map;
 import java.util.Optional;
-import java.util.function.ToDoubleFunction;
 import java.util.stream.IntStream;
 
 /**
@@ -25,18 +21,13 @@ import java.util.stream.IntStream;
  * {@link #readings}, {@link #sum} and {@link #logits} wait for it.
  */
 public final class CudaEngine implements Engine {
-    private static final int THREADS = 256;
-    private static final long MARGIN = 256L << 20; // what the driver and cuBLASLt take for themselves
-
     private final Dims dims;
     private final Precision precision;
     private final Device device;
     private final Kernels kernels;
     private final Blas blas;
-    private final Map<Role, List<Block>> declared = new EnumMap<>(Role.class);
-    private final List<Long> blocks = new ArrayList<>();
-    private Scratch scratch;
-    private long base;
+    private final Storage storage;
+    private final Geometry geometry;
     private Feed feed;
     private Lists lists;
 
@@ -51,6 +42,8 @@ public final class CudaEngine implements Engine {
         Cache cache = Cache.of(System.getenv());
         kernels = new Kernels(device, new Nvrtc(nvrtc), cache, dims, precision);
         blas = new Blas(device, lt, cache);
+        storage = new Storage(device, dims, precision);
+        geometry = new Geometry(dims, precision);
     }
 
     /** Empty where this machine can run the engine; else the one thing that would make it work. */
@@ -85,76 +78,24 @@ public final class CudaEngine implements Engine {
 
     @Override
     public Tensor tensor(Role role, String name, int rows, int cols) {
-        Block block = new Block(name, rows, cols, format(role, rows, cols, dims, precision));
-        declared.computeIfAbsent(role, r -> new ArrayList<>()).add(block);
-        return block;
-    }
-
-    /**
-     * Weights are in the engine's precision, but for the gains, which are few. Activations are too where they are as wide
-     * as the network; what has a number a row or a head (a norm's factor, a loss, a logarithm) is float32. No such width is
-     * a multiple of C, since heads are at least two wide.
-     */
-    static Precision format(Role role, int rows, int cols, Dims dims, Precision precision) {
-        boolean narrow = switch (role) {
-            case WEIGHT -> rows > 1;
-            case ACTIVATION, SCRATCH -> cols % dims.C() == 0;
-            case MASTER, GRADIENT, STATE -> false;
-        };
-        return narrow ? precision : Precision.FLOAT32;
+        return storage.declare(role, name, rows, cols);
     }
 
     @Override
     public Memory commit() {
-        Map<Role, List<Block>> fresh = new EnumMap<>(Role.class);
-        declared.forEach((role, all) ->
-                fresh.put(role, all.stream().filter(block -> !block.placed()).toList()));
-        boolean first = scratch == null;
-        if (first) {
-            scratch = Scratch.of(dims, precision, largest(Tensor::size), largest(t -> Math.min(t.rows(), t.cols())));
-        }
-        long need = Planner.memory(fresh, first ? scratch.bytes() : 0).total(), free = device.free() - MARGIN;
-        Memory memory = Planner.memory(declared, scratch.bytes());
-        if (need > free) {
-            throw new EngineException(Planner.refusal(
-                    memory, free, dims, precision, largest(Tensor::size), largest(t -> Math.min(t.rows(), t.cols()))));
-        }
-        fresh.values().forEach(this::place);
-        if (first) {
-            base = take(scratch.bytes());
-            blas.workspace(base + scratch.blas());
-            feed = new Feed(device, dims.N(), dims.V(), base + scratch.tokens());
-            lists = new Lists(device, kernels, blas, scratch, base);
+        Memory memory = storage.commit();
+        if (feed == null) {
+            blas.workspace(at(storage.scratch().blas()));
+            feed = new Feed(device, dims.N(), dims.V(), at(storage.scratch().tokens()));
+            lists = new Lists(device, kernels, blas, storage.scratch(), storage.base());
             turns();
         }
         return memory;
     }
 
-    /** Of the matrices that Newton-Schulz may meet: gradients, without those of the vocabulary. */
-    private long largest(ToDoubleFunction<Tensor> measure) {
-        return (long) declared.getOrDefault(Role.GRADIENT, List.of()).stream()
-                .filter(t -> t.rows() > 1 && t.rows() != dims.V())
-                .mapToDouble(measure)
-                .max()
-                .orElse(0);
-    }
-
-    private void place(List<Block> fresh) {
-        long bytes = fresh.stream().mapToLong(b -> Scratch.aligned(b.bytes())).sum();
-        if (bytes > 0) {
-            long at = take(bytes);
-            for (Block block : fresh) {
-                block.place(at);
-                at += Scratch.aligned(block.bytes());
-            }
-        }
-    }
-
-    private long take(long bytes) {
-        long pointer = device.allocate(bytes);
-        blocks.add(pointer);
-        device.zero(pointer, bytes);
-        return pointer;
+    /** A place in scratch. */
+    private long at(long offset) {
+        return storage.base() + offset;
     }
 
     /** The rotary embedding's angles, in double here, so that no kernel needs a cosine. */
@@ -169,36 +110,24 @@ public final class CudaEngine implements Engine {
                     host.setAtIndex(JAVA_FLOAT, 2L * (t * half + i) + 1, (float) Math.sin(angle));
                 }
             }
-            device.upload(host, base + scratch.turns(), host.byteSize());
+            device.upload(host, at(storage.scratch().turns()), host.byteSize());
             device.synchronize();
         }
     }
 
     @Override
     public void write(Tensor tensor, double[] values) {
-        Block block = (Block) tensor;
-        require(values.length == block.size(), "%d values for %s", values.length, text(block));
-        try (Arena arena = Arena.ofConfined()) {
-            MemorySegment host = arena.allocate(block.bytes(), 64);
-            Host.encode(values, block.format(), host);
-            device.upload(host, block.pointer(), host.byteSize());
-            device.synchronize();
-        }
+        storage.write(tensor, values);
     }
 
     @Override
     public double[] read(Tensor tensor) {
-        Block block = (Block) tensor;
-        try (Arena arena = Arena.ofConfined()) {
-            MemorySegment host = arena.allocate(block.bytes(), 64);
-            device.download(block.pointer(), host, host.byteSize());
-            return Host.decode(host, block.format(), Math.toIntExact(block.size()));
-        }
+        return storage.read(tensor);
     }
 
     @Override
     public void zero(List<Tensor> tensors) {
-        tensors.forEach(t -> device.zero(Lists.pointer(t), ((Block) t).bytes()));
+        tensors.forEach(t -> device.zero(p(t), ((Block) t).bytes()));
     }
 
     @Override
@@ -208,8 +137,7 @@ public final class CudaEngine implements Engine {
         if (feed != null) {
             feed.close();
         }
-        blocks.forEach(device::free);
-        blocks.clear();
+        storage.close();
         blas.close();
         kernels.close();
         device.close();
@@ -237,19 +165,16 @@ public final class CudaEngine implements Engine {
     public void embed(Tensor w, Tensor x) {
         shape(w, dims.V(), dims.C());
         shape(x, dims.N(), dims.C());
-        kernels.launch("embed", Launch.each(x.size() / vector(dims.C()), THREADS), p(w), feed.inputs(), p(x), dims.N());
+        kernels.launch("embed", geometry.embed(), p(w), feed.inputs(), p(x), dims.N());
     }
 
     @Override
     public void embedBackward(Tensor dx, Tensor dw) {
         shape(dx, dims.N(), dims.C());
         shape(dw, dims.V(), dims.C());
-        int vector = vector(dims.C()),
-                columns = Math.min(128, (dims.C() / vector + 31) / 32 * 32),
-                rows = 512 / columns;
         kernels.launch(
                 "embed_backward",
-                new Launch(feed.distinct(), 1, 1, columns, rows, columns * rows * vector * Float.BYTES),
+                geometry.embedBackward(feed.distinct()),
                 p(dx),
                 feed.inputs(),
                 feed.order(),
@@ -294,7 +219,7 @@ public final class CudaEngine implements Engine {
     public void norm(Tensor x, Tensor gain, Tensor y, Tensor r) {
         shape(gain, 1, dims.C());
         shape(y, x.rows(), dims.C());
-        kernels.launch("row_norm", manyRows(x), p(x), 0, 0, 0, p(gain), p(y), p(r), x.rows());
+        kernels.launch("row_norm", geometry.rows(x.rows(), x.cols()), p(x), 0, 0, 0, p(gain), p(y), p(r), x.rows());
     }
 
     @Override
@@ -303,7 +228,17 @@ public final class CudaEngine implements Engine {
         shape(z, h.rows(), dims.C());
         shape(out, h.rows(), dims.C());
         shape(y, h.rows(), dims.C());
-        kernels.launch("row_norm", manyRows(h), p(h), p(z), p(zr), p(out), p(gain), p(y), p(r), h.rows());
+        kernels.launch(
+                "row_norm",
+                geometry.rows(h.rows(), h.cols()),
+                p(h),
+                p(z),
+                p(zr),
+                p(out),
+                p(gain),
+                p(y),
+                p(r),
+                h.rows());
     }
 
     @Override
@@ -331,11 +266,11 @@ public final class CudaEngine implements Engine {
         shape(dy, x.rows(), dims.C());
         shape(dx, x.rows(), dims.C());
         shape(dg, 1, dims.C());
-        long partial = base + scratch.partial();
-        Launch rows = rows(x);
+        long partial = at(storage.scratch().partial());
+        Launch shares = geometry.shares(x.rows(), x.cols());
         kernels.launch(
                 "row_norm_backward",
-                rows,
+                shares,
                 p(dy),
                 p(x),
                 p(gain),
@@ -347,31 +282,7 @@ public final class CudaEngine implements Engine {
                 p(dz),
                 partial,
                 x.rows());
-        kernels.launch("columns", new Launch((dims.C() + 31) / 32, 1, 1, 32, 8, 0), partial, p(dg), rows.x());
-    }
-
-    /** The launch of a kernel of rows.cu: threads as its Row has them, so many blocks that each walks over some rows. */
-    private Launch rows(Tensor x) {
-        int lanes = lanes(x.cols() / vector(x.cols())), threads = Math.max(THREADS, lanes);
-        return Launch.of(Math.min(Scratch.ROW_BLOCKS, (x.rows() * (long) lanes + threads - 1) / threads), threads);
-    }
-
-    /** Threads that hold a row of so many chunks. */
-    static int lanes(int chunks) {
-        int lanes = 32;
-        while (lanes < 1024 && lanes * 4 < chunks) {
-            lanes *= 2;
-        }
-        return lanes;
-    }
-
-    /** Numbers in one access of a row: at most 16 bytes, and a divisor of the row. */
-    private int vector(int cols) {
-        int vector = 16 / precision.bytes;
-        while (cols % vector != 0) {
-            vector /= 2;
-        }
-        return vector;
+        kernels.launch("columns", geometry.columns(), partial, p(dg), shares.x());
     }
 
     @Override
@@ -379,7 +290,14 @@ public final class CudaEngine implements Engine {
         shape(qkv, dims.N(), 3 * dims.C());
         shape(r, dims.N(), 3 * dims.H());
         long count = headCount(normV);
-        kernels.launch("heads", headLaunch(count), p(qkv), p(r), base + scratch.turns(), normV ? 3 : 2, count);
+        kernels.launch(
+                "heads",
+                geometry.heads(count),
+                p(qkv),
+                p(r),
+                at(storage.scratch().turns()),
+                normV ? 3 : 2,
+                count);
     }
 
     @Override
@@ -388,11 +306,11 @@ public final class CudaEngine implements Engine {
         long count = headCount(normV);
         kernels.launch(
                 "heads_backward",
-                headLaunch(count),
+                geometry.heads(count),
                 p(dqkv),
                 p(qkv),
                 p(r),
-                base + scratch.turns(),
+                at(storage.scratch().turns()),
                 normV ? 3 : 2,
                 count);
     }
@@ -401,24 +319,15 @@ public final class CudaEngine implements Engine {
         return (long) dims.N() * dims.H() * (normV ? 3 : 2);
     }
 
-    /** Threads for a head: the power of two that its chunks fill, at most a warp. */
-    private Launch headLaunch(long heads) {
-        int chunks = dims.D() / 2 / vector(dims.D() / 2), lanes = 1;
-        while (lanes < 32 && lanes < chunks) {
-            lanes *= 2;
-        }
-        return Launch.each(heads * lanes, THREADS);
-    }
-
     @Override
     public void attention(Tensor qkv, Tensor o, Tensor lse) {
         shape(qkv, dims.N(), 3 * dims.C());
         shape(o, dims.N(), dims.C());
         shape(lse, dims.N(), dims.H());
         if (Kernels.flash(dims, precision)) {
-            kernels.launch("flash", new Flash(dims, kernels.stages()).forward(), p(qkv), p(o), p(lse));
+            kernels.launch("flash", new Flash(dims, kernels.stages(), Kernels.BACK).forward(), p(qkv), p(o), p(lse));
         } else {
-            kernels.launch("attention", warps(), p(qkv), p(o), p(lse), (long) dims.N() * dims.H());
+            kernels.launch("attention", geometry.warps(), p(qkv), p(o), p(lse), (long) dims.N() * dims.H());
         }
     }
 
@@ -426,41 +335,30 @@ public final class CudaEngine implements Engine {
     public void attentionBackward(Tensor qkv, Tensor o, Tensor lse, Tensor dO, Tensor dqkv) {
         shape(dO, dims.N(), dims.C());
         shape(dqkv, dims.N(), 3 * dims.C());
-        long count = (long) dims.N() * dims.H(), delta = base + scratch.delta();
-        kernels.launch("attention_delta", Launch.each(16 * count, THREADS), p(o), p(dO), delta, count);
+        long count = (long) dims.N() * dims.H(), delta = at(storage.scratch().delta());
+        kernels.launch("attention_delta", geometry.delta(), p(o), p(dO), delta, count);
         if (Kernels.flash(dims, precision)) {
-            Flash flash = new Flash(dims, kernels.stages());
+            Flash flash = new Flash(dims, kernels.stages(), Kernels.BACK);
             kernels.launch("flash_key", flash.key(), p(qkv), p(lse), delta, p(dO), p(dqkv));
             kernels.launch("flash_query", flash.query(), p(qkv), p(lse), delta, p(dO), p(dqkv));
         } else {
-            kernels.launch("attention_query", warps(), p(qkv), p(lse), delta, p(dO), p(dqkv), count);
-            kernels.launch("attention_key", warps(), p(qkv), p(lse), delta, p(dO), p(dqkv), count);
+            kernels.launch("attention_query", geometry.warps(), p(qkv), p(lse), delta, p(dO), p(dqkv), count);
+            kernels.launch("attention_key", geometry.warps(), p(qkv), p(lse), delta, p(dO), p(dqkv), count);
         }
-    }
-
-    /** A warp for each row and head, four to a block. */
-    private Launch warps() {
-        return Launch.each(32L * dims.N() * dims.H(), 128);
     }
 
     @Override
     public void activation(Tensor f, Tensor fr, Tensor s) {
         shape(f, f.rows(), 4 * dims.C());
         shape(s, f.rows(), f.cols());
-        kernels.launch("activation", manyRows(f), p(f), p(fr), p(s), f.rows());
+        kernels.launch("activation", geometry.rows(f.rows(), f.cols()), p(f), p(fr), p(s), f.rows());
     }
 
     @Override
     public void activationBackward(Tensor f, Tensor fr, Tensor ds) {
         shape(f, f.rows(), 4 * dims.C());
         shape(ds, f.rows(), f.cols());
-        kernels.launch("activation_backward", manyRows(f), p(f), p(fr), p(ds), f.rows());
-    }
-
-    /** As rows, without the limit that a gain's shares set. */
-    private Launch manyRows(Tensor x) {
-        int lanes = lanes(x.cols() / vector(x.cols())), threads = Math.max(THREADS, lanes);
-        return Launch.of((x.rows() * (long) lanes + threads - 1) / threads, threads);
+        kernels.launch("activation_backward", geometry.rows(f.rows(), f.cols()), p(f), p(fr), p(ds), f.rows());
     }
 
     @Override
@@ -469,18 +367,20 @@ public final class CudaEngine implements Engine {
         shape(w, dims.V(), dims.C());
         shape(losses, dims.N(), 1);
         int C = dims.C(), V = dims.V();
-        long logits = base + scratch.logits();
-        for (int from = 0; from < dims.N(); from += scratch.chunk()) {
-            int rows = Math.min(scratch.chunk(), dims.N() - from);
+        long logits = at(storage.scratch().logits());
+        int chunk = storage.scratch().chunk();
+        for (int from = 0; from < dims.N(); from += chunk) {
+            int rows = Math.min(chunk, dims.N() - from);
             long row = (long) from * C * precision.bytes;
             multiply(true, false, V, rows, C, p(w), p(x) + row, 0, logits, precision);
             kernels.launch(
                     "softmax",
-                    Launch.of(rows, 1024),
+                    new Launch(rows, 1, 1, 512, 1, kernels.softmaxBytes()),
                     logits,
                     feed.targets() + 4L * from,
                     p(losses) + 4L * from,
-                    Double.doubleToRawLongBits(dx == null ? 0 : scale));
+                    Double.doubleToRawLongBits(dx == null ? 0 : scale),
+                    kernels.softmaxBytes());
             if (dx != null) {
                 multiply(false, false, C, rows, V, p(w), logits, 0, p(dx) + row, precision);
                 multiply(false, true, C, V, rows, p(x) + row, logits, 1, p(dw), Precision.FLOAT32);
@@ -491,18 +391,14 @@ public final class CudaEngine implements Engine {
     @Override
     public double[] logits(Tensor x, int row, Tensor w) {
         shape(w, dims.V(), dims.C());
-        long at = base + scratch.row();
+        long at = at(storage.scratch().row());
         kernels.launch(
                 "logits",
-                Launch.each(32L * dims.V(), THREADS),
+                Launch.each(32L * dims.V(), Geometry.THREADS),
                 p(x) + (long) row * dims.C() * precision.bytes,
                 p(w),
                 at);
-        try (Arena arena = Arena.ofConfined()) {
-            MemorySegment host = arena.allocate(JAVA_FLOAT, dims.V());
-            device.download(at, host, host.byteSize());
-            return Host.decode(host, Precision.FLOAT32, dims.V());
-        }
+        return storage.read(at, Precision.FLOAT32, dims.V());
     }
 
     @Override

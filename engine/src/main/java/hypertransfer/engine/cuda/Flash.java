@@ -3,19 +3,19 @@ package hypertransfer.engine.cuda;
 import hypertransfer.engine.Dims;
 
 /** The launches of attention on the tensor cores; the numbers are those of {@code flash.cu}. */
-record Flash(Dims dims, int stages) {
-    private static final int QUERIES = 128, KEYS = 128, STEP = 64, BF16 = 2;
+record Flash(Dims dims, int stages, int back) {
+    private static final int QUERIES = 128, STEP = 64, BF16 = 2;
 
     int forwardBytes() {
         return QUERIES * row() + 2 * stages * STEP * row();
     }
 
     int keyBytes() {
-        return 2 * KEYS * row() + 2 * stages * STEP * row() + stages * 2 * STEP * Float.BYTES;
+        return 2 * back * row() + 2 * stages * STEP * row() + stages * 2 * STEP * Float.BYTES;
     }
 
     int queryBytes() {
-        return 2 * QUERIES * row() + 2 * stages * STEP * row() + 2 * QUERIES * Float.BYTES;
+        return 2 * back * row() + 2 * stages * STEP * row() + 2 * back * Float.BYTES;
     }
 
     Launch forward() {
@@ -23,11 +23,11 @@ record Flash(Dims dims, int stages) {
     }
 
     Launch key() {
-        return launch(KEYS, 256, keyBytes());
+        return launch(back, 2 * back, keyBytes());
     }
 
     Launch query() {
-        return launch(QUERIES, 256, queryBytes());
+        return launch(back, 2 * back, queryBytes());
     }
 
     private Launch launch(int tile, int threads, int shared) {

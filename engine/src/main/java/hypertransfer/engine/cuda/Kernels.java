@@ -18,10 +18,13 @@ final class Kernels implements AutoCloseable {
     static final int MAX_LIST = 64;
     /** Blocks that share the sums over one tensor. */
     static final int SHARES = 128;
+    /** Keys or queries of a block in attention's backward pass. */
+    static final int BACK = Integer.getInteger("hypertransfer.cuda.back", 64);
 
     private final Device device;
     private final List<Long> modules = new ArrayList<>();
     private final Map<String, Long> functions = new HashMap<>();
+    private final int softmaxBytes;
 
     Kernels(Device device, Nvrtc nvrtc, Cache cache, Dims dims, Precision precision) {
         this.device = device;
@@ -35,8 +38,11 @@ final class Kernels implements AutoCloseable {
                 functions.put(kernel, device.function(module, kernel));
             }
         }
+        softmaxBytes =
+                new Geometry(dims, precision).softmaxBytes(device.driver().shared());
+        device.allow(functions.get("softmax"), softmaxBytes);
         if (flash(dims, precision)) {
-            Flash flash = new Flash(dims, stages());
+            Flash flash = new Flash(dims, stages(), BACK);
             device.allow(functions.get("flash"), flash.forwardBytes());
             device.allow(functions.get("flash_key"), flash.keyBytes());
             device.allow(functions.get("flash_query"), flash.queryBytes());
@@ -45,6 +51,11 @@ final class Kernels implements AutoCloseable {
 
     void launch(String kernel, Launch launch, long... arguments) {
         device.profile().around(kernel, () -> device.launch(functions.get(kernel), launch, arguments));
+    }
+
+    /** Shared memory that softmax holds a row in; 0 where it is read again instead. */
+    int softmaxBytes() {
+        return softmaxBytes;
     }
 
     /** Tiles in flight: two where shared memory holds them. */
@@ -100,6 +111,7 @@ final class Kernels implements AutoCloseable {
                 #define MAX_LIST %d
                 #define SHARES %d
                 #define STAGES %d
+                #define BACK %d
                 """.formatted(
                                 precision == Precision.BF16 ? 1 : 0,
                                 dims.T(),
@@ -109,7 +121,8 @@ final class Kernels implements AutoCloseable {
                                 dims.V(),
                                 MAX_LIST,
                                 SHARES,
-                                stages)
+                                stages,
+                                BACK)
                 + resource("common.cuh")
                 + resource(file + ".cu");
     }

@@ -1,5 +1,6 @@
 // Stands before every kernel file. The engine defines, for one set of sizes: BF16 (activations in bfloat16, else
-// float32), T, C, D, H, V, MAX_LIST, PARTS, SHARES and, where the tensor cores run attention, STAGES.
+// float32), T, C, D, H, V, MAX_LIST, SHARES, STAGES (tiles of
+// attention in flight) and BACK (rows of a block in its backward pass).
 // No header of CUDA is needed, so that an install without headers will do.
 typedef unsigned short u16;
 typedef unsigned int u32;
@@ -78,3 +79,18 @@ template <int LANES> __device__ __forceinline__ float lanesSum(float x) {
     for (int o = LANES / 2; o > 0; o /= 2) x += __shfl_xor_sync(0xffffffffu, x, o);
     return x;
 }
+
+// Copies from global to shared memory that run beside the threads.
+__device__ __forceinline__ u32 shared(const void* p) {
+    unsigned long long address;
+    asm("cvta.to.shared.u64 %0, %1;" : "=l"(address) : "l"(p));
+    return (u32)address;
+}
+
+// 16 bytes, of which the last 16 - `bytes` become zeros.
+__device__ __forceinline__ void copy(u32 to, const void* from, int bytes) {
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to), "l"(from), "r"(bytes));
+}
+__device__ __forceinline__ void commit() { asm volatile("cp.async.commit_group;"); }
+// Until this thread's copies are there.
+__device__ __forceinline__ void await() { asm volatile("cp.async.wait_group 0;" ::: "memory"); }

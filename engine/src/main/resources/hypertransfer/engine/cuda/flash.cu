@@ -4,8 +4,8 @@
 // A tile is rows of D numbers in shared memory, its 16-byte chunks permuted within a row so that eight rows at one
 // column lie in different banks.
 
-constexpr int QUERIES = 128; // rows of a block, forward and dq
-constexpr int KEYS = 128;    // keys of a block, dk and dv
+constexpr int QUERIES = 128; // queries of a block, forward
+constexpr int ROWS = BACK;   // keys, or queries, of a block, backward: 16 for each warp
 constexpr int STEP = 64;     // rows of the tiles that stream by
 constexpr int TILES = D / 8; // columns of an accumulator, in units of 8
 constexpr float LOG2E = 1.4426950408889634f;
@@ -14,25 +14,18 @@ __device__ __forceinline__ u32 place(int row, int chunk) { // bytes
     return row * D * 2 + ((D >= 64 ? chunk ^ (row & 7) : chunk ^ (row >> 1 & 3)) * 16);
 }
 
-__device__ __forceinline__ u32 shared(const void* p) {
-    unsigned long long address;
-    asm("cvta.to.shared.u64 %0, %1;" : "=l"(address) : "l"(p));
-    return (u32)address;
-}
-
-// ROWS rows from a matrix with that stride, rows from `live` on being zeros.
-template <int ROWS, int THREADS> __device__ __forceinline__ void fetch(u32 tile, const bf16* from, i64 stride, int live) {
+// COUNT rows from a matrix with that stride, rows from `live` on being zeros.
+template <int COUNT, int THREADS> __device__ __forceinline__ void fetch(u32 tile, const bf16* from, i64 stride, int live) {
 #pragma unroll
-    for (int i = threadIdx.x; i < ROWS * (D / 8); i += THREADS) {
+    for (int i = threadIdx.x; i < COUNT * (D / 8); i += THREADS) {
         int row = i / (D / 8), chunk = i % (D / 8), bytes = row < live ? 16 : 0;
         const bf16* source = from + (row < live ? row * stride + chunk * 8 : 0);
-        asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(tile + place(row, chunk)), "l"(source), "r"(bytes));
+        copy(tile + place(row, chunk), source, bytes);
     }
 }
 
-__device__ __forceinline__ void commit() { asm volatile("cp.async.commit_group;"); }
 __device__ __forceinline__ void arrive() {
-    asm volatile("cp.async.wait_group 0;" ::: "memory");
+    await();
     __syncthreads();
 }
 
@@ -45,7 +38,7 @@ __device__ __forceinline__ void ldsmT(u32* r, u32 address) {
                  : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3]) : "r"(address) : "memory");
 }
 __device__ __forceinline__ void mma(float* c, const u32* a, const u32* b) {
-    asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"
+    asm("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"
                  : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
                  : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
 }
@@ -233,24 +226,24 @@ template <int N, bool KEYROWS> __device__ __forceinline__ void gradients(const f
 }
 
 // lse in base 2 and delta of rows from q0 on; past the end of the sequence infinity, so that p is 0.
-template <int ROWS> __device__ __forceinline__ void fetchRows(float* to, const float* lse, const float* delta, i64 sequence, int q0, int h) {
-    for (int i = threadIdx.x; i < ROWS; i += blockDim.x) {
+template <int COUNT> __device__ __forceinline__ void fetchRows(float* to, const float* lse, const float* delta, i64 sequence, int q0, int h) {
+    for (int i = threadIdx.x; i < COUNT; i += blockDim.x) {
         bool live = q0 + i < T;
         to[i] = live ? lse[(sequence + q0 + i) * H + h] * LOG2E : INF;
-        to[ROWS + i] = live ? delta[(sequence + q0 + i) * H + h] : 0;
+        to[COUNT + i] = live ? delta[(sequence + q0 + i) * H + h] : 0;
     }
 }
 
-extern "C" __global__ void __launch_bounds__(256) flash_key(
+extern "C" __global__ void __launch_bounds__(2 * BACK) flash_key(
         const bf16* qkv, const float* lse, const float* delta, const bf16* dO, bf16* dqkv) {
-    constexpr int N = STEP / 8, THREADS = 256;
+    constexpr int N = STEP / 8, THREADS = 2 * ROWS;
     BLOCK
-    int k0 = blockIdx.x * KEYS, row = warp * 16; // the first keys have the most queries
+    int k0 = blockIdx.x * ROWS, row = warp * 16; // the first keys have the most queries
     const bf16* grad = dO + sequence * C + h * D;
-    u32 K = shared(memory), VALUE = K + KEYS * D * 2, Q = VALUE + KEYS * D * 2, G = Q + STAGES * TILE;
-    float* rows = (float*)(memory + 2 * KEYS * D * 2 + 2 * STAGES * TILE); // STAGES times lse, delta
-    fetch<KEYS, THREADS>(K, base + C + (i64)k0 * 3 * C, 3 * C, T - k0);
-    fetch<KEYS, THREADS>(VALUE, base + 2 * C + (i64)k0 * 3 * C, 3 * C, T - k0);
+    u32 K = shared(memory), VALUE = K + ROWS * D * 2, Q = VALUE + ROWS * D * 2, G = Q + STAGES * TILE;
+    float* rows = (float*)(memory + 2 * ROWS * D * 2 + 2 * STAGES * TILE); // STAGES times lse, delta
+    fetch<ROWS, THREADS>(K, base + C + (i64)k0 * 3 * C, 3 * C, T - k0);
+    fetch<ROWS, THREADS>(VALUE, base + 2 * C + (i64)k0 * 3 * C, 3 * C, T - k0);
     int first = k0 / STEP, end = (T + STEP - 1) / STEP;
     auto next = [&](int i) {
         int q0 = i * STEP, slot = i % STAGES;
@@ -288,17 +281,17 @@ extern "C" __global__ void __launch_bounds__(256) flash_key(
     put(dv, one, memory, row, to + 2 * C, 3 * C, T - k0);
 }
 
-extern "C" __global__ void __launch_bounds__(256) flash_query(
+extern "C" __global__ void __launch_bounds__(2 * BACK) flash_query(
         const bf16* qkv, const float* lse, const float* delta, const bf16* dO, bf16* dqkv) {
-    constexpr int N = STEP / 8, THREADS = 256;
+    constexpr int N = STEP / 8, THREADS = 2 * ROWS;
     BLOCK
-    int q0 = (gridDim.x - 1 - blockIdx.x) * QUERIES, row = warp * 16;
-    u32 Q = shared(memory), G = Q + QUERIES * D * 2, K = G + QUERIES * D * 2, VALUE = K + STAGES * TILE;
-    float* rows = (float*)(memory + 2 * QUERIES * D * 2 + 2 * STAGES * TILE);
-    fetch<QUERIES, THREADS>(Q, base + (i64)q0 * 3 * C, 3 * C, T - q0);
-    fetch<QUERIES, THREADS>(G, dO + (sequence + q0) * C + h * D, C, T - q0);
-    fetchRows<QUERIES>(rows, lse, delta, sequence, q0, h);
-    int last = min(q0 + QUERIES, T), tiles = (last + STEP - 1) / STEP;
+    int q0 = (gridDim.x - 1 - blockIdx.x) * ROWS, row = warp * 16;
+    u32 Q = shared(memory), G = Q + ROWS * D * 2, K = G + ROWS * D * 2, VALUE = K + STAGES * TILE;
+    float* rows = (float*)(memory + 2 * ROWS * D * 2 + 2 * STAGES * TILE);
+    fetch<ROWS, THREADS>(Q, base + (i64)q0 * 3 * C, 3 * C, T - q0);
+    fetch<ROWS, THREADS>(G, dO + (sequence + q0) * C + h * D, C, T - q0);
+    fetchRows<ROWS>(rows, lse, delta, sequence, q0, h);
+    int last = min(q0 + ROWS, T), tiles = (last + STEP - 1) / STEP;
     auto next = [&](int j) {
         int k0 = j * STEP, slot = j % STAGES;
         fetch<STEP, THREADS>(K + slot * TILE, base + C + (i64)k0 * 3 * C, 3 * C, T - k0);
@@ -317,7 +310,7 @@ extern "C" __global__ void __launch_bounds__(256) flash_query(
                 float s[1][N][4] = {}, dp[1][N][4] = {};
                 inner(s, Q, row, K + slot * TILE);
                 inner(dp, G, row, VALUE + slot * TILE);
-                gradients<N, false>(s, dp, q0 + row, k0, rows + row, rows + QUERIES + row, p, ds);
+                gradients<N, false>(s, dp, q0 + row, k0, rows + row, rows + ROWS + row, p, ds);
             }
             outer(dq, ds, K + slot * TILE);
         }

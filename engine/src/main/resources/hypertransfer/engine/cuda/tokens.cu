@@ -55,46 +55,52 @@ extern "C" __global__ void embed_backward(
 #define EXP expf
 #endif
 
-// A block a row of logits (rows,V): its loss, and unless scale is 0 the gradient in place. The second reading of the row
-// comes from the cache.
-extern "C" __global__ void __launch_bounds__(1024) softmax(act* logits, const int* targets, float* losses, double scale) {
-    __shared__ float maxima[32], sums[32];
+// A block a row of logits (rows,V): its loss, and unless scale is 0 the gradient in place. The row is read once, into
+// shared memory, where that holds it; `held` says so. Two blocks share a multiprocessor: one computes, one reads.
+extern "C" __global__ void __launch_bounds__(512) softmax(
+        act* logits, const int* targets, float* losses, double scale, i64 held) {
+    extern __shared__ uint4 memory[];
+    __shared__ float part[32];
     act* row = logits + (i64)blockIdx.x * V;
-    int target = targets[blockIdx.x];
-    float max = -INF, sum = 0;
+    act* from = row;
+    int target = targets[blockIdx.x], warp = threadIdx.x / 32;
+    float top = -INF, sum = 0;
+    if (held) { // a thread meets its own chunks only
+        from = (act*)memory;
+        for (int c = threadIdx.x; c < V / W; c += blockDim.x) copy(shared(from + c * W), row + c * W, 16);
+        commit();
+        await();
+    }
     for (int c = threadIdx.x; c < V / W; c += blockDim.x) {
         float x[W];
-        load<W>(row + c * W, x);
-        float top = max;
+        load<W>(from + c * W, x);
 #pragma unroll
         for (int k = 0; k < W; k++) top = fmaxf(top, x[k]);
-        float more = 0;
-#pragma unroll
-        for (int k = 0; k < W; k++) more += EXP(x[k] - top);
-        sum = (max == top ? sum : sum * EXP(max - top)) + more;
-        max = top;
     }
 #pragma unroll
-    for (int o = 16; o > 0; o /= 2) {
-        float m = __shfl_xor_sync(0xffffffffu, max, o), s = __shfl_xor_sync(0xffffffffu, sum, o), top = fmaxf(max, m);
-        // A thread without logits has max = -infinity and sum 0, which must not become NaN.
-        float mine = max == top ? sum : sum * EXP(max - top), theirs = m == top ? s : s * EXP(m - top);
-        sum = (threadIdx.x & o) ? theirs + mine : mine + theirs;
-        max = top;
-    }
-    if (threadIdx.x % 32 == 0) maxima[threadIdx.x / 32] = max, sums[threadIdx.x / 32] = sum;
+    for (int o = 16; o > 0; o /= 2) top = fmaxf(top, __shfl_xor_sync(0xffffffffu, top, o));
+    if (threadIdx.x % 32 == 0) part[warp] = top;
     __syncthreads();
-    max = -INF;
-    for (int k = 0; k < blockDim.x / 32; k++) max = fmaxf(max, maxima[k]);
+    for (int k = 0; k < blockDim.x / 32; k++) top = fmaxf(top, part[k]);
+    for (int c = threadIdx.x; c < V / W; c += blockDim.x) {
+        float x[W];
+        load<W>(from + c * W, x);
+#pragma unroll
+        for (int k = 0; k < W; k++) sum += EXP(x[k] - top);
+    }
+    sum = lanesSum<32>(sum);
+    __syncthreads();
+    if (threadIdx.x % 32 == 0) part[warp] = sum;
+    __syncthreads();
     sum = 0;
-    for (int k = 0; k < blockDim.x / 32; k++) sum += maxima[k] == max ? sums[k] : sums[k] * EXP(maxima[k] - max);
-    float lse = max + logf(sum), s = (float)scale;
+    for (int k = 0; k < blockDim.x / 32; k++) sum += part[k];
+    float lse = top + logf(sum), s = (float)scale;
     if (threadIdx.x == 0) losses[blockIdx.x] = lse - wide(row[target]);
     if (scale == 0) return;
     __syncthreads(); // the target's logit is read before it is overwritten
     for (int c = threadIdx.x; c < V / W; c += blockDim.x) {
         float x[W];
-        load<W>(row + c * W, x);
+        load<W>(from + c * W, x);
 #pragma unroll
         for (int k = 0; k < W; k++) x[k] = s * (EXP(x[k] - lse) - (c * W + k == target ? 1.f : 0.f));
         store<W>(row + c * W, x);

@@ -31,7 +31,7 @@ class LaunchTest {
             Dims dims = new Dims(3, 130, 2 * D, D, 9);
             for (int stages = 1; stages <= 2; stages++) {
                 int most = stages == 1 ? 99 * 1024 : 160 * 1024; // the least that cards with 8.0 and later allow
-                Flash flash = new Flash(dims, stages);
+                Flash flash = new Flash(dims, stages, Kernels.BACK);
                 assertThat(flash.forwardBytes()).isLessThanOrEqualTo(most);
                 assertThat(flash.keyBytes()).isLessThanOrEqualTo(most);
                 assertThat(flash.queryBytes()).isLessThanOrEqualTo(most);

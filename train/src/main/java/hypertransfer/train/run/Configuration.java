@@ -38,7 +38,8 @@ public record Configuration(
         From from,
         String target) {
 
-    public record Model(int vocab, int layers, int width, int head, int sequence, int batch, int accumulation) {}
+    public record Model(
+            int vocab, int layers, int width, int head, int sequence, int batch, int accumulation, boolean recompute) {}
 
     public record Matrices(
             String direction,

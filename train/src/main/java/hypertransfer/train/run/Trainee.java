@@ -30,7 +30,12 @@ public final class Trainee implements AutoCloseable {
         this.engine = engine;
         this.routing = routing;
         parameters = new Parameters(engine, c.architecture(), separate);
-        network = new Network(engine, c.architecture(), parameters, c.model().accumulation());
+        network = new Network(
+                engine,
+                c.architecture(),
+                parameters,
+                c.model().accumulation(),
+                c.model().recompute());
         optimizer = new Optimizer(engine, parameters, routing);
         memory = engine.commit();
         Initializer.initialize(engine, parameters, c.seed());
