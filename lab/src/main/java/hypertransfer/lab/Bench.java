@@ -20,7 +20,7 @@ import picocli.CommandLine.Spec;
 import tools.jackson.databind.PropertyNamingStrategies;
 import tools.jackson.databind.json.JsonMapper;
 
-/** {@code ht bench}: how fast an engine trains a preset, a step being one micro-batch and one optimizer step. */
+/** {@code ht bench}: how fast an engine trains a preset, a step being the micro-batches of the preset and one optimizer step. */
 @Command(
         name = "bench",
         description = "Measures training steps of a preset on random tokens: medians, after a warm-up.",
@@ -55,6 +55,9 @@ final class Bench implements Callable<Integer> {
     @Option(names = "--batch", description = "Sequences in a micro-batch, instead of the preset's.")
     private Integer batch;
 
+    @Option(names = "--recompute", description = "Compute the inside of blocks again in the backward pass.")
+    private boolean recompute;
+
     @Option(
             names = "--seconds",
             defaultValue = "10",
@@ -85,7 +88,7 @@ final class Bench implements Callable<Integer> {
         int sequences = batch == null ? named.batch() : batch;
         String name = Engines.choose(engine);
         Transfer transfer = Mode.parse(mode).transfer(DECAY, DECAY);
-        try (Workload workload = new Workload(name, architecture, sequences, transfer)) {
+        try (Workload workload = new Workload(name, architecture, sequences, transfer, recompute)) {
             if (!json) {
                 out.print(workload.memory().table());
                 out.flush();
@@ -93,12 +96,13 @@ final class Bench implements Callable<Integer> {
             run(workload, seconds / 2);
             List<Workload.Times> steps = run(workload, seconds);
             double micro = median(steps, Workload.Times::microMs), move = median(steps, Workload.Times::optimizerMs);
-            double tokens = 1000.0 * workload.tokens() / (micro + move);
+            int micros = Math.max(1, named.stepTokens() / workload.tokens());
+            double tokens = 1000.0 * micros * workload.tokens() / (micros * micro + move);
             if (!json) {
                 out.printf(
                         Locale.ROOT,
                         "%s %s on %s, %d x %d tokens: %.2f ms forward and backward, %.2f ms optimizer, %.0f tokens/s"
-                                + " (medians of %d steps)%n",
+                                + " with %d micro-batches a step (medians of %d)%n",
                         preset,
                         variant,
                         name,
@@ -107,6 +111,7 @@ final class Bench implements Callable<Integer> {
                         micro,
                         move,
                         tokens,
+                        micros,
                         steps.size());
             }
             long bytes = workload.memory().total();

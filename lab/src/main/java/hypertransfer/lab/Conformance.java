@@ -1,5 +1,6 @@
 package hypertransfer.lab;
 
+import hypertransfer.core.Refusal;
 import hypertransfer.engine.provider.Engines;
 import hypertransfer.train.golden.Errors;
 import hypertransfer.train.golden.Golden;
@@ -43,6 +44,12 @@ final class Conformance implements Callable<Integer> {
             description = "reference, cpu, cuda, or auto: the best that works (default).")
     private String engine;
 
+    @Option(
+            names = "--precision",
+            defaultValue = "float32",
+            description = "Of the cuda engine: float32, for proof (default), or bf16, as it trains.")
+    private String precision;
+
     @Option(names = "--json", description = "Print the closing JSON line alone.")
     private boolean json;
 
@@ -59,11 +66,12 @@ final class Conformance implements Callable<Integer> {
     public Integer call() {
         PrintWriter out = spec.commandLine().getOut();
         String name = Engines.choose(engine);
-        Tolerance tolerance = Tolerance.of(name);
+        String opened = name.equals("cuda") && proof() ? Engines.CUDA_FLOAT32 : name;
+        Tolerance tolerance = Tolerance.of(opened);
         Errors all = new Errors(tolerance);
         int cases = 0;
         for (Golden golden : Golden.readAll(directory)) {
-            Replay replay = new Replay(golden, dims -> Engines.open(name, dims), tolerance);
+            Replay replay = new Replay(golden, dims -> Engines.open(opened, dims), tolerance);
             for (Golden.Case c : golden.sizes().cases()) {
                 Errors errors = replay.run(c);
                 all.merge(errors);
@@ -80,6 +88,14 @@ final class Conformance implements Callable<Integer> {
                         new Summary(name, cases, all.loss(), all.gradient(), all.norm(), all.rate(), all.passed())));
         out.flush();
         return all.passed() ? Exit.FINE : Exit.CHECK_FAILED;
+    }
+
+    private boolean proof() {
+        return switch (precision) {
+            case "float32" -> true;
+            case "bf16" -> false;
+            default -> throw new Refusal("unknown precision '" + precision + "'; it must be float32 or bf16");
+        };
     }
 
     private static void print(PrintWriter out, String label, Errors errors) {

@@ -8,7 +8,6 @@ import hypertransfer.train.run.RunDirectory;
 import hypertransfer.train.run.Trainer;
 import java.io.Console;
 import java.io.PrintWriter;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;
@@ -16,14 +15,18 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.function.BooleanSupplier;
 
-/** Trains one run in its directory, with its lines on a writer. */
-record Launch(Path directory, Configuration configuration, boolean resume, PrintWriter out) {
+/**
+ * Trains one run in its directory, with its lines on a writer.
+ *
+ * @param brief whether the tables of memory and routing are left out, as for one run of many
+ */
+record Launch(Path directory, Configuration configuration, boolean resume, boolean brief, PrintWriter out) {
 
     /** Trains; returns whether the last step was reached, or the run was interrupted before. */
     boolean run(BooleanSupplier stop) {
-        try (RunDirectory held = hold()) {
-            Configuration c = chosen();
-            StepLine line = new StepLine(out, c, terminal());
+        Configuration c = chosen();
+        try (RunDirectory held = hold(c)) {
+            StepLine line = new StepLine(out, c, terminal(), brief);
             out.println("run " + directory);
             try {
                 return new Trainer(held, c, provenance(), line).run(resume, stop);
@@ -33,7 +36,7 @@ record Launch(Path directory, Configuration configuration, boolean resume, Print
         }
     }
 
-    /** The engine that {@code auto} stands for on this machine, said once. */
+    /** With the engine that {@code auto} stands for here: a resumed run must not find another. */
     private Configuration chosen() {
         if (!configuration.engine().equals("auto")) {
             return configuration;
@@ -43,12 +46,12 @@ record Launch(Path directory, Configuration configuration, boolean resume, Print
         return ConfigurationFile.with(configuration, "engine=" + engine);
     }
 
-    private RunDirectory hold() {
-        if (!resume || !Files.exists(directory.resolve(RunDirectory.CONFIGURATION))) {
-            return RunDirectory.create(directory, configuration);
+    private RunDirectory hold(Configuration c) {
+        if (!resume || !RunDirectory.begun(directory)) {
+            return RunDirectory.create(directory, c);
         }
         String before = ConfigurationFile.write(RunDirectory.configuration(directory));
-        String now = ConfigurationFile.write(configuration);
+        String now = ConfigurationFile.write(c);
         if (!before.equals(now)) {
             String differing = now.lines()
                     .filter(line -> before.lines().noneMatch(line::equals))

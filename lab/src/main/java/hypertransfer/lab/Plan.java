@@ -62,7 +62,7 @@ final class Plan {
                     Double.isNaN(left) ? "" : "; " + StepLine.duration(left) + " left for the whole");
             boolean resume = Files.exists(path.resolve(RunDirectory.CONFIGURATION));
             Configuration c = resume ? RunDirectory.configuration(path) : configuration(name);
-            if (!new Launch(path, c, resume, out).run(stop)) {
+            if (!new Launch(path, c, resume, number > 1, out).run(stop)) {
                 return false;
             }
             done++;

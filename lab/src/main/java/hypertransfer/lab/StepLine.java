@@ -13,12 +13,14 @@ final class StepLine implements Watcher {
     private final PrintWriter out;
     private final Configuration c;
     private final boolean live;
-    private final Trajectory target;
+    private final boolean brief;
+    private Trajectory target;
     private double validation = Double.NaN;
     private double pace; // seconds a step, the recent ones counting most
     private boolean unfinished; // whether the live line waits for its end
 
-    StepLine(PrintWriter out, Configuration c, boolean live) {
+    StepLine(PrintWriter out, Configuration c, boolean live, boolean brief) {
+        this.brief = brief;
         this.out = out;
         this.c = c;
         this.live = live;
@@ -35,8 +37,10 @@ final class StepLine implements Watcher {
                 trainee.engine().name(),
                 c.steps(),
                 c.tokensPerStep());
-        out.print(trainee.memory().table());
-        out.print(trainee.routingTable());
+        if (!brief) {
+            out.print(trainee.memory().table());
+            out.print(trainee.routingTable());
+        }
         if (step > 0) {
             out.println("going on at step " + step);
         }
@@ -76,6 +80,9 @@ final class StepLine implements Watcher {
     @Override
     public void validated(int step, double loss) {
         validation = loss;
+        if (target != null && !target.validations().containsKey(step)) { // it may still be running
+            target = Trajectory.read(Path.of(c.target()));
+        }
         Double other = target == null ? null : target.validations().get(step);
         if (!live) {
             out.printf(

@@ -100,7 +100,7 @@ final class Sweep implements Callable<Integer> {
         String state = RunDirectory.state(run).path("state").asString("");
         if (!state.equals("finished") && !state.equals("failed")) {
             try {
-                new Launch(run, c, resume, print).run(stop);
+                new Launch(run, c, resume, true, print).run(stop);
             } catch (Refusal diverged) {
                 if (!RunDirectory.state(run).path("state").asString("").equals("failed")) {
                     throw diverged;

@@ -56,7 +56,8 @@ final class Train implements Callable<Integer> {
         String name = file.getFileName().toString().replaceFirst("\\.ya?ml$", "");
         Path to = directory ? file : out != null ? out : Path.of("out", name);
         try (Interrupt interrupt = new Interrupt()) {
-            boolean finished = new Launch(to, c, resume, spec.commandLine().getOut()).run(interrupt);
+            boolean finished =
+                    new Launch(to, c, resume, false, spec.commandLine().getOut()).run(interrupt);
             return finished ? Exit.FINE : Exit.INTERRUPTED;
         }
     }

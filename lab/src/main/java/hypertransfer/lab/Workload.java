@@ -33,11 +33,11 @@ public final class Workload implements AutoCloseable {
         }
     }
 
-    public Workload(String engineName, Architecture architecture, int batch, Transfer transfer) {
-        Routing routing = Routing.standard(Direction.Muon.standard(), transfer);
+    public Workload(String engineName, Architecture architecture, int batch, Transfer transfer, boolean recompute) {
+        Routing routing = Routing.standard(muon(engineName), transfer);
         engine = Engines.open(engineName, architecture.dims(batch));
         parameters = new Parameters(engine, architecture, Optimizer.representative(routing, List.of("")));
-        network = new Network(engine, architecture, parameters);
+        network = new Network(engine, architecture, parameters, 1, recompute);
         optimizer = new Optimizer(engine, parameters, routing);
         memory = engine.commit();
         Initializer.initialize(engine, parameters, 1234);
@@ -45,6 +45,15 @@ public final class Workload implements AutoCloseable {
         Random random = new Random(1);
         inputs = random.ints(engine.dims().N(), 0, engine.dims().V()).toArray();
         targets = random.ints(engine.dims().N(), 0, engine.dims().V()).toArray();
+    }
+
+    /** Newton-Schulz in the format that the engine's users take: bfloat16 where the engine trains in it. */
+    private static Direction.Muon muon(String engineName) {
+        Direction.Muon muon = Direction.Muon.standard();
+        return engineName.equals("cuda")
+                ? new Direction.Muon(
+                        muon.momentum(), muon.nesterov(), muon.polynomial().inBf16(), muon.shape())
+                : muon;
     }
 
     public int tokens() {

@@ -4,11 +4,16 @@ import hypertransfer.engine.Dims;
 import hypertransfer.engine.Engine;
 import hypertransfer.engine.EngineException;
 import hypertransfer.engine.cpu.CpuEngine;
+import hypertransfer.engine.cuda.CudaEngine;
+import hypertransfer.engine.cuda.Precision;
 import hypertransfer.engine.reference.ReferenceEngine;
 import java.util.List;
 
 /** The engines there are, in the order in which {@code auto} prefers them. */
 public final class Engines {
+    /** The cuda engine in float32, for proof; {@code auto} never means it. */
+    public static final String CUDA_FLOAT32 = "cuda-float32";
+
     private Engines() {}
 
     /**
@@ -24,7 +29,8 @@ public final class Engines {
 
     public static List<Status> survey() {
         return List.of(
-                new Status("cuda", "bf16 or float32 on an NVIDIA card", "this version does not contain it yet"),
+                new Status(
+                        "cuda", "bf16 on an NVIDIA card", CudaEngine.missing().orElse("")),
                 new Status("cpu", "float32, OpenBLAS and the Vector API", CpuEngine.missing()),
                 new Status("reference", "double precision, one thread, slow and obvious", ""));
     }
@@ -45,7 +51,7 @@ public final class Engines {
                     .name();
         }
         Status status = survey.stream()
-                .filter(s -> s.name().equals(name))
+                .filter(s -> s.name().equals(name.equals(CUDA_FLOAT32) ? "cuda" : name))
                 .findFirst()
                 .orElseThrow(
                         () -> new EngineException("unknown engine '" + name + "'; the engines are auto, " + order()));
@@ -58,6 +64,8 @@ public final class Engines {
     /** Opens an engine by name. */
     public static Engine open(String name, Dims dims) {
         return switch (choose(name)) {
+            case "cuda" -> new CudaEngine(dims, Precision.BF16);
+            case CUDA_FLOAT32 -> new CudaEngine(dims, Precision.FLOAT32);
             case "cpu" -> new CpuEngine(dims);
             case "reference" -> new ReferenceEngine(dims);
             default -> throw new IllegalStateException(name);

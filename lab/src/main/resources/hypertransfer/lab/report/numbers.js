@@ -32,7 +32,7 @@ const whole = v => (finite(v) ? Math.round(v).toLocaleString('en-US') : '–');
 function ticks(lo, hi, n) {
   const raw = (hi - lo) / Math.max(1, n);
   const unit = 10 ** Math.floor(Math.log10(raw));
-  const step = unit * [1, 2, 5, 10].find(m => m * unit >= raw * 0.999);
+  const step = unit * [1, 2, 5, 10].find(m => m * unit >= raw * 0.75);
   const out = [];
   for (let i = Math.ceil(lo / step - 1e-9); i * step <= hi + step * 1e-9; i++) out.push(i * step + 0); // + 0: no minus zero
   return { at: out, step };

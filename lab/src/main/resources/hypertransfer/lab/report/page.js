@@ -187,6 +187,7 @@ function start() {
   });
   data.messages.forEach(apply);
   redraw();
+  figures.forEach(draw); // once, seen or not: a link to a section must know how high those above it are
   figures.forEach(figure => sight.observe(figure.host));
   if (data.live) listen();
 }

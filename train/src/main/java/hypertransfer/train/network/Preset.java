@@ -38,6 +38,14 @@ public enum Preset {
         return batch;
     }
 
+    /** Tokens of a step: the paper's for networks of its size, else one micro-batch's. */
+    public int stepTokens() {
+        return switch (this) {
+            case DEMO, SMALL, MID -> batch * sequence;
+            case GPT2_124M, DENSE_500M -> 524_288;
+        };
+    }
+
     public String label() {
         return name().toLowerCase(Locale.ROOT).replace('_', '-');
     }

@@ -1,0 +1,248 @@
+package hypertransfer.engine.cuda;
+
+import static java.lang.foreign.ValueLayout.JAVA_BYTE;
+import static java.lang.foreign.ValueLayout.JAVA_FLOAT;
+import static java.lang.foreign.ValueLayout.JAVA_INT;
+import static java.lang.foreign.ValueLayout.JAVA_LONG;
+
+import hypertransfer.engine.EngineException;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.Optional;
+
+/** Matrix products by cuBLASLt, planned at first use. Sums are in float32, without TF32. */
+final class Blas implements AutoCloseable {
+    private static final int COMPUTE_32F = 68, R_32F = 0; // cublasComputeType_t, cudaDataType
+    private static final int FLIP_A = 3, FLIP_B = 4; // CUBLASLT_MATMUL_DESC_TRANS_
+    private static final int BATCH_COUNT = 5, BATCH_STRIDE = 6; // CUBLASLT_MATRIX_LAYOUT_
+    private static final int WORKSPACE = 1, ALIGNMENT_A = 5; // CUBLASLT_MATMUL_PREF_, A to D one after the other
+    private static final int RESULT_BYTES = 96, RESULT_SIZE = 64, RESULT_STATE = 72; // cublasLtMatmulHeuristicResult_t
+    private static final int CANDIDATES = 8, REPETITIONS = 4;
+    /** Below this many operations the choice matters little, and cuBLASLt's first one is taken. */
+    private static final double WORTH_TIMING = 1e9;
+
+    private final Device device;
+    private final Native library;
+    private final String path;
+    private final Plans plans;
+    private final Map<Product, Plan> planned = new HashMap<>();
+    private final Arena arena = Arena.ofShared();
+    private final MemorySegment alpha = arena.allocate(JAVA_FLOAT);
+    private final MemorySegment beta = arena.allocate(JAVA_FLOAT);
+    private final long handle;
+    private long workspace;
+
+    /** A descriptor of the product, its three layouts, and the algorithm. */
+    private record Plan(String name, long descriptor, long a, long b, long c, MemorySegment algorithm) {}
+
+    Blas(Device device, Library found, Cache cache) {
+        this.device = device;
+        library = found.open();
+        path = found.path().toString();
+        plans = new Plans(cache, device.driver().name(), library.call("cublasLtGetVersion"));
+        handle = create("cublasLtCreate");
+    }
+
+    /** Where cuBLASLt may write, {@link Scratch#BLAS_BYTES} long. */
+    void workspace(long pointer) {
+        workspace = pointer;
+    }
+
+    void multiply(Product product, double by, long a, long b, double keep, long c, long d) {
+        Plan known = planned.get(product);
+        Plan plan = known == null ? plan(product, keep, a, b, c) : known;
+        planned.put(product, plan);
+        device.profile().around(plan.name, () -> multiply(plan, by, a, b, keep, c, d));
+    }
+
+    private void multiply(Plan plan, double by, long a, long b, double keep, long c, long d) {
+        alpha.set(JAVA_FLOAT, 0, (float) by);
+        beta.set(JAVA_FLOAT, 0, (float) keep);
+        check(
+                "cublasLtMatmul",
+                handle,
+                plan.descriptor,
+                alpha,
+                a,
+                plan.a,
+                b,
+                plan.b,
+                beta,
+                c,
+                plan.c,
+                d,
+                plan.c,
+                plan.algorithm,
+                workspace,
+                Scratch.BLAS_BYTES,
+                device.stream());
+    }
+
+    private Plan plan(Product p, double keep, long a, long b, long c) {
+        long descriptor = create("cublasLtMatmulDescCreate", COMPUTE_32F, R_32F);
+        set("cublasLtMatmulDescSetAttribute", descriptor, FLIP_A, p.flipA() ? 1 : 0);
+        set("cublasLtMatmulDescSetAttribute", descriptor, FLIP_B, p.flipB() ? 1 : 0);
+        Plan plan = new Plan(
+                p.key(),
+                descriptor,
+                layout(p.in(), p.flipA() ? p.k() : p.m(), p.flipA() ? p.m() : p.k(), p.batch(), p.strideA()),
+                layout(p.in(), p.flipB() ? p.n() : p.k(), p.flipB() ? p.k() : p.n(), p.batch(), p.strideB()),
+                layout(p.out(), p.m(), p.n(), p.batch(), p.strideC()),
+                arena.allocate(64));
+        Optional<byte[]> kept = plans.find(p);
+        if (kept.isPresent()) {
+            MemorySegment.copy(kept.get(), 0, plan.algorithm, JAVA_BYTE, 0, 64);
+            if (usable(plan)) {
+                return plan;
+            }
+        }
+        try (Arena local = Arena.ofConfined()) {
+            MemorySegment results = local.allocate(CANDIDATES * (long) RESULT_BYTES, 8);
+            int count = candidates(p, plan, results);
+            take(results, 0, plan);
+            if (count > 1 && p.operations() >= WORTH_TIMING && plans.keep(p, bytes(plan))) {
+                time(p, plan, results, count, keep, a, b, c);
+                plans.keep(p, bytes(plan));
+            }
+        }
+        return plan;
+    }
+
+    private int candidates(Product p, Plan plan, MemorySegment results) {
+        long preference = create("cublasLtMatmulPreferenceCreate");
+        set("cublasLtMatmulPreferenceSetAttribute", preference, WORKSPACE, Scratch.BLAS_BYTES);
+        for (int matrix = 0; matrix < 4; matrix++) {
+            set("cublasLtMatmulPreferenceSetAttribute", preference, ALIGNMENT_A + matrix, p.alignment());
+        }
+        try (Arena local = Arena.ofConfined()) {
+            MemorySegment count = local.allocate(JAVA_INT);
+            check(
+                    "cublasLtMatmulAlgoGetHeuristic",
+                    handle,
+                    plan.descriptor,
+                    plan.a,
+                    plan.b,
+                    plan.c,
+                    plan.c,
+                    preference,
+                    CANDIDATES,
+                    results,
+                    count);
+            check("cublasLtMatmulPreferenceDestroy", preference);
+            if (count.get(JAVA_INT, 0) == 0) {
+                throw new EngineException(path + " has no algorithm for the product " + p.key());
+            }
+            return count.get(JAVA_INT, 0);
+        }
+    }
+
+    /** Leaves the fastest candidate in the plan. The results go to memory taken for the moment, C being kept. */
+    private void time(Product p, Plan plan, MemorySegment results, int count, double keep, long a, long b, long c) {
+        if (device.free() < p.outputBytes() + (256L << 20)) {
+            return;
+        }
+        long d = device.allocate(p.outputBytes()), start = device.event(), stop = device.event();
+        int best = 0;
+        float least = Float.MAX_VALUE;
+        for (int i = 0; i < count; i++) {
+            if (results.get(JAVA_INT, i * (long) RESULT_BYTES + RESULT_STATE) != 0) {
+                continue;
+            }
+            take(results, i, plan);
+            multiply(plan, 1, a, b, keep, c, d);
+            device.record(start);
+            for (int k = 0; k < REPETITIONS; k++) {
+                multiply(plan, 1, a, b, keep, c, d);
+            }
+            device.record(stop);
+            device.await(stop);
+            float time = device.milliseconds(start, stop);
+            if (time < least) {
+                least = time;
+                best = i;
+            }
+        }
+        take(results, best, plan);
+        device.forget(start);
+        device.forget(stop);
+        device.free(d);
+    }
+
+    private static void take(MemorySegment results, int i, Plan plan) {
+        MemorySegment.copy(results, i * (long) RESULT_BYTES, plan.algorithm, 0, 64);
+    }
+
+    private static byte[] bytes(Plan plan) {
+        return plan.algorithm.toArray(JAVA_BYTE);
+    }
+
+    private boolean usable(Plan plan) {
+        try (Arena local = Arena.ofConfined()) {
+            MemorySegment result = local.allocate(RESULT_BYTES, 8);
+            return library.call(
+                                    "cublasLtMatmulAlgoCheck",
+                                    handle,
+                                    plan.descriptor,
+                                    plan.a,
+                                    plan.b,
+                                    plan.c,
+                                    plan.c,
+                                    plan.algorithm,
+                                    result)
+                            == 0
+                    && result.get(JAVA_LONG, RESULT_SIZE) <= Scratch.BLAS_BYTES;
+        }
+    }
+
+    private long layout(Precision format, int rows, int cols, int batch, long stride) {
+        long layout = create("cublasLtMatrixLayoutCreate", format.cuda, (long) rows, (long) cols, (long) rows);
+        if (batch > 1) {
+            set("cublasLtMatrixLayoutSetAttribute", layout, BATCH_COUNT, batch);
+            set("cublasLtMatrixLayoutSetAttribute", layout, BATCH_STRIDE, stride);
+        }
+        return layout;
+    }
+
+    private long create(String function, Object... values) {
+        try (Arena local = Arena.ofConfined()) {
+            MemorySegment out = local.allocate(ValueLayout.ADDRESS);
+            Object[] all = new Object[values.length + 1];
+            all[0] = out;
+            System.arraycopy(values, 0, all, 1, values.length);
+            check(function, all);
+            return out.get(JAVA_LONG, 0);
+        }
+    }
+
+    private void set(String function, long object, int attribute, Number value) {
+        try (Arena local = Arena.ofConfined()) {
+            MemorySegment segment = local.allocate(JAVA_LONG);
+            segment.set(JAVA_LONG, 0, value.longValue()); // little-endian, so that an int reads its own half
+            check(function, object, attribute, segment, value instanceof Long ? 8L : 4L);
+        }
+    }
+
+    private void check(String function, Object... values) {
+        int status = library.call(function, values);
+        if (status != 0) {
+            throw new EngineException(function + " of " + path + " failed with status " + status + " on "
+                    + device.driver().name()
+                    + (status == 14 || status == 13 ? ": an earlier kernel may have failed" : ""));
+        }
+    }
+
+    @Override
+    public void close() {
+        for (Plan plan : planned.values()) {
+            check("cublasLtMatmulDescDestroy", plan.descriptor);
+            for (long layout : new long[] {plan.a, plan.b, plan.c}) {
+                check("cublasLtMatrixLayoutDestroy", layout);
+            }
+        }
+        check("cublasLtDestroy", handle);
+        arena.close();
+    }
+}

@@ -1,0 +1,130 @@
+package hypertransfer.engine.cuda;
+
+import static java.lang.foreign.ValueLayout.ADDRESS;
+import static java.lang.foreign.ValueLayout.JAVA_INT;
+
+import hypertransfer.engine.EngineException;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.SymbolLookup;
+
+/** NVIDIA's driver and the first card it shows, if both are new enough. Takes nothing of the card yet. */
+final class Driver {
+    static final int LEAST_RELEASE = 12000;
+    static final int LEAST_CAPABILITY = 80;
+
+    private static final int MULTIPROCESSORS = 16, MAJOR = 75, MINOR = 76, SHARED = 97; // CU_DEVICE_ATTRIBUTE_...
+
+    private final Native library;
+    private final int ordinal;
+    private final String name;
+    private final int version;
+    private final int capability;
+    private final int shared;
+    private final int multiprocessors;
+
+    Driver() {
+        try {
+            library = new Native("libcuda.so.1", SymbolLookup.libraryLookup("libcuda.so.1", Arena.global()));
+        } catch (IllegalArgumentException e) {
+            throw new EngineException(
+                    "no NVIDIA driver: the system's loader does not find libcuda.so.1; install driver 525 or later, "
+                            + "or run on a machine with an NVIDIA card",
+                    e);
+        }
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment out = arena.allocate(256, 8);
+            check("cuInit", 0);
+            check("cuDriverGetVersion", out);
+            version = out.get(JAVA_INT, 0);
+            require(version >= LEAST_RELEASE, tooOld(version));
+            check("cuDeviceGetCount", out);
+            require(out.get(JAVA_INT, 0) > 0, "the driver sees no CUDA device; is CUDA_VISIBLE_DEVICES empty?");
+            check("cuDeviceGet", out, 0);
+            ordinal = out.get(JAVA_INT, 0);
+            check("cuDeviceGetName", out, 256, ordinal);
+            name = out.getString(0);
+            capability = 10 * attribute(out, MAJOR) + attribute(out, MINOR);
+            require(capability >= LEAST_CAPABILITY, tooSmall(name, capability));
+            shared = attribute(out, SHARED);
+            multiprocessors = attribute(out, MULTIPROCESSORS);
+        }
+    }
+
+    static String tooOld(int version) {
+        return "the NVIDIA driver supports CUDA " + release(version)
+                + ", but 12.0 is the least: install driver 525 or later";
+    }
+
+    static String tooSmall(String card, int capability) {
+        return card + " has compute capability " + capability / 10 + "." + capability % 10
+                + ", but bfloat16 on the tensor cores needs 8.0 (Ampere) or later: use --engine cpu here";
+    }
+
+    private static String release(int version) {
+        return version / 1000 + "." + version % 1000 / 10;
+    }
+
+    /** The card's name. */
+    String name() {
+        return name;
+    }
+
+    int ordinal() {
+        return ordinal;
+    }
+
+    /** 10 major + minor. */
+    int capability() {
+        return capability;
+    }
+
+    /** The major CUDA release that the driver supports. */
+    int release() {
+        return version / 1000;
+    }
+
+    /** Bytes of shared memory that a block may ask for. */
+    int shared() {
+        return shared;
+    }
+
+    int multiprocessors() {
+        return multiprocessors;
+    }
+
+    void check(String function, Object... values) {
+        int status = library.call(function, values);
+        if (status != 0) {
+            throw new EngineException(function + " failed" + (name == null ? "" : " on " + name) + ": "
+                    + describe(status)
+                    + switch (status) {
+                        case 2 -> "; close what else uses the card, or lower the batch";
+                        case 100, 101 -> "; is CUDA_VISIBLE_DEVICES right?";
+                        case 200, 209, 218, 222, 223 ->
+                            "; the driver (CUDA " + release(version) + ") may be older than NVRTC: update the driver";
+                        default -> "";
+                    });
+        }
+    }
+
+    private String describe(int status) {
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment text = arena.allocate(ADDRESS);
+            return library.call("cuGetErrorName", status, text) == 0
+                    ? text.get(ADDRESS, 0).reinterpret(256).getString(0) + " (" + status + ")"
+                    : "error " + status;
+        }
+    }
+
+    private int attribute(MemorySegment out, int attribute) {
+        check("cuDeviceGetAttribute", out, attribute, ordinal);
+        return out.get(JAVA_INT, 0);
+    }
+
+    private static void require(boolean holds, String message) {
+        if (!holds) {
+            throw new EngineException(message);
+        }
+    }
+}

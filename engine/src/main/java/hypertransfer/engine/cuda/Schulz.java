@@ -1,0 +1,70 @@
+package hypertransfer.engine.cuda;
+
+import hypertransfer.engine.EngineException;
+
+/**
+ * A batch of matrices of one shape in Newton-Schulz's scratch: X and its successor Y, then the square matrices A = X X^T
+ * (X^T X where X is tall, so that nothing is ever transposed) and B = b A + c A A. Rows here are cuBLAS's columns.
+ *
+ * @param batch how many fit at a time
+ */
+record Schulz(int rows, int cols, Precision format, int batch) {
+    static Schulz of(int rows, int cols, boolean bf16, long room) {
+        Schulz one = new Schulz(rows, cols, bf16 ? Precision.BF16 : Precision.FLOAT32, 1);
+        long each = 2 * one.bytes() + 2 * one.sideBytes();
+        int batch = (int) Math.min(Kernels.MAX_LIST, room / each);
+        if (batch == 0) {
+            throw new EngineException("Newton-Schulz of a " + rows + " x " + cols + " matrix needs " + each
+                    + " bytes of scratch, but " + room + " were set aside for the declared gradients");
+        }
+        return new Schulz(rows, cols, one.format, batch);
+    }
+
+    boolean tall() {
+        return rows > cols;
+    }
+
+    int side() {
+        return Math.min(rows, cols);
+    }
+
+    /** Numbers from one X to the next. */
+    long stride() {
+        return Scratch.aligned((long) rows * cols * format.bytes) / format.bytes;
+    }
+
+    long sideStride() {
+        return Scratch.aligned((long) side() * side() * format.bytes) / format.bytes;
+    }
+
+    /** Bytes of a batch of X. */
+    long bytes() {
+        return batch * stride() * format.bytes;
+    }
+
+    /** Bytes of a batch of A. */
+    long sideBytes() {
+        return batch * sideStride() * format.bytes;
+    }
+
+    /** A from X and X. */
+    Product gram(int count) {
+        return product(!tall(), tall(), side(), side(), Math.max(rows, cols), count, stride(), stride(), sideStride());
+    }
+
+    /** B from A and A, both symmetric. */
+    Product square(int count) {
+        return product(false, false, side(), side(), side(), count, sideStride(), sideStride(), sideStride());
+    }
+
+    /** Y from X and B, or B and X where X is tall. */
+    Product apply(int count) {
+        return tall()
+                ? product(false, false, cols, rows, cols, count, sideStride(), stride(), stride())
+                : product(false, false, cols, rows, rows, count, stride(), sideStride(), stride());
+    }
+
+    private Product product(boolean flipA, boolean flipB, int m, int n, int k, int count, long a, long b, long c) {
+        return new Product(flipA, flipB, m, n, k, format, format, count, a, b, c, Scratch.ALIGNMENT);
+    }
+}

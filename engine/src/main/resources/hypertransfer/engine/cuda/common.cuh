@@ -1,0 +1,96 @@
+// Stands before every kernel file. The engine defines, for one set of sizes: BF16 (activations in bfloat16, else
+// float32), T, C, D, H, V, MAX_LIST, SHARES, STAGES (tiles of
+// attention in flight) and BACK (rows of a block in its backward pass).
+// No header of CUDA is needed, so that an install without headers will do.
+typedef unsigned short u16;
+typedef unsigned int u32;
+typedef long long i64;
+
+#define INF __uint_as_float(0x7f800000u)
+
+struct bf16 {
+    u16 bits;
+};
+
+#if BF16
+typedef bf16 act;
+#else
+typedef float act;
+#endif
+
+__device__ __forceinline__ float wide(bf16 x) { return __uint_as_float((u32)x.bits << 16); }
+__device__ __forceinline__ float wide(float x) { return x; }
+
+// Two floats to two bfloat16, to nearest even; the first in the low half.
+__device__ __forceinline__ u32 pack(float low, float high) {
+    u32 both;
+    asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(both) : "f"(high), "f"(low));
+    return both;
+}
+
+__device__ __forceinline__ void narrow(float x, bf16& to) { to.bits = (u16)pack(x, 0.f); }
+__device__ __forceinline__ void narrow(float x, float& to) { to = x; }
+
+// What is left of x in the format of activations.
+__device__ __forceinline__ float rounded(float x) {
+    act a;
+    narrow(x, a);
+    return wide(a);
+}
+
+// The widest access, in elements, of at most 16 bytes that divides a row.
+__host__ __device__ constexpr int vec(int cols, int bytes) {
+    int v = 16 / bytes;
+    while (cols % v) v /= 2;
+    return v;
+}
+
+template <int BYTES> struct Chunk;
+template <> struct Chunk<16> { typedef uint4 type; };
+template <> struct Chunk<8> { typedef uint2 type; };
+template <> struct Chunk<4> { typedef u32 type; };
+template <> struct Chunk<2> { typedef u16 type; };
+
+template <int N, typename E> __device__ __forceinline__ void load(const E* from, float* x) {
+    typedef typename Chunk<N * sizeof(E)>::type chunk;
+    union {
+        chunk raw;
+        E e[N];
+    } u;
+    u.raw = *(const chunk*)from;
+#pragma unroll
+    for (int i = 0; i < N; i++) x[i] = wide(u.e[i]);
+}
+
+template <int N, typename E> __device__ __forceinline__ void store(E* to, const float* x) {
+    typedef typename Chunk<N * sizeof(E)>::type chunk;
+    union {
+        chunk raw;
+        E e[N];
+    } u;
+#pragma unroll
+    for (int i = 0; i < N; i++) narrow(x[i], u.e[i]);
+    *(chunk*)to = u.raw;
+}
+
+// The sum over groups of LANES threads, LANES a power of two: every thread of the group gets the same bits.
+template <int LANES> __device__ __forceinline__ float lanesSum(float x) {
+#pragma unroll
+    for (int o = LANES / 2; o > 0; o /= 2) x += __shfl_xor_sync(0xffffffffu, x, o);
+    return x;
+}
+
+// Copies from global to shared memory that run beside the threads.
+__device__ __forceinline__ u32 shared(const void* p) {
+    unsigned long long address;
+    asm("cvta.to.shared.u64 %0, %1;" : "=l"(address) : "l"(p));
+    return (u32)address;
+}
+
+// 16 bytes, of which the last 16 - `bytes` become zeros.
+__device__ __forceinline__ void copy(u32 to, const void* from, int bytes) {
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to), "l"(from), "r"(bytes));
+}
+__device__ __forceinline__ void commit() { asm volatile("cp.async.commit_group;"); }
+// Until this thread's copies are there.
+__device__ __forceinline__ void await() { asm volatile("cp.async.wait_group 0;" ::: "memory"); }

@@ -1,0 +1,129 @@
+// What the optimizer does to many tensors at once. Each launch carries a list of at most MAX_LIST tensors by value;
+// blockIdx.y is the entry. Masters, gradients and states are float32.
+
+struct Entry {
+    float *a, *b, *c;
+    i64 n;
+    double s, t;
+};
+struct List {
+    Entry e[MAX_LIST];
+};
+
+#define EACH(n) \
+    _Pragma("unroll 4") for (i64 i = (i64)blockIdx.x * blockDim.x + threadIdx.x; i < n; i += (i64)gridDim.x * blockDim.x)
+
+// m = beta m + (1 - beta) s g; g = m, or with nesterov beta m + (1 - beta) s g. a = g, b = m.
+extern "C" __global__ void momentum(const __grid_constant__ List list, double beta, i64 nesterov) {
+    const Entry& e = list.e[blockIdx.y];
+    EACH(e.n) {
+        double g = e.s * e.a[i], m = beta * e.b[i] + (1 - beta) * g;
+        e.b[i] = (float)m;
+        e.a[i] = (float)(nesterov ? beta * m + (1 - beta) * g : m);
+    }
+}
+
+// a = g, b = m, c = v; c1 = 1 - beta1^t, c2 = 1 - beta2^t.
+extern "C" __global__ void adam(
+        const __grid_constant__ List list, double beta1, double beta2, double epsilon, double c1, double c2) {
+    const Entry& e = list.e[blockIdx.y];
+    float s = (float)e.s, b1 = (float)beta1, d1 = (float)(1 - beta1), b2 = (float)beta2, d2 = (float)(1 - beta2);
+    float i1 = (float)(1 / c1), i2 = (float)(1 / c2), eps = (float)epsilon;
+    EACH(e.n) {
+        float g = s * e.a[i], m = b1 * e.b[i] + d1 * g, v = b2 * e.c[i] + d2 * g * g;
+        e.b[i] = m;
+        e.c[i] = v;
+        e.a[i] = m * i1 / (sqrtf(v * i2) + eps);
+    }
+}
+
+// w = keep w - push u. a = w, b = u, s = keep, t = push. In double, so that keep's last bits are not lost.
+extern "C" __global__ void move(const __grid_constant__ List list) {
+    const Entry& e = list.e[blockIdx.y];
+    EACH(e.n) e.a[i] = (float)(e.s * e.a[i] - e.t * e.b[i]);
+}
+
+// weight = s master. a = master, b = weight, in bfloat16 where t is 1.
+extern "C" __global__ void represent(const __grid_constant__ List list) {
+    const Entry& e = list.e[blockIdx.y];
+    if (e.t == 1) {
+        bf16* to = (bf16*)e.b;
+        EACH(e.n) narrow((float)(e.s * e.a[i]), to[i]);
+    } else {
+        EACH(e.n) e.b[i] = (float)(e.s * e.a[i]);
+    }
+}
+
+// The three sums of a block, one thread adding the warps' in their order.
+__device__ __forceinline__ void blockSums(double* x, double* to) {
+    __shared__ double part[3][32];
+#pragma unroll
+    for (int k = 0; k < 3; k++) {
+#pragma unroll
+        for (int o = 16; o > 0; o /= 2) x[k] += __shfl_xor_sync(0xffffffffu, x[k], o);
+        if (threadIdx.x % 32 == 0) part[k][threadIdx.x / 32] = x[k];
+    }
+    __syncthreads();
+    if (threadIdx.x < 3) {
+        double sum = 0;
+        for (int w = 0; w < blockDim.x / 32; w++) sum += part[threadIdx.x][w];
+        to[threadIdx.x] = sum;
+    }
+}
+
+// partial (MAX_LIST, SHARES, 3): w w, u u and u w of each block's share. a = w, b = u. gridDim.x = SHARES.
+extern "C" __global__ void readings(const __grid_constant__ List list, double* partial) {
+    const Entry& e = list.e[blockIdx.y];
+    double sums[3] = {0, 0, 0};
+    EACH(e.n) {
+        double w = e.a[i], u = e.b[i];
+        sums[0] += w * w;
+        sums[1] += u * u;
+        sums[2] += u * w;
+    }
+    blockSums(sums, partial + ((i64)blockIdx.y * SHARES + blockIdx.x) * 3);
+}
+
+// partial as above: the sum, in the first of the three. a is bfloat16 where t is 1.
+extern "C" __global__ void total(const __grid_constant__ List list, double* partial) {
+    const Entry& e = list.e[blockIdx.y];
+    double sums[3] = {0, 0, 0};
+    if (e.t == 1) {
+        const bf16* a = (const bf16*)e.a;
+        EACH(e.n) sums[0] += wide(a[i]);
+    } else {
+        EACH(e.n) sums[0] += e.a[i];
+    }
+    blockSums(sums, partial + ((i64)blockIdx.y * SHARES + blockIdx.x) * 3);
+}
+
+// The shares of entry blockIdx.x added up: out (entries, 3). SHARES threads.
+extern "C" __global__ void finish(const double* partial, double* out) {
+    double sums[3];
+#pragma unroll
+    for (int k = 0; k < 3; k++) sums[k] = partial[((i64)blockIdx.x * SHARES + threadIdx.x) * 3 + k];
+    blockSums(sums, out + (i64)blockIdx.x * 3);
+}
+
+// Newton-Schulz's X = x / |x|, squares[3 entry] being |x|^2. a = x, b = X, in bfloat16 where t is 1.
+extern "C" __global__ void normalize(const __grid_constant__ List list, const double* squares) {
+    const Entry& e = list.e[blockIdx.y];
+    double norm = sqrt(squares[3 * blockIdx.y]), factor = norm == 0 ? 0 : 1 / norm;
+    if (e.t == 1) {
+        bf16* to = (bf16*)e.b;
+        EACH(e.n) narrow((float)(e.a[i] * factor), to[i]);
+    } else {
+        EACH(e.n) e.b[i] = (float)(e.a[i] * factor);
+    }
+}
+
+// And back: a = b.
+extern "C" __global__ void denormalize(const __grid_constant__ List list) {
+    const Entry& e = list.e[blockIdx.y];
+    if (e.t == 1) {
+        const bf16* from = (const bf16*)e.b;
+        EACH(e.n) e.a[i] = wide(from[i]);
+    } else {
+        EACH(e.n) e.a[i] = e.b[i];
+    }
+}

@@ -1,0 +1,238 @@
+// Norms over rows, with the residual and the activation around them. A row is held in registers by LANES threads.
+
+constexpr float EPSILON = 1e-10f;
+constexpr int BLOCK = 256;
+
+template <int W> struct Row {
+    static constexpr int VEC = vec(W, sizeof(act));
+    static constexpr int CHUNKS = W / VEC;
+    static __host__ __device__ constexpr int lanes() {
+        int n = 32;
+        while (n < 1024 && n * 4 < CHUNKS) n *= 2;
+        return n;
+    }
+    static constexpr int LANES = lanes();
+    static constexpr int ITER = (CHUNKS + LANES - 1) / LANES;
+    static constexpr int ROWS = LANES < BLOCK ? BLOCK / LANES : 1; // in a block
+    float x[ITER * VEC];
+
+    static __device__ __forceinline__ int lane() { return threadIdx.x % LANES; }
+    static __device__ __forceinline__ int group() { return threadIdx.x / LANES; }
+
+    template <typename E> __device__ __forceinline__ void load(const E* row, bool live) {
+#pragma unroll
+        for (int i = 0; i < ITER; i++) {
+            int chunk = lane() + i * LANES;
+            if (live && chunk < CHUNKS) {
+                ::load<VEC>(row + chunk * VEC, x + i * VEC);
+            } else {
+#pragma unroll
+                for (int k = 0; k < VEC; k++) x[i * VEC + k] = 0;
+            }
+        }
+    }
+
+    // A float row beside activations has other alignments: at most 16 bytes at a time.
+    __device__ __forceinline__ void loadFloats(const float* row) {
+        constexpr int F = VEC > 4 ? 4 : VEC;
+#pragma unroll
+        for (int i = 0; i < ITER; i++) {
+            int chunk = lane() + i * LANES;
+#pragma unroll
+            for (int k = 0; k < VEC; k += F) {
+                if (chunk < CHUNKS) {
+                    ::load<F>(row + chunk * VEC + k, x + i * VEC + k);
+                } else {
+#pragma unroll
+                    for (int f = 0; f < F; f++) x[i * VEC + k + f] = 0;
+                }
+            }
+        }
+    }
+
+    __device__ __forceinline__ void store(act* row, bool live) const {
+#pragma unroll
+        for (int i = 0; i < ITER; i++) {
+            int chunk = lane() + i * LANES;
+            if (live && chunk < CHUNKS) ::store<VEC>(row + chunk * VEC, x + i * VEC);
+        }
+    }
+
+    // The mean over the row of x times that. Every thread of a block must come here.
+    __device__ __forceinline__ float mean(const Row& that) const {
+        float sum = 0;
+#pragma unroll
+        for (int i = 0; i < ITER * VEC; i++) sum += x[i] * that.x[i];
+        sum = lanesSum<32>(sum);
+        if (LANES > 32) {
+            __shared__ float part[32];
+            constexpr int WARPS = LANES / 32;
+            int warp = threadIdx.x / 32;
+            __syncthreads();
+            if (threadIdx.x % 32 == 0) part[warp] = sum;
+            __syncthreads();
+            sum = 0;
+#pragma unroll
+            for (int i = 0; i < WARPS; i++) sum += part[warp / WARPS * WARPS + i];
+        }
+        return sum / W;
+    }
+
+    __device__ __forceinline__ float rms() const { return 1.f / sqrtf(mean(*this) + EPSILON); }
+
+    // From the gradient at xhat = value * r to the one at value: r (d - xhat mean(d xhat)).
+    __device__ __forceinline__ void throughNorm(const Row& xhat, float r) {
+        float m = mean(xhat);
+#pragma unroll
+        for (int i = 0; i < ITER * VEC; i++) x[i] = r * (x[i] - xhat.x[i] * m);
+    }
+};
+
+#define EACH for (int i = 0; i < R::ITER * R::VEC; i++)
+
+// y = norm(x, gain); with z: out = h + post(z) first, and x is out. h, z, out, y (rows,C), zr, r (rows,1), gain (1,C).
+extern "C" __global__ void row_norm(
+        const act* h, const act* z, float* zr, act* out, const float* gain, act* y, float* r, i64 rows) {
+    typedef Row<C> R;
+    for (i64 first = (i64)blockIdx.x * R::ROWS; first < rows; first += (i64)gridDim.x * R::ROWS) {
+        i64 n = first + R::group();
+        bool live = n < rows;
+        R x;
+        x.load(h + n * C, live);
+        if (z) {
+            R a;
+            a.load(z + n * C, live);
+            float post = 1;
+            if (zr) {
+                post = a.rms();
+                if (live && R::lane() == 0) zr[n] = post;
+            }
+#pragma unroll
+            EACH x.x[i] = rounded(x.x[i] + a.x[i] * post);
+            x.store(out + n * C, live);
+        }
+        float s = x.rms();
+        if (live && R::lane() == 0) r[n] = s;
+        R g;
+        g.loadFloats(gain);
+#pragma unroll
+        EACH x.x[i] = x.x[i] * s * (1 + g.x[i]);
+        x.store(y + n * C, live);
+    }
+}
+
+// dx = dh + the gradient through norm(x, gain), dh absent being 0; where zr is given dz = the gradient through post(z).
+// partial (gridDim.x, C): each block's share of dgain.
+extern "C" __global__ void row_norm_backward(const act* dy, const act* x, const float* gain, const float* r,
+        const act* dh, act* dx, const act* z, const float* zr, act* dz, float* partial, i64 rows) {
+    typedef Row<C> R;
+    R share;
+#pragma unroll
+    EACH share.x[i] = 0;
+    for (i64 first = (i64)blockIdx.x * R::ROWS; first < rows; first += (i64)gridDim.x * R::ROWS) {
+        i64 n = first + R::group();
+        bool live = n < rows;
+        R d, xhat, g;
+        d.load(dy + n * C, live);
+        xhat.load(x + n * C, live);
+        g.loadFloats(gain);
+        float s = live ? r[n] : 0;
+#pragma unroll
+        EACH {
+            xhat.x[i] *= s;
+            share.x[i] += d.x[i] * xhat.x[i];
+            d.x[i] *= 1 + g.x[i];
+        }
+        d.throughNorm(xhat, s);
+        if (dh) {
+            g.load(dh + n * C, live);
+#pragma unroll
+            EACH d.x[i] += g.x[i];
+        }
+        d.store(dx + n * C, live);
+        if (zr) {
+            float post = live ? zr[n] : 0;
+            xhat.load(z + n * C, live);
+#pragma unroll
+            EACH xhat.x[i] *= post;
+            d.throughNorm(xhat, post);
+            d.store(dz + n * C, live);
+        }
+    }
+    __shared__ float sum[C];
+    for (int turn = 0; turn < R::ROWS; turn++) { // one group after the other, so that the order is fixed
+        if (R::group() == turn) {
+#pragma unroll
+            for (int i = 0; i < R::ITER; i++) {
+                int chunk = R::lane() + i * R::LANES;
+                if (chunk < R::CHUNKS) {
+#pragma unroll
+                    for (int k = 0; k < R::VEC; k++) {
+                        float* at = sum + chunk * R::VEC + k;
+                        *at = (turn ? *at : 0) + share.x[i * R::VEC + k];
+                    }
+                }
+            }
+        }
+        __syncthreads();
+    }
+    for (int c = threadIdx.x; c < C; c += blockDim.x) partial[(i64)blockIdx.x * C + c] = sum[c];
+}
+
+// dgain (1,C) += the column sums of partial (count,C). Block (32,8), a block for 32 columns.
+extern "C" __global__ void columns(const float* partial, float* dgain, i64 count) {
+    __shared__ float part[8][32];
+    int c = blockIdx.x * 32 + threadIdx.x;
+    float sum = 0;
+    if (c < C) {
+        for (i64 g = threadIdx.y; g < count; g += 8) sum += partial[g * C + c];
+    }
+    part[threadIdx.y][threadIdx.x] = sum;
+    __syncthreads();
+    if (threadIdx.y == 0 && c < C) {
+        for (int k = 1; k < 8; k++) sum += part[k][threadIdx.x];
+        dgain[c] += sum;
+    }
+}
+
+// s = relu(post(f))^2; f, s (rows,4C), fr (rows,1) or absent.
+extern "C" __global__ void activation(const act* f, float* fr, act* s, i64 rows) {
+    typedef Row<4 * C> R;
+    for (i64 first = (i64)blockIdx.x * R::ROWS; first < rows; first += (i64)gridDim.x * R::ROWS) {
+        i64 n = first + R::group();
+        bool live = n < rows;
+        R x;
+        x.load(f + n * 4 * C, live);
+        float post = 1;
+        if (fr) {
+            post = x.rms();
+            if (live && R::lane() == 0) fr[n] = post;
+        }
+#pragma unroll
+        EACH {
+            float relu = fmaxf(0, x.x[i] * post);
+            x.x[i] = relu * relu;
+        }
+        x.store(s + n * 4 * C, live);
+    }
+}
+
+// ds becomes the gradient at f.
+extern "C" __global__ void activation_backward(const act* f, const float* fr, act* ds, i64 rows) {
+    typedef Row<4 * C> R;
+    for (i64 first = (i64)blockIdx.x * R::ROWS; first < rows; first += (i64)gridDim.x * R::ROWS) {
+        i64 n = first + R::group();
+        bool live = n < rows;
+        R x, d;
+        x.load(f + n * 4 * C, live);
+        d.load(ds + n * 4 * C, live);
+        float post = fr ? (live ? fr[n] : 0) : 1;
+#pragma unroll
+        EACH {
+            x.x[i] *= post;
+            d.x[i] *= 2 * fmaxf(0, x.x[i]);
+        }
+        if (fr) d.throughNorm(x, post);
+        d.store(ds + n * 4 * C, live);
+    }
+}

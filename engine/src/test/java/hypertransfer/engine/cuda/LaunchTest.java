@@ -1,0 +1,94 @@
+package hypertransfer.engine.cuda;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import hypertransfer.engine.Dims;
+import hypertransfer.engine.EngineException;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Random;
+import org.junit.jupiter.api.Test;
+
+class LaunchTest {
+    @Test
+    void everyItemHasAThread() {
+        assertThat(Launch.each(1, 256).x()).isEqualTo(1);
+        assertThat(Launch.each(256, 256).x()).isEqualTo(1);
+        assertThat(Launch.each(257, 256).x()).isEqualTo(2);
+    }
+
+    @Test
+    void whatCudaCannotLaunchIsRefusedHere() {
+        assertThatThrownBy(() -> new Launch(1, 70000, 1, 32, 1, 0)).isInstanceOf(EngineException.class);
+        assertThatThrownBy(() -> new Launch(1, 1, 1, 1024, 2, 0)).isInstanceOf(EngineException.class);
+        assertThatThrownBy(() -> new Launch(0, 1, 1, 32, 1, 0)).isInstanceOf(EngineException.class);
+    }
+
+    @Test
+    void attentionFitsIntoSharedMemory() {
+        for (int D : new int[] {32, 64, 128}) {
+            Dims dims = new Dims(3, 130, 2 * D, D, 9);
+            for (int stages = 1; stages <= 2; stages++) {
+                int most = stages == 1 ? 99 * 1024 : 160 * 1024; // the least that cards with 8.0 and later allow
+                Flash flash = new Flash(dims, stages, Kernels.BACK);
+                assertThat(flash.forwardBytes()).isLessThanOrEqualTo(most);
+                assertThat(flash.keyBytes()).isLessThanOrEqualTo(most);
+                assertThat(flash.queryBytes()).isLessThanOrEqualTo(most);
+                assertThat(flash.forward()).isEqualTo(new Launch(2, 2, 3, 128, 1, flash.forwardBytes()));
+            }
+        }
+    }
+
+    @Test
+    void aListsWordsLieAsTheKernelReadsThem() {
+        long[] words = Lists.words(List.of(new Lists.Entry(1, 2, 3, 4, 0.5, 0.25)), 7);
+        assertThat(words)
+                .hasSize(6 * Kernels.MAX_LIST + 1)
+                .startsWith(1, 2, 3, 4)
+                .endsWith(7);
+        assertThat(Double.longBitsToDouble(words[4])).isEqualTo(0.5);
+        assertThat(Double.longBitsToDouble(words[5])).isEqualTo(0.25);
+        assertThat(words.length * 8 + 5 * 8).as("bytes that a launch may carry").isLessThan(4096);
+    }
+
+    @Test
+    void positionsAreSortedByToken() {
+        Random random = new Random(5);
+        int[] tokens = random.ints(1000, 0, 50).map(t -> t * t % 50).toArray();
+        Feed.Sorted sorted = Feed.Sorted.of(tokens, 50);
+        Integer[] expected = new Integer[tokens.length];
+        Arrays.setAll(expected, i -> i);
+        Arrays.sort(expected, (a, b) -> tokens[a] != tokens[b] ? tokens[a] - tokens[b] : a - b);
+        assertThat(Arrays.stream(sorted.order()).boxed().toArray()).isEqualTo(expected);
+        assertThat(sorted.starts())
+                .hasSize((int) Arrays.stream(tokens).distinct().count() + 1);
+        for (int i = 0; i + 1 < sorted.starts().length; i++) {
+            int from = sorted.starts()[i], to = sorted.starts()[i + 1];
+            assertThat(Arrays.stream(sorted.order(), from, to)
+                            .map(n -> tokens[n])
+                            .distinct()
+                            .count())
+                    .isEqualTo(1);
+        }
+    }
+
+    @Test
+    void productsKnowTheirAlignment() {
+        assertThat(Product.alignment(512, 1024, 4096)).isEqualTo(256);
+        assertThat(Product.alignment(512, 1024 + 32, 4096)).isEqualTo(32);
+        assertThat(Product.alignment(2)).isEqualTo(2);
+    }
+
+    @Test
+    void roundsToNearestEven() {
+        assertThat(Host.bf16(1)).isEqualTo((short) 0x3f80);
+        assertThat(Host.bf16(Float.intBitsToFloat(0x3f808000))).isEqualTo((short) 0x3f80);
+        assertThat(Host.bf16(Float.intBitsToFloat(0x3f818000))).isEqualTo((short) 0x3f82);
+        assertThat(Host.bf16(Float.intBitsToFloat(0x3f808001))).isEqualTo((short) 0x3f81);
+        assertThat(Host.bf16(-0f)).isEqualTo((short) 0x8000);
+        assertThat(Float.intBitsToFloat(Host.bf16(Float.NaN) << 16)).isNaN();
+        assertThat(Float.intBitsToFloat(Host.bf16(Float.NEGATIVE_INFINITY) << 16))
+                .isEqualTo(Float.NEGATIVE_INFINITY);
+    }
+}
