@@ -8,6 +8,7 @@ import hypertransfer.train.network.Variant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
+import java.util.stream.IntStream;
 
 /** What a step of HyperTransfer costs beside one of Muon, step by step in turns: {@code ENGINE PRESET STEPS}. */
 final class TransferCost {
@@ -29,18 +30,18 @@ final class TransferCost {
                 transfer.add(hyper.step());
             }
         }
-        double m = Child.median(base, Workload.Times::ms), h = Child.median(transfer, Workload.Times::ms);
-        double mo = Child.median(base, Workload.Times::optimizerMs);
-        double ho = Child.median(transfer, Workload.Times::optimizerMs);
+        double[] ratios = IntStream.range(0, steps)
+                .mapToDouble(t -> transfer.get(t).ms() / base.get(t).ms())
+                .sorted()
+                .toArray();
         System.out.printf(
                 Locale.ROOT,
-                "%s on %s: Muon %.2f ms (optimizer %.2f), HyperTransfer %.2f ms (optimizer %.2f): %+.1f%% of a step%n",
+                "%s on %s: Muon %.2f ms, HyperTransfer %.2f ms; the median of %d neighbours' ratios is %+.2f%%%n",
                 args[1],
                 args[0],
-                m,
-                mo,
-                h,
-                ho,
-                100 * (h / m - 1));
+                Child.median(base, Workload.Times::ms),
+                Child.median(transfer, Workload.Times::ms),
+                steps,
+                100 * ((ratios[(steps - 1) / 2] + ratios[steps / 2]) / 2 - 1));
     }
 }
