@@ -55,6 +55,9 @@ final class Bench implements Callable<Integer> {
     @Option(names = "--batch", description = "Sequences in a micro-batch, instead of the preset's.")
     private Integer batch;
 
+    @Option(names = "--recompute", description = "Compute the inside of blocks again in the backward pass.")
+    private boolean recompute;
+
     @Option(
             names = "--seconds",
             defaultValue = "10",
@@ -85,7 +88,7 @@ final class Bench implements Callable<Integer> {
         int sequences = batch == null ? named.batch() : batch;
         String name = Engines.choose(engine);
         Transfer transfer = Mode.parse(mode).transfer(DECAY, DECAY);
-        try (Workload workload = new Workload(name, architecture, sequences, transfer)) {
+        try (Workload workload = new Workload(name, architecture, sequences, transfer, recompute)) {
             if (!json) {
                 out.print(workload.memory().table());
                 out.flush();

@@ -8,7 +8,6 @@ import hypertransfer.train.run.RunDirectory;
 import hypertransfer.train.run.Trainer;
 import java.io.Console;
 import java.io.PrintWriter;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;
@@ -25,8 +24,8 @@ record Launch(Path directory, Configuration configuration, boolean resume, boole
 
     /** Trains; returns whether the last step was reached, or the run was interrupted before. */
     boolean run(BooleanSupplier stop) {
-        try (RunDirectory held = hold()) {
-            Configuration c = chosen();
+        Configuration c = chosen();
+        try (RunDirectory held = hold(c)) {
             StepLine line = new StepLine(out, c, terminal(), brief);
             out.println("run " + directory);
             try {
@@ -37,7 +36,7 @@ record Launch(Path directory, Configuration configuration, boolean resume, boole
         }
     }
 
-    /** The engine that {@code auto} stands for on this machine, said once. */
+    /** With the engine that {@code auto} stands for here: a resumed run must not find another. */
     private Configuration chosen() {
         if (!configuration.engine().equals("auto")) {
             return configuration;
@@ -47,12 +46,12 @@ record Launch(Path directory, Configuration configuration, boolean resume, boole
         return ConfigurationFile.with(configuration, "engine=" + engine);
     }
 
-    private RunDirectory hold() {
-        if (!resume || !Files.exists(directory.resolve(RunDirectory.CONFIGURATION))) {
-            return RunDirectory.create(directory, configuration);
+    private RunDirectory hold(Configuration c) {
+        if (!resume || !RunDirectory.begun(directory)) {
+            return RunDirectory.create(directory, c);
         }
         String before = ConfigurationFile.write(RunDirectory.configuration(directory));
-        String now = ConfigurationFile.write(configuration);
+        String now = ConfigurationFile.write(c);
         if (!before.equals(now)) {
             String differing = now.lines()
                     .filter(line -> before.lines().noneMatch(line::equals))

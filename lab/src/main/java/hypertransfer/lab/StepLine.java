@@ -14,7 +14,7 @@ final class StepLine implements Watcher {
     private final Configuration c;
     private final boolean live;
     private final boolean brief;
-    private final Trajectory target;
+    private Trajectory target;
     private double validation = Double.NaN;
     private double pace; // seconds a step, the recent ones counting most
     private boolean unfinished; // whether the live line waits for its end
@@ -80,6 +80,9 @@ final class StepLine implements Watcher {
     @Override
     public void validated(int step, double loss) {
         validation = loss;
+        if (target != null && !target.validations().containsKey(step)) { // it may still be running
+            target = Trajectory.read(Path.of(c.target()));
+        }
         Double other = target == null ? null : target.validations().get(step);
         if (!live) {
             out.printf(

@@ -2,6 +2,7 @@ package hypertransfer.lab;
 
 import hypertransfer.core.Mode;
 import hypertransfer.core.Refusal;
+import hypertransfer.core.Space;
 import hypertransfer.core.Transfer;
 import hypertransfer.train.run.Configuration;
 import hypertransfer.train.run.ConfigurationFile;
@@ -74,9 +75,16 @@ final class TransferRun implements Callable<Integer> {
         Configuration target = RunDirectory.configuration(run);
         Transfer followed = target.transfer();
         Mode chosen = Mode.parse(mode);
-        double carrier = decay == null ? target.matrices().decay() : decay;
-        Transfer transfer = chosen.transfer(carrier, target.matrices().decay());
-        if (!transfer.target().getClass().equals(followed.target().getClass()) || transfer.isPlain() && at == null) {
+        double followedDecay = followed.target() instanceof Space.Base base
+                ? base.decay()
+                : target.matrices().decay();
+        double carrier = decay == null ? followedDecay : decay;
+        Transfer transfer = chosen.transfer(carrier, followedDecay);
+        if (decay != null && !(transfer.carrier() instanceof Space.Base)) {
+            throw new Refusal("--decay is the carrier's weight decay, and the carrier of mode " + chosen.label()
+                    + " is a Hyperball, which has none; leave it out");
+        }
+        if (!transfer.target().equals(followed.target()) || transfer.isPlain() && at == null) {
             String fitting = Arrays.stream(Mode.values())
                     .filter(m -> !m.transfer(0, 0).isPlain())
                     .filter(m -> m.transfer(0, 0)
@@ -91,7 +99,7 @@ final class TransferRun implements Callable<Integer> {
         List<String> all = new ArrayList<>(List.of(
                 "matrices.mode=" + chosen.label(),
                 "matrices.decay=" + carrier,
-                "matrices.target_decay=" + target.matrices().decay(),
+                "matrices.target_decay=" + followedDecay,
                 "target=" + run));
         if (at != null) {
             all.addAll(List.of("from.run=" + run, "from.step=" + at));

@@ -33,11 +33,11 @@ public final class Workload implements AutoCloseable {
         }
     }
 
-    public Workload(String engineName, Architecture architecture, int batch, Transfer transfer) {
+    public Workload(String engineName, Architecture architecture, int batch, Transfer transfer, boolean recompute) {
         Routing routing = Routing.standard(muon(engineName), transfer);
         engine = Engines.open(engineName, architecture.dims(batch));
         parameters = new Parameters(engine, architecture, Optimizer.representative(routing, List.of("")));
-        network = new Network(engine, architecture, parameters);
+        network = new Network(engine, architecture, parameters, 1, recompute);
         optimizer = new Optimizer(engine, parameters, routing);
         memory = engine.commit();
         Initializer.initialize(engine, parameters, 1234);

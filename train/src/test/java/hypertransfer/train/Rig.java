@@ -3,6 +3,7 @@ package hypertransfer.train;
 import hypertransfer.core.Space;
 import hypertransfer.core.Transfer;
 import hypertransfer.engine.Engine;
+import hypertransfer.engine.Memory;
 import hypertransfer.engine.reference.ReferenceEngine;
 import hypertransfer.train.network.Architecture;
 import hypertransfer.train.network.Initializer;
@@ -25,6 +26,7 @@ public final class Rig implements AutoCloseable {
     public final Parameters parameters;
     public final Network network;
     public final Optimizer optimizer;
+    public final Memory memory;
     public final int[] inputs;
     public final int[] targets;
 
@@ -33,16 +35,16 @@ public final class Rig implements AutoCloseable {
     }
 
     public Rig(Variant variant, Routing routing) {
-        this(variant, routing, 1);
+        this(variant, routing, 1, false);
     }
 
-    public Rig(Variant variant, Routing routing, int micros) {
+    public Rig(Variant variant, Routing routing, int micros, boolean recompute) {
         Architecture architecture = new Architecture(variant, 11, 2, 8, 4, 5);
         engine = new ReferenceEngine(architecture.dims(2));
         parameters = new Parameters(engine, architecture, Optimizer.representative(routing, List.of("")));
-        network = new Network(engine, architecture, parameters, micros);
+        network = new Network(engine, architecture, parameters, micros, recompute);
         optimizer = new Optimizer(engine, parameters, routing);
-        engine.commit();
+        memory = engine.commit();
         Initializer.initialize(engine, parameters, 7);
         Random random = new Random(11);
         for (Parameter p :

@@ -3,9 +3,10 @@ package hypertransfer.engine.cpu;
 import jdk.incubator.vector.FloatVector;
 
 /** relu(post(f))^2, forward and backward. */
-final class Activation implements Task {
+final class Activation {
     private final Pool pool;
-    private boolean backward;
+    private final Task forward = this::forward;
+    private final Task backward = this::backward;
     private int rows, cols;
     private long f, fr, s;
 
@@ -13,34 +14,45 @@ final class Activation implements Task {
         this.pool = pool;
     }
 
-    void run(boolean backward, int rows, int cols, long f, long fr, long s) {
-        this.backward = backward;
+    /** fr = 0: post is the identity. */
+    void forward(int rows, int cols, long f, long fr, long s) {
+        run(forward, rows, cols, f, fr, s);
+    }
+
+    void backward(int rows, int cols, long f, long fr, long ds) {
+        run(backward, rows, cols, f, fr, ds);
+    }
+
+    private void run(Task task, int rows, int cols, long f, long fr, long s) {
         this.rows = rows;
         this.cols = cols;
         this.f = f;
         this.fr = fr;
         this.s = s;
-        pool.run(this, Chunks.count(rows));
+        pool.run(task, Chunks.count(rows));
     }
 
-    @Override
-    public void piece(int piece, int worker) {
+    private void forward(int piece, int worker) {
         int from = piece * Chunks.rows(rows), to = Math.min(rows, from + Chunks.rows(rows));
         for (int n = from; n < to; n++) {
             long row = 4L * n * cols;
-            if (backward) {
-                float post = fr == 0 ? 1 : Lanes.get(fr + 4L * n);
-                float along = slope(f + row, post, s + row, cols);
-                if (fr != 0) {
-                    NormGradients.throughPost(s + row, f + row, post, along * post / cols, s + row, cols);
-                }
-            } else {
-                float post = 1;
-                if (fr != 0) {
-                    post = Lanes.rms(Lanes.dot(f + row, f + row, cols), cols);
-                    Lanes.put(fr + 4L * n, post);
-                }
-                square(f + row, post, s + row, cols);
+            float post = 1;
+            if (fr != 0) {
+                post = Lanes.rms(Lanes.dot(f + row, f + row, cols), cols);
+                Lanes.put(fr + 4L * n, post);
+            }
+            square(f + row, post, s + row, cols);
+        }
+    }
+
+    private void backward(int piece, int worker) {
+        int from = piece * Chunks.rows(rows), to = Math.min(rows, from + Chunks.rows(rows));
+        for (int n = from; n < to; n++) {
+            long row = 4L * n * cols;
+            float post = fr == 0 ? 1 : Lanes.get(fr + 4L * n);
+            float along = slope(f + row, post, s + row, cols);
+            if (fr != 0) {
+                NormGradients.throughPost(s + row, f + row, post, along * post / cols, s + row, cols);
             }
         }
     }

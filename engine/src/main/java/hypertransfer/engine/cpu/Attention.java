@@ -14,7 +14,7 @@ final class Attention {
 
     private final Pool pool;
     private final Dims dims;
-    private final int width; // of a strip's rows: T in whole vectors
+    private final int width; // of a strip's rows: T in whole pairs of the widest vectors
     private final long strips; // (workers, 2, STRIP, width)
     private final long means; // (N, H)
     private final float scale;
@@ -37,7 +37,7 @@ final class Attention {
     }
 
     private static int width(Dims dims) {
-        return (dims.T() + 15) / 16 * 16;
+        return (dims.T() + 31) / 32 * 32;
     }
 
     void forward(long qkv, long o, long lse) {
@@ -98,11 +98,12 @@ final class Attention {
         for (int row = 0; row < rows; row++) {
             int seen = i + row + 1;
             long at = p + 4L * row * width;
-            int vectors = blind(at, seen, keys, -Float.MAX_VALUE);
-            float max = max(at, vectors);
-            float sum = Exp.shifted(at, vectors, max);
+            blind(at, seen, keys, -Float.MAX_VALUE);
+            float max = max(at, pairs(seen) * 2);
+            float sum = Exp.shifted(at, pairs(seen), max);
             Lanes.put(kept + 4L * row * dims.H(), (float) (max + Math.log(sum)));
-            Lanes.scale(1 / sum, at, at, vectors * Lanes.W);
+            Lanes.scale(1 / sum, at, at, seen);
+            blind(at, seen, keys, 0);
         }
         Blas.gemm(Blas.N, Blas.N, rows, D, keys, 1, p, width, v, 3 * C, 0, to, C);
     }
@@ -117,11 +118,12 @@ final class Attention {
         for (int row = 0; row < rows; row++) {
             int seen = i + row + 1;
             long at = p + 4L * row * width, d = dp + 4L * row * width;
-            int vectors = blind(at, seen, keys, -Float.MAX_VALUE);
-            blind(d, seen, keys, 0);
+            blind(at, seen, keys, -Float.MAX_VALUE);
             float mean = Lanes.get(means + 4L * ((first + i + row) * dims.H() + h));
-            Exp.shifted(at, vectors, Lanes.get(kept + 4L * row * dims.H()));
-            slopes(at, d, vectors, mean, scale);
+            Exp.shifted(at, pairs(seen), Lanes.get(kept + 4L * row * dims.H()));
+            blind(at, seen, keys, 0);
+            slopes(at, d, pairs(seen) * 2, mean, scale);
+            blind(d, seen, keys, 0);
         }
         Blas.gemm(Blas.T, Blas.N, keys, D, rows, 1, p, width, dO + head, C, beta, dv, 3 * C);
         Blas.gemm(Blas.N, Blas.N, rows, D, keys, 1, dp, width, k, 3 * C, 0, dq, 3 * C);
@@ -133,16 +135,16 @@ final class Attention {
         return x + 4L * ((3 * n + part) * dims.C() + (long) h * dims.D());
     }
 
-    /** Blanks the keys that a query must not see, and returns in how many whole vectors the others lie. */
-    private static int blind(long row, int seen, int keys, float blank) {
-        int vectors = (seen + Lanes.W - 1) / Lanes.W;
-        for (int j = seen; j < vectors * Lanes.W; j++) {
+    /** In how many pairs of vectors the keys lie that a query sees. */
+    private static int pairs(int seen) {
+        return (seen + 2 * Lanes.W - 1) / (2 * Lanes.W);
+    }
+
+    /** Blanks the keys that a query must not see, to the end of the strip or of a pair of vectors. */
+    private static void blind(long row, int seen, int keys, float blank) {
+        for (int j = seen; j < Math.max(keys, pairs(seen) * 2 * Lanes.W); j++) {
             Lanes.put(row + 4L * j, blank);
         }
-        for (int j = vectors * Lanes.W; j < keys; j++) {
-            Lanes.put(row + 4L * j, 0);
-        }
-        return vectors;
     }
 
     static float max(long at, int vectors) {

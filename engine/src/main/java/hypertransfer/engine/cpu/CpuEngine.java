@@ -243,7 +243,7 @@ public final class CpuEngine implements Engine {
         shape(y, x.rows(), x.cols());
         shape(gain, 1, x.cols());
         shape(r, x.rows(), 1);
-        norms.run(x.rows(), x.cols(), 0, 0, 0, at(x), at(gain), at(y), at(r));
+        norms.norm(x.rows(), x.cols(), at(x), at(gain), at(y), at(r));
     }
 
     @Override
@@ -263,7 +263,7 @@ public final class CpuEngine implements Engine {
         shape(gain, 1, h.cols());
         shape(r, h.rows(), 1);
         post(zr, h);
-        norms.run(h.rows(), h.cols(), at(h), at(z), optional(zr), at(out), at(gain), at(y), at(r));
+        norms.residual(h.rows(), h.cols(), at(h), at(z), optional(zr), at(out), at(gain), at(y), at(r));
     }
 
     @Override
@@ -332,14 +332,14 @@ public final class CpuEngine implements Engine {
     public void activation(Tensor f, Tensor fr, Tensor s) {
         shape(s, f.rows(), f.cols());
         post(fr, f);
-        activation.run(false, f.rows(), f.cols(), at(f), optional(fr), at(s));
+        activation.forward(f.rows(), f.cols(), at(f), optional(fr), at(s));
     }
 
     @Override
     public void activationBackward(Tensor f, Tensor fr, Tensor ds) {
         shape(ds, f.rows(), f.cols());
         post(fr, f);
-        activation.run(true, f.rows(), f.cols(), at(f), optional(fr), at(ds));
+        activation.backward(f.rows(), f.cols(), at(f), optional(fr), at(ds));
     }
 
     @Override

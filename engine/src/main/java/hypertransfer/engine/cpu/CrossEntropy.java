@@ -47,7 +47,7 @@ final class CrossEntropy {
     }
 
     private static int width(Dims dims) {
-        return (dims.V() + 15) / 16 * 16;
+        return (dims.V() + 31) / 32 * 32;
     }
 
     /** dx = 0: the losses alone. */
@@ -74,12 +74,12 @@ final class CrossEntropy {
 
     private void softmax(int piece, int worker) {
         int from = piece * Chunks.rows(count), to = Math.min(count, from + Chunks.rows(count));
-        int vectors = (dims.V() + Lanes.W - 1) / Lanes.W;
+        int pairs = (dims.V() + 2 * Lanes.W - 1) / (2 * Lanes.W);
         for (int n = from; n < to; n++) {
             long at = logits + 4L * n * width, target = at + 4L * targets[first + n];
-            Lanes.fill(-Float.MAX_VALUE, at + 4L * dims.V(), vectors * Lanes.W - dims.V());
-            float max = Attention.max(at, vectors), wanted = Lanes.get(target);
-            float sum = Exp.shifted(at, vectors, max);
+            Lanes.fill(-Float.MAX_VALUE, at + 4L * dims.V(), 2 * pairs * Lanes.W - dims.V());
+            float max = Attention.max(at, 2 * pairs), wanted = Lanes.get(target);
+            float sum = Exp.shifted(at, pairs, max);
             Lanes.put(losses + 4L * (first + n), (float) (max - wanted + Math.log(sum)));
             if (dx != 0) {
                 Lanes.put(target, Lanes.get(target) - sum);

@@ -21,8 +21,8 @@ final class Lanes {
     /** A vector's length in bytes. */
     static final int STEP = W * Float.BYTES;
 
-    private static final MemorySegment ALL = MemorySegment.NULL.reinterpret(Long.MAX_VALUE);
-    private static final ByteOrder ORDER = ByteOrder.nativeOrder();
+    static final MemorySegment ALL = MemorySegment.NULL.reinterpret(Long.MAX_VALUE);
+    static final ByteOrder ORDER = ByteOrder.nativeOrder();
 
     private Lanes() {}
 
@@ -120,25 +120,30 @@ final class Lanes {
         return sum;
     }
 
-    /** The sum of a b over n numbers. */
+    /**
+     * The sum of a b over n numbers. Four chains, or the adder's latency is waited for; and eight vectors a turn make
+     * it too large to be inlined, which is wanted: a caller has room for a few vector loops only, and beyond that its
+     * vectors become objects.
+     */
     static float dot(long a, long b, int n) {
-        FloatVector s0 = zero(),
-                s1 = zero(),
-                s2 = zero(),
-                s3 = zero(); // four chains, or the adder's latency is waited for
-        long delta = b - a, whole = whole(a, n), end = end(a, n);
-        for (; a <= whole - 4L * STEP; a += 4L * STEP) {
-            s0 = load(a).fma(load(a + delta), s0);
-            s1 = load(a + STEP).fma(load(a + delta + STEP), s1);
-            s2 = load(a + 2L * STEP).fma(load(a + delta + 2L * STEP), s2);
-            s3 = load(a + 3L * STEP).fma(load(a + delta + 3L * STEP), s3);
+        FloatVector s0 = zero(), s1 = zero(), s2 = zero(), s3 = zero();
+        long d = b - a, whole = whole(a, n), end = end(a, n);
+        for (; a <= whole - 8L * STEP; a += 8L * STEP) {
+            s0 = load(a).fma(load(a + d), s0);
+            s1 = load(a + STEP).fma(load(a + d + STEP), s1);
+            s2 = load(a + 2L * STEP).fma(load(a + d + 2L * STEP), s2);
+            s3 = load(a + 3L * STEP).fma(load(a + d + 3L * STEP), s3);
+            s0 = load(a + 4L * STEP).fma(load(a + d + 4L * STEP), s0);
+            s1 = load(a + 5L * STEP).fma(load(a + d + 5L * STEP), s1);
+            s2 = load(a + 6L * STEP).fma(load(a + d + 6L * STEP), s2);
+            s3 = load(a + 7L * STEP).fma(load(a + d + 7L * STEP), s3);
         }
         for (; a < whole; a += STEP) {
-            s0 = load(a).fma(load(a + delta), s0);
+            s0 = load(a).fma(load(a + d), s0);
         }
         float sum = sum(s0.add(s1).add(s2.add(s3)));
         for (; a < end; a += Float.BYTES) {
-            sum += get(a) * get(a + delta);
+            sum += get(a) * get(a + d);
         }
         return sum;
     }

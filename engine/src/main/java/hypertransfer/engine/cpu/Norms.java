@@ -3,8 +3,10 @@ package hypertransfer.engine.cpu;
 import jdk.incubator.vector.FloatVector;
 
 /** The norms of rows, alone and at the seams between sublayers, forward. */
-final class Norms implements Task {
+final class Norms {
     private final Pool pool;
+    private final Task norm = this::norm;
+    private final Task residual = this::residual;
     private int rows, cols;
     private long h, z, zr, out, gain, y, r;
 
@@ -12,37 +14,49 @@ final class Norms implements Task {
         this.pool = pool;
     }
 
-    /** out = h + post(z), y = norm(out, gain); h = 0: out is given. zr = 0: post is the identity. */
-    void run(int rows, int cols, long h, long z, long zr, long out, long gain, long y, long r) {
-        this.rows = rows;
-        this.cols = cols;
+    /** y = norm(x, gain). */
+    void norm(int rows, int cols, long x, long gain, long y, long r) {
+        run(norm, rows, cols, x, gain, y, r);
+    }
+
+    /** out = h + post(z), y = norm(out, gain). zr = 0: post is the identity. */
+    void residual(int rows, int cols, long h, long z, long zr, long out, long gain, long y, long r) {
         this.h = h;
         this.z = z;
         this.zr = zr;
+        run(residual, rows, cols, out, gain, y, r);
+    }
+
+    private void run(Task task, int rows, int cols, long out, long gain, long y, long r) {
+        this.rows = rows;
+        this.cols = cols;
         this.out = out;
         this.gain = gain;
         this.y = y;
         this.r = r;
-        pool.run(this, Chunks.count(rows));
+        pool.run(task, Chunks.count(rows));
     }
 
-    @Override
-    public void piece(int piece, int worker) {
+    private void norm(int piece, int worker) {
         int from = piece * Chunks.rows(rows), to = Math.min(rows, from + Chunks.rows(rows));
         for (int n = from; n < to; n++) {
             long row = 4L * n * cols;
-            float squares;
-            if (h == 0) {
-                squares = Lanes.dot(out + row, out + row, cols);
-            } else {
-                float post = 1;
-                if (zr != 0) {
-                    post = Lanes.rms(Lanes.dot(z + row, z + row, cols), cols);
-                    Lanes.put(zr + 4L * n, post);
-                }
-                squares = residual(h + row, z + row, post, out + row, cols);
+            float rn = Lanes.rms(Lanes.dot(out + row, out + row, cols), cols);
+            Lanes.put(r + 4L * n, rn);
+            gained(out + row, rn, gain, y + row, cols);
+        }
+    }
+
+    private void residual(int piece, int worker) {
+        int from = piece * Chunks.rows(rows), to = Math.min(rows, from + Chunks.rows(rows));
+        for (int n = from; n < to; n++) {
+            long row = 4L * n * cols;
+            float post = 1;
+            if (zr != 0) {
+                post = Lanes.rms(Lanes.dot(z + row, z + row, cols), cols);
+                Lanes.put(zr + 4L * n, post);
             }
-            float rn = Lanes.rms(squares, cols);
+            float rn = Lanes.rms(residual(h + row, z + row, post, out + row, cols), cols);
             Lanes.put(r + 4L * n, rn);
             gained(out + row, rn, gain, y + row, cols);
         }

@@ -2,12 +2,14 @@ package hypertransfer.engine.cpu;
 
 /** A matrix product cut into tiles of its result. The tiles follow from the sizes alone. */
 final class Product implements Task {
-    /** Enough tiles for a few cores to share, where each is still worth a call. */
+    /** Enough tiles for the cores of a desktop, where each is still worth a call. */
     private static final int TILES = 16;
 
-    private static final int SMALLEST_SIDE = 64;
-    private static final long SMALLEST_TILE = 1L << 21;
-    private static final long LARGEST_TILE = 1L << 27;
+    /** Narrower tiles cost more packing than arithmetic hides, so they are cut for a few cores only. */
+    private static final int NARROW = 128, NARROW_TILES = 4, NARROWEST = 64;
+
+    private static final long SMALLEST = 1L << 21;
+    private static final long LARGEST = 1L << 27;
 
     private final Pool pool;
     private boolean ta, tb;
@@ -60,8 +62,9 @@ final class Product implements Task {
 
     private boolean divisible() {
         long work = (long) rows * cols * k;
-        return half(Math.max(rows, cols)) >= SMALLEST_SIDE
-                && (work > LARGEST_TILE || work > SMALLEST_TILE && tiles(m, rows) * tiles(n, cols) < TILES);
+        int side = half(Math.max(rows, cols)), tiles = tiles(m, rows) * tiles(n, cols);
+        int wanted = side >= NARROW ? TILES : side >= NARROWEST ? NARROW_TILES : 0;
+        return work > LARGEST && wanted > 0 || work > SMALLEST && tiles < wanted;
     }
 
     /** A multiple of 16, which is what the inner kernels like. */

@@ -90,7 +90,10 @@ public final class SafeTensors implements AutoCloseable {
     private void check(String name, Entry entry) {
         long numbers = Arrays.stream(entry.shape).asLongStream().reduce(1, (a, b) -> a * b);
         long expected = numbers * width(name, entry);
-        if (entry.from < 0 || entry.to - entry.from != expected || entry.to > data.byteSize()) {
+        if (entry.from < 0
+                || entry.to < entry.from
+                || entry.to - entry.from != expected
+                || entry.to > data.byteSize()) {
             throw new Refusal(file + ": tensor " + name + " of " + expected + " bytes claims the bytes " + entry.from
                     + " to " + entry.to + " of " + data.byteSize() + "; the file is cut off or damaged");
         }

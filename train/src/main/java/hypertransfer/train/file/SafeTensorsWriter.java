@@ -6,6 +6,7 @@ import java.nio.ByteOrder;
 import java.nio.channels.FileChannel;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.function.Supplier;
@@ -46,11 +47,11 @@ public final class SafeTensorsWriter {
             node.putArray("data_offsets").add(offset).add(end);
             offset = end;
         }
-        String text = header.toString();
-        String padded = text + " ".repeat(Math.floorMod(-text.length(), 8)); // so that the data is aligned
+        byte[] text = header.toString().getBytes(StandardCharsets.UTF_8);
+        byte[] json = Arrays.copyOf(text, text.length + Math.floorMod(-text.length, 8)); // so that the data is aligned
+        Arrays.fill(json, text.length, json.length, (byte) ' ');
         CRC32C crc = new CRC32C();
         Atomic.write(file, channel -> {
-            byte[] json = padded.getBytes(StandardCharsets.UTF_8);
             ByteBuffer buffer = ByteBuffer.allocateDirect(CHUNK).order(ByteOrder.LITTLE_ENDIAN);
             buffer.putLong(json.length);
             flush(buffer, crc, channel);

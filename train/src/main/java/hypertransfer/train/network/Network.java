@@ -5,7 +5,9 @@ import hypertransfer.engine.Engine;
 import hypertransfer.engine.Role;
 import hypertransfer.engine.Tensor;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 
 /** The GPT of the paper, forward and backward, written out over an engine's operations. */
 public final class Network {
@@ -33,7 +35,9 @@ public final class Network {
     private final Engine engine;
     private final Variant variant;
     private final Parameters parameters;
+    private final boolean recompute;
     private final List<Trace> traces = new ArrayList<>();
+    private final Map<String, Tensor> insides = new HashMap<>();
     private final Tensor x, rx, start; // the embedding, its norm's factor, and the stream's start
     private final Tensor last, rlast; // the normed stream that the head sees
     private final Tensor losses; // (N A,1), for each micro-batch of a step
@@ -42,13 +46,20 @@ public final class Network {
 
     /** For steps of one micro-batch. */
     public Network(Engine engine, Architecture architecture, Parameters parameters) {
-        this(engine, architecture, parameters, 1);
+        this(engine, architecture, parameters, 1, false);
     }
 
-    public Network(Engine engine, Architecture architecture, Parameters parameters, int micros) {
+    /**
+     * For steps of several micro-batches.
+     *
+     * @param recompute whether blocks share the memory of what happens inside them, and the backward pass computes it
+     *     again: the same numbers for a third more work and a fraction of the memory
+     */
+    public Network(Engine engine, Architecture architecture, Parameters parameters, int micros, boolean recompute) {
         this.engine = engine;
         this.variant = architecture.variant();
         this.parameters = parameters;
+        this.recompute = recompute;
         Dims dims = engine.dims();
         int C = dims.C();
         x = activation("embedding", C);
@@ -57,22 +68,22 @@ public final class Network {
         for (int l = 0; l < architecture.layers(); l++) {
             String at = "blocks." + l + ".";
             traces.add(new Trace(
-                    activation(at + "a", C),
+                    inside(at, "a", C),
                     activation(at + "ra", 1),
-                    activation(at + "qkv", 3 * C),
-                    activation(at + "rqkv", 3 * dims.H()),
-                    activation(at + "o", C),
-                    activation(at + "lse", dims.H()),
-                    activation(at + "z", C),
-                    post(at + "rz"),
-                    activation(at + "middle", C),
-                    activation(at + "m", C),
-                    activation(at + "rm", 1),
-                    activation(at + "f", 4 * C),
-                    post(at + "rf"),
-                    activation(at + "s", 4 * C),
-                    activation(at + "y", C),
-                    post(at + "ry"),
+                    inside(at, "qkv", 3 * C),
+                    inside(at, "rqkv", 3 * dims.H()),
+                    inside(at, "o", C),
+                    inside(at, "lse", dims.H()),
+                    inside(at, "z", C),
+                    variant.post() ? inside(at, "rz", 1) : null,
+                    inside(at, "middle", C),
+                    inside(at, "m", C),
+                    inside(at, "rm", 1),
+                    inside(at, "f", 4 * C),
+                    variant.post() ? inside(at, "rf", 1) : null,
+                    inside(at, "s", 4 * C),
+                    inside(at, "y", C),
+                    variant.post() ? activation(at + "ry", 1) : null,
                     activation(at + "end", C)));
         }
         last = activation("last", C);
@@ -126,22 +137,32 @@ public final class Network {
     private void forward() {
         engine.embed(parameters.embed.weight(), x);
         engine.norm(x, parameters.embedGain.weight(), start, rx);
-        Tensor h = start;
-        engine.norm(h, parameters.blocks.getFirst().attnGain().weight(), traces.getFirst().a, traces.getFirst().ra);
+        norm(0);
         for (int l = 0; l < traces.size(); l++) {
-            Parameters.Block p = parameters.blocks.get(l);
             Trace t = traces.get(l);
-            engine.product(t.a, p.qkv().weight(), t.qkv);
-            engine.heads(t.qkv, t.rqkv, variant.post());
-            engine.attention(t.qkv, t.o, t.lse);
-            engine.product(t.o, p.o().weight(), t.z);
-            engine.residualNorm(h, t.z, t.rz, t.middle, p.mlpGain().weight(), t.m, t.rm);
-            engine.product(t.m, p.fc().weight(), t.f);
-            engine.activation(t.f, t.rf, t.s);
-            engine.product(t.s, p.proj().weight(), t.y);
+            block(l);
             engine.residualNorm(t.middle, t.y, t.ry, t.end, gainAfter(l).weight(), normedAfter(l), factorAfter(l));
-            h = t.end;
         }
+    }
+
+    /** The normed input of block l's attention. */
+    private void norm(int l) {
+        Trace t = traces.get(l);
+        engine.norm(before(l), parameters.blocks.get(l).attnGain().weight(), t.a, t.ra);
+    }
+
+    /** Block l, from the normed input to the MLP's output. */
+    private void block(int l) {
+        Parameters.Block p = parameters.blocks.get(l);
+        Trace t = traces.get(l);
+        engine.product(t.a, p.qkv().weight(), t.qkv);
+        engine.heads(t.qkv, t.rqkv, variant.post());
+        engine.attention(t.qkv, t.o, t.lse);
+        engine.product(t.o, p.o().weight(), t.z);
+        engine.residualNorm(before(l), t.z, t.rz, t.middle, p.mlpGain().weight(), t.m, t.rm);
+        engine.product(t.m, p.fc().weight(), t.f);
+        engine.activation(t.f, t.rf, t.s);
+        engine.product(t.s, p.proj().weight(), t.y);
     }
 
     /** On entry dx is the loss's gradient at the head's input. */
@@ -150,6 +171,10 @@ public final class Network {
         for (int l = traces.size() - 1; l >= 0; l--) {
             Parameters.Block p = parameters.blocks.get(l);
             Trace t = traces.get(l);
+            if (recompute && l < traces.size() - 1) { // the last block's is still there
+                norm(l);
+                block(l);
+            }
             Tensor gain = gainAfter(l).weight(), dgain = gainAfter(l).gradient();
             engine.residualNormBackward(dx, t.y, t.ry, t.end, gain, factorAfter(l), dh, dz, dgain);
             Tensor dy = variant.post() ? dz : dh;
@@ -177,6 +202,11 @@ public final class Network {
         engine.embedBackward(dx, parameters.embed.gradient());
     }
 
+    /** The stream that block l reads. */
+    private Tensor before(int l) {
+        return l == 0 ? start : traces.get(l - 1).end;
+    }
+
     /** After block l the stream is normed for the next block, or for the head. */
     private Parameter gainAfter(int l) {
         return l + 1 < traces.size() ? parameters.blocks.get(l + 1).attnGain() : parameters.headGain;
@@ -194,7 +224,8 @@ public final class Network {
         return engine.tensor(Role.ACTIVATION, name, engine.dims().N(), cols);
     }
 
-    private Tensor post(String name) {
-        return variant.post() ? activation(name, 1) : null;
+    /** What a block keeps to itself: a tensor of its own, or, where it is computed again, one that all blocks share. */
+    private Tensor inside(String block, String name, int cols) {
+        return insides.computeIfAbsent(recompute ? name : block + name, n -> activation(n, cols));
     }
 }

@@ -19,6 +19,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.function.Consumer;
+import java.util.function.Function;
 import java.util.stream.Stream;
 import java.util.zip.CRC32C;
 import tools.jackson.core.JacksonException;
@@ -95,10 +96,15 @@ public record Checkpoint(int step, List<State> states, Double validation, long t
 
     /** Loads the newest good checkpoint; one that is not good is passed over with its reason. */
     static Checkpoint loadNewest(Path directory, Trainee trainee, Consumer<String> passedOver) {
+        return newest(directory, numbers -> load(numbers, trainee), passedOver);
+    }
+
+    /** What can be made of the newest checkpoint that it can be made of. */
+    static <T> T newest(Path directory, Function<Path, T> load, Consumer<String> passedOver) {
         List<Path> all = list(directory);
         for (Path numbers : all) {
             try {
-                return load(numbers, trainee);
+                return load.apply(numbers);
             } catch (Refusal e) {
                 passedOver.accept(e.getMessage());
             }
@@ -110,9 +116,10 @@ public record Checkpoint(int step, List<State> states, Double validation, long t
     /** Reads a checkpoint's numbers, checked against their own checksum. */
     public static Checkpoint read(Path numbers) {
         try {
-            Checkpoint c = JSON.readValue(Files.readString(numbers, StandardCharsets.UTF_8), Checkpoint.class);
-            if (c.checksum != c.sum()) {
-                throw new Refusal(numbers + " is damaged: its checksum is " + c.sum() + ", not " + c.checksum);
+            String text = Files.readString(numbers, StandardCharsets.UTF_8);
+            Checkpoint c = JSON.readValue(text, Checkpoint.class);
+            if (c == null || c.checksum != c.sum() || !text.equals(JSON.writeValueAsString(c))) {
+                throw new Refusal(numbers + " is damaged: its text is not that of its checksum");
             }
             return c;
         } catch (JacksonException | IOException e) {
@@ -144,29 +151,47 @@ public record Checkpoint(int step, List<State> states, Double validation, long t
 
     /**
      * Loads another run's checkpoint and goes on from it in a space of one's own: the carrier's radius is the norm it has
-     * there, the target keeps the norm it has there.
+     * there, the target keeps the norm it has there. A plain optimizer has one matrix, so it takes the target's.
      *
      * @return the steps taken
      */
     static int change(Path run, int step, Trainee trainee) {
         Path directory = run.resolve(RunDirectory.CHECKPOINTS);
-        List<Integer> steps = list(directory).stream()
-                .map(Checkpoint::read)
-                .map(Checkpoint::step)
-                .toList();
-        if (!steps.contains(step)) {
-            throw new Refusal(run + " has no checkpoint of step " + step + "; it has those of " + steps);
+        Path numbers = directory.resolve(name(step) + NUMBERS);
+        List<Path> all = list(directory);
+        if (!all.contains(numbers)) {
+            throw new Refusal(run + " has no checkpoint of step " + step + "; it has those of "
+                    + all.stream().map(Checkpoint::step).toList());
         }
-        Checkpoint c = load(directory.resolve(name(step) + NUMBERS), trainee);
-        List<State> changed = c.states.stream()
-                .map(s -> new State(s.matrix(), s.step(), s.norm(), s.norm(), s.targetNorm()))
-                .toList();
+        Checkpoint c = load(numbers, trainee);
+        List<State> changed = new ArrayList<>();
+        for (State s : c.states) {
+            boolean plain = trainee.plain(s.matrix());
+            if (plain && s.norm() != s.targetNorm()) {
+                trainee.scale(s.matrix(), s.targetNorm() / s.norm());
+            }
+            double norm = plain ? s.targetNorm() : s.norm();
+            changed.add(new State(s.matrix(), s.step(), norm, norm, s.targetNorm()));
+        }
         trainee.optimizer().restore(changed, step);
         return step;
     }
 
+    /** What the algebra remembers of one matrix. */
+    State state(String matrix) {
+        return states.stream()
+                .filter(state -> state.matrix().equals(matrix))
+                .findFirst()
+                .orElseThrow(() -> new Refusal("the checkpoint of step " + step + " has no state of " + matrix));
+    }
+
     private static String name(int step) {
         return String.format("step-%08d", step);
+    }
+
+    /** The step that a file is of. */
+    private static int step(Path file) {
+        return Integer.parseInt(file.getFileName().toString().substring(5, 13));
     }
 
     /** The tensors of a checkpoint, checked against their checksum. */
@@ -179,22 +204,29 @@ public record Checkpoint(int step, List<State> states, Double validation, long t
         return file;
     }
 
-    /** Deletes all but the newest few and the best by validation loss. */
-    static void prune(Path directory, int keep) {
-        List<Path> all = list(directory);
-        Path best = all.stream()
+    /**
+     * After a save: deletes all but the newest few, the best by validation loss, and what is beyond the newest, which
+     * was passed over as damaged.
+     */
+    static void prune(Path directory, int newest, int keep) {
+        List<Path> all = list(directory).stream()
+                .filter(numbers -> step(numbers) <= newest)
+                .toList();
+        List<Path> kept = new ArrayList<>(all.subList(0, Math.min(keep, all.size())));
+        all.stream()
                 .filter(numbers -> validation(numbers) < Double.POSITIVE_INFINITY)
                 .min(Comparator.comparingDouble(Checkpoint::validation))
-                .orElse(null);
-        for (Path numbers : all.subList(Math.min(keep, all.size()), all.size())) {
-            if (!numbers.equals(best)) {
-                try { // the numbers first: tensors without numbers are no checkpoint
-                    Files.deleteIfExists(numbers);
-                    Files.deleteIfExists(tensorsOf(numbers));
-                } catch (IOException e) {
-                    throw new UncheckedIOException("cannot delete " + numbers + ": " + e.getMessage(), e);
+                .ifPresent(kept::add);
+        kept.addAll(kept.stream().map(Checkpoint::tensorsOf).toList());
+        try (Stream<Path> files = Files.list(directory)) {
+            // the numbers first: tensors without numbers are no checkpoint, and are found here after a kill
+            for (Path file : files.sorted().toList()) {
+                if (!kept.contains(file) && file.getFileName().toString().matches("step-\\d{8}\\..*")) {
+                    Files.delete(file);
                 }
             }
+        } catch (IOException e) {
+            throw new UncheckedIOException("cannot tidy " + directory + ": " + e.getMessage(), e);
         }
     }
 

@@ -7,7 +7,9 @@ import hypertransfer.core.Schedule;
 import hypertransfer.core.Shape;
 import hypertransfer.core.Space;
 import hypertransfer.core.Transfer;
+import hypertransfer.engine.EngineException;
 import hypertransfer.engine.Polynomial;
+import hypertransfer.train.data.Vocabulary;
 import hypertransfer.train.network.Architecture;
 import hypertransfer.train.network.Variant;
 import hypertransfer.train.optimizer.Coefficients;
@@ -15,6 +17,7 @@ import hypertransfer.train.optimizer.Direction;
 import hypertransfer.train.optimizer.ShapeFactor;
 import java.util.Arrays;
 import java.util.Locale;
+import java.util.function.Supplier;
 import java.util.stream.Collectors;
 
 /** Everything that decides a run, every value resolved. The keys are explained in {@code defaults.yaml}. */
@@ -35,7 +38,8 @@ public record Configuration(
         From from,
         String target) {
 
-    public record Model(int vocab, int layers, int width, int head, int sequence, int batch, int accumulation) {}
+    public record Model(
+            int vocab, int layers, int width, int head, int sequence, int batch, int accumulation, boolean recompute) {}
 
     public record Matrices(
             String direction,
@@ -83,7 +87,11 @@ public record Configuration(
     /** Every text that names something is looked up here, so that a wrong one is refused before anything starts. */
     public Configuration {
         positive("steps", steps);
+        positive("model.layers", model.layers);
         positive("model.accumulation", model.accumulation);
+        zeroOrMore("validation.every", validation.every);
+        zeroOrMore("validation.every_late", validation.everyLate);
+        zeroOrMore("stop_above", stopAbove);
         positive("validation.batches", validation.batches);
         positive("log.matrices_every", log.matricesEvery);
         positive("checkpoint.every", checkpoint.every);
@@ -92,11 +100,12 @@ public record Configuration(
 
     /** Refuses what cannot be trained. */
     public Configuration check() {
-        architecture().dims(model.batch);
-        direction();
-        Transfer transfer = transfer();
-        double largest = matricesSchedule().rate((int) Math.floor(matrices.warmup * steps));
-        if (largest * transfer.target().decay() >= 1) {
+        in("model", () -> architecture().dims(model.batch));
+        in("matrices", this::direction);
+        Transfer transfer = in("matrices", this::transfer);
+        in("matrices", () -> new Space.Base(matrices.targetDecay));
+        in("matrices", this::matricesSchedule);
+        if (matrices.rate * transfer.target().decay() >= 1) {
             throw new Refusal("matrices.rate " + matrices.rate + " times the target's weight decay "
                     + transfer.target().decay() + " is 1 or more, which would erase the matrices; lower either");
         }
@@ -108,13 +117,28 @@ public record Configuration(
                         + "hypertransfer, hypertransfer-plus or decay-transfer, not " + matrices.mode);
             }
         }
-        adamwSchedule();
-        adam();
-        if (!(adamw.rate * adamw.decay < 1) || !(adamw.decay >= 0)) {
-            throw new Refusal("adamw.rate " + adamw.rate + " and adamw.decay " + adamw.decay
-                    + " must be zero or more, and their product below 1");
+        in("adamw", this::adamwSchedule);
+        in("adamw", this::adam);
+        in("adamw", () -> new Space.Base(adamw.decay));
+        if (adamw.rate * adamw.decay >= 1) {
+            throw new Refusal("adamw.rate " + adamw.rate + " times adamw.decay " + adamw.decay
+                    + " is 1 or more, which would erase the weights; lower either");
+        }
+        if (data.train.equals("demo") && model.vocab < Vocabulary.BYTES.size()) {
+            throw new Refusal("data.train is demo, whose tokens are bytes, and model.vocab is " + model.vocab
+                    + "; it must be 256 or more");
         }
         return this;
+    }
+
+    /** Says which group of keys a value was refused in. */
+    private static <T> T in(String group, Supplier<T> value) {
+        try {
+            return value.get();
+        } catch (Refusal | EngineException e) {
+            String message = e.getMessage();
+            throw new Refusal(message.startsWith(group) ? message : group + ": " + message, e);
+        }
     }
 
     public Architecture architecture() {
@@ -203,6 +227,12 @@ public record Configuration(
 
     private static String label(Enum<?> value) {
         return value.name().toLowerCase(Locale.ROOT).replace('_', '-');
+    }
+
+    private static void zeroOrMore(String key, double value) {
+        if (!(value >= 0)) {
+            throw new Refusal(key + " is " + value + "; it must be zero or more");
+        }
     }
 
     private static void positive(String key, int value) {

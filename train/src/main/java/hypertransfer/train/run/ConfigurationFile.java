@@ -8,11 +8,15 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Arrays;
 import java.util.Comparator;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
+import java.util.Set;
 import java.util.TreeSet;
 import tools.jackson.core.JacksonException;
+import tools.jackson.core.StreamReadFeature;
 import tools.jackson.databind.DeserializationFeature;
 import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.MapperFeature;
@@ -28,14 +32,17 @@ public final class ConfigurationFile {
             .disable(MapperFeature.ALLOW_COERCION_OF_SCALARS)
             .disable(DeserializationFeature.ACCEPT_FLOAT_AS_INT)
             .enable(DeserializationFeature.FAIL_ON_NULL_FOR_PRIMITIVES)
+            .enable(StreamReadFeature.STRICT_DUPLICATE_DETECTION)
             .build();
+
+    private static final Set<String> OPEN = Set.of("matrices.recorded", "matrices.proxy_growth", "from.run", "target");
 
     private ConfigurationFile() {}
 
     /** Reads a file, with {@code key=value} settings over it. */
     public static Configuration read(Path file, List<String> settings) {
         if (!Files.isRegularFile(file)) {
-            throw new Refusal(file + " is not a file; give a configuration such as runs/demo-muon.yaml");
+            throw new Refusal(file + " is not a file; give a configuration such as runs/muon.yaml");
         }
         try {
             return resolve(file.toString(), YAML.readTree(file), settings);
@@ -80,16 +87,14 @@ public final class ConfigurationFile {
                             setting.substring(equals + 1).strip()));
         }
         fillFromPreset(all);
+        refuseNulls("", all);
         try {
             return YAML.treeToValue(all, Configuration.class).check();
         } catch (MismatchedInputException e) {
             String key = String.join(
                     ".",
                     e.getPath().stream().map(r -> snake(r.getPropertyName())).toList());
-            throw new Refusal(
-                    source + ": " + key + " is " + value(all, key) + "; "
-                            + e.getTargetType().getSimpleName() + " is expected",
-                    e);
+            throw new Refusal(key + " is " + value(all, key) + "; " + expected(e.getTargetType()) + " is expected", e);
         } catch (JacksonException e) {
             if (e.getCause() instanceof Refusal refusal) {
                 throw refusal;
@@ -129,7 +134,7 @@ public final class ConfigurationFile {
     private static JsonNode nested(String key, String value) {
         try {
             JsonNode node = YAML.readTree(value.isEmpty() ? "null" : value);
-            String[] parts = key.split("\\.");
+            String[] parts = key.split("\\.", -1);
             for (int i = parts.length - 1; i >= 0; i--) {
                 node = YAML.createObjectNode().set(parts[i], node);
             }
@@ -157,19 +162,39 @@ public final class ConfigurationFile {
                 });
     }
 
+    /** What is left open must be named here: everything else has a value. */
+    private static void refuseNulls(String prefix, ObjectNode node) {
+        for (Map.Entry<String, JsonNode> field : node.properties()) {
+            String key = prefix + field.getKey();
+            if (field.getValue() instanceof ObjectNode inner) {
+                refuseNulls(key + ".", inner);
+            } else if (field.getValue().isNull() && !OPEN.contains(key)) {
+                throw new Refusal(key + " has no value; give it one, or leave the key out");
+            }
+        }
+    }
+
+    private static String expected(Class<?> type) {
+        return type.isEnum()
+                ? "one of " + Arrays.toString(type.getEnumConstants())
+                : Map.of(int.class, "a whole number", long.class, "a whole number", double.class, "a number")
+                        .getOrDefault(type, type == boolean.class ? "true or false" : "a text");
+    }
+
     private static JsonNode value(ObjectNode all, String key) {
         return all.at("/" + key.replace('.', '/'));
     }
 
     private static String snake(String name) {
-        return name.replaceAll("([A-Z])", "_$1").toLowerCase(java.util.Locale.ROOT);
+        return name.replaceAll("([A-Z])", "_$1").toLowerCase(Locale.ROOT);
     }
 
     private static String nearest(String key) {
         TreeSet<String> keys = new TreeSet<>();
         collect("", defaults(), keys);
         return keys.stream()
-                .min(Comparator.comparingInt(known -> distance(known, key)))
+                .min(Comparator.<String>comparingInt(known -> distance(known, key))
+                        .thenComparingInt(known -> edits(known, key)))
                 .orElseThrow();
     }
 
@@ -190,7 +215,7 @@ public final class ConfigurationFile {
 
     private static int edits(String a, String b) {
         int[] row = new int[b.length() + 1];
-        java.util.Arrays.setAll(row, j -> j);
+        Arrays.setAll(row, j -> j);
         for (int i = 1; i <= a.length(); i++) {
             int diagonal = row[0];
             row[0] = i;

@@ -9,6 +9,7 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import tools.jackson.core.JacksonException;
 import tools.jackson.databind.json.JsonMapper;
 
@@ -33,6 +34,9 @@ public record RecordedRates(String source, String series, Map<String, List<Doubl
 
     /** Takes the rates of a run whose every step was logged. */
     public static RecordedRates of(Path run, String series, List<String> matrices) {
+        if (!List.of("rate", "effective").contains(series)) {
+            throw new Refusal("the series is '" + series + "'; it must be rate or effective");
+        }
         Trajectory trajectory = Trajectory.read(run);
         int steps = RunDirectory.configuration(run).steps();
         Map<String, List<Double>> rates = new LinkedHashMap<>();
@@ -60,9 +64,12 @@ public record RecordedRates(String source, String series, Map<String, List<Doubl
         List<Schedule> schedules = new ArrayList<>();
         for (String name : matrices) {
             List<Double> own = rates.get(name);
-            if (own == null || own.size() < steps) {
-                throw new Refusal("the recorded schedule of " + source + " has " + (own == null ? "no" : own.size())
-                        + " rates for " + name + "; the run needs " + steps);
+            if (own == null || own.size() < steps || own.contains(null)) {
+                throw new Refusal("the recorded schedule of " + source + " has "
+                        + (own == null
+                                ? 0
+                                : own.stream().filter(Objects::nonNull).count()) + " rates for " + name
+                        + "; the run needs " + steps);
             }
             schedules.add(new Schedule.Recorded(own));
         }

@@ -1,16 +1,20 @@
 package hypertransfer.train.run;
 
+import hypertransfer.core.GradientRule;
 import hypertransfer.core.Refusal;
 import hypertransfer.train.file.Atomic;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.channels.FileChannel;
 import java.nio.channels.FileLock;
-import java.nio.channels.OverlappingFileLockException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import tools.jackson.core.JacksonException;
 import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.json.JsonMapper;
@@ -24,46 +28,97 @@ public final class RunDirectory implements AutoCloseable {
     public static final String MATRICES = "matrices.jsonl";
     public static final String STATE = "state.json";
     public static final String CHECKPOINTS = "checkpoints";
+    private static final String LOCK = "lock";
+    /** What this process holds. A second open of a lock file would, when closed, release the first one's lock. */
+    private static final Set<Path> HELD = ConcurrentHashMap.newKeySet();
 
     private final Path path;
+    private final Path key;
     private final FileChannel channel;
     private final FileLock lock;
 
-    private RunDirectory(Path path) {
+    private RunDirectory(Path path, Path key, FileChannel channel, FileLock lock) {
         this.path = path;
-        FileChannel opened = null;
+        this.key = key;
+        this.channel = channel;
+        this.lock = lock;
+    }
+
+    private static RunDirectory hold(Path path) {
         try {
             Files.createDirectories(path);
-            opened = FileChannel.open(path.resolve("lock"), StandardOpenOption.CREATE, StandardOpenOption.WRITE);
-            lock = opened.tryLock();
-            if (lock == null) {
-                throw new OverlappingFileLockException();
+            Path key = path.toRealPath();
+            if (!HELD.add(key)) {
+                throw inUse(path);
             }
-            channel = opened;
-        } catch (OverlappingFileLockException e) {
-            close(opened);
-            throw new Refusal(
-                    "another process is writing the run " + path + "; wait for it, or choose another --out", e);
+            FileChannel channel = null;
+            try {
+                channel = FileChannel.open(path.resolve(LOCK), StandardOpenOption.CREATE, StandardOpenOption.WRITE);
+                FileLock lock = channel.tryLock();
+                if (lock == null) {
+                    throw inUse(path);
+                }
+                return new RunDirectory(path, key, channel, lock);
+            } catch (IOException | Refusal e) {
+                HELD.remove(key);
+                close(channel);
+                throw e;
+            }
         } catch (IOException e) {
-            close(opened);
             throw new Refusal("cannot write the run's directory " + path + ": " + e.getMessage(), e);
         }
     }
 
+    private static Refusal inUse(Path path) {
+        return new Refusal("another process is writing the run " + path + "; wait for it, or choose another --out");
+    }
+
     /** A new run; refuses a directory that already holds one. */
     public static RunDirectory create(Path path, Configuration configuration) {
-        if (Files.exists(path.resolve(CONFIGURATION))) {
-            throw new Refusal(path + " already holds a run; go on with it with --resume, or choose another --out");
+        RunDirectory directory = hold(path); // held first, so that no other can start here meanwhile
+        try {
+            if (begun(path)) {
+                throw new Refusal(path + " already holds a run; go on with it with --resume, or choose another --out");
+            }
+            Atomic.write(path.resolve(CONFIGURATION), ConfigurationFile.write(configuration));
+            return directory;
+        } catch (RuntimeException e) {
+            directory.close();
+            throw e;
         }
-        RunDirectory directory = new RunDirectory(path);
-        Atomic.write(path.resolve(CONFIGURATION), ConfigurationFile.write(configuration));
-        return directory;
+    }
+
+    /** Whether a run was begun here. One that was refused before it logged anything is none. */
+    public static boolean begun(Path path) {
+        Path metrics = path.resolve(METRICS);
+        try {
+            return Files.exists(path.resolve(CONFIGURATION))
+                    && (Files.exists(metrics) && Files.size(metrics) > 0
+                            || !Checkpoint.list(path.resolve(CHECKPOINTS)).isEmpty());
+        } catch (IOException e) {
+            throw new Refusal("cannot read " + metrics + ": " + e.getMessage(), e);
+        }
+    }
+
+    /** Whether a process is writing the run now. */
+    public static boolean held(Path path) {
+        try {
+            if (HELD.contains(path.toRealPath())) {
+                return true;
+            }
+            try (FileChannel channel = FileChannel.open(path.resolve(LOCK), StandardOpenOption.WRITE);
+                    FileLock probe = channel.tryLock()) {
+                return probe == null;
+            }
+        } catch (IOException e) { // without a lock, or one we may not open, nobody we know of is writing
+            return false;
+        }
     }
 
     /** A run that is there. */
     public static RunDirectory open(Path path) {
         configuration(path);
-        return new RunDirectory(path);
+        return hold(path);
     }
 
     /** The configuration of a run, without holding it. */
@@ -111,6 +166,30 @@ public final class RunDirectory implements AutoCloseable {
         Atomic.write(path.resolve(PROVENANCE), provenance.toString());
     }
 
+    /** The names of the hidden matrices, in the order of all arrays. */
+    public static List<String> matrices(Path path) {
+        return List.copyOf(rules(path).keySet());
+    }
+
+    /** The gradient rule that each hidden matrix was trained with. */
+    static Map<String, GradientRule> rules(Path path) {
+        Path file = path.resolve(PROVENANCE);
+        try {
+            JsonNode node = JsonMapper.shared().readTree(file);
+            Map<String, GradientRule> rules = new LinkedHashMap<>();
+            for (int k = 0; k < node.path("matrices").size(); k++) {
+                String rule = node.path("gradient").path(k).asString("");
+                rules.put(node.path("matrices").get(k).asString(), GradientRule.valueOf(rule));
+            }
+            return rules;
+        } catch (IllegalArgumentException e) {
+            throw new Refusal(file + " has a gradient rule that is none: " + e.getMessage(), e);
+        } catch (JacksonException e) {
+            throw new Refusal(
+                    file + " cannot be read, so the names of the matrices are not known: " + e.getOriginalMessage(), e);
+        }
+    }
+
     /** Drops what was logged after a checkpoint, so that a step has one line; its validation may be part of it. */
     void rewind(int step, boolean validated) {
         Series.cut(path.resolve(METRICS), line -> {
@@ -128,6 +207,7 @@ public final class RunDirectory implements AutoCloseable {
             throw new UncheckedIOException("cannot release " + path + ": " + e.getMessage(), e);
         } finally {
             close(channel);
+            HELD.remove(key);
         }
     }
 

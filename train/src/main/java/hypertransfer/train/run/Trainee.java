@@ -1,9 +1,11 @@
 package hypertransfer.train.run;
 
 import hypertransfer.core.GradientRule;
+import hypertransfer.core.Refusal;
 import hypertransfer.core.Transfer;
 import hypertransfer.engine.Engine;
 import hypertransfer.engine.Memory;
+import hypertransfer.engine.Tensor;
 import hypertransfer.engine.provider.Engines;
 import hypertransfer.train.network.Initializer;
 import hypertransfer.train.network.Network;
@@ -11,6 +13,7 @@ import hypertransfer.train.network.Parameter;
 import hypertransfer.train.network.Parameters;
 import hypertransfer.train.optimizer.Optimizer;
 import hypertransfer.train.optimizer.Routing;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 
@@ -27,7 +30,12 @@ public final class Trainee implements AutoCloseable {
         this.engine = engine;
         this.routing = routing;
         parameters = new Parameters(engine, c.architecture(), separate);
-        network = new Network(engine, c.architecture(), parameters, c.model().accumulation());
+        network = new Network(
+                engine,
+                c.architecture(),
+                parameters,
+                c.model().accumulation(),
+                c.model().recompute());
         optimizer = new Optimizer(engine, parameters, routing);
         memory = engine.commit();
         Initializer.initialize(engine, parameters, c.seed());
@@ -91,6 +99,41 @@ public final class Trainee implements AutoCloseable {
     /** The names of the hidden matrices, in the order of all arrays. */
     public List<String> matrices() {
         return parameters.hidden().stream().map(Parameter::name).toList();
+    }
+
+    /** The gradient rules of the hidden matrices, in the order of all arrays. */
+    List<GradientRule> rules() {
+        return matrices().stream()
+                .map(name -> routing.transfer().apply(name).gradient())
+                .toList();
+    }
+
+    /** Whether a hidden matrix is its own target. */
+    boolean plain(String matrix) {
+        return routing.transfer().apply(matrix).isPlain();
+    }
+
+    /** Multiplies a hidden matrix; the optimizer must be told. */
+    void scale(String matrix, double factor) {
+        for (Parameter p : parameters.hidden()) {
+            if (p.name().equals(matrix)) {
+                double[] values = engine.read(p.master());
+                engine.write(
+                        p.master(), Arrays.stream(values).map(v -> factor * v).toArray());
+            }
+        }
+    }
+
+    /** Refuses parameters that are not finite, so that a checkpoint of them is never written. */
+    void requireFinite(int step) {
+        List<Tensor> masters = parameters.all().stream().map(Parameter::master).toList();
+        double[] readings = engine.readings(masters, masters);
+        for (int k = 0; k < masters.size(); k++) {
+            if (!Double.isFinite(readings[3 * k])) {
+                throw new Refusal(parameters.all().get(k).name() + " at step " + step + ": its norm is "
+                        + readings[3 * k] + ": the run has diverged; lower the learning rate");
+            }
+        }
     }
 
     /** Which optimizer moves what, for people. */

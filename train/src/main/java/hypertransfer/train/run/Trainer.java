@@ -50,8 +50,7 @@ public final class Trainer {
                 c.measuresInvariance() ? Invariance.measure(c).rules() : Map.of();
         try (Feed feed = new Feed(c);
                 Trainee trainee = Trainee.open(c, rules)) {
-            begin(trainee, resume);
-            return train(feed, trainee, stop);
+            return written(feed, trainee, resume, stop);
         } catch (RuntimeException e) {
             try {
                 directory.state("failed", step, c.steps(), loss, validation, e.getMessage());
@@ -59,6 +58,15 @@ public final class Trainer {
                 e.addSuppressed(full);
             }
             throw e;
+        }
+    }
+
+    private boolean written(Feed feed, Trainee trainee, boolean resume, BooleanSupplier stop) {
+        try {
+            begin(trainee, resume);
+            return train(feed, trainee, stop);
+        } catch (UncheckedIOException e) { // a full disk, mostly
+            throw new UncheckedIOException(e.getMessage() + "; make room, then go on with --resume", e.getCause());
         }
     }
 
@@ -77,6 +85,7 @@ public final class Trainer {
         node.put("engine", trainee.engine().name());
         node.put("parameters", c.architecture().parameters());
         trainee.matrices().forEach(node.putArray("matrices")::add);
+        trainee.rules().forEach(rule -> node.withArray("gradient").add(rule.name()));
         directory.provenance(node);
     }
 
@@ -134,8 +143,8 @@ public final class Trainer {
                     .orElseThrow();
             throw new Refusal("the loss is " + loss + " at step " + step + ", above " + c.limit()
                     + ": the run has diverged; the largest effective rate is " + largest.effective() + ", of "
-                    + largest.next().matrix() + "; lower the learning rate and start again, or go on from the last"
-                    + " checkpoint with --resume");
+                    + largest.next().matrix() + "; lower the learning rate and start again, or start from a checkpoint"
+                    + " with from.run and from.step");
         }
         ObjectNode line = JsonMapper.shared().createObjectNode();
         line.put("step", step).put("loss", loss);
@@ -181,9 +190,10 @@ public final class Trainer {
     }
 
     private void save(Trainee trainee) {
+        trainee.requireFinite(step);
         Double measured = c.validatesBefore(step) ? validation : null;
         Path saved = Checkpoint.save(directory.checkpoints(), step, measured, trainee);
-        Checkpoint.prune(directory.checkpoints(), c.checkpoint().keep());
+        Checkpoint.prune(directory.checkpoints(), step, c.checkpoint().keep());
         watcher.saved(step, saved);
     }
 

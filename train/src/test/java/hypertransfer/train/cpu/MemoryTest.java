@@ -25,7 +25,7 @@ class MemoryTest {
         assumeTrue(Files.isReadable(Path.of("/proc/self/status")), "only Linux tells what is resident");
         long[] footprint = footprint();
         assertThat(footprint[0]).as("growth of the heap").isLessThan(MIB / 2);
-        assertThat(footprint[1]).as("growth of the process").isLessThan(4 * MIB);
+        assertThat(footprint[1]).as("growth of the process").isLessThan(MIB / 2);
         assertThat(footprint[2]).as("the table's total").isGreaterThan(150 * MIB);
         assertThat((double) footprint[3]).as("what it took").isCloseTo(footprint[2], withinPercentage(10));
     }

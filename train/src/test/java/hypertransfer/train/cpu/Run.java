@@ -44,7 +44,7 @@ final class Run implements AutoCloseable {
 
     double step() {
         engine.zero(parameters.gradients());
-        network.gradient(inputs, targets, 1);
+        network.gradient(inputs, targets);
         optimizer.step(0.01, 0.01);
         return network.meanLoss();
     }

@@ -50,8 +50,8 @@ class GradientTest {
     void microBatchesAddUp(Variant variant) {
         Routing routing = Routing.standard(Direction.Muon.standard(), Rig.MUON);
         int[] others = {3, 1, 4, 1, 5, 9, 2, 6, 5, 3};
-        try (Rig one = new Rig(variant, routing, 1);
-                Rig two = new Rig(variant, routing, 2)) {
+        try (Rig one = new Rig(variant, routing, 1, false);
+                Rig two = new Rig(variant, routing, 2, false)) {
             one.gradient();
             one.network.gradient(others, one.targets);
             two.engine.zero(two.parameters.gradients());
@@ -67,6 +67,25 @@ class GradientTest {
             }
             double mean = (one.loss() + one.network.loss(others, one.targets)) / 2;
             assertThat(two.network.meanLoss()).isCloseTo(mean, within(1e-14));
+        }
+    }
+
+    /** What is computed again is the same to the last bit, and takes less memory. */
+    @ParameterizedTest
+    @EnumSource(Variant.class)
+    void recomputationChangesNothingButTheMemory(Variant variant) {
+        Routing routing = Routing.standard(Direction.Muon.standard(), Rig.MUON);
+        try (Rig kept = new Rig(variant, routing, 1, false);
+                Rig again = new Rig(variant, routing, 1, true)) {
+            kept.gradient();
+            again.gradient();
+            assertThat(again.network.meanLoss()).isEqualTo(kept.network.meanLoss());
+            for (Parameter p : kept.parameters.all()) {
+                assertThat(again.engine.read(again.parameter(p.name()).gradient()))
+                        .as(p.name())
+                        .isEqualTo(kept.engine.read(p.gradient()));
+            }
+            assertThat(again.memory.total()).isLessThan(kept.memory.total());
         }
     }
 }

@@ -1,0 +1,46 @@
+package hypertransfer.bench;
+
+import hypertransfer.core.Mode;
+import hypertransfer.lab.Workload;
+import hypertransfer.train.network.Architecture;
+import hypertransfer.train.network.Preset;
+import hypertransfer.train.network.Variant;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+
+/** What a step of HyperTransfer costs beside one of Muon, step by step in turns: {@code ENGINE PRESET STEPS}. */
+final class TransferCost {
+    private TransferCost() {}
+
+    public static void main(String[] args) {
+        Preset preset = Preset.parse(args[1]);
+        Architecture a = preset.architecture(Variant.M1);
+        int steps = Integer.parseInt(args[2]);
+        List<Workload.Times> base = new ArrayList<>(), transfer = new ArrayList<>();
+        try (Workload muon = new Workload(args[0], a, preset.batch(), Mode.BASE.transfer(0.1, 0.1));
+                Workload hyper = new Workload(args[0], a, preset.batch(), Mode.HYPERTRANSFER.transfer(0.1, 0.1))) {
+            for (int t = 0; t < 2 * steps; t++) { // the first half warms up
+                if (t == steps) {
+                    base.clear();
+                    transfer.clear();
+                }
+                base.add(muon.step());
+                transfer.add(hyper.step());
+            }
+        }
+        double m = Child.median(base, Workload.Times::ms), h = Child.median(transfer, Workload.Times::ms);
+        double mo = Child.median(base, Workload.Times::optimizerMs);
+        double ho = Child.median(transfer, Workload.Times::optimizerMs);
+        System.out.printf(
+                Locale.ROOT,
+                "%s on %s: Muon %.2f ms (optimizer %.2f), HyperTransfer %.2f ms (optimizer %.2f): %+.1f%% of a step%n",
+                args[1],
+                args[0],
+                m,
+                mo,
+                h,
+                ho,
+                100 * (h / m - 1));
+    }
+}

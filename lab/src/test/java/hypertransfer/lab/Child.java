@@ -1,0 +1,102 @@
+package hypertransfer.lab;
+
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+
+/** The command line as a process of its own, whose output is read line by line. */
+final class Child implements AutoCloseable {
+    private final Process process;
+    private final BufferedReader out;
+    private final Path errors;
+
+    private Child(Process process, Path errors) {
+        this.process = process;
+        this.errors = errors;
+        out = process.inputReader();
+    }
+
+    static Child start(String... args) throws Exception {
+        return start(0, args);
+    }
+
+    /** With files of at most so many KiB, which is how a full disk looks to the process; 0: any size. */
+    static Child start(int kilobytes, String... args) throws Exception {
+        List<String> command = new ArrayList<>();
+        if (kilobytes > 0) {
+            command.addAll(List.of("bash", "-c", "ulimit -f " + kilobytes + "; exec \"$@\"", "bash"));
+        }
+        // A build in the background ignores Ctrl-C, and so would its children.
+        if (new ProcessBuilder("env", "--default-signal=INT", "true").start().waitFor() == 0) {
+            command.addAll(List.of("env", "--default-signal=INT"));
+        }
+        command.addAll(List.of(
+                Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                "-XX:+UseSerialGC",
+                "-XX:TieredStopAtLevel=1",
+                "-XX:-UsePerfData",
+                "--add-modules",
+                "jdk.incubator.vector",
+                "--enable-native-access=ALL-UNNAMED",
+                "-cp",
+                System.getProperty("java.class.path"),
+                "hypertransfer.lab.Main"));
+        command.addAll(List.of(args));
+        Path errors = Files.createTempFile("child", ".err");
+        return new Child(
+                new ProcessBuilder(command).redirectError(errors.toFile()).start(), errors);
+    }
+
+    /** Waits until it has taken so many steps; false if it ended before. */
+    boolean steps(int count) throws IOException {
+        for (int i = 0; i < count; i++) {
+            if (!says("| loss ")) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    /** Waits for a line that has this in it; false if it ended before. */
+    boolean says(String part) throws IOException {
+        for (String line = out.readLine(); line != null; line = out.readLine()) {
+            if (line.contains(part)) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    /** As kill does. */
+    void signal(String name) throws Exception {
+        new ProcessBuilder("kill", "-" + name, Long.toString(process.pid()))
+                .start()
+                .waitFor();
+    }
+
+    /** Reads what is left and returns the exit code. */
+    int end() throws Exception {
+        while (out.readLine() != null) {}
+        if (!process.waitFor(60, TimeUnit.SECONDS)) {
+            throw new IllegalStateException("the process does not end");
+        }
+        return process.exitValue();
+    }
+
+    /** The lines on its error stream, without what Java itself says there. */
+    List<String> errors() throws IOException {
+        return Files.readAllLines(errors).stream()
+                .filter(line -> !line.isBlank() && !line.startsWith("WARNING: Using incubator"))
+                .toList();
+    }
+
+    @Override
+    public void close() throws IOException {
+        process.destroyForcibly();
+        Files.deleteIfExists(errors);
+    }
+}

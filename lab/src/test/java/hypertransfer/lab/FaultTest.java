@@ -1,0 +1,182 @@
+package hypertransfer.lab;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import hypertransfer.train.run.Checkpoint;
+import hypertransfer.train.run.RunDirectory;
+import java.io.PrintWriter;
+import java.io.StringWriter;
+import java.nio.ByteBuffer;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Random;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.condition.EnabledOnOs;
+import org.junit.jupiter.api.condition.OS;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** Real processes that are killed, interrupted, or run out of disk; all end where an undisturbed one does. */
+@EnabledOnOs({OS.LINUX, OS.MAC})
+class FaultTest {
+    private static final int KILLS = Boolean.getBoolean("ht.slow") ? 50 : 3;
+
+    @TempDir
+    Path dir;
+
+    private Path file;
+    private Path run;
+    private final StringWriter out = new StringWriter();
+    private final StringWriter err = new StringWriter();
+
+    @BeforeEach
+    void configuration() throws Exception {
+        run = dir.resolve("run");
+        file = Files.writeString(dir.resolve("tiny.yaml"), """
+                engine: reference
+                model: {layers: 1, width: 8, head: 4, sequence: 8, batch: 1}
+                validation: {batches: 1}
+                """);
+    }
+
+    private int main(String... args) {
+        out.getBuffer().setLength(0);
+        err.getBuffer().setLength(0);
+        return Main.run(new PrintWriter(out), new PrintWriter(err), false, args);
+    }
+
+    private String[] train(Path to, int steps, int every, String... more) {
+        List<String> args = new ArrayList<>(List.of(
+                "train",
+                file.toString(),
+                "--set",
+                "steps=" + steps,
+                "--set",
+                "checkpoint.every=" + every,
+                "--out",
+                to.toString()));
+        args.addAll(List.of(more));
+        return args.toArray(String[]::new);
+    }
+
+    private List<Object> undisturbed(int steps, int every) throws Exception {
+        Path other = dir.resolve("undisturbed");
+        assertThat(main(train(other, steps, every))).as(err::toString).isZero();
+        return result(other);
+    }
+
+    private static List<Object> result(Path run) throws Exception {
+        List<Object> all = new ArrayList<>();
+        for (String line : Files.readAllLines(run.resolve(RunDirectory.METRICS))) {
+            all.add(line.replaceFirst(",\"seconds\":[^,}]*", ""));
+        }
+        all.addAll(Files.readAllLines(run.resolve(RunDirectory.MATRICES)));
+        Path newest = Checkpoint.list(run.resolve(RunDirectory.CHECKPOINTS)).getFirst();
+        all.add(Files.readString(newest));
+        Path tensors = Path.of(newest.toString().replace(".json", ".safetensors"));
+        all.add(ByteBuffer.wrap(Files.readAllBytes(tensors)));
+        return all;
+    }
+
+    private String state() {
+        return RunDirectory.state(run).path("state").asString("");
+    }
+
+    @Test
+    void killedAtRandomMoments() throws Exception {
+        int steps = 8 * KILLS + 16;
+        List<Object> expected = undisturbed(steps, 1); // a checkpoint every step: most moments are in a save
+        Random random = new Random(Long.getLong("ht.seed", 17));
+        for (int kill = 0; kill < KILLS; kill++) {
+            try (Child child = Child.start(train(run, steps, 1, "--resume"))) {
+                boolean early = kill % 5 == 1; // while it starts, reads its checkpoint and cuts its lines
+                assertThat(child.steps(early ? 0 : 1 + random.nextInt(5)))
+                        .as("still running")
+                        .isTrue();
+                Thread.sleep(random.nextInt(early ? 1000 : 25));
+                child.signal("KILL");
+                assertThat(child.end()).isEqualTo(137);
+            }
+            assertThat(state()).isEqualTo("running");
+        }
+        assertThat(main("runs", dir.toString())).isZero();
+        assertThat(out.toString()).containsPattern("run +killed");
+        assertThat(main(train(run, steps, 1, "--resume"))).as(err::toString).isZero();
+        assertThat(result(run)).isEqualTo(expected);
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"INT", "TERM"})
+    void interrupted(String signal) throws Exception {
+        List<Object> expected = undisturbed(400, 100);
+        try (Child child = Child.start(train(run, 400, 100))) {
+            assertThat(child.steps(3)).isTrue();
+            assertThat(main("train", run.toString(), "--resume")).isEqualTo(2);
+            assertThat(err.toString()).contains("another process is writing the run");
+            assertThat(main("runs", dir.toString())).isZero();
+            assertThat(out.toString()).containsPattern("run +running");
+            child.signal(signal);
+            assertThat(child.end()).isEqualTo(130);
+            assertThat(child.errors()).containsExactly("ht: saving, then ending (once more ends at once)");
+        }
+        assertThat(state()).isEqualTo("interrupted");
+        assertThat(main("train", run.toString(), "--resume")).as(err::toString).isZero();
+        assertThat(result(run)).isEqualTo(expected);
+    }
+
+    @Test
+    void theSecondInterruptEndsAtOnce() throws Exception {
+        String[] slow = {"--set", "model.sequence=512", "--set", "model.batch=16", "--set", "model.width=64"};
+        try (Child child = Child.start(train(run, 4, 1, slow))) { // a step takes many seconds
+            assertThat(child.says("head.weight")).as("about to begin").isTrue();
+            child.signal("INT");
+            while (child.errors().isEmpty()) {
+                Thread.sleep(5);
+            }
+            child.signal("INT");
+            assertThat(child.end()).isEqualTo(130);
+        }
+        assertThat(run.resolve(RunDirectory.CHECKPOINTS)).as("not saved").doesNotExist();
+        assertThat(state()).isEqualTo("running");
+    }
+
+    @Test
+    void aFullDisk() throws Exception {
+        List<Object> expected = undisturbed(300, 20);
+        try (Child child = Child.start(160, train(run, 300, 20))) { // a checkpoint fits, matrices.jsonl does not
+            assertThat(child.end()).isEqualTo(2);
+            assertThat(child.errors())
+                    .hasSize(1)
+                    .first()
+                    .asString()
+                    .startsWith("ht: cannot write " + run.resolve("matrices.jsonl") + ": ")
+                    .endsWith("; make room, then go on with --resume");
+        }
+        assertThat(state()).isEqualTo("failed");
+        assertThat(Checkpoint.list(run.resolve(RunDirectory.CHECKPOINTS)))
+                .isNotEmpty()
+                .allSatisfy(Checkpoint::read);
+        assertThat(main("train", run.toString(), "--resume")).as(err::toString).isZero();
+        assertThat(result(run)).isEqualTo(expected);
+    }
+
+    @Test
+    void aDiskTooSmallForACheckpoint() throws Exception {
+        List<Object> expected = undisturbed(12, 5);
+        try (Child child = Child.start(64, train(run, 12, 5))) {
+            assertThat(child.end()).isEqualTo(2);
+            assertThat(child.errors())
+                    .hasSize(1)
+                    .first()
+                    .asString()
+                    .contains("cannot write", "step-00000005.safetensors", "make room");
+        }
+        assertThat(Checkpoint.list(run.resolve(RunDirectory.CHECKPOINTS))).isEmpty();
+        assertThat(main("train", run.toString(), "--resume")).as(err::toString).isZero();
+        assertThat(result(run)).isEqualTo(expected);
+    }
+}

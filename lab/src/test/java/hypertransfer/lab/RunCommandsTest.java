@@ -1,0 +1,259 @@
+package hypertransfer.lab;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import hypertransfer.train.file.SafeTensors;
+import hypertransfer.train.run.Checkpoint;
+import hypertransfer.train.run.Trajectory;
+import java.io.PrintWriter;
+import java.io.StringWriter;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import tools.jackson.databind.JsonNode;
+import tools.jackson.databind.json.JsonMapper;
+
+/** The commands around a run, one after the other as a person uses them. */
+class RunCommandsTest {
+    @TempDir
+    Path dir;
+
+    private Path file;
+    private final StringWriter out = new StringWriter();
+    private final StringWriter err = new StringWriter();
+
+    @BeforeEach
+    void configuration() throws Exception {
+        file = Files.writeString(dir.resolve("tiny.yaml"), """
+                engine: reference
+                steps: 12
+                model: {layers: 1, width: 8, head: 4, sequence: 8, batch: 2}
+                matrices: {rate: 0.02}
+                validation: {batches: 1}
+                checkpoint: {every: 4, keep: 9}
+                """);
+    }
+
+    private int main(Object... args) {
+        out.getBuffer().setLength(0);
+        err.getBuffer().setLength(0);
+        List<String> texts = new ArrayList<>();
+        for (Object arg : args) {
+            texts.add(arg.toString());
+        }
+        return Main.run(new PrintWriter(out), new PrintWriter(err), false, texts.toArray(String[]::new));
+    }
+
+    private void fine(Object... args) {
+        assertThat(main(args)).as(err::toString).isZero();
+    }
+
+    private String refused(Object... args) {
+        assertThat(main(args)).isEqualTo(2);
+        assertThat(err.toString().lines()).hasSize(1);
+        return err.toString();
+    }
+
+    private Path train(String name, String... settings) {
+        Path run = dir.resolve(name);
+        List<Object> args = new ArrayList<>(List.of("train", file, "--out", run));
+        for (String setting : settings) {
+            args.addAll(List.of("--set", setting));
+        }
+        fine(args.toArray());
+        return run;
+    }
+
+    @Test
+    void trainingShowsWhatItDoes() {
+        Path run = train("run");
+        assertThat(out.toString())
+                .contains("M1, ", " parameters on engine reference; 12 steps of 16 tokens", "routing", "Muon 0.95")
+                .contains("step 00012/00012 (100.00%) | loss ", " | tok/s ", " | eta 0:00", "validation");
+        assertThat(refused("train", file, "--out", run)).contains("already holds a run", "--resume");
+        assertThat(refused("train", file, "--out", run, "--resume", "--set", "seed=2"))
+                .contains("was started with another configuration (now seed: 2)");
+        assertThat(refused("train", run)).contains("is a directory: a run there goes on with --resume");
+        assertThat(refused("train", file, "--set", "matrices.rat=1")).contains("the nearest is 'matrices.rate'");
+        fine("train", file, "--out", run, "--resume");
+    }
+
+    @Test
+    void theEngineThatWasChosenIsWrittenDown() throws Exception {
+        Path run = train("run", "engine=auto", "steps=2");
+        assertThat(Files.readString(run.resolve("config.yaml")))
+                .doesNotContain("auto")
+                .containsPattern("engine: \"?\\w+");
+        fine("train", file, "--set", "engine=auto", "--set", "steps=2", "--out", run, "--resume");
+    }
+
+    @Test
+    void aTransferEndsWithItsGaps() {
+        Path run = train("run");
+        fine("transfer", run, "--mode", "hypertransfer");
+        assertThat(out.toString()).contains(" | gap ", "gap to the target over 12 steps", "target norm");
+        Comparison gap = Comparison.of(dir.resolve("run-hypertransfer"), run);
+        assertThat(gap.largestTraining()).isLessThan(1e-9);
+        assertThat(gap.largestValidation()).isLessThan(1e-9);
+        assertThat(gap.norm()).isLessThan(1e-9);
+        assertThat(gap.rate()).isLessThan(1e-9);
+
+        fine("transfer", run, "--mode", "hypertransfer", "--at", "8");
+        assertThat(Comparison.of(dir.resolve("run-hypertransfer-at-8"), run).largestTraining())
+                .isLessThan(1e-9);
+        assertThat(Trajectory.read(dir.resolve("run-hypertransfer-at-8")).losses())
+                .hasSize(4);
+
+        assertThat(refused("transfer", run, "--mode", "inverse-hypertransfer"))
+                .contains("has the dynamics of Base(0.1), which mode inverse-hypertransfer does not follow");
+        assertThat(refused("transfer", run, "--mode", "hypertransfer", "--decay", "0.5", "--out", dir.resolve("x")))
+                .contains("is a Hyperball, which has none");
+        assertThat(refused("transfer", run, "--mode", "base", "--at", "8", "--decay", "0.5"))
+                .contains("which mode base does not follow");
+
+        fine("runs", dir);
+        assertThat(out.toString())
+                .containsPattern("run +finished +12/12 +\\d\\.\\d{5} +\\d\\.\\d{5}")
+                .containsPattern("run-hypertransfer +finished +12/12 +\\d\\.\\d{5} +\\d\\.\\d{5} +\\d\\.\\de[-+]\\d+");
+    }
+
+    /** The twin of a decay transfer follows what that one followed, not the decay that it carried. */
+    @Test
+    void aTransferOfATransferFollowsTheSameTarget() {
+        Path run = train("run");
+        fine("transfer", run, "--mode", "decay-transfer", "--decay", "0.4");
+        Path carried = dir.resolve("run-decay-transfer");
+        assertThat(Comparison.of(carried, run).largestTraining()).isLessThan(1e-9);
+        fine("transfer", carried, "--mode", "hypertransfer");
+        assertThat(Comparison.of(dir.resolve("run-decay-transfer-hypertransfer"), run)
+                        .largestTraining())
+                .isLessThan(1e-9);
+    }
+
+    @Test
+    void aScheduleCanBeUsedAgain() {
+        Path fair = train("fair", "matrices.mode=fair");
+        fine("schedule", fair);
+        assertThat(out.toString()).contains("schedule-rate.json: rate of 6 matrices over 12 steps");
+        Path again = train("again", "matrices.recorded=" + fair.resolve("schedule-rate.json"));
+        assertThat(Comparison.of(again, fair).largestTraining()).isLessThan(1e-9);
+        assertThat(refused("schedule", fair, "--series", "angle")).contains("it must be rate or effective");
+        assertThat(refused("schedule", fair, "--out", file)).contains("is already there");
+        assertThat(refused("schedule", dir)).contains("is not a run");
+    }
+
+    @Test
+    void anExportHasTheWeightsThatAreEvaluated() {
+        Path muon = train("muon", "network=M2");
+        fine("transfer", muon, "--mode", "hypertransfer-plus");
+        Path twin = dir.resolve("muon-hypertransfer-plus");
+        fine("export", muon, "--out", dir.resolve("a.safetensors"));
+        assertThat(out.toString()).contains("at step 12");
+        fine("export", twin, "--out", dir.resolve("b.safetensors"));
+        assertThat(refused("export", twin, "--out", dir.resolve("b.safetensors")))
+                .contains("is already there");
+        try (SafeTensors a = SafeTensors.read(dir.resolve("a.safetensors"));
+                SafeTensors b = SafeTensors.read(dir.resolve("b.safetensors"))) {
+            assertThat(a.names())
+                    .hasSize(12)
+                    .contains("embed.weight", "blocks.0.attn.q.weight", "blocks.0.mlp.gain", "head.weight");
+            assertThat(b.names()).isEqualTo(a.names());
+            assertThat(a.shape("blocks.0.mlp.fc.weight")).containsExactly(32, 8);
+            for (String name : a.names()) {
+                double[] expected = a.values(name), met = b.values(name);
+                for (int i = 0; i < expected.length; i++) {
+                    assertThat(met[i]).as(name).isCloseTo(expected[i], org.assertj.core.data.Offset.offset(1e-6));
+                }
+            }
+        }
+    }
+
+    @Test
+    void aSampleContinuesThePrompt() throws Exception {
+        Path run = train("run", "network=M2", "matrices.mode=hypertransfer-plus");
+        String[] prompt = {"sample", run.toString(), "--prompt", "Fellow citizens", "--tokens", "20"};
+        fine((Object[]) prompt);
+        String first = out.toString();
+        assertThat(first).startsWith("Fellow citizens").endsWith(System.lineSeparator());
+        assertThat(first.strip().length()).isGreaterThan("Fellow citizens".length());
+        fine((Object[]) prompt);
+        assertThat(out.toString()).as("the same seed").isEqualTo(first);
+        fine("sample", run, "--prompt", "Fellow citizens", "--tokens", "20", "--seed", "2");
+        assertThat(out.toString()).isNotEqualTo(first);
+
+        fine("sample", run, "--prompt", "a", "--tokens", "9", "--temperature", "0");
+        String likeliest = out.toString();
+        fine("sample", run, "--prompt", "a", "--tokens", "9", "--top-k", "1", "--seed", "5");
+        assertThat(out.toString()).as("the likeliest alone").isEqualTo(likeliest);
+        fine("sample", run, "--prompt", "", "--tokens", "0");
+        assertThat(out.toString()).isBlank();
+
+        Path newest = Checkpoint.list(run.resolve("checkpoints")).getFirst();
+        Files.writeString(newest, "{");
+        fine((Object[]) prompt);
+        assertThat(out.toString()).startsWith("warning: ").contains("step-00000012.json is damaged");
+        assertThat(refused("sample", run, "--prompt", "a", "--temperature", "-1"))
+                .contains("zero or more");
+        assertThat(refused("sample", dir, "--prompt", "a")).contains("is not a run");
+    }
+
+    @Test
+    void invarianceSaysWhichTransferIsNeeded() {
+        fine("invariance", file, "--set", "network=M2");
+        assertThat(out.toString())
+                .containsPattern("blocks.0.attn.q.weight +\\S+ +yes +rescaled")
+                .containsPattern("blocks.0.attn.o.weight +\\S+ +no +representative")
+                .contains("so hypertransfer-plus and inverse-hypertransfer-plus are exact here");
+        JsonNode json = JsonMapper.shared()
+                .readTree(out.toString().strip().lines().toList().getLast());
+        assertThat(json.path("exact").asString()).isEqualTo("hypertransfer-plus");
+        assertThat(json.path("matrices")
+                        .path("blocks.0.attn.k.weight")
+                        .path("invariant")
+                        .asBoolean())
+                .isTrue();
+        assertThat(json.path("matrices")
+                        .path("blocks.0.mlp.fc.weight")
+                        .path("change")
+                        .asDouble())
+                .isGreaterThan(json.path("rounding").asDouble());
+        fine("invariance", file);
+        assertThat(out.toString()).contains("so hypertransfer and inverse-hypertransfer are exact here");
+    }
+
+    @Test
+    void runsOfADirectory() throws Exception {
+        fine("runs", dir);
+        assertThat(out.toString()).contains("no runs in");
+        assertThat(refused("runs", dir.resolve("none"))).contains("there is no directory");
+        Path run = train("deep/er/run", "steps=2");
+        Files.createDirectories(dir.resolve("broken"));
+        Files.writeString(dir.resolve("broken/config.yaml"), "stepz: 3");
+        fine("runs", dir);
+        assertThat(out.toString()).contains(run.toString()).containsPattern("broken +unreadable");
+    }
+
+    @Test
+    void theExamplesCanBeTrained() {
+        for (String example : List.of("muon", "muonh")) {
+            fine(
+                    "invariance",
+                    Path.of("..", "runs", example + ".yaml"),
+                    "--set",
+                    "model.width=32",
+                    "--set",
+                    "model.layers=1",
+                    "--set",
+                    "model.batch=1",
+                    "--set",
+                    "engine=reference",
+                    "--set",
+                    "model.sequence=8");
+            assertThat(out.toString()).contains("\"network\":\"M1\"");
+        }
+    }
+}

@@ -1,0 +1,48 @@
+package hypertransfer.lab;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import hypertransfer.train.run.ConfigurationFile;
+import java.io.PrintWriter;
+import java.io.StringWriter;
+import org.junit.jupiter.api.Test;
+
+class StepLineTest {
+    private static String shown(boolean live) {
+        StringWriter out = new StringWriter();
+        StepLine line = new StepLine(new PrintWriter(out), ConfigurationFile.of("steps=200"), live, false);
+        line.validated(0, 5.5);
+        line.stepped(0, 5.25, 0.5, 2048);
+        line.stepped(1, 5.125, 0.5, 4096);
+        line.warned("something");
+        line.stepped(2, 5, 0.5, 6144);
+        line.end();
+        line.end();
+        return out.toString().replace(System.lineSeparator(), "\n");
+    }
+
+    private static String step(int done, String part, String loss, String eta) {
+        return "step 0000" + done + "/00200 (" + part + "%) | loss " + loss
+                + " | val 5.50000 | 500 ms | tok/s 4,096 | eta " + eta;
+    }
+
+    @Test
+    void inAFileItIsALineAStep() {
+        assertThat(shown(false))
+                .isEqualTo("step 00000/00200 validation 5.50000\n"
+                        + step(1, "0.50", "5.25000", "1:40") + "\n"
+                        + step(2, "1.00", "5.12500", "1:39") + "\n"
+                        + "warning: something\n"
+                        + step(3, "1.50", "5.00000", "1:39") + "\n");
+    }
+
+    @Test
+    void onATerminalItIsOneLine() {
+        String clear = "\r\u001b[K";
+        assertThat(shown(true))
+                .isEqualTo(clear + step(1, "0.50", "5.25000", "1:40")
+                        + clear + step(2, "1.00", "5.12500", "1:39") + "\n"
+                        + "warning: something\n"
+                        + clear + step(3, "1.50", "5.00000", "1:39") + "\n");
+    }
+}

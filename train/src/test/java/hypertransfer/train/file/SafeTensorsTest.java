@@ -1,0 +1,115 @@
+package hypertransfer.train.file;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import hypertransfer.core.Refusal;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import java.util.zip.CRC32C;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+class SafeTensorsTest {
+    @TempDir
+    Path dir;
+
+    private static final double[] VALUES = {1.5, -0.0, 1e-40, Double.MAX_VALUE, 0.1, Double.NaN};
+
+    private long write(Path file, int bytes) {
+        return SafeTensorsWriter.write(
+                file,
+                List.of(
+                        new SafeTensorsWriter.Entry("a.weight", 2, 3, () -> VALUES),
+                        new SafeTensorsWriter.Entry("b.gain", 1, 2, () -> new double[] {3, 4})),
+                bytes,
+                Map.of("run", "größer"));
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {4, 8})
+    void whatIsWrittenIsReadBack(int bytes) throws IOException {
+        Path file = dir.resolve("x.safetensors");
+        long crc = write(file, bytes);
+        try (SafeTensors read = SafeTensors.read(file)) {
+            assertThat(read.names()).containsExactly("a.weight", "b.gain");
+            assertThat(read.shape("a.weight")).containsExactly(2, 3);
+            assertThat(read.shape("b.gain")).containsExactly(2);
+            double[] values = read.values("a.weight");
+            for (int i = 0; i < VALUES.length; i++) {
+                assertThat(values[i]).isEqualTo(Double.valueOf(bytes == 8 ? VALUES[i] : (float) VALUES[i]));
+            }
+            assertThat(read.values("b.gain")).containsExactly(3, 4);
+            assertThat(read.checksum()).isEqualTo(crc);
+            assertThatThrownBy(() -> read.values("c"))
+                    .isInstanceOf(Refusal.class)
+                    .hasMessageContaining("has no tensor c; it has [a.weight, b.gain]");
+        }
+        CRC32C own = new CRC32C();
+        own.update(Files.readAllBytes(file));
+        assertThat(crc).isEqualTo(own.getValue());
+    }
+
+    @Test
+    void theBytesAreTheFormats() throws IOException {
+        Path file = dir.resolve("x.safetensors");
+        write(file, 4);
+        ByteBuffer in = ByteBuffer.wrap(Files.readAllBytes(file)).order(ByteOrder.LITTLE_ENDIAN);
+        int header = (int) in.getLong();
+        assertThat(header % 8).as("aligned").isZero();
+        byte[] json = new byte[header];
+        in.get(json);
+        assertThat(new String(json, StandardCharsets.UTF_8).stripTrailing())
+                .isEqualTo("{\"__metadata__\":{\"run\":\"größer\"},"
+                        + "\"a.weight\":{\"dtype\":\"F32\",\"shape\":[2,3],\"data_offsets\":[0,24]},"
+                        + "\"b.gain\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[24,32]}}");
+        assertThat(in.getFloat()).isEqualTo(1.5f);
+        in.position(8 + header + 24);
+        assertThat(in.getFloat()).isEqualTo(3f);
+        assertThat(in.getFloat()).isEqualTo(4f);
+        assertThat(in.hasRemaining()).isFalse();
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "{\"a\":{\"dtype\":\"F32\",\"shape\":[-1],\"data_offsets\":[4,0]}}",
+                "{\"a\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0,8]}}",
+                "{\"a\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,8]}}",
+                "{\"a\":{\"dtype\":\"F16\",\"shape\":[2],\"data_offsets\":[0,4]}}",
+                "{\"a\":{\"dtype\":\"F32\",\"shape\":[\"x\"],\"data_offsets\":[0,4]}}",
+                "{\"a\":{\"dtype\":\"F32\",\"shape\":[1]}}",
+                "{\"a\":3}",
+                "{"
+            })
+    void headersThatLie(String json) throws IOException {
+        Path file = dir.resolve("x.safetensors");
+        byte[] header = json.getBytes(StandardCharsets.UTF_8);
+        ByteBuffer bytes = ByteBuffer.allocate(8 + header.length + 4).order(ByteOrder.LITTLE_ENDIAN);
+        Files.write(file, bytes.putLong(header.length).put(header).array());
+        assertThatThrownBy(() -> SafeTensors.read(file).close())
+                .isInstanceOf(Refusal.class)
+                .hasMessageContaining("x.safetensors");
+    }
+
+    @Test
+    void aFailedWriteLeavesWhatWasThere() throws IOException {
+        Path file = dir.resolve("x.safetensors");
+        write(file, 4);
+        byte[] before = Files.readAllBytes(file);
+        List<SafeTensorsWriter.Entry> failing = List.of(new SafeTensorsWriter.Entry("a", 1, 1, () -> {
+            throw new IllegalStateException("lost");
+        }));
+        assertThatThrownBy(() -> SafeTensorsWriter.write(file, failing, 4, Map.of()))
+                .hasMessage("lost");
+        assertThat(Files.readAllBytes(file)).isEqualTo(before);
+    }
+}

@@ -1,0 +1,151 @@
+package hypertransfer.train.run;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import hypertransfer.core.Refusal;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Map;
+import java.util.Random;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Checkpoints that were cut, flipped or lost; -Dht.slow=true tries every byte. */
+class CheckpointTest {
+    @TempDir
+    Path dir;
+
+    private Tiny tiny;
+    private Configuration c;
+    private Path checkpoints;
+
+    @BeforeEach
+    void run() {
+        tiny = new Tiny(dir);
+        c = tiny.configuration("steps=20", "model.width=8", "model.head=4", "matrices.direction=sgd");
+        checkpoints = tiny.train("run", c).resolve(RunDirectory.CHECKPOINTS);
+    }
+
+    @Test
+    void damageAnywhereIsRefusedAndThePreviousUsed() throws IOException {
+        Path numbers = Checkpoint.list(checkpoints).getFirst();
+        try (Trainee trainee = Trainee.open(c, Map.of())) {
+            for (Path file : List.of(numbers, Checkpoint.tensorsOf(numbers))) {
+                byte[] good = Files.readAllBytes(file);
+                for (int at : positions(good.length)) {
+                    byte[] flipped = good.clone();
+                    flipped[at] ^= (byte) (1 << at % 8);
+                    refused(file, flipped, trainee, "byte " + at + " flipped");
+                    refused(file, Arrays.copyOf(good, at), trainee, "cut at " + at);
+                }
+                refused(file, Arrays.copyOf(good, good.length + 1), trainee, "a byte too many");
+                Files.write(file, good);
+            }
+            assertThat(Checkpoint.loadNewest(checkpoints, trainee, this::unexpected)
+                            .step())
+                    .isEqualTo(20);
+        }
+    }
+
+    private void unexpected(String warning) {
+        throw new AssertionError(warning);
+    }
+
+    private void refused(Path file, byte[] bytes, Trainee trainee, String what) throws IOException {
+        Files.write(file, bytes);
+        List<String> reasons = new ArrayList<>();
+        Checkpoint used = Checkpoint.loadNewest(checkpoints, trainee, reasons::add);
+        assertThat(used.step()).as("%s: %s", file.getFileName(), what).isEqualTo(10);
+        assertThat(reasons).hasSize(1).first().asString().contains("step-00000020", ".");
+    }
+
+    /** Every byte in the slow profile; else some, with both ends. */
+    private static int[] positions(int length) {
+        if (Boolean.getBoolean("ht.slow")) {
+            return IntStream.range(0, length).toArray();
+        }
+        return IntStream.concat(IntStream.of(0, 1, 7, 8, 9, length - 1), new Random(3).ints(60, 0, length))
+                .toArray();
+    }
+
+    @Test
+    void aRunGoesOnFromThePreviousOneWithTheSameEnd() throws IOException {
+        List<Object> whole = Tiny.result(tiny.path("run"));
+        Files.write(Checkpoint.list(checkpoints).getFirst(), new byte[3]);
+        assertThat(tiny.resume("run")).hasSize(1).first().asString().contains("step-00000020.json is damaged");
+        assertThat(Tiny.result(tiny.path("run"))).isEqualTo(whole);
+    }
+
+    @Test
+    void tensorsThatAreGone() throws IOException {
+        Files.delete(Checkpoint.tensorsOf(Checkpoint.list(checkpoints).getFirst()));
+        assertThat(tiny.resume("run"))
+                .hasSize(1)
+                .first()
+                .asString()
+                .contains("step-00000020.safetensors", "no such file");
+    }
+
+    @Test
+    void noneThatIsGood() throws IOException {
+        for (Path numbers : Checkpoint.list(checkpoints)) {
+            Files.writeString(numbers, "null");
+        }
+        assertThatThrownBy(() -> tiny.resume("run"))
+                .isInstanceOf(Refusal.class)
+                .hasMessageContaining("no good checkpoint among the 2");
+    }
+
+    @Test
+    void damagedOnesDoNotCountAmongTheLastTwo() throws IOException {
+        List<Object> whole = Tiny.result(tiny.path("run"));
+        Files.delete(checkpoints.resolve("step-00000020.json"));
+        for (int step : new int[] {15, 17, 18}) {
+            Files.writeString(checkpoints.resolve("step-000000" + step + ".json"), "{");
+        }
+        Configuration often = ConfigurationFile.with(c, "checkpoint.every=2");
+        assertThat(tiny.resume("run", often)).hasSize(3);
+        assertThat(Tiny.result(tiny.path("run"))).isEqualTo(whole);
+        assertThat(Tiny.files(checkpoints))
+                .contains("step-00000018.json", "step-00000018.safetensors", "step-00000020.json")
+                .noneMatch(file -> file.contains("15") || file.contains("17"));
+    }
+
+    @Test
+    void theLastTwoAndTheBestAreKept() throws IOException {
+        for (int step = 10; step <= 50; step += 10) {
+            double validation = step == 20 ? 1.5 : 2;
+            try (Trainee trainee = Trainee.open(c, Map.of())) {
+                Checkpoint.save(dir.resolve("kept"), step, step == 30 ? null : validation, trainee);
+                Checkpoint.prune(dir.resolve("kept"), step, 2);
+            }
+        }
+        assertThat(Checkpoint.list(dir.resolve("kept")).stream()
+                        .map(Path::getFileName)
+                        .map(Path::toString))
+                .containsExactly("step-00000050.json", "step-00000040.json", "step-00000020.json");
+        assertThat(Tiny.files(dir.resolve("kept"))).as("with their tensors").hasSize(6);
+    }
+
+    @Test
+    void whatAKillLeftIsTidiedAway() throws IOException {
+        for (String left : List.of("step-00000005.safetensors", "step-00000007.json.part")) {
+            Files.writeString(checkpoints.resolve(left), "x");
+        }
+        Files.delete(checkpoints.resolve("step-00000020.json"));
+        tiny.resume("run");
+        assertThat(Tiny.files(checkpoints))
+                .containsExactly(
+                        "step-00000010.json",
+                        "step-00000010.safetensors",
+                        "step-00000020.json",
+                        "step-00000020.safetensors");
+    }
+}

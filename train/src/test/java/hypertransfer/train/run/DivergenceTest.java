@@ -1,0 +1,83 @@
+package hypertransfer.train.run;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import hypertransfer.core.Refusal;
+import java.nio.file.Path;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** What happens when a loss runs away. */
+class DivergenceTest {
+    @TempDir
+    Path dir;
+
+    private Tiny tiny;
+
+    @BeforeEach
+    void tiny() {
+        tiny = new Tiny(dir);
+    }
+
+    private static String newest(Path run) {
+        return Checkpoint.list(run.resolve(RunDirectory.CHECKPOINTS)).stream()
+                .map(file -> file.getFileName().toString())
+                .findFirst()
+                .orElse("none");
+    }
+
+    @Test
+    void aLossAboveTheLimitNamesStepAndMatrix() {
+        // the loss starts at the logarithm of the vocabulary and is below this limit until AdamW's rate is huge
+        Configuration c = tiny.configuration("adamw.rate=5", "adamw.warmup=0.9", "checkpoint.every=1", "stop_above=4");
+        assertThatThrownBy(() -> tiny.train("run", c))
+                .isInstanceOf(Refusal.class)
+                .hasMessageMatching(
+                        "the loss is \\S+ at step \\d+, above 4.0: the run has diverged; the largest effective"
+                                + " rate is \\S+, of blocks\\.0\\.\\S+\\.weight; lower the learning rate .*");
+        Path run = tiny.path("run");
+        assertThat(RunDirectory.state(run).path("state").asString()).isEqualTo("failed");
+        assertThat(RunDirectory.state(run).path("message").asString()).contains("diverged");
+        int failedAt = RunDirectory.state(run).path("step").asInt();
+        assertThat(Trajectory.read(run).losses())
+                .as("no line for the step that failed")
+                .hasSize(failedAt);
+        assertThat(newest(run)).isNotEqualTo("none");
+        tiny.resume("run", ConfigurationFile.with(c, "stop_above=1000"));
+        assertThat(RunDirectory.state(run).path("state").asString()).isEqualTo("finished");
+        assertThat(Trajectory.read(run).losses()).hasSize(40);
+    }
+
+    @Test
+    void aNumberThatIsNoneIsNamedAndNeverSaved() {
+        // without epsilon, tokens that were never seen have the update 0/0
+        Configuration c = tiny.configuration("model.vocab=64", "adamw.epsilon=0", "checkpoint.every=1");
+        assertThatThrownBy(() -> tiny.train("run", c))
+                .isInstanceOf(Refusal.class)
+                .hasMessageContaining("embed.weight at step 1: its norm is NaN");
+        assertThat(newest(tiny.path("run"))).isEqualTo("none");
+    }
+
+    @Test
+    void aGradientThatIsNotFiniteNamesTheMatrix() {
+        Configuration c = tiny.configuration(
+                "matrices.direction=adam",
+                "matrices.epsilon=0",
+                "matrices.beta2=0",
+                "matrices.beta1=0",
+                "adamw.rate=0",
+                "adamw.decay=0",
+                "matrices.rate=1e300",
+                "matrices.decay=0",
+                "matrices.schedule=constant",
+                "matrices.warmup=0.3",
+                "checkpoint.every=1",
+                "network=M2");
+        assertThatThrownBy(() -> tiny.train("run", c))
+                .isInstanceOf(Refusal.class)
+                .hasMessageMatching("blocks\\.0\\.\\S+ at step \\d+: .*the (training|run) has diverged.*");
+        assertThat(newest(tiny.path("run"))).isEqualTo("none");
+    }
+}

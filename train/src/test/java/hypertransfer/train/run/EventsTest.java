@@ -1,0 +1,113 @@
+package hypertransfer.train.run;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.zip.CRC32C;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Reads event files as TensorBoard does: records with checksums, each a protocol buffer. */
+class EventsTest {
+    @TempDir
+    Path dir;
+
+    @Test
+    void theCurvesAreThoseOfTheMetrics() throws IOException {
+        Tiny tiny = new Tiny(dir);
+        Path run = tiny.train("run", tiny.configuration("steps=20"));
+        Path file = run.resolve(Tiny.files(run).stream()
+                .filter(name -> name.startsWith("events.out.tfevents."))
+                .findFirst()
+                .orElseThrow());
+        List<Map<Integer, Object>> events = records(Files.readAllBytes(file));
+
+        assertThat(text(events.getFirst().get(3))).isEqualTo("brain.Event:2");
+        Map<String, Map<Integer, Float>> curves = new HashMap<>();
+        for (Map<Integer, Object> event : events.subList(2, events.size())) {
+            assertThat((double) event.get(1)).as("the time").isGreaterThan(1.7e9);
+            int step = ((Long) event.get(2)).intValue();
+            Map<Integer, Object> value = message(message(event.get(5)).get(1));
+            curves.computeIfAbsent(text(value.get(1)), tag -> new TreeMap<>()).put(step, (float) value.get(2));
+        }
+        Trajectory t = Trajectory.read(run);
+        assertThat(curves.get("loss/train")).isEqualTo(floats(t.losses())).hasSize(20);
+        assertThat(curves.get("loss/validation")).isEqualTo(floats(t.validations()));
+        assertThat(curves.get("rate/matrices")).hasSize(20).containsEntry(0, 0.02f);
+    }
+
+    private static Map<Integer, Float> floats(Map<Integer, Double> curve) {
+        Map<Integer, Float> floats = new TreeMap<>();
+        curve.forEach((step, value) -> floats.put(step, value.floatValue()));
+        return floats;
+    }
+
+    private static List<Map<Integer, Object>> records(byte[] bytes) {
+        ByteBuffer in = ByteBuffer.wrap(bytes).order(ByteOrder.LITTLE_ENDIAN);
+        List<Map<Integer, Object>> records = new ArrayList<>();
+        while (in.hasRemaining()) {
+            byte[] length = take(in, 8);
+            assertThat(in.getInt()).as("checksum of the length").isEqualTo(masked(length));
+            byte[] data = take(in, (int)
+                    ByteBuffer.wrap(length).order(ByteOrder.LITTLE_ENDIAN).getLong());
+            assertThat(in.getInt()).as("checksum of the data").isEqualTo(masked(data));
+            records.add(message(data));
+        }
+        return records;
+    }
+
+    private static byte[] take(ByteBuffer in, int count) {
+        byte[] bytes = new byte[count];
+        in.get(bytes);
+        return bytes;
+    }
+
+    private static int masked(byte[] data) {
+        CRC32C crc = new CRC32C();
+        crc.update(data);
+        return Integer.rotateRight((int) crc.getValue(), 15) + 0xa282ead8;
+    }
+
+    /** The fields of a protocol buffer by number: Long, Double, Float or bytes. */
+    private static Map<Integer, Object> message(Object bytes) {
+        ByteBuffer in = ByteBuffer.wrap((byte[]) bytes).order(ByteOrder.LITTLE_ENDIAN);
+        Map<Integer, Object> fields = new HashMap<>();
+        while (in.hasRemaining()) {
+            long key = varint(in);
+            Object value = switch ((int) key & 7) {
+                case 0 -> varint(in);
+                case 1 -> in.getDouble();
+                case 2 -> take(in, (int) varint(in));
+                case 5 -> in.getFloat();
+                default -> throw new AssertionError("wire type " + (key & 7));
+            };
+            assertThat(fields.put((int) key >>> 3, value)).isNull();
+        }
+        return fields;
+    }
+
+    private static long varint(ByteBuffer in) {
+        long value = 0;
+        for (int shift = 0; ; shift += 7) {
+            byte b = in.get();
+            value |= (long) (b & 0x7f) << shift;
+            if (b >= 0) {
+                return value;
+            }
+        }
+    }
+
+    private static String text(Object bytes) {
+        return new String((byte[]) bytes, StandardCharsets.UTF_8);
+    }
+}

@@ -1,0 +1,103 @@
+package hypertransfer.train.run;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import hypertransfer.core.Mode;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.Arguments;
+import org.junit.jupiter.params.provider.MethodSource;
+
+/** Forty steps are twenty, a resume, and twenty: bit for bit. */
+class ResumeTest {
+    @TempDir
+    Path dir;
+
+    static Stream<Arguments> cases() {
+        return Stream.of("cpu", "reference")
+                .flatMap(engine -> Stream.of("muon", "adam", "sgd")
+                        .flatMap(direction ->
+                                Stream.of(Mode.values()).map(mode -> Arguments.of(engine, direction, mode.label()))));
+    }
+
+    @ParameterizedTest
+    @MethodSource("cases")
+    void everyModeAndDirection(String engine, String direction, String mode) {
+        check(
+                20,
+                "engine=" + engine,
+                "matrices.direction=" + direction,
+                "matrices.mode=" + mode,
+                "matrices.target_decay=0.3");
+    }
+
+    @Test
+    void whatElseCouldBeForgotten() {
+        check(
+                17, // neither a checkpoint's step nor a validation's
+                "network=M2",
+                "matrices.mode=hypertransfer-plus",
+                "matrices.gradient=auto",
+                "matrices.nesterov=true",
+                "matrices.shape_factor=rms",
+                "matrices.schedule=cosine",
+                "model.accumulation=3",
+                "data.shuffle=true",
+                "log.matrices_every=4");
+    }
+
+    @Test
+    void aProxyNormOnItsOwnSchedule() {
+        check(17, "matrices.mode=hypertransfer-plus", "matrices.proxy_growth=1.5", "matrices.proxy_power=2");
+    }
+
+    private void check(int at, String... settings) {
+        Tiny tiny = new Tiny(dir);
+        Configuration c = tiny.configuration(settings);
+        Path whole = tiny.train("whole", c);
+        assertThat(tiny.trainUntil("parts", c, at)).as("finished").isFalse();
+        assertThat(RunDirectory.state(tiny.path("parts")).path("state").asString())
+                .isEqualTo("interrupted");
+        assertThat(RunDirectory.state(tiny.path("parts")).path("step").asInt()).isEqualTo(at);
+
+        assertThat(tiny.resume("parts")).isEmpty();
+
+        assertThat(Tiny.result(tiny.path("parts"))).isEqualTo(Tiny.result(whole));
+        Trajectory t = Trajectory.read(whole);
+        assertThat(t.losses()).hasSize(40);
+        assertThat(t.validations()).containsKeys(0, 40);
+        assertThat(t.losses().lastEntry().getValue())
+                .as("it learns")
+                .isLessThan(t.losses().firstEntry().getValue());
+        assertThat(RunDirectory.state(tiny.path("parts")).path("state").asString())
+                .isEqualTo("finished");
+    }
+
+    @Test
+    void aFinishedRunStaysAsItIs() {
+        Tiny tiny = new Tiny(dir);
+        Path run = tiny.train("run", tiny.configuration("steps=10"));
+        List<Object> before = Tiny.result(run);
+        tiny.resume("run");
+        assertThat(Tiny.result(run)).isEqualTo(before);
+    }
+
+    @Test
+    void aRunWithoutACheckpointBeginsAgain() throws Exception {
+        Tiny tiny = new Tiny(dir);
+        Configuration c = tiny.configuration("steps=8");
+        Path whole = tiny.train("whole", c), run = tiny.path("run");
+        tiny.trainUntil("run", c, 5);
+        for (Path file : Checkpoint.list(run.resolve(RunDirectory.CHECKPOINTS))) {
+            Files.delete(file); // its tensors stay, as a kill between the two files leaves them
+        }
+        Files.writeString(run.resolve(RunDirectory.METRICS), "{\"step\":0,\"loss\":1.0}\n{\"step\":1,\"lo");
+        tiny.resume("run");
+        assertThat(Tiny.result(run)).isEqualTo(Tiny.result(whole));
+    }
+}

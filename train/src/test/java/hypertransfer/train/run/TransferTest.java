@@ -1,0 +1,168 @@
+package hypertransfer.train.run;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.Assertions.within;
+
+import hypertransfer.core.GradientRule;
+import hypertransfer.core.Mode;
+import hypertransfer.core.Refusal;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/** Runs that follow others: in double precision their curves agree to rounding. */
+class TransferTest {
+    private static final String EXACT = "engine=reference";
+
+    @TempDir
+    Path dir;
+
+    private Tiny tiny;
+
+    @BeforeEach
+    void tiny() {
+        tiny = new Tiny(dir);
+    }
+
+    /** The largest difference of training losses, over the steps that both have logged. */
+    private static double gap(Path a, Path b) {
+        Map<Integer, Double> own = Trajectory.read(a).losses(),
+                other = Trajectory.read(b).losses();
+        assertThat(own).isNotEmpty();
+        return own.keySet().stream()
+                .mapToDouble(step -> Math.abs(own.get(step) - other.get(step)))
+                .max()
+                .orElseThrow();
+    }
+
+    @Test
+    void autoTakesTheRuleThatIsExactForEachMatrix() {
+        Configuration c = tiny.configuration("network=M2", "matrices.mode=hypertransfer", "matrices.gradient=auto");
+        Map<String, GradientRule> rules = Invariance.measure(c).rules();
+        assertThat(rules).hasSize(6);
+        rules.forEach((matrix, rule) -> assertThat(rule)
+                .as(matrix)
+                .isEqualTo(
+                        matrix.matches(".*attn\\.[qk]\\.weight")
+                                ? GradientRule.RESCALED
+                                : GradientRule.REPRESENTATIVE));
+        try (Trainee trainee = Trainee.open(c, rules)) {
+            assertThat(trainee.routingTable().lines())
+                    .filteredOn(line -> line.contains("attn.q.") || line.contains("attn.k."))
+                    .hasSize(2)
+                    .allMatch(line -> line.endsWith("gradient rescaled"));
+            assertThat(trainee.routingTable().lines())
+                    .filteredOn(line -> line.endsWith("gradient representative"))
+                    .hasSize(4);
+        }
+        Configuration m1 = tiny.configuration("network=M1", "matrices.mode=hypertransfer");
+        assertThat(Invariance.measure(m1).rules()).doesNotContainValue(GradientRule.REPRESENTATIVE);
+    }
+
+    @ParameterizedTest
+    @CsvSource({"base,hypertransfer", "hyperball,inverse-hypertransfer"})
+    void autoFollowsItsTargetWhereTheModesOwnRuleDoesNot(String target, String mode) {
+        Path followed = tiny.train("target", tiny.configuration(EXACT, "network=M2", "matrices.mode=" + target));
+        Path auto = tiny.train(
+                "auto", tiny.configuration(EXACT, "network=M2", "matrices.mode=" + mode, "matrices.gradient=auto"));
+        Path own = tiny.train("own", tiny.configuration(EXACT, "network=M2", "matrices.mode=" + mode));
+        assertThat(gap(auto, followed)).isLessThan(1e-9);
+        assertThat(gap(own, followed)).as("rescaled is not exact on M2").isGreaterThan(1e-5);
+    }
+
+    @Test
+    void aRecordedScheduleInducesTheRunItCameFrom() {
+        Path fair = tiny.train("fair", tiny.configuration(EXACT, "matrices.mode=fair"));
+        Path file = dir.resolve("rates.json");
+        RecordedRates.of(fair, "rate", RunDirectory.matrices(fair)).write(file);
+        Path base = tiny.train("base", tiny.configuration(EXACT, "matrices.recorded=" + file));
+        assertThat(gap(base, fair)).isLessThan(1e-9);
+        assertThat(gap(base, tiny.train("without", tiny.configuration(EXACT)))).isGreaterThan(1e-5);
+
+        // without momentum a Hyperball sees gradients that differ from Muon's by a factor alone, which Muon ignores
+        Path muon = tiny.train("muon", tiny.configuration(EXACT, "matrices.momentum=0"));
+        RecordedRates.of(muon, "effective", RunDirectory.matrices(muon)).write(file);
+        Path ball = tiny.train(
+                "ball",
+                tiny.configuration(
+                        EXACT, "matrices.momentum=0", "matrices.mode=hyperball", "matrices.recorded=" + file));
+        assertThat(gap(ball, muon)).isLessThan(1e-9);
+    }
+
+    @Test
+    void aRecordedScheduleThatDoesNotFit() throws Exception {
+        Path run = tiny.train("run", tiny.configuration("steps=10", "log.matrices_every=2"));
+        assertThatThrownBy(() -> RecordedRates.of(run, "rate", RunDirectory.matrices(run)))
+                .isInstanceOf(Refusal.class)
+                .hasMessageContaining("no line for step 1 of 10");
+        Path file = dir.resolve("rates.json");
+        Files.writeString(
+                file, "{\"source\":\"x\",\"series\":\"rate\",\"rates\":{\"blocks.0.attn.q.weight\":[0.1,null]}}");
+        assertThatThrownBy(() -> tiny.train("two", tiny.configuration("steps=2", "matrices.recorded=" + file)))
+                .isInstanceOf(Refusal.class)
+                .hasMessageContaining("has 1 rates for blocks.0.attn.q.weight; the run needs 2");
+        Files.writeString(file, "[]");
+        assertThatThrownBy(() -> tiny.train("three", tiny.configuration("steps=2", "matrices.recorded=" + file)))
+                .isInstanceOf(Refusal.class)
+                .hasMessageContaining("is not a recorded schedule");
+        assertThatThrownBy(() -> tiny.train("four", tiny.configuration("matrices.recorded=" + dir.resolve("none"))))
+                .isInstanceOf(Refusal.class)
+                .hasMessageContaining("write one with 'ht schedule RUN'");
+    }
+
+    /** Going on in the space one is in changes nothing, bit for bit. */
+    @ParameterizedTest
+    @EnumSource
+    void fromACheckpointOfTheSameMode(Mode mode) {
+        String[] settings = {"matrices.mode=" + mode.label(), "matrices.target_decay=0.3", "validation.every=20"};
+        Path whole = tiny.train("whole", tiny.configuration(settings));
+        Configuration c = ConfigurationFile.with(tiny.configuration(settings), "from.run=" + whole, "from.step=30");
+        Path late = tiny.train("late", c);
+        Trajectory all = Trajectory.read(whole), part = Trajectory.read(late);
+        assertThat(part.losses()).isEqualTo(all.losses().tailMap(30)).hasSize(10);
+        assertThat(part.matrices()).isEqualTo(all.matrices().tailMap(30));
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "base,hypertransfer,M1",
+        "hyperball,inverse-hypertransfer,M1",
+        "base,hypertransfer-plus,M2",
+        "hypertransfer,base,M1",
+        "inverse-hypertransfer,hyperball,M1",
+        "hypertransfer-plus,base,M2",
+        "decay-transfer,base,M1"
+    })
+    void aChangeOfSpaceGoesOnWithTheSameDynamics(String before, String after, String network) {
+        Configuration c = tiny.configuration(EXACT, "network=" + network, "matrices.mode=" + before);
+        Path whole = tiny.train("whole", c);
+        Configuration changed =
+                ConfigurationFile.with(c, "matrices.mode=" + after, "from.run=" + whole, "from.step=30");
+        tiny.trainUntil("changed", changed, 35);
+        tiny.resume("changed"); // from its own checkpoint now, not the other's
+        Path run = tiny.path("changed");
+        assertThat(Trajectory.read(run).losses().firstKey()).isEqualTo(30);
+        assertThat(gap(run, whole)).isLessThan(1e-9);
+        List<Double> norms = Trajectory.read(run).matrices().get(30).targetNorm();
+        List<Double> expected = Trajectory.read(whole).matrices().get(30).targetNorm();
+        for (int k = 0; k < norms.size(); k++) {
+            assertThat(norms.get(k)).isCloseTo(expected.get(k), within(1e-9 * expected.get(k)));
+        }
+    }
+
+    @Test
+    void fromACheckpointThatIsNotThere() {
+        Path run = tiny.train("run", tiny.configuration());
+        assertThatThrownBy(() -> tiny.train("late", tiny.configuration("from.run=" + run, "from.step=31")))
+                .isInstanceOf(Refusal.class)
+                .hasMessageContaining("has no checkpoint of step 31; it has those of [40, 30]");
+    }
+}
