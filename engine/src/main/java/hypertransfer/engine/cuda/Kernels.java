@@ -19,7 +19,7 @@ final class Kernels implements AutoCloseable {
     /** Blocks that share the sums over one tensor. */
     static final int SHARES = 128;
     /** Keys or queries of a block in attention's backward pass. */
-    static final int BACK = Integer.getInteger("hypertransfer.cuda.back", 128);
+    static final int BACK = 64;
 
     private final Device device;
     private final List<Long> modules = new ArrayList<>();
