@@ -52,6 +52,14 @@ public interface Engine extends AutoCloseable {
     /** The micro-batch that embed and head work on: N tokens, and the N that follow them. */
     void feed(int[] inputs, int[] targets);
 
+    /**
+     * Runs operations that are the same at every call of this name, so that an engine may record them once and replay
+     * them: the same operations on the same tensors with the same numbers, and none that waits or reads.
+     */
+    default void replay(String name, Runnable operations) {
+        operations.run();
+    }
+
     /** x = w[inputs]. x (N,C), w (V,C). */
     void embed(Tensor w, Tensor x);
 

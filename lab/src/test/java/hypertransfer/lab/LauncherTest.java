@@ -42,6 +42,7 @@ class LauncherTest {
             script(root.resolve(script), text);
         }
         source = write(root.resolve("lab/src/main/java/A.java"), "");
+        write(root.resolve("runs/a.yaml"), "");
         write(root.resolve("pom.xml"), "");
         write(root.resolve("lab/pom.xml"), "");
         stamp = root.resolve("lab/target/ht.stamp");

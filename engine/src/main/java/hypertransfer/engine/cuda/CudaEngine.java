@@ -28,6 +28,7 @@ public final class CudaEngine implements Engine {
     private final Blas blas;
     private final Storage storage;
     private final Geometry geometry;
+    private final Graphs graphs;
     private Feed feed;
     private Lists lists;
 
@@ -44,6 +45,7 @@ public final class CudaEngine implements Engine {
         blas = new Blas(device, lt, cache);
         storage = new Storage(device, dims, precision);
         geometry = new Geometry(dims, precision);
+        graphs = new Graphs(device);
     }
 
     /** Empty where this machine can run the engine; else the one thing that would make it work. */
@@ -137,6 +139,7 @@ public final class CudaEngine implements Engine {
         if (feed != null) {
             feed.close();
         }
+        graphs.close();
         storage.close();
         blas.close();
         kernels.close();
@@ -159,6 +162,11 @@ public final class CudaEngine implements Engine {
             }
         }
         feed.send(inputs, targets);
+    }
+
+    @Override
+    public void replay(String name, Runnable operations) {
+        graphs.run(name, operations);
     }
 
     @Override

@@ -159,6 +159,31 @@ final class Device implements AutoCloseable {
                 extra);
     }
 
+    // ------------------------------------------------------------------ graphs
+
+    /** From here on launches are recorded instead of run. */
+    void record() {
+        check("cuStreamBeginCapture_v2", stream, 2); // CU_STREAM_CAPTURE_MODE_RELAXED
+    }
+
+    /** What was recorded, ready to run. */
+    long recorded() {
+        check("cuStreamEndCapture", stream, out);
+        long graph = out.get(JAVA_LONG, 0);
+        check("cuGraphInstantiateWithFlags", out, graph, 0L);
+        long ready = out.get(JAVA_LONG, 0);
+        check("cuGraphDestroy", graph);
+        return ready;
+    }
+
+    void run(long graph) {
+        check("cuGraphLaunch", graph, stream);
+    }
+
+    void drop(long graph) {
+        check("cuGraphExecDestroy", graph);
+    }
+
     /** CUDA's context belongs to a thread, so a new thread takes it over first. */
     private void bind() {
         Thread current = Thread.currentThread();

@@ -24,6 +24,10 @@ final class Profile {
         this.device = device;
     }
 
+    boolean on() {
+        return on;
+    }
+
     void around(String name, Runnable launch) {
         if (!on) {
             launch.run();

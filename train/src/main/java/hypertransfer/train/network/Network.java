@@ -115,11 +115,13 @@ public final class Network {
     /** Adds micro-batch {@code micro}'s share of the gradient of the step's mean loss to the gradients. */
     public void gradient(int[] inputs, int[] targets, int micro) {
         engine.feed(inputs, targets);
-        forward();
-        double scale = 1.0 / losses.rows();
-        Tensor head = parameters.head.weight();
-        engine.head(last, head, microLosses.get(micro), scale, dx, parameters.head.gradient());
-        backward();
+        engine.replay("micro-batch " + micro, () -> {
+            forward();
+            Tensor head = parameters.head.weight();
+            engine.head(last, head, microLosses.get(micro), 1.0 / losses.rows(), dx, parameters.head.gradient());
+            backward();
+        });
+        engine.embedBackward(dx, parameters.embed.gradient()); // its work depends on the tokens
     }
 
     /** The mean loss of the step's micro-batches. Waits for the engine. */
@@ -165,7 +167,7 @@ public final class Network {
         engine.product(t.s, p.proj().weight(), t.y);
     }
 
-    /** On entry dx is the loss's gradient at the head's input. */
+    /** On entry dx is the loss's gradient at the head's input, on return the one at the embedding. */
     private void backward() {
         engine.zero(List.of(dh));
         for (int l = traces.size() - 1; l >= 0; l--) {
@@ -199,7 +201,6 @@ public final class Network {
         engine.residualNormBackward(dx, null, null, start, gain.weight(), r, dh, null, gain.gradient());
         gain = parameters.embedGain;
         engine.normBackward(dh, x, gain.weight(), rx, dx, gain.gradient());
-        engine.embedBackward(dx, parameters.embed.gradient());
     }
 
     /** The stream that block l reads. */
