@@ -12,6 +12,7 @@ import java.nio.file.Path;
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.function.BooleanSupplier;
 
@@ -50,18 +51,25 @@ record Launch(Path directory, Configuration configuration, boolean resume, boole
         if (!resume || !RunDirectory.begun(directory)) {
             return RunDirectory.create(directory, c);
         }
-        String before = ConfigurationFile.write(RunDirectory.configuration(directory));
-        String now = ConfigurationFile.write(c);
-        if (!before.equals(now)) {
-            String differing = now.lines()
-                    .filter(line -> before.lines().noneMatch(line::equals))
-                    .map(String::strip)
-                    .findFirst()
-                    .orElse("the order of its keys");
-            throw new Refusal(directory + " was started with another configuration (now " + differing
-                    + "); resume it as it is with 'ht train " + directory + " --resume', or choose another --out");
-        }
+        same(directory, c);
         return RunDirectory.open(directory);
+    }
+
+    /** The configuration of a run that is there, which must be the one now asked for; an engine once chosen stays. */
+    static Configuration same(Path directory, Configuration asked) {
+        Configuration before = RunDirectory.configuration(directory);
+        Configuration now =
+                asked.engine().equals("auto") ? ConfigurationFile.with(asked, "engine=" + before.engine()) : asked;
+        List<String> old = ConfigurationFile.write(before).lines().toList();
+        List<String> fresh = ConfigurationFile.write(now).lines().toList();
+        for (int i = 0; i < fresh.size(); i++) {
+            if (i >= old.size() || !old.get(i).equals(fresh.get(i))) {
+                throw new Refusal(directory + " was started with another configuration (now "
+                        + fresh.get(i).strip() + "); go on with it as it is with 'ht train " + directory
+                        + " --resume', or choose another --out");
+            }
+        }
+        return before;
     }
 
     private static Map<String, String> provenance() {

@@ -8,7 +8,6 @@ import hypertransfer.train.run.ConfigurationFile;
 import hypertransfer.train.run.RunDirectory;
 import hypertransfer.train.run.Trajectory;
 import java.io.PrintWriter;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -44,6 +43,8 @@ final class Plan {
         for (String name : experiment.runs().keySet()) {
             number++;
             Path path = directory.resolve(name);
+            boolean resume = RunDirectory.begun(path);
+            Configuration c = resume ? Launch.same(path, configuration(name)) : configuration(name);
             if (finished(path)) {
                 out.println("run " + number + " of " + experiment.runs().size() + ", " + name + ": finished before");
                 continue;
@@ -60,8 +61,6 @@ final class Plan {
                     experiment.runs().size(),
                     name,
                     Double.isNaN(left) ? "" : "; " + StepLine.duration(left) + " left for the whole");
-            boolean resume = Files.exists(path.resolve(RunDirectory.CONFIGURATION));
-            Configuration c = resume ? RunDirectory.configuration(path) : configuration(name);
             if (!new Launch(path, c, resume, number > 1, out).run(stop)) {
                 return false;
             }

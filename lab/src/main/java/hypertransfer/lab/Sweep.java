@@ -6,7 +6,6 @@ import hypertransfer.train.run.Configuration;
 import hypertransfer.train.run.ConfigurationFile;
 import hypertransfer.train.run.RunDirectory;
 import java.io.PrintWriter;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -78,7 +77,7 @@ final class Sweep implements Callable<Integer> {
             for (List<String> point : points) {
                 Path run = to.resolve(String.join("_", point).replaceAll("[^A-Za-z0-9._=-]", "-"));
                 print.println("point " + (done.size() + 1) + " of " + points.size() + ": " + String.join(" ", point));
-                boolean resume = Files.exists(run.resolve(RunDirectory.CONFIGURATION));
+                boolean resume = RunDirectory.begun(run);
                 done.add(new Point(point, train(run, configuration(point), resume, interrupt, print)));
                 if (interrupt.getAsBoolean()) {
                     return Exit.INTERRUPTED;
@@ -97,6 +96,9 @@ final class Sweep implements Callable<Integer> {
 
     /** The final validation loss; infinite where the run diverged, which is a result too. */
     private static double train(Path run, Configuration c, boolean resume, Interrupt stop, PrintWriter print) {
+        if (resume) {
+            Launch.same(run, c);
+        }
         String state = RunDirectory.state(run).path("state").asString("");
         if (!state.equals("finished") && !state.equals("failed")) {
             try {

@@ -108,6 +108,12 @@ class ExperimentTest {
         assertThat(tiny("reproduce", "decay", "--out", directory.toString())).isZero();
         assertThat(tiny("reproduce", "decay", "--out", directory.toString())).isZero();
         assertThat(out.toString()).contains("muon: finished before").doesNotContain("step 00001");
+        refused(
+                "muon was started with another configuration (now steps: 400)",
+                "reproduce",
+                "decay",
+                "--out",
+                directory.toString());
     }
 
     @Test
