@@ -1,6 +1,7 @@
 package hypertransfer.lab;
 
 import hypertransfer.core.Refusal;
+import hypertransfer.train.network.Preset;
 import java.io.IOException;
 import java.io.InputStream;
 import java.nio.file.Files;
@@ -87,13 +88,8 @@ record Experiment(String title, List<String> settings, Map<String, Member> runs,
         return this;
     }
 
-    /** What is tuned for a preset. */
+    /** What is tuned for a preset; nothing where none of its runs is. */
     Tuned tuned(String preset) {
-        Tuned tuned = presets.get(preset);
-        if (tuned == null) {
-            throw new Refusal("experiment '" + title + "' has no rates for preset " + preset + "; it has them for "
-                    + String.join(", ", presets.keySet()) + "; tune others with 'ht sweep'");
-        }
-        return tuned;
+        return presets.getOrDefault(Preset.parse(preset).label(), new Tuned(List.of(), Map.of()));
     }
 }

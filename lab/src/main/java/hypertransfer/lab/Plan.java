@@ -35,8 +35,12 @@ final class Plan {
 
     /** Trains every run in turn; returns whether all were finished. */
     boolean run(BooleanSupplier stop) {
-        experiment.tuned(preset);
+        Experiment.Tuned tuned = experiment.tuned(preset);
         out.println(experiment.title() + ", preset " + preset + ", in " + directory);
+        if (tuned.settings().isEmpty() && tuned.runs().isEmpty()) {
+            out.println("no rates are tuned for this preset, so every run takes the defaults; tune them with 'ht sweep'"
+                    + " and put them into a file like those in runs/");
+        }
         int number = 0;
         long begun = System.nanoTime();
         double done = 0;

@@ -117,6 +117,15 @@ class ExperimentTest {
     }
 
     @Test
+    void aPresetThatIsNotTunedTakesTheDefaults() {
+        String[] small = {"reproduce", "decay", "--preset", "small", "--out", directory.toString()};
+        assertThat(tiny(small)).as(err.toString()).isZero();
+        assertThat(out.toString()).contains("no rates are tuned for this preset");
+        assertThat(RunDirectory.configuration(directory.resolve("muon")).preset())
+                .isEqualTo("small");
+    }
+
+    @Test
     void severalSeedsGiveASpread() {
         assertThat(tiny("reproduce", "decay", "--seeds", "2", "--out", directory.toString()))
                 .isZero();
@@ -154,7 +163,7 @@ class ExperimentTest {
     @Test
     void badInputIsOneSentence() {
         refused("unknown experiment 'exp9'; there are exp1, exp2-zero", "reproduce", "exp9");
-        refused("no rates for preset mid; it has them for", "reproduce", "exp1", "--preset", "mid");
+        refused("unknown preset 'huge'; the presets are demo, small", "reproduce", "exp1", "--preset", "huge");
         refused("--grid takes key=value", "sweep", "x.yaml", "--grid", "rate");
         refused("x.yaml is not a file", "sweep", "x.yaml", "--grid", "rate=1,2");
         refused("is not a run", "transfer", directory.toString(), "--mode", "hypertransfer");
