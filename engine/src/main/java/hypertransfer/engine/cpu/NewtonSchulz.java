@@ -8,14 +8,19 @@ import java.util.List;
 
 /**
  * X <- (a I + b A + c A A) X with A = X X^T, or X <- X (..) with A = X^T X where X is tall. A and A A are symmetric:
- * their lower triangles are computed and mirrored. A matrix a piece, the costly ones first.
+ * their lower triangles are computed and mirrored. Where X is much longer than wide the steps are taken on A alone. A
+ * matrix a piece, the costly ones first.
  */
 final class NewtonSchulz implements Task {
     private static final int TILE = 16;
+    private static final int STRIP = 64;
+
+    /** Of the rounding of the least eigenvalues, relative to their own size in the end. */
+    private static final double TOLERABLE = 1e-2;
 
     private final Pool pool;
     private final Dims dims;
-    private final long scratch; // (workers, C C + C C + 4 C C): A, the polynomial, the other X
+    private final long scratch; // (workers, 8 C C): four squares and the other X
     private List<Tensor> x;
     private Polynomial polynomial;
     private int[] order = {};
@@ -27,7 +32,7 @@ final class NewtonSchulz implements Task {
     }
 
     static long scratch(Dims dims, int workers) {
-        return 6L * dims.C() * dims.C() * workers;
+        return 8L * dims.C() * dims.C() * workers;
     }
 
     void run(List<Tensor> x, Polynomial polynomial) {
@@ -59,7 +64,7 @@ final class NewtonSchulz implements Task {
     public void piece(int piece, int worker) {
         Tensor t = x.get(order[piece]);
         int m = Math.min(t.rows(), t.cols()), n = Math.max(t.rows(), t.cols());
-        orthogonalize(((Floats) t).at(), m, n, t.rows() > t.cols(), scratch + 24L * dims.C() * dims.C() * worker);
+        orthogonalize(((Floats) t).at(), m, n, t.rows() > t.cols(), scratch + 32L * dims.C() * dims.C() * worker);
     }
 
     private void orthogonalize(long x, int m, int n, boolean tall, long free) {
@@ -67,43 +72,99 @@ final class NewtonSchulz implements Task {
         if (norm == 0) {
             return;
         }
-        long a = free, p = a + 4L * m * m, other = p + 4L * m * m;
+        long square = 4L * m * m, a = free, p = a + square, q = p + square, t = q + square, other = t + square;
+        if (n >= 2 * m && amplification() * Math.ulp(1f) < TOLERABLE && !polynomial.bf16()) {
+            normalize(x, norm, other, m * n);
+            product(tall, m, n, factor(other, m, n, tall, a, p, q, t), other, x);
+        } else {
+            iterate(x, m, n, tall, norm, a, p, other);
+        }
+    }
+
+    /** Step after step on X itself. */
+    private void iterate(long x, int m, int n, boolean tall, double norm, long a, long p, long other) {
         int steps = polynomial.terms().size(), size = m * n;
         // Each step goes from one X to the other; the last must end at home.
         long from = steps % 2 == 0 ? x : other, to = from == x ? other : x;
         normalize(x, norm, from, size);
-        if (polynomial.bf16()) {
-            round(from, size);
-        }
-        int row = tall ? m : n;
+        round(from, size);
         for (int step = 0; step < steps; step++) {
-            Polynomial.Term term = polynomial.terms().get(step);
-            Blas.syrk(tall, m, n, 1, from, row, 0, a, m);
-            if (polynomial.bf16()) {
-                round(a, m * m);
-            }
+            Blas.syrk(tall, m, n, 1, from, tall ? m : n, 0, a, m);
+            round(a, m * m);
             mirror(a, m);
-            Lanes.copy(a, p, 4L * m * m);
-            Blas.syrk(false, m, m, (float) term.c(), a, m, (float) term.b(), p, m);
-            if (polynomial.bf16()) {
-                round(p, m * m);
-            }
-            mirror(p, m);
-            for (int i = 0; i < m; i++) {
-                long diagonal = p + 4L * i * (m + 1);
-                Lanes.put(diagonal, Lanes.get(diagonal) + (float) term.a());
-            }
-            if (tall) {
-                Blas.gemm(Blas.N, Blas.N, n, m, m, 1, from, m, p, m, 0, to, m);
-            } else {
-                Blas.gemm(Blas.N, Blas.N, m, n, m, 1, p, m, from, n, 0, to, n);
-            }
-            if (polynomial.bf16()) {
-                round(to, size);
-            }
+            polynomial(polynomial.terms().get(step), a, p, m);
+            product(tall, m, n, p, from, to);
+            round(to, size);
             long swap = from;
             from = to;
             to = swap;
+        }
+    }
+
+    /**
+     * The product of all steps' polynomials, which is a polynomial of the first A alone, as are all later ones: with
+     * P = a I + b A + c A A the next A is P A P. They commute, so that all products are symmetric, and X is multiplied
+     * once. The rounding of A's smallest eigenvalues grows by {@link #amplification} on the way.
+     */
+    private long factor(long x, int m, int n, boolean tall, long a, long p, long q, long t) {
+        Blas.syrk(tall, m, n, 1, x, tall ? m : n, 0, a, m);
+        mirror(a, m);
+        int last = polynomial.terms().size() - 1;
+        for (int step = 0; step <= last; step++) {
+            polynomial(polynomial.terms().get(step), a, p, m);
+            if (step == 0) {
+                Lanes.copy(p, q, 4L * m * m);
+            } else {
+                symmetric(p, q, t, m);
+                long swap = q;
+                q = t;
+                t = swap;
+            }
+            if (step < last) {
+                symmetric(p, a, t, m);
+                symmetric(t, p, a, m);
+            }
+        }
+        return q;
+    }
+
+    /** How much a small eigenvalue of the first A has grown in the last one. */
+    private double amplification() {
+        double growth = 1;
+        for (int step = 0; step + 1 < polynomial.terms().size(); step++) {
+            double a = polynomial.terms().get(step).a();
+            growth *= a * a;
+        }
+        return growth;
+    }
+
+    /** P = a I + b A + c A A. */
+    private void polynomial(Polynomial.Term term, long a, long p, int m) {
+        Lanes.copy(a, p, 4L * m * m);
+        Blas.syrk(false, m, m, (float) term.c(), a, m, (float) term.b(), p, m);
+        round(p, m * m);
+        mirror(p, m);
+        for (int i = 0; i < m; i++) {
+            long diagonal = p + 4L * i * (m + 1);
+            Lanes.put(diagonal, Lanes.get(diagonal) + (float) term.a());
+        }
+    }
+
+    /** C = A B where all three are symmetric: the lower triangle, strip by strip, and its mirror image. */
+    private static void symmetric(long a, long b, long c, int m) {
+        for (int i = 0; i < m; i += STRIP) {
+            int rows = Math.min(STRIP, m - i);
+            Blas.gemm(Blas.N, Blas.N, rows, i + rows, m, 1, a + 4L * i * m, m, b, m, 0, c + 4L * i * m, m);
+        }
+        mirror(c, m);
+    }
+
+    /** The other X = P X, or X P where X is tall. */
+    private static void product(boolean tall, int m, int n, long p, long x, long to) {
+        if (tall) {
+            Blas.gemm(Blas.N, Blas.N, n, m, m, 1, x, m, p, m, 0, to, m);
+        } else {
+            Blas.gemm(Blas.N, Blas.N, m, n, m, 1, p, m, x, n, 0, to, n);
         }
     }
 
@@ -131,8 +192,11 @@ final class NewtonSchulz implements Task {
         }
     }
 
-    /** To the nearest bfloat16, ties to even. */
-    private static void round(long x, int n) {
+    /** To the nearest bfloat16, ties to even, where the polynomial asks for it. */
+    private void round(long x, int n) {
+        if (!polynomial.bf16()) {
+            return;
+        }
         for (long i = 0; i < 4L * n; i += 4) {
             int bits = Float.floatToRawIntBits(Lanes.get(x + i));
             Lanes.put(x + i, Float.intBitsToFloat((bits + 0x7fff + (bits >>> 16 & 1)) & 0xffff0000));
