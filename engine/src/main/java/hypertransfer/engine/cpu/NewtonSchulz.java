@@ -8,15 +8,15 @@ import java.util.List;
 
 /**
  * X <- (a I + b A + c A A) X with A = X X^T, or X <- X (..) with A = X^T X where X is tall. A and A A are symmetric:
- * their lower triangles are computed and mirrored. Where X is much longer than wide the steps are taken on A alone. A
+ * their lower triangles are computed and mirrored. Where X is much longer than wide the last steps are taken on A alone. A
  * matrix a piece, the costly ones first.
  */
 final class NewtonSchulz implements Task {
     private static final int TILE = 16;
     private static final int STRIP = 64;
 
-    /** Of the rounding of the least eigenvalues, relative to their own size in the end. */
-    private static final double TOLERABLE = 1e-2;
+    /** The rounding of eigenvalues, which are at most 1, after the steps that are taken together. */
+    private static final double TOLERABLE = 2e-5;
 
     private final Pool pool;
     private final Dims dims;
@@ -73,46 +73,40 @@ final class NewtonSchulz implements Task {
             return;
         }
         long square = 4L * m * m, a = free, p = a + square, q = p + square, t = q + square, other = t + square;
-        if (n >= 2 * m && amplification() * Math.ulp(1f) < TOLERABLE && !polynomial.bf16()) {
-            normalize(x, norm, other, m * n);
-            product(tall, m, n, factor(other, m, n, tall, a, p, q, t), other, x);
-        } else {
-            iterate(x, m, n, tall, norm, a, p, other);
-        }
-    }
-
-    /** Step after step on X itself. */
-    private void iterate(long x, int m, int n, boolean tall, double norm, long a, long p, long other) {
-        int steps = polynomial.terms().size(), size = m * n;
-        // Each step goes from one X to the other; the last must end at home.
-        long from = steps % 2 == 0 ? x : other, to = from == x ? other : x;
-        normalize(x, norm, from, size);
-        round(from, size);
-        for (int step = 0; step < steps; step++) {
+        int steps = polynomial.terms().size(), first = n >= 2 * m && !polynomial.bf16() ? alone() : steps;
+        // Each step goes from one X to the other. The last must end at home: a step, or the factor of those left.
+        boolean home = first % 2 == (first == steps ? 0 : 1);
+        long from = home ? x : other, to = home ? other : x;
+        normalize(x, norm, from, m * n);
+        round(from, m * n);
+        for (int step = 0; step < first; step++) {
             Blas.syrk(tall, m, n, 1, from, tall ? m : n, 0, a, m);
             round(a, m * m);
             mirror(a, m);
             polynomial(polynomial.terms().get(step), a, p, m);
             product(tall, m, n, p, from, to);
-            round(to, size);
+            round(to, m * n);
             long swap = from;
             from = to;
             to = swap;
         }
+        if (first < steps) {
+            product(tall, m, n, factor(first, from, m, n, tall, a, p, q, t), from, to);
+        }
     }
 
     /**
-     * The product of all steps' polynomials, which is a polynomial of the first A alone, as are all later ones: with
+     * The product of the polynomials from a step on, which is a polynomial of its A alone, as are all later ones: with
      * P = a I + b A + c A A the next A is P A P. They commute, so that all products are symmetric, and X is multiplied
-     * once. The rounding of A's smallest eigenvalues grows by {@link #amplification} on the way.
+     * but once.
      */
-    private long factor(long x, int m, int n, boolean tall, long a, long p, long q, long t) {
+    private long factor(int first, long x, int m, int n, boolean tall, long a, long p, long q, long t) {
         Blas.syrk(tall, m, n, 1, x, tall ? m : n, 0, a, m);
         mirror(a, m);
         int last = polynomial.terms().size() - 1;
-        for (int step = 0; step <= last; step++) {
+        for (int step = first; step <= last; step++) {
             polynomial(polynomial.terms().get(step), a, p, m);
-            if (step == 0) {
+            if (step == first) {
                 Lanes.copy(p, q, 4L * m * m);
             } else {
                 symmetric(p, q, t, m);
@@ -128,14 +122,22 @@ final class NewtonSchulz implements Task {
         return q;
     }
 
-    /** How much a small eigenvalue of the first A has grown in the last one. */
-    private double amplification() {
-        double growth = 1;
-        for (int step = 0; step + 1 < polynomial.terms().size(); step++) {
-            double a = polynomial.terms().get(step).a();
-            growth *= a * a;
+    /**
+     * How many steps must be taken on X itself. A small eigenvalue of A, and its rounding, grows by a^2 in each step
+     * that {@link #factor} takes, while on X it is rounded anew.
+     */
+    private int alone() {
+        int step = polynomial.terms().size() - 1;
+        double rounding = Math.ulp(1f);
+        while (step > 0) {
+            double a = polynomial.terms().get(step - 1).a();
+            rounding *= a * a;
+            if (rounding > TOLERABLE) {
+                break;
+            }
+            step--;
         }
-        return growth;
+        return step;
     }
 
     /** P = a I + b A + c A A. */
