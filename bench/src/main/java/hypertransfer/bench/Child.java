@@ -26,7 +26,8 @@ final class Child {
                 print(torch::step, seconds);
             }
         } else {
-            try (Workload ours = new Workload(args[0], architecture, preset.batch(), Mode.BASE.transfer(0.1, 0.1))) {
+            try (Workload ours =
+                    new Workload(args[0], architecture, preset.batch(), Mode.BASE.transfer(0.1, 0.1), false)) {
                 print(ours::step, seconds);
             }
         }

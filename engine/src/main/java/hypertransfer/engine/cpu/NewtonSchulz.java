@@ -8,14 +8,19 @@ import java.util.List;
 
 /**
  * X <- (a I + b A + c A A) X with A = X X^T, or X <- X (..) with A = X^T X where X is tall. A and A A are symmetric:
- * their lower triangles are computed and mirrored. A matrix a piece, the costly ones first.
+ * their lower triangles are computed and mirrored. Where X is much longer than wide the last steps are taken on A alone. A
+ * matrix a piece, the costly ones first.
  */
 final class NewtonSchulz implements Task {
     private static final int TILE = 16;
+    private static final int STRIP = 64;
+
+    /** The rounding of eigenvalues, which are at most 1, after the steps that are taken together. */
+    private static final double TOLERABLE = 2e-5;
 
     private final Pool pool;
     private final Dims dims;
-    private final long scratch; // (workers, C C + C C + 4 C C): A, the polynomial, the other X
+    private final long scratch; // (workers, 8 C C): four squares and the other X
     private List<Tensor> x;
     private Polynomial polynomial;
     private int[] order = {};
@@ -27,7 +32,7 @@ final class NewtonSchulz implements Task {
     }
 
     static long scratch(Dims dims, int workers) {
-        return 6L * dims.C() * dims.C() * workers;
+        return 8L * dims.C() * dims.C() * workers;
     }
 
     void run(List<Tensor> x, Polynomial polynomial) {
@@ -59,7 +64,7 @@ final class NewtonSchulz implements Task {
     public void piece(int piece, int worker) {
         Tensor t = x.get(order[piece]);
         int m = Math.min(t.rows(), t.cols()), n = Math.max(t.rows(), t.cols());
-        orthogonalize(((Floats) t).at(), m, n, t.rows() > t.cols(), scratch + 24L * dims.C() * dims.C() * worker);
+        orthogonalize(((Floats) t).at(), m, n, t.rows() > t.cols(), scratch + 32L * dims.C() * dims.C() * worker);
     }
 
     private void orthogonalize(long x, int m, int n, boolean tall, long free) {
@@ -67,43 +72,101 @@ final class NewtonSchulz implements Task {
         if (norm == 0) {
             return;
         }
-        long a = free, p = a + 4L * m * m, other = p + 4L * m * m;
-        int steps = polynomial.terms().size(), size = m * n;
-        // Each step goes from one X to the other; the last must end at home.
-        long from = steps % 2 == 0 ? x : other, to = from == x ? other : x;
-        normalize(x, norm, from, size);
-        if (polynomial.bf16()) {
-            round(from, size);
-        }
-        int row = tall ? m : n;
-        for (int step = 0; step < steps; step++) {
-            Polynomial.Term term = polynomial.terms().get(step);
-            Blas.syrk(tall, m, n, 1, from, row, 0, a, m);
-            if (polynomial.bf16()) {
-                round(a, m * m);
-            }
+        long square = 4L * m * m, a = free, p = a + square, q = p + square, t = q + square, other = t + square;
+        int steps = polynomial.terms().size(), first = n >= 2 * m && !polynomial.bf16() ? alone() : steps;
+        // Each step goes from one X to the other. The last must end at home: a step, or the factor of those left.
+        boolean home = first % 2 == (first == steps ? 0 : 1);
+        long from = home ? x : other, to = home ? other : x;
+        normalize(x, norm, from, m * n);
+        round(from, m * n);
+        for (int step = 0; step < first; step++) {
+            Blas.syrk(tall, m, n, 1, from, tall ? m : n, 0, a, m);
+            round(a, m * m);
             mirror(a, m);
-            Lanes.copy(a, p, 4L * m * m);
-            Blas.syrk(false, m, m, (float) term.c(), a, m, (float) term.b(), p, m);
-            if (polynomial.bf16()) {
-                round(p, m * m);
-            }
-            mirror(p, m);
-            for (int i = 0; i < m; i++) {
-                long diagonal = p + 4L * i * (m + 1);
-                Lanes.put(diagonal, Lanes.get(diagonal) + (float) term.a());
-            }
-            if (tall) {
-                Blas.gemm(Blas.N, Blas.N, n, m, m, 1, from, m, p, m, 0, to, m);
-            } else {
-                Blas.gemm(Blas.N, Blas.N, m, n, m, 1, p, m, from, n, 0, to, n);
-            }
-            if (polynomial.bf16()) {
-                round(to, size);
-            }
+            polynomial(polynomial.terms().get(step), a, p, m);
+            product(tall, m, n, p, from, to);
+            round(to, m * n);
             long swap = from;
             from = to;
             to = swap;
+        }
+        if (first < steps) {
+            product(tall, m, n, factor(first, from, m, n, tall, a, p, q, t), from, to);
+        }
+    }
+
+    /**
+     * The product of the polynomials from a step on, which is a polynomial of its A alone, as are all later ones: with
+     * P = a I + b A + c A A the next A is P A P. They commute, so that all products are symmetric, and X is multiplied
+     * but once.
+     */
+    private long factor(int first, long x, int m, int n, boolean tall, long a, long p, long q, long t) {
+        Blas.syrk(tall, m, n, 1, x, tall ? m : n, 0, a, m);
+        mirror(a, m);
+        int last = polynomial.terms().size() - 1;
+        for (int step = first; step <= last; step++) {
+            polynomial(polynomial.terms().get(step), a, p, m);
+            if (step == first) {
+                Lanes.copy(p, q, 4L * m * m);
+            } else {
+                symmetric(p, q, t, m);
+                long swap = q;
+                q = t;
+                t = swap;
+            }
+            if (step < last) {
+                symmetric(p, a, t, m);
+                symmetric(t, p, a, m);
+            }
+        }
+        return q;
+    }
+
+    /**
+     * How many steps must be taken on X itself. A small eigenvalue of A, and its rounding, grows by a^2 in each step
+     * that {@link #factor} takes, while on X it is rounded anew.
+     */
+    private int alone() {
+        int step = polynomial.terms().size() - 1;
+        double rounding = Math.ulp(1f);
+        while (step > 0) {
+            double a = polynomial.terms().get(step - 1).a();
+            rounding *= a * a;
+            if (rounding > TOLERABLE) {
+                break;
+            }
+            step--;
+        }
+        return step;
+    }
+
+    /** P = a I + b A + c A A. */
+    private void polynomial(Polynomial.Term term, long a, long p, int m) {
+        Lanes.copy(a, p, 4L * m * m);
+        Blas.syrk(false, m, m, (float) term.c(), a, m, (float) term.b(), p, m);
+        round(p, m * m);
+        mirror(p, m);
+        for (int i = 0; i < m; i++) {
+            long diagonal = p + 4L * i * (m + 1);
+            Lanes.put(diagonal, Lanes.get(diagonal) + (float) term.a());
+        }
+    }
+
+    /** C = A B where all three are symmetric: the lower triangle, strip by strip, and its mirror image. */
+    private static void symmetric(long a, long b, long c, int m) {
+        for (int i = 0; i < m; i += STRIP) {
+            int rows = Math.min(STRIP, m - i);
+            Blas.gemm(Blas.N, Blas.N, rows, i + rows, m, 1, a + 4L * i * m, m, b, m, 0, c + 4L * i * m, m);
+        }
+        mirror(c, m);
+    }
+
+    /** The other X = P X, or X P where X is tall. */
+    private static void product(boolean tall, int m, int n, long p, long x, long to) {
+        if (tall) {
+            Blas.gemm(Blas.N, Blas.N, n, m, m, 1, x, m, p, m, 0, to, m);
+        } else {
+            Blas.gemm(Blas.N, Blas.N, m, n, m, 1, p, m, x, n, 0, to, n);
         }
     }
 
@@ -131,8 +194,11 @@ final class NewtonSchulz implements Task {
         }
     }
 
-    /** To the nearest bfloat16, ties to even. */
-    private static void round(long x, int n) {
+    /** To the nearest bfloat16, ties to even, where the polynomial asks for it. */
+    private void round(long x, int n) {
+        if (!polynomial.bf16()) {
+            return;
+        }
         for (long i = 0; i < 4L * n; i += 4) {
             int bits = Float.floatToRawIntBits(Lanes.get(x + i));
             Lanes.put(x + i, Float.intBitsToFloat((bits + 0x7fff + (bits >>> 16 & 1)) & 0xffff0000));

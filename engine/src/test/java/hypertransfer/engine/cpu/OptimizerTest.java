@@ -10,6 +10,7 @@ import hypertransfer.engine.Polynomial;
 import hypertransfer.engine.Tensor;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Random;
 import java.util.function.Function;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
@@ -131,6 +132,35 @@ class OptimizerTest {
                 // Five steps amplify the rounding of the least singular values, 3.4 times each.
                 same(p, 702 * 64, "x");
             }
+        }
+    }
+
+    /** Singular values from 1 to 1e-6, and many zeros: what gradients look like, and where rounding is amplified most. */
+    @ParameterizedTest
+    @ValueSource(ints = {64, 130, 256})
+    void newtonSchulzOfNearlySingularMatrices(int cols) {
+        Random random = new Random(8);
+        int rows = 64;
+        double[] values = new double[rows * cols];
+        for (double sigma = 1; sigma > 1e-7; sigma /= 10) {
+            double[] left = random.doubles(rows, -1, 1).toArray(),
+                    right = random.doubles(cols, -1, 1).toArray();
+            for (int i = 0; i < values.length; i++) {
+                values[i] = (float) (values[i] + sigma * left[i / cols] * right[i % cols]);
+            }
+        }
+        try (Pair p = new Pair(new Dims(1, 1, 64, 2, 1), 1)
+                .tensor("wide", rows, cols)
+                .tensor("tall", cols, rows)
+                .commit()) {
+            double[] transposed = new double[values.length];
+            for (int i = 0; i < values.length; i++) {
+                transposed[i % cols * rows + i / cols] = values[i];
+            }
+            p.set("wide", values).set("tall", transposed);
+            p.run((e, t) -> e.orthogonalize(List.of(t.apply("wide"), t.apply("tall")), MUON));
+            p.near(1e-4, "wide");
+            p.near(1e-4, "tall");
         }
     }
 

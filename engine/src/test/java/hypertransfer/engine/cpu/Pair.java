@@ -59,6 +59,12 @@ final class Pair implements AutoCloseable {
         return this;
     }
 
+    Pair set(String name, double[] values) {
+        cpu.write(ours.get(name), values);
+        reference.write(theirs.get(name), values);
+        return this;
+    }
+
     Tensor ours(String name) {
         return ours.get(name);
     }
