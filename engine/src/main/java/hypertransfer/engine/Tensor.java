@@ -17,4 +17,20 @@ public interface Tensor {
     default long size() {
         return (long) rows() * cols();
     }
+
+    /** Refuses a tensor of any other shape than this. */
+    static void shape(Tensor t, int rows, int cols) {
+        if (t.rows() != rows || t.cols() != cols) {
+            throw new EngineException(
+                    t.name() + " is (" + t.rows() + "," + t.cols() + ") where (" + rows + "," + cols + ") belongs");
+        }
+    }
+
+    /** Refuses rows that are not all within this tensor. */
+    default void requireRows(int from, int count) {
+        if (from < 0 || count <= 0 || from + count > rows()) {
+            throw new EngineException(
+                    "rows " + from + " to " + (from + count) + " are outside the " + rows() + " rows of " + name());
+        }
+    }
 }

@@ -17,8 +17,6 @@ import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Spec;
-import tools.jackson.databind.PropertyNamingStrategies;
-import tools.jackson.databind.json.JsonMapper;
 
 /** {@code ht bench}: how fast an engine trains a preset, a step being the micro-batches of the preset and one optimizer step. */
 @Command(
@@ -115,11 +113,7 @@ final class Bench implements Callable<Integer> {
                         steps.size());
             }
             long bytes = workload.memory().total();
-            out.println(JsonMapper.builder()
-                    .propertyNamingStrategy(PropertyNamingStrategies.SNAKE_CASE)
-                    .build()
-                    .writeValueAsString(
-                            new Summary(preset, variant.name(), name, sequences, micro, move, tokens, bytes)));
+            out.println(JsonLine.of(new Summary(preset, variant.name(), name, sequences, micro, move, tokens, bytes)));
             out.flush();
         }
         return Exit.FINE;

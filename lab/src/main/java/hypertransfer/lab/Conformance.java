@@ -16,8 +16,6 @@ import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 import picocli.CommandLine.Spec;
-import tools.jackson.databind.PropertyNamingStrategies;
-import tools.jackson.databind.json.JsonMapper;
 
 /** {@code ht conformance}: an engine against trajectories that another framework computed. */
 @Command(
@@ -81,11 +79,8 @@ final class Conformance implements Callable<Integer> {
                 }
             }
         }
-        out.println(JsonMapper.builder()
-                .propertyNamingStrategy(PropertyNamingStrategies.SNAKE_CASE)
-                .build()
-                .writeValueAsString(
-                        new Summary(name, cases, all.loss(), all.gradient(), all.norm(), all.rate(), all.passed())));
+        out.println(JsonLine.of(
+                new Summary(name, cases, all.loss(), all.gradient(), all.norm(), all.rate(), all.passed())));
         out.flush();
         return all.passed() ? Exit.FINE : Exit.CHECK_FAILED;
     }

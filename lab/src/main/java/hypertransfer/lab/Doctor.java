@@ -10,8 +10,6 @@ import picocli.CommandLine.Command;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Spec;
-import tools.jackson.databind.PropertyNamingStrategies;
-import tools.jackson.databind.json.JsonMapper;
 
 /** {@code ht doctor}: what this machine offers, and which engines work on it. */
 @Command(
@@ -51,16 +49,9 @@ final class Doctor implements Callable<Integer> {
                 Machine.here(),
                 survey.get().stream().map(Line::of).toList());
         PrintWriter out = spec.commandLine().getOut();
-        out.println(json ? json(report) : text(report));
+        out.println(json ? JsonLine.of(report) : text(report));
         out.flush();
         return report.engines().stream().anyMatch(Line::works) ? Exit.FINE : Exit.CHECK_FAILED;
-    }
-
-    private static String json(Report report) {
-        return JsonMapper.builder()
-                .propertyNamingStrategy(PropertyNamingStrategies.SNAKE_CASE)
-                .build()
-                .writeValueAsString(report);
     }
 
     private static String text(Report report) {

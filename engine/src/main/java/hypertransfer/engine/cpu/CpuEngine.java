@@ -1,5 +1,7 @@
 package hypertransfer.engine.cpu;
 
+import static hypertransfer.engine.Tensor.shape;
+
 import hypertransfer.engine.Dims;
 import hypertransfer.engine.Engine;
 import hypertransfer.engine.EngineException;
@@ -176,21 +178,10 @@ public final class CpuEngine implements Engine {
 
     @Override
     public void feed(int[] inputs, int[] targets) {
-        copy("inputs", inputs, this.inputs);
-        copy("targets", targets, this.targets);
+        dims.requireTokens(inputs, targets);
+        System.arraycopy(inputs, 0, this.inputs, 0, inputs.length);
+        System.arraycopy(targets, 0, this.targets, 0, targets.length);
         fed = true;
-    }
-
-    private void copy(String what, int[] tokens, int[] to) {
-        if (tokens.length != to.length) {
-            throw new EngineException(tokens.length + " " + what + " for " + to.length + " tokens");
-        }
-        for (int token : tokens) {
-            if (token < 0 || token >= dims.V()) {
-                throw new EngineException("token " + token + " in a vocabulary of " + dims.V());
-            }
-        }
-        System.arraycopy(tokens, 0, to, 0, to.length);
     }
 
     private int[] fed(int[] tokens) {
@@ -428,13 +419,6 @@ public final class CpuEngine implements Engine {
 
     private static long optional(Tensor tensor) {
         return tensor == null ? 0 : at(tensor);
-    }
-
-    private static void shape(Tensor t, int rows, int cols) {
-        if (t.rows() != rows || t.cols() != cols) {
-            throw new EngineException(
-                    t.name() + " is (" + t.rows() + "," + t.cols() + ") where (" + rows + "," + cols + ") belongs");
-        }
     }
 
     private static void like(Tensor a, Tensor b, Tensor c) {

@@ -62,10 +62,7 @@ final class Floats implements Tensor {
 
     @Override
     public Tensor slice(String sliceName, int from, int count) {
-        if (from < 0 || count <= 0 || from + count > rows) {
-            throw new EngineException(
-                    "rows " + from + " to " + (from + count) + " are outside the " + rows + " rows of " + name);
-        }
+        requireRows(from, count);
         return new Floats(sliceName, count, cols, whole, offset + (long) from * cols * Float.BYTES);
     }
 }

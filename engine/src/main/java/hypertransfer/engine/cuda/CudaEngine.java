@@ -1,5 +1,6 @@
 package hypertransfer.engine.cuda;
 
+import static hypertransfer.engine.Tensor.shape;
 import static java.lang.foreign.ValueLayout.JAVA_FLOAT;
 
 import hypertransfer.engine.Dims;
@@ -150,17 +151,7 @@ public final class CudaEngine implements Engine {
 
     @Override
     public void feed(int[] inputs, int[] targets) {
-        require(
-                inputs.length == dims.N() && targets.length == dims.N(),
-                "%d inputs and %d targets for %d tokens",
-                inputs.length,
-                targets.length,
-                dims.N());
-        for (int[] tokens : List.of(inputs, targets)) {
-            for (int token : tokens) {
-                require(token >= 0 && token < dims.V(), "token %d in a vocabulary of %d", token, dims.V());
-            }
-        }
+        dims.requireTokens(inputs, targets);
         feed.send(inputs, targets);
     }
 
@@ -490,12 +481,6 @@ public final class CudaEngine implements Engine {
 
     private static String text(Tensor t) {
         return t.name() + " (" + t.rows() + "," + t.cols() + ")";
-    }
-
-    private static void shape(Tensor t, int rows, int cols) {
-        if (t.rows() != rows || t.cols() != cols) {
-            throw new EngineException(text(t) + " where (" + rows + "," + cols + ") belongs");
-        }
     }
 
     private static void require(boolean holds, String message, Object... values) {

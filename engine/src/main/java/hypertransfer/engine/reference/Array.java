@@ -61,10 +61,7 @@ final class Array implements Tensor {
 
     @Override
     public Tensor slice(String sliceName, int from, int count) {
-        if (from < 0 || count <= 0 || from + count > rows) {
-            throw new EngineException(
-                    "rows " + from + " to " + (from + count) + " are outside the " + rows + " rows of " + name);
-        }
+        requireRows(from, count);
         return new Array(sliceName, count, cols, whole, row(from));
     }
 }

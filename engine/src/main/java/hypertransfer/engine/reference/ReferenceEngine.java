@@ -1,5 +1,7 @@
 package hypertransfer.engine.reference;
 
+import static hypertransfer.engine.Tensor.shape;
+
 import hypertransfer.engine.Dims;
 import hypertransfer.engine.Engine;
 import hypertransfer.engine.EngineException;
@@ -104,17 +106,7 @@ public final class ReferenceEngine implements Engine {
 
     @Override
     public void feed(int[] inputs, int[] targets) {
-        require(
-                inputs.length == dims.N() && targets.length == dims.N(),
-                "%d inputs and %d targets for %d tokens",
-                inputs.length,
-                targets.length,
-                dims.N());
-        for (int[] tokens : List.of(inputs, targets)) {
-            for (int token : tokens) {
-                require(token >= 0 && token < dims.V(), "token %d in a vocabulary of %d", token, dims.V());
-            }
-        }
+        dims.requireTokens(inputs, targets);
         this.inputs = inputs.clone();
         this.targets = targets.clone();
     }
@@ -429,17 +421,6 @@ public final class ReferenceEngine implements Engine {
         shape(r, x.rows(), 1);
         Array kept = (Array) r;
         return kept.data()[kept.row(n)] = Rows.rms(x.data(), x.row(n), x.cols());
-    }
-
-    private static void shape(Tensor t, int rows, int cols) {
-        require(
-                t.rows() == rows && t.cols() == cols,
-                "%s is (%d,%d) where (%d,%d) belongs",
-                t.name(),
-                t.rows(),
-                t.cols(),
-                rows,
-                cols);
     }
 
     private static void require(boolean holds, String message, Object... values) {
