@@ -12,7 +12,7 @@ import java.util.List;
 import java.util.function.Supplier;
 import java.util.function.ToDoubleFunction;
 
-/** One side of a comparison in a JVM of its own: {@code cpu|torch PRESET M1|M2 SECONDS}; prints the medians of a step's
+/** One side of a comparison in a JVM of its own: {@code ENGINE|torch|torch-workers PRESET M1|M2 SECONDS}; prints the medians of a step's
  * two parts and the processor time of a step. */
 final class Child {
     private Child() {}
@@ -21,8 +21,9 @@ final class Child {
         Preset preset = Preset.parse(args[1]);
         Architecture architecture = preset.architecture(Variant.valueOf(args[2]));
         double seconds = Double.parseDouble(args[3]);
-        if (args[0].equals("torch")) {
-            try (TorchWorkload torch = new TorchWorkload(architecture, preset.batch())) {
+        if (args[0].startsWith("torch")) {
+            int workers = args[0].equals("torch") ? 1 : Integer.getInteger("ht.threads");
+            try (TorchWorkload torch = new TorchWorkload(architecture, preset.batch(), workers)) {
                 print(torch::step, seconds);
             }
         } else {

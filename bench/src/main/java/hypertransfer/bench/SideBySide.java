@@ -13,25 +13,51 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Comparator;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.stream.Stream;
 
 /**
  * Our cpu engine and libtorch on the same machine, the same threads, in turns: {@code THREADS ROUNDS SECONDS PRESET...}.
- * Each turn is a JVM of its own; of the rounds the medians are printed, with the share of the machine's sgemm rate that
- * our step reaches.
+ * Each turn is a JVM of its own; of the rounds the medians are printed, beside the best of libtorch's, with the share of
+ * the machine's sgemm rate that our step reaches.
  */
 final class SideBySide {
     /** Without these libtorch gives its memory back after every step and faults it in again: it loses a tenth. */
-    private static final Map<String, String> ENVIRONMENT = Map.of(
-            "GLIBC_TUNABLES",
-            "glibc.malloc.hugetlb=1:glibc.malloc.mmap_threshold=17179869184:glibc.malloc.trim_threshold=17179869184"
-                    + ":glibc.malloc.top_pad=268435456",
-            "THP_MEM_ALLOC_ENABLE",
-            "1",
-            "LRU_CACHE_CAPACITY",
-            "1024");
+    private static final String KEEP = "glibc.malloc.hugetlb=1:glibc.malloc.mmap_threshold=17179869184"
+            + ":glibc.malloc.trim_threshold=17179869184:glibc.malloc.top_pad=268435456";
+
+    /** How libtorch may be run; which is best depends on the sizes. */
+    private enum Peer {
+        /** Each operation on all threads. */
+        OPERATIONS("torch", KEEP),
+        /** Each thread its own sequences, then its own parameters. */
+        SHARES("torch-workers", KEEP),
+        /** The same with one heap, which alone keeps pieces beyond 64 MB, and for which threads must wait. */
+        SHARES_ONE_HEAP("torch-workers", KEEP + ":glibc.malloc.arena_max=1");
+        private final String side, tunables;
+
+        Peer(String side, String tunables) {
+            this.side = side;
+            this.tunables = tunables;
+        }
+    }
+
+    private record Turns(String name, List<double[]> turns) {
+        Turns(String name) {
+            this(name, new ArrayList<>());
+        }
+
+        double median(int part) {
+            return SideBySide.median(turns.stream().map(t -> t[part]).toList());
+        }
+
+        double step() {
+            return median(0) + median(1);
+        }
+    }
 
     private SideBySide() {}
 
@@ -44,46 +70,64 @@ final class SideBySide {
             Preset preset = Preset.parse(name);
             for (Variant variant : Variant.values()) {
                 Architecture a = preset.architecture(variant);
-                List<double[]> ours = new ArrayList<>(), torch = new ArrayList<>();
+                Turns ours = new Turns("ours");
+                List<Turns> peers = Arrays.stream(Peer.values())
+                        .map(p -> new Turns(p.name()))
+                        .toList();
                 List<Double> ceilings = new ArrayList<>();
                 for (int round = 0; round < rounds; round++) {
-                    ours.add(child(threads, "cpu", name, variant.name(), seconds));
-                    torch.add(child(threads, "torch", name, variant.name(), seconds));
+                    ours.turns().add(child(threads, KEEP, threads, "cpu", name, variant.name(), seconds));
+                    for (Peer p : Peer.values()) {
+                        String each = p == Peer.OPERATIONS ? threads : "1";
+                        peers.get(p.ordinal())
+                                .turns()
+                                .add(child(threads, p.tunables, each, p.side, name, variant.name(), seconds));
+                    }
                     ceilings.add(ceiling());
                 }
-                double mine = median(ours, 0) + median(ours, 1), theirs = median(torch, 0) + median(torch, 1);
+                Turns best = peers.stream()
+                        .min(Comparator.comparingDouble(Turns::step))
+                        .orElseThrow();
                 int N = preset.batch() * a.sequence();
-                double rate = flops(a, N) / mine / 1e6, ceiling = median(ceilings);
+                double rate = flops(a, N) / ours.step() / 1e6, ceiling = median(ceilings);
                 System.out.printf(
                         Locale.ROOT,
-                        "%-6s  %s  %11.0f  %11.0f  %5.2f  %17.2f  %8.1f  %7.0f%%   (%.0f + %.0f ms, %.0f + %.0f ms)%n",
+                        "%-6s  %s  %11.0f  %11.0f  %5.2f  %17.2f  %8.1f  %7.0f%%%n",
                         name,
                         variant,
-                        1000 * N / mine,
-                        1000 * N / theirs,
-                        theirs / mine,
-                        median(torch, 2) / median(ours, 2),
+                        1000 * N / ours.step(),
+                        1000 * N / best.step(),
+                        best.step() / ours.step(),
+                        best.median(2) / ours.median(2),
                         rate,
-                        100 * rate / ceiling,
-                        median(ours, 0),
-                        median(ours, 1),
-                        median(torch, 0),
-                        median(torch, 1));
+                        100 * rate / ceiling);
+                Stream.concat(Stream.of(ours), peers.stream())
+                        .forEach(t -> System.out.printf(
+                                Locale.ROOT, "    %-16s %6.0f + %5.0f ms%n", t.name(), t.median(0), t.median(1)));
             }
         }
     }
 
-    private static double[] child(String threads, String... args) throws IOException, InterruptedException {
+    private static double[] child(String threads, String tunables, String each, String... args)
+            throws IOException, InterruptedException {
         List<String> command = new ArrayList<>(
                 List.of(Path.of(System.getProperty("java.home"), "bin", "java").toString()));
         command.addAll(List.of("--add-modules", "jdk.incubator.vector", "--enable-native-access=ALL-UNNAMED"));
-        command.addAll(List.of("-Dht.threads=" + threads, "-Dai.djl.pytorch.num_threads=" + threads));
+        command.addAll(List.of("-Dht.threads=" + threads, "-Dai.djl.pytorch.num_threads=" + each));
         command.addAll(List.of("-Dai.djl.offline=true", "-cp", System.getProperty("java.class.path")));
         command.add(Child.class.getName());
         command.addAll(List.of(args));
         ProcessBuilder builder = new ProcessBuilder(command).redirectError(ProcessBuilder.Redirect.DISCARD);
-        builder.environment().putAll(ENVIRONMENT);
-        builder.environment().put("OMP_NUM_THREADS", threads);
+        builder.environment()
+                .putAll(Map.of(
+                        "GLIBC_TUNABLES",
+                        tunables,
+                        "THP_MEM_ALLOC_ENABLE",
+                        "1",
+                        "LRU_CACHE_CAPACITY",
+                        "1024",
+                        "OMP_NUM_THREADS",
+                        each));
         Process process = builder.start();
         String out = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
         if (process.waitFor() != 0) {
@@ -119,10 +163,6 @@ final class SideBySide {
             }
             return best;
         }
-    }
-
-    private static double median(List<double[]> rounds, int part) {
-        return median(rounds.stream().map(r -> r[part]).toList());
     }
 
     private static double median(List<Double> values) {
