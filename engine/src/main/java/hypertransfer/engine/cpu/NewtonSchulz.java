@@ -8,8 +8,8 @@ import java.util.List;
 
 /**
  * X <- (a I + b A + c A A) X with A = X X^T, or X <- X (..) with A = X^T X where X is tall. A and A A are symmetric:
- * their lower triangles are computed and mirrored. Where X is much longer than wide the last steps are taken on A alone. A
- * matrix a piece, the costly ones first.
+ * their lower triangles are computed and mirrored. Where X is much longer than wide a few steps are taken on A alone
+ * before X is multiplied. A matrix a piece, the costly ones first.
  */
 final class NewtonSchulz implements Task {
     private static final int TILE = 16;
@@ -73,71 +73,61 @@ final class NewtonSchulz implements Task {
             return;
         }
         long square = 4L * m * m, a = free, p = a + square, q = p + square, t = q + square, other = t + square;
-        int steps = polynomial.terms().size(), first = n >= 2 * m && !polynomial.bf16() ? alone() : steps;
-        // Each step goes from one X to the other. The last must end at home: a step, or the factor of those left.
-        boolean home = first % 2 == (first == steps ? 0 : 1);
-        long from = home ? x : other, to = home ? other : x;
+        int steps = polynomial.terms().size(), together = n >= 2 * m && !polynomial.bf16() ? together() : 1;
+        int groups = (steps + together - 1) / together;
+        // Each group goes from one X to the other, and the last must end at home.
+        long from = groups % 2 == 0 ? x : other, to = groups % 2 == 0 ? other : x;
         normalize(x, norm, from, m * n);
         round(from, m * n);
-        for (int step = 0; step < first; step++) {
-            Blas.syrk(tall, m, n, 1, from, tall ? m : n, 0, a, m);
-            round(a, m * m);
-            mirror(a, m);
-            polynomial(polynomial.terms().get(step), a, p, m);
-            product(tall, m, n, p, from, to);
+        for (int group = groups; group > 0; group--) {
+            int first = Math.max(0, steps - group * together), end = steps - (group - 1) * together;
+            product(tall, m, n, factor(first, end, from, m, n, tall, a, p, q, t), from, to);
             round(to, m * n);
             long swap = from;
             from = to;
             to = swap;
         }
-        if (first < steps) {
-            product(tall, m, n, factor(first, from, m, n, tall, a, p, q, t), from, to);
-        }
     }
 
     /**
-     * The product of the polynomials from a step on, which is a polynomial of its A alone, as are all later ones: with
+     * The product of the polynomials of a few steps, which is a polynomial of the first one's A alone: with
      * P = a I + b A + c A A the next A is P A P. They commute, so that all products are symmetric, and X is multiplied
      * but once.
      */
-    private long factor(int first, long x, int m, int n, boolean tall, long a, long p, long q, long t) {
+    private long factor(int first, int end, long x, int m, int n, boolean tall, long a, long p, long q, long t) {
         Blas.syrk(tall, m, n, 1, x, tall ? m : n, 0, a, m);
+        round(a, m * m);
         mirror(a, m);
-        int last = polynomial.terms().size() - 1;
-        for (int step = first; step <= last; step++) {
+        polynomial(polynomial.terms().get(first), a, q, m);
+        for (int step = first + 1; step < end; step++) {
+            long last = step == first + 1 ? q : p;
+            symmetric(last, a, t, m);
+            symmetric(t, last, a, m);
             polynomial(polynomial.terms().get(step), a, p, m);
-            if (step == first) {
-                Lanes.copy(p, q, 4L * m * m);
-            } else {
-                symmetric(p, q, t, m);
-                long swap = q;
-                q = t;
-                t = swap;
-            }
-            if (step < last) {
-                symmetric(p, a, t, m);
-                symmetric(t, p, a, m);
-            }
+            symmetric(p, q, t, m);
+            long swap = q;
+            q = t;
+            t = swap;
         }
         return q;
     }
 
     /**
-     * How many steps must be taken on X itself. A small eigenvalue of A, and its rounding, grows by a^2 in each step
-     * that {@link #factor} takes, while on X it is rounded anew.
+     * How many steps {@link #factor} may take together. A small eigenvalue of A, and its rounding, grows by a^2 in each,
+     * while a new X has a new A, rounded anew.
      */
-    private int alone() {
-        int step = polynomial.terms().size() - 1;
-        double rounding = Math.ulp(1f);
-        while (step > 0) {
-            double a = polynomial.terms().get(step - 1).a();
-            rounding *= a * a;
-            if (rounding > TOLERABLE) {
-                break;
-            }
-            step--;
+    private int together() {
+        double a = 1;
+        for (Polynomial.Term term : polynomial.terms()) {
+            a = Math.max(a, Math.abs(term.a()));
         }
-        return step;
+        int steps = 1;
+        double rounding = Math.ulp(1f) * a * a;
+        while (steps < polynomial.terms().size() && rounding <= TOLERABLE) {
+            steps++;
+            rounding *= a * a;
+        }
+        return steps;
     }
 
     /** P = a I + b A + c A A. */
