@@ -4,42 +4,64 @@ import hypertransfer.engine.Tensor;
 import java.util.List;
 import jdk.incubator.vector.FloatVector;
 
-/** What the optimizer does to every number of many tensors, in chunks of a fixed size. */
-final class Updates implements Task {
+/**
+ * What the optimizer does to every number of many tensors, in chunks of a fixed size. Each is a task of its own: in one
+ * method they are more than the compiler inlines, and their vectors become objects.
+ */
+final class Updates {
     private static final int CHUNK = 1 << 15;
 
-    private enum Kind {
-        ZERO,
-        MOMENTUM,
-        ADAM,
-        READ,
-        MOVE,
-        SCALE
-    }
-
     private final Pool pool;
-    private Kind kind;
     private List<Tensor> a, b, c;
-    private double[] f, g;
+    private double[] f, g; // factors
     private double beta1, beta2, epsilon;
     private float c1, c2;
     private boolean nesterov;
     private int[] first = {}; // the first piece of each tensor
     private double[] partial = {};
 
+    private final Task zero = (piece, worker) -> {
+        int k = tensor(piece);
+        Lanes.fill(0, at(a, k, piece), length(k, piece));
+    };
+    private final Task momentum = (piece, worker) -> {
+        int k = tensor(piece);
+        float beta = (float) beta1, fresh = (float) ((1 - beta1) * f[k]);
+        momentum(at(a, k, piece), at(b, k, piece), beta, fresh, nesterov, length(k, piece));
+    };
+    private final Task adam = (piece, worker) -> {
+        int k = tensor(piece);
+        adam(at(a, k, piece), at(b, k, piece), at(c, k, piece), (float) f[k], length(k, piece));
+    };
+    private final Task read = (piece, worker) -> {
+        int k = tensor(piece), n = length(k, piece);
+        long x = at(a, k, piece), y = at(b, k, piece);
+        partial[3 * piece] = Sums.squares(x, n);
+        partial[3 * piece + 1] = Sums.squares(y, n);
+        partial[3 * piece + 2] = Sums.dot(x, y, n);
+    };
+    private final Task move = (piece, worker) -> {
+        int k = tensor(piece);
+        move(at(a, k, piece), at(b, k, piece), (float) (1 - f[k]), (float) g[k], length(k, piece));
+    };
+    private final Task scale = (piece, worker) -> {
+        int k = tensor(piece);
+        Lanes.scale((float) f[k], at(a, k, piece), at(b, k, piece), length(k, piece));
+    };
+
     Updates(Pool pool) {
         this.pool = pool;
     }
 
     void zero(List<Tensor> tensors) {
-        run(Kind.ZERO, tensors, tensors, tensors);
+        run(zero, tensors, tensors, tensors);
     }
 
     void momentum(List<Tensor> g, double[] scale, double beta, boolean nesterov, List<Tensor> m) {
         this.f = scale;
         this.beta1 = beta;
         this.nesterov = nesterov;
-        run(Kind.MOMENTUM, g, m, m);
+        run(momentum, g, m, m);
     }
 
     void adam(
@@ -57,11 +79,15 @@ final class Updates implements Task {
         this.epsilon = epsilon;
         c1 = (float) (1 / (1 - Math.pow(beta1, t)));
         c2 = (float) (1 / (1 - Math.pow(beta2, t)));
-        run(Kind.ADAM, g, m, v);
+        run(adam, g, m, v);
     }
 
     double[] readings(List<Tensor> w, List<Tensor> u) {
-        int pieces = run(Kind.READ, w, u, u);
+        int pieces = prepare(w, u, u);
+        if (partial.length < 3 * pieces) {
+            partial = new double[3 * pieces];
+        }
+        pool.run(read, pieces);
         double[] readings = new double[3 * w.size()];
         for (int piece = 0, k = 0; piece < pieces; piece++) {
             while (k + 1 < w.size() && first[k + 1] <= piece) {
@@ -81,16 +107,20 @@ final class Updates implements Task {
     void move(List<Tensor> w, List<Tensor> u, double[] keep, double[] push) {
         this.f = keep;
         this.g = push;
-        run(Kind.MOVE, w, u, u);
+        run(move, w, u, u);
     }
 
     void scale(List<Tensor> from, double[] scale, List<Tensor> to) {
         this.f = scale;
-        run(Kind.SCALE, from, to, to);
+        run(this.scale, from, to, to);
     }
 
-    private int run(Kind kind, List<Tensor> a, List<Tensor> b, List<Tensor> c) {
-        this.kind = kind;
+    private void run(Task task, List<Tensor> a, List<Tensor> b, List<Tensor> c) {
+        pool.run(task, prepare(a, b, c));
+    }
+
+    /** How many pieces there are. */
+    private int prepare(List<Tensor> a, List<Tensor> b, List<Tensor> c) {
         this.a = a;
         this.b = b;
         this.c = c;
@@ -102,16 +132,12 @@ final class Updates implements Task {
             first[k] = pieces;
             pieces += (int) ((a.get(k).size() + CHUNK - 1) / CHUNK);
         }
-        if (kind == Kind.READ && partial.length < 3 * pieces) {
-            partial = new double[3 * pieces];
-        }
-        pool.run(this, pieces);
         return pieces;
     }
 
-    @Override
-    public void piece(int piece, int worker) {
-        int k = 0; // the last tensor that starts at or before the piece
+    /** The last tensor that starts at or before a piece. */
+    private int tensor(int piece) {
+        int k = 0;
         for (int high = a.size() - 1; k < high; ) {
             int middle = (k + high + 1) >>> 1;
             if (first[middle] <= piece) {
@@ -120,23 +146,15 @@ final class Updates implements Task {
                 high = middle - 1;
             }
         }
-        long offset = (long) (piece - first[k]) * CHUNK;
-        int n = (int) Math.min(CHUNK, a.get(k).size() - offset);
-        long x = ((Floats) a.get(k)).at() + 4 * offset;
-        long y = ((Floats) b.get(k)).at() + 4 * offset;
-        long z = ((Floats) c.get(k)).at() + 4 * offset;
-        switch (kind) {
-            case ZERO -> Lanes.fill(0, x, n);
-            case MOMENTUM -> momentum(x, y, (float) beta1, (float) ((1 - beta1) * f[k]), nesterov, n);
-            case ADAM -> adam(x, y, z, (float) f[k], n);
-            case READ -> {
-                partial[3 * piece] = Sums.squares(x, n);
-                partial[3 * piece + 1] = Sums.squares(y, n);
-                partial[3 * piece + 2] = Sums.dot(x, y, n);
-            }
-            case MOVE -> move(x, y, (float) (1 - f[k]), (float) g[k], n);
-            case SCALE -> Lanes.scale((float) f[k], x, y, n);
-        }
+        return k;
+    }
+
+    private long at(List<Tensor> list, int k, int piece) {
+        return ((Floats) list.get(k)).at() + 4L * (piece - first[k]) * CHUNK;
+    }
+
+    private int length(int k, int piece) {
+        return (int) Math.min(CHUNK, a.get(k).size() - (long) (piece - first[k]) * CHUNK);
     }
 
     private static void momentum(long g, long m, float beta, float fresh, boolean nesterov, int n) {
