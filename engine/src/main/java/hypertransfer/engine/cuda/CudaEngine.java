@@ -323,8 +323,8 @@ public final class CudaEngine implements Engine {
         shape(qkv, dims.N(), 3 * dims.C());
         shape(o, dims.N(), dims.C());
         shape(lse, dims.N(), dims.H());
-        if (Kernels.flash(dims, precision)) {
-            kernels.launch("flash", new Flash(dims, kernels.stages(), Kernels.BACK).forward(), p(qkv), p(o), p(lse));
+        if (kernels.flash().isPresent()) {
+            kernels.launch("flash", kernels.flash().get().forward(), p(qkv), p(o), p(lse));
         } else {
             kernels.launch("attention", geometry.warps(), p(qkv), p(o), p(lse), (long) dims.N() * dims.H());
         }
@@ -336,8 +336,8 @@ public final class CudaEngine implements Engine {
         shape(dqkv, dims.N(), 3 * dims.C());
         long count = (long) dims.N() * dims.H(), delta = at(storage.scratch().delta());
         kernels.launch("attention_delta", geometry.delta(), p(o), p(dO), delta, count);
-        if (Kernels.flash(dims, precision)) {
-            Flash flash = new Flash(dims, kernels.stages(), Kernels.BACK);
+        if (kernels.flash().isPresent()) {
+            Flash flash = kernels.flash().get();
             kernels.launch("flash_key", flash.key(), p(qkv), p(lse), delta, p(dO), p(dqkv));
             kernels.launch("flash_query", flash.query(), p(qkv), p(lse), delta, p(dO), p(dqkv));
         } else {

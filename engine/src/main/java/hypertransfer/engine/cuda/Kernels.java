@@ -10,6 +10,7 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
 
 /** Our kernels, compiled for one card, one set of sizes and one precision. */
@@ -18,20 +19,22 @@ final class Kernels implements AutoCloseable {
     static final int MAX_LIST = 64;
     /** Blocks that share the sums over one tensor. */
     static final int SHARES = 128;
-    /** Keys or queries of a block in attention's backward pass. */
-    static final int BACK = 64;
 
     private final Device device;
     private final List<Long> modules = new ArrayList<>();
     private final Map<String, Long> functions = new HashMap<>();
     private final int softmaxBytes;
+    private final Optional<Flash> flash;
 
     Kernels(Device device, Nvrtc nvrtc, Cache cache, Dims dims, Precision precision) {
         this.device = device;
+        int card = device.driver().capability(), target = nvrtc.target(card) == card ? card : 0;
+        flash = Flash.of(dims, precision, target, device.driver().shared());
+        int stages = flash.map(Flash::stages).orElse(1);
         Map<String, byte[]> images = new ConcurrentHashMap<>();
-        files(dims, precision).parallelStream()
-                .forEach(file -> images.put(file, image(nvrtc, cache, file, source(file, dims, precision, stages()))));
-        for (String file : files(dims, precision)) {
+        files(flash).parallelStream()
+                .forEach(file -> images.put(file, image(nvrtc, cache, file, source(file, dims, precision, stages))));
+        for (String file : files(flash)) {
             long module = device.module(images.get(file));
             modules.add(module);
             for (String kernel : names(file)) {
@@ -41,12 +44,11 @@ final class Kernels implements AutoCloseable {
         softmaxBytes =
                 new Geometry(dims, precision).softmaxBytes(device.driver().shared());
         device.allow(functions.get("softmax"), softmaxBytes);
-        if (flash(dims, precision)) {
-            Flash flash = new Flash(dims, stages(), BACK);
-            device.allow(functions.get("flash"), flash.forwardBytes());
-            device.allow(functions.get("flash_key"), flash.keyBytes());
-            device.allow(functions.get("flash_query"), flash.queryBytes());
-        }
+        flash.ifPresent(f -> {
+            device.allow(functions.get("flash"), f.forwardBytes());
+            device.allow(functions.get("flash_key"), f.keyBytes());
+            device.allow(functions.get("flash_query"), f.queryBytes());
+        });
     }
 
     void launch(String kernel, Launch launch, long... arguments) {
@@ -58,21 +60,14 @@ final class Kernels implements AutoCloseable {
         return softmaxBytes;
     }
 
-    /** Tiles in flight: two where shared memory holds them. */
-    int stages() {
-        return device.driver().shared() >= 160 * 1024 ? 2 : 1;
+    /** How the tensor cores run attention; none where the plain kernels do. */
+    Optional<Flash> flash() {
+        return flash;
     }
 
-    /** Whether the tensor cores run attention: they want bfloat16 and a head that their tiles divide. */
-    static boolean flash(Dims dims, Precision precision) {
-        return precision == Precision.BF16 && List.of(32, 64, 128).contains(dims.D());
-    }
-
-    static List<String> files(Dims dims, Precision precision) {
+    static List<String> files(Optional<Flash> flash) {
         List<String> files = new ArrayList<>(List.of("rows", "heads", "tokens", "lists", "attention"));
-        if (flash(dims, precision)) {
-            files.add("flash");
-        }
+        flash.ifPresent(f -> files.add(f.file()));
         return files;
     }
 
@@ -94,7 +89,7 @@ final class Kernels implements AutoCloseable {
                         "normalize",
                         "denormalize");
             case "attention" -> List.of("attention", "attention_delta", "attention_query", "attention_key");
-            case "flash" -> List.of("flash", "flash_key", "flash_query");
+            case "flash", "hopper" -> List.of("flash", "flash_key", "flash_query");
             default -> throw new IllegalArgumentException(file);
         };
     }
@@ -111,7 +106,6 @@ final class Kernels implements AutoCloseable {
                 #define MAX_LIST %d
                 #define SHARES %d
                 #define STAGES %d
-                #define BACK %d
                 """.formatted(
                                 precision == Precision.BF16 ? 1 : 0,
                                 dims.T(),
@@ -121,8 +115,7 @@ final class Kernels implements AutoCloseable {
                                 dims.V(),
                                 MAX_LIST,
                                 SHARES,
-                                stages,
-                                BACK)
+                                stages)
                 + resource("common.cuh")
                 + resource(file + ".cu");
     }

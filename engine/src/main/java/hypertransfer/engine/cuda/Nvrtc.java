@@ -53,7 +53,9 @@ final class Nvrtc {
     byte[] compile(String name, String source, int capability) {
         int target = target(capability);
         boolean exact = target == capability;
-        List<String> options = List.of("--gpu-architecture=" + (exact ? "sm_" : "compute_") + target, "--std=c++17");
+        String name90 = target == 90 ? "90a" : "" + target; // with the products of warp groups
+        String architecture = exact ? "sm_" + name90 : "compute_" + target;
+        List<String> options = List.of("--gpu-architecture=" + architecture, "--std=c++17");
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment program = arena.allocate(ADDRESS);
             check(

@@ -1,12 +1,12 @@
 // Stands before every kernel file. The engine defines, for one set of sizes: BF16 (activations in bfloat16, else
-// float32), T, C, D, H, V, MAX_LIST, SHARES, STAGES (tiles of
-// attention in flight) and BACK (rows of a block in its backward pass).
+// float32), T, C, D, H, V, MAX_LIST, SHARES and STAGES (tiles of attention in flight).
 // No header of CUDA is needed, so that an install without headers will do.
 typedef unsigned short u16;
 typedef unsigned int u32;
 typedef long long i64;
 
 #define INF __uint_as_float(0x7f800000u)
+#define LOG2E 1.4426950408889634f
 
 struct bf16 {
     u16 bits;
@@ -36,6 +36,12 @@ __device__ __forceinline__ float rounded(float x) {
     act a;
     narrow(x, a);
     return wide(a);
+}
+
+__device__ __forceinline__ float power2(float x) {
+    float y;
+    asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+    return y;
 }
 
 // The widest access, in elements, of at most 16 bytes that divides a row.

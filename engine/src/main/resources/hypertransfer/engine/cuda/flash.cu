@@ -5,22 +5,25 @@
 // column lie in different banks.
 
 constexpr int QUERIES = 128; // queries of a block, forward
-constexpr int ROWS = BACK;   // keys, or queries, of a block, backward: 16 for each warp
+constexpr int ROWS = 64;     // keys, or queries, of a block, backward: 16 for each warp
 constexpr int STEP = 64;     // rows of the tiles that stream by
 constexpr int TILES = D / 8; // columns of an accumulator, in units of 8
-constexpr float LOG2E = 1.4426950408889634f;
 
 __device__ __forceinline__ u32 place(int row, int chunk) { // bytes
     return row * D * 2 + ((D >= 64 ? chunk ^ (row & 7) : chunk ^ (row >> 1 & 3)) * 16);
 }
 
-// COUNT rows from a matrix with that stride, rows from `live` on being zeros.
-template <int COUNT, int THREADS> __device__ __forceinline__ void fetch(u32 tile, const bf16* from, i64 stride, int live) {
+// COUNT rows from a matrix with that stride, rows from `live` on being zeros. A thread's rows lie STRIDE apart, which is
+// a multiple of 8: the permutation is the same in all.
+template <int COUNT, int THREADS> __device__ __forceinline__ void fetch(u32 tile, const bf16* from, int stride, int live) {
+    constexpr int STRIDE = THREADS / (D / 8);
+    int row = threadIdx.x / (D / 8), chunk = threadIdx.x % (D / 8);
+    tile += place(row, chunk);
+    from += row * stride + chunk * 8;
 #pragma unroll
-    for (int i = threadIdx.x; i < COUNT * (D / 8); i += THREADS) {
-        int row = i / (D / 8), chunk = i % (D / 8), bytes = row < live ? 16 : 0;
-        const bf16* source = from + (row < live ? row * stride + chunk * 8 : 0);
-        copy(tile + place(row, chunk), source, bytes);
+    for (int k = 0; k < COUNT; k += STRIDE) {
+        bool there = T % COUNT == 0 || row + k < live;
+        copy(tile + k * D * 2, there ? from + k * stride : from - row * stride, there ? 16 : 0);
     }
 }
 
@@ -42,12 +45,6 @@ __device__ __forceinline__ void mma(float* c, const u32* a, const u32* b) {
                  : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
                  : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
 }
-__device__ __forceinline__ float power2(float x) {
-    float y;
-    asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
-    return y;
-}
-
 // c (16 M, 8 N) += rows of tile a times the transposed rows of tile b: inner products over D.
 template <int M, int N> __device__ __forceinline__ void inner(float (&c)[M][N][4], u32 a, int row, u32 b) {
     int lane = threadIdx.x % 32;
@@ -234,7 +231,7 @@ template <int COUNT> __device__ __forceinline__ void fetchRows(float* to, const 
     }
 }
 
-extern "C" __global__ void __launch_bounds__(2 * BACK) flash_key(
+extern "C" __global__ void __launch_bounds__(2 * ROWS) flash_key(
         const bf16* qkv, const float* lse, const float* delta, const bf16* dO, bf16* dqkv) {
     constexpr int N = STEP / 8, THREADS = 2 * ROWS;
     BLOCK
@@ -281,7 +278,7 @@ extern "C" __global__ void __launch_bounds__(2 * BACK) flash_key(
     put(dv, one, memory, row, to + 2 * C, 3 * C, T - k0);
 }
 
-extern "C" __global__ void __launch_bounds__(2 * BACK) flash_query(
+extern "C" __global__ void __launch_bounds__(2 * ROWS) flash_query(
         const bf16* qkv, const float* lse, const float* delta, const bf16* dO, bf16* dqkv) {
     constexpr int N = STEP / 8, THREADS = 2 * ROWS;
     BLOCK

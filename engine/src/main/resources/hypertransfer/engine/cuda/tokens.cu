@@ -49,11 +49,14 @@ extern "C" __global__ void embed_backward(
     }
 }
 
+// exp(x - y). The product with LOG2E is part of one instruction; __expf would take its own.
+__device__ __forceinline__ float power(float x, float y) {
 #if BF16
-#define EXP __expf
+    return power2(x * LOG2E - y * LOG2E);
 #else
-#define EXP expf
+    return expf(x - y);
 #endif
+}
 
 // A block a row of logits (rows,V): its loss, and unless scale is 0 the gradient in place. The row is read once, into
 // shared memory, where that holds it; `held` says so. Two blocks share a multiprocessor: one computes, one reads.
@@ -86,7 +89,7 @@ extern "C" __global__ void __launch_bounds__(512) softmax(
         float x[W];
         load<W>(from + c * W, x);
 #pragma unroll
-        for (int k = 0; k < W; k++) sum += EXP(x[k] - top);
+        for (int k = 0; k < W; k++) sum += power(x[k], top);
     }
     sum = lanesSum<32>(sum);
     __syncthreads();
@@ -102,7 +105,7 @@ extern "C" __global__ void __launch_bounds__(512) softmax(
         float x[W];
         load<W>(from + c * W, x);
 #pragma unroll
-        for (int k = 0; k < W; k++) x[k] = s * (EXP(x[k] - lse) - (c * W + k == target ? 1.f : 0.f));
+        for (int k = 0; k < W; k++) x[k] = s * (power(x[k], lse) - (c * W + k == target ? 1.f : 0.f));
         store<W>(row + c * W, x);
     }
 }

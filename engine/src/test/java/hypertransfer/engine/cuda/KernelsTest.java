@@ -8,8 +8,10 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Arrays;
+import java.util.List;
 import java.util.Optional;
 import java.util.regex.Pattern;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -25,7 +27,7 @@ class KernelsTest {
     @EnumSource
     void theEngineKnowsEveryKernel(Precision precision) {
         Pattern kernel = Pattern.compile("__global__ void (?:__launch_bounds__\\([^)]*\\) )?(\\w+)\\(");
-        for (String file : Kernels.files(GPT2, precision)) {
+        for (String file : files(GPT2, precision)) {
             String text = Kernels.source(file, GPT2, precision, 2);
             assertThat(kernel.matcher(text).results().map(m -> m.group(1)))
                     .as(file)
@@ -43,13 +45,13 @@ class KernelsTest {
         assumeTrue(nvcc.isPresent(), "no nvcc on the PATH: the kernels were not compiled");
         for (Dims dims : new Dims[] {GPT2, ODD}) {
             Path all = folder.resolve("all");
-            for (String file : Kernels.files(dims, precision)) {
+            for (String file : files(dims, precision)) {
                 Path source = folder.resolve(file + ".cu");
                 Files.writeString(source, Kernels.source(file, dims, precision, 2));
                 Process process = new ProcessBuilder(
                                 nvcc.get().toString(),
                                 "-std=c++17",
-                                "-arch=sm_80",
+                                file.equals("hopper") ? "-arch=sm_90a" : "-arch=sm_80",
                                 "-cubin",
                                 "-Werror",
                                 "all-warnings",
@@ -64,5 +66,13 @@ class KernelsTest {
                         .isZero();
             }
         }
+    }
+
+    /** Those of older cards and of Hopper. */
+    private static List<String> files(Dims dims, Precision precision) {
+        return Stream.of(80, 90)
+                .flatMap(target -> Kernels.files(Flash.of(dims, precision, target, 227 * 1024)).stream())
+                .distinct()
+                .toList();
     }
 }

@@ -31,13 +31,43 @@ class LaunchTest {
             Dims dims = new Dims(3, 130, 2 * D, D, 9);
             for (int stages = 1; stages <= 2; stages++) {
                 int most = stages == 1 ? 99 * 1024 : 160 * 1024; // the least that cards with 8.0 and later allow
-                Flash flash = new Flash(dims, stages, Kernels.BACK);
+                Flash flash = Flash.flash(dims, stages);
                 assertThat(flash.forwardBytes()).isLessThanOrEqualTo(most);
                 assertThat(flash.keyBytes()).isLessThanOrEqualTo(most);
                 assertThat(flash.queryBytes()).isLessThanOrEqualTo(most);
                 assertThat(flash.forward()).isEqualTo(new Launch(2, 2, 3, 128, 1, flash.forwardBytes()));
             }
+            int most = 227 * 1024; // what cards with 9.0 allow
+            Flash hopper = Flash.hopper(dims);
+            assertThat(hopper.forwardBytes()).isLessThanOrEqualTo(most);
+            assertThat(hopper.keyBytes()).isLessThanOrEqualTo(most);
+            assertThat(hopper.queryBytes()).isLessThanOrEqualTo(most);
+            assertThat(hopper.key()).isEqualTo(new Launch(2, 2, 3, 256, 1, hopper.keyBytes()));
         }
+    }
+
+    @Test
+    void attentionTakesTheKernelsThatTheCardRuns() {
+        Dims wide = new Dims(3, 130, 256, 128, 9),
+                narrow = new Dims(3, 130, 64, 32, 9),
+                odd = new Dims(2, 13, 18, 6, 37);
+        assertThat(Flash.of(wide, Precision.BF16, 90, 227 * 1024))
+                .map(Flash::file)
+                .hasValue("hopper");
+        assertThat(Flash.of(wide, Precision.BF16, 90, 163 * 1024))
+                .map(Flash::file)
+                .hasValue("flash");
+        assertThat(Flash.of(wide, Precision.BF16, 100, 227 * 1024))
+                .map(Flash::file)
+                .hasValue("flash");
+        assertThat(Flash.of(narrow, Precision.BF16, 90, 227 * 1024))
+                .map(Flash::file)
+                .hasValue("flash");
+        assertThat(Flash.of(wide, Precision.BF16, 86, 99 * 1024))
+                .map(Flash::stages)
+                .hasValue(1);
+        assertThat(Flash.of(wide, Precision.FLOAT32, 90, 227 * 1024)).isEmpty();
+        assertThat(Flash.of(odd, Precision.BF16, 90, 227 * 1024)).isEmpty();
     }
 
     @Test

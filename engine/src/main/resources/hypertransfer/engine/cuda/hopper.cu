@@ -1,0 +1,331 @@
+// Causal attention on the tensor cores of compute capability 9.0, bfloat16, D = 64 or 128: what flash.cu does, by
+// products that a warp group (four warps) starts and does not wait for, with tiles read from shared memory.
+//
+// A tile is panels of 64 columns. A panel's row is 128 bytes, its 16-byte chunks permuted by the row modulo 8: the
+// layout that the hardware calls a swizzle of 128 bytes.
+
+typedef unsigned long long u64;
+
+constexpr int ROWS = 128; // queries, or keys, of a block: 64 for each of two warp groups
+constexpr int GROUP = 64;
+constexpr int THREADS = 256;
+constexpr int SHORT = 64; // rows of the tiles that stream by
+constexpr int LONG = 128; // the same where there are registers left
+constexpr int TILES = D / 8; // columns of an accumulator, in units of 8
+
+constexpr int ROW = D * 2; // bytes of a tile a row
+
+template <int COUNT> __device__ __forceinline__ u32 place(int row, int chunk) {
+    return chunk / 8 * COUNT * 128 + row * 128 + (chunk % 8 ^ row & 7) * 16;
+}
+
+// COUNT rows from a matrix with that stride, rows from `live` on being zeros. A thread's rows lie STRIDE apart, which is
+// a multiple of 8: the permutation is the same in all.
+template <int COUNT> __device__ __forceinline__ void fetch(u32 tile, const bf16* from, int stride, int live) {
+    constexpr int STRIDE = THREADS / (D / 8);
+    int row = threadIdx.x / (D / 8), chunk = threadIdx.x % (D / 8);
+    tile += place<COUNT>(row, chunk);
+    from += row * stride + chunk * 8;
+#pragma unroll
+    for (int k = 0; k < COUNT; k += STRIDE) {
+        bool there = T % COUNT == 0 || row + k < live;
+        copy(tile + k * 128, there ? from + k * stride : from - row * stride, there ? 16 : 0);
+    }
+}
+
+// Until the copies of all threads are there, for the tensor cores too.
+__device__ __forceinline__ void arrive() {
+    await();
+    asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+    __syncthreads();
+}
+
+// Registers are ready for the products that follow; a batch of products ends; all but the last N batches are done.
+__device__ __forceinline__ void ready() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }
+__device__ __forceinline__ void batch() { asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory"); }
+template <int N> __device__ __forceinline__ void finish() { asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(N) : "memory"); }
+
+// A tile of COUNT rows as the tensor cores take it: eight rows are 1024 bytes, a panel COUNT rows.
+template <int COUNT> __device__ __forceinline__ u64 view(u32 address) {
+    return (u64)(address >> 4) | (u64)(COUNT * 128 >> 4) << 16 | (u64)(1024 >> 4) << 32 | 1ull << 62;
+}
+
+#define R4(c, i) "+f"(c[i][0]), "+f"(c[i][1]), "+f"(c[i][2]), "+f"(c[i][3])
+#define R32(c, i) \
+    R4(c, i), R4(c, i + 1), R4(c, i + 2), R4(c, i + 3), R4(c, i + 4), R4(c, i + 5), R4(c, i + 6), R4(c, i + 7)
+#define L32 \
+    "%0,%1,%2,%3,%4,%5,%6,%7,%8,%9,%10,%11,%12,%13,%14,%15,%16,%17,%18,%19,%20,%21,%22,%23,%24,%25,%26,%27,%28,%29,%30,%31"
+#define L64 \
+    L32 ",%32,%33,%34,%35,%36,%37,%38,%39,%40,%41,%42,%43,%44,%45,%46,%47,%48,%49,%50,%51,%52,%53,%54,%55,%56,%57,%58," \
+        "%59,%60,%61,%62,%63"
+
+// c (64, 8 N) = or += a (64,16) times b (8 N,16) transposed, both in shared memory.
+__device__ __forceinline__ void multiply(float (&c)[8][4], u64 a, u64 b, int add) {
+    asm volatile("{.reg .pred p; setp.ne.b32 p, %34, 0; wgmma.mma_async.sync.aligned.m64n64k16.f32.bf16.bf16 {" L32
+                 "}, %32, %33, p, 1, 1, 0, 0;}" : R32(c, 0) : "l"(a), "l"(b), "r"(add));
+}
+__device__ __forceinline__ void multiply(float (&c)[16][4], u64 a, u64 b, int add) {
+    asm volatile("{.reg .pred p; setp.ne.b32 p, %66, 0; wgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16 {" L64
+                 "}, %64, %65, p, 1, 1, 0, 0;}" : R32(c, 0), R32(c, 8) : "l"(a), "l"(b), "r"(add));
+}
+
+// c (64, 8 N) += a (64,16), in registers, times b (16, 8 N).
+__device__ __forceinline__ void multiply(float (&c)[8][4], const u32* a, const u32* a2, u64 b) {
+    asm volatile("wgmma.mma_async.sync.aligned.m64n64k16.f32.bf16.bf16 {" L32 "}, {%32,%33,%34,%35}, %36, 1, 1, 1, 1;"
+                 : R32(c, 0) : "r"(a[0]), "r"(a[1]), "r"(a2[0]), "r"(a2[1]), "l"(b));
+}
+__device__ __forceinline__ void multiply(float (&c)[16][4], const u32* a, const u32* a2, u64 b) {
+    asm volatile("wgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16 {" L64 "}, {%64,%65,%66,%67}, %68, 1, 1, 1, 1;"
+                 : R32(c, 0), R32(c, 8) : "r"(a[0]), "r"(a[1]), "r"(a2[0]), "r"(a2[1]), "l"(b));
+}
+
+// c = the group's rows of tile a times the transposed rows of tile b: inner products over D.
+template <int N> __device__ __forceinline__ void inner(float (&c)[N][4], u32 a, u32 b) {
+#pragma unroll
+    for (int k = 0; k < D / 16; k++) {
+        u32 panel = k / 4, within = k % 4 * 32;
+        multiply(c, view<ROWS>(a + panel * ROWS * 128 + within), view<8 * N>(b + panel * 8 * N * 128 + within), k > 0);
+    }
+}
+
+// c (64, D) += p (64, 8 N), packed, times the rows of tile b.
+template <int N> __device__ __forceinline__ void outer(float (&c)[TILES][4], const u32 (&p)[N][2], u32 b) {
+#pragma unroll
+    for (int k = 0; k < N / 2; k++) multiply(c, p[2 * k], p[2 * k + 1], view<8 * N>(b + k * 16 * 128));
+}
+
+// An accumulator, row r times its factor, to memory by way of the warp's own rows of a tile.
+__device__ __forceinline__ void put(const float (&c)[TILES][4], float factor0, float factor1, char* tile, int row,
+        bf16* to, i64 stride, int live) {
+    int lane = threadIdx.x % 32, r = row + lane / 4;
+    __syncwarp();
+#pragma unroll
+    for (int n = 0; n < TILES; n++) {
+        *(u32*)(tile + place<ROWS>(r, n) + lane % 4 * 4) = pack(c[n][0] * factor0, c[n][1] * factor0);
+        *(u32*)(tile + place<ROWS>(r + 8, n) + lane % 4 * 4) = pack(c[n][2] * factor1, c[n][3] * factor1);
+    }
+    __syncwarp();
+#pragma unroll
+    for (int i = lane; i < 16 * (D / 8); i += 32) {
+        int at = row + i / (D / 8), chunk = i % (D / 8);
+        if (at < live) *(uint4*)(to + at * stride + chunk * 8) = *(uint4*)(tile + place<ROWS>(at, chunk));
+    }
+    __syncwarp();
+}
+
+// Blocks: x the tile of queries, the longest first; y the head; z the sequence. Tiles begin at multiples of 1024 bytes.
+#define BLOCK \
+    extern __shared__ char raw[]; \
+    char* memory = raw + (1024 - (shared(raw) & 1023)) % 1024; \
+    int h = blockIdx.y, group = threadIdx.x / 128, row = threadIdx.x / 32 * 16, lane = threadIdx.x % 32; \
+    i64 sequence = (i64)blockIdx.z * T; \
+    const bf16* base = qkv + sequence * 3 * C + h * D;
+
+extern "C" __global__ void __launch_bounds__(THREADS, 2) flash(const bf16* qkv, bf16* o, float* lse) {
+    constexpr int N = SHORT / 8;
+    BLOCK
+    int q0 = (gridDim.x - 1 - blockIdx.x) * ROWS, q = q0 + row + lane / 4;
+    u32 Q = shared(memory), K = Q + ROWS * ROW, VALUE = K + 2 * SHORT * ROW;
+    int last = min(q0 + ROWS, T), tiles = (last + SHORT - 1) / SHORT;
+    auto next = [&](int j) {
+        int k0 = j * SHORT, slot = j % 2;
+        fetch<SHORT>(K + slot * SHORT * ROW, base + C + (i64)k0 * 3 * C, 3 * C, T - k0);
+        fetch<SHORT>(VALUE + slot * SHORT * ROW, base + 2 * C + (i64)k0 * 3 * C, 3 * C, T - k0);
+        commit();
+    };
+    fetch<ROWS>(Q, base + (i64)q0 * 3 * C, 3 * C, T - q0);
+    next(0);
+    float acc[TILES][4] = {}, top[2] = {-INF, -INF}, sum[2] = {};
+    const float scale = LOG2E / sqrtf((float)D);
+    for (int j = 0; j < tiles; j++) {
+        arrive();
+        int k0 = j * SHORT, slot = j % 2;
+        if (j + 1 < tiles) next(j + 1);
+        if (k0 > q0 + group * GROUP + GROUP - 1) continue; // all of it lies in this group's future
+        float s[N][4];
+        u32 p[N][2];
+        ready();
+        inner(s, Q + group * GROUP * 128, K + slot * SHORT * ROW);
+        batch();
+        finish<0>();
+#pragma unroll
+        for (int half = 0; half < 2; half++) {
+            if (k0 + SHORT - 1 > q0 + group * GROUP) { // the diagonal passes here
+#pragma unroll
+                for (int n = 0; n < N; n++) {
+                    int k = k0 + 8 * n + lane % 4 * 2;
+                    if (k > q + 8 * half) s[n][2 * half] = -INF;
+                    if (k + 1 > q + 8 * half) s[n][2 * half + 1] = -INF;
+                }
+            }
+            float max = top[half];
+#pragma unroll
+            for (int n = 0; n < N; n++) max = fmaxf(max, fmaxf(s[n][2 * half], s[n][2 * half + 1]));
+            max = fmaxf(max, __shfl_xor_sync(0xffffffffu, max, 1));
+            max = fmaxf(max, __shfl_xor_sync(0xffffffffu, max, 2));
+            float keep = power2((top[half] - max) * scale), more = 0, off = max * scale;
+            top[half] = max;
+#pragma unroll
+            for (int n = 0; n < N; n++) {
+                float a = power2(s[n][2 * half] * scale - off), b = power2(s[n][2 * half + 1] * scale - off);
+                more += a + b;
+                p[n][half] = pack(a, b);
+            }
+            sum[half] = sum[half] * keep + more;
+#pragma unroll
+            for (int n = 0; n < TILES; n++) acc[n][2 * half] *= keep, acc[n][2 * half + 1] *= keep;
+        }
+        ready();
+        outer(acc, p, VALUE + slot * SHORT * ROW);
+        batch();
+        finish<0>();
+    }
+    __syncthreads();
+    float factor[2];
+#pragma unroll
+    for (int half = 0; half < 2; half++) {
+        float all = lanesSum<4>(sum[half]);
+        factor[half] = 1 / all;
+        if (lane % 4 == 0 && q + 8 * half < T) lse[(sequence + q + 8 * half) * H + h] = (top[half] * scale + log2f(all)) / LOG2E;
+    }
+    put(acc, factor[0], factor[1], memory, row, o + (sequence + q0) * C + h * D, C, T - q0);
+}
+
+// lse in base 2 and delta of rows from q0 on; past the end of the sequence infinity, so that p is 0.
+template <int COUNT> __device__ __forceinline__ void fetchRows(float* to, const float* lse, const float* delta, i64 sequence, int q0, int h) {
+    for (int i = threadIdx.x; i < COUNT; i += THREADS) {
+        bool live = q0 + i < T;
+        to[i] = live ? lse[(sequence + q0 + i) * H + h] * LOG2E : INF;
+        to[COUNT + i] = live ? delta[(sequence + q0 + i) * H + h] : 0;
+    }
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS) flash_key(
+        const bf16* qkv, const float* lse, const float* delta, const bf16* dO, bf16* dqkv) {
+    constexpr int N = SHORT / 8;
+    BLOCK
+    int k0 = blockIdx.x * ROWS; // the first keys have the most queries
+    const bf16* grad = dO + sequence * C + h * D;
+    u32 K = shared(memory), VALUE = K + ROWS * ROW, Q = VALUE + ROWS * ROW, G = Q + 2 * SHORT * ROW;
+    float* rows = (float*)(memory + 2 * ROWS * ROW + 4 * SHORT * ROW); // twice lse, delta
+    fetch<ROWS>(K, base + C + (i64)k0 * 3 * C, 3 * C, T - k0);
+    fetch<ROWS>(VALUE, base + 2 * C + (i64)k0 * 3 * C, 3 * C, T - k0);
+    int first = k0 / SHORT, end = (T + SHORT - 1) / SHORT;
+    auto next = [&](int i) {
+        int q0 = i * SHORT, slot = i % 2;
+        fetch<SHORT>(Q + slot * SHORT * ROW, base + (i64)q0 * 3 * C, 3 * C, T - q0);
+        fetch<SHORT>(G + slot * SHORT * ROW, grad + (i64)q0 * C, C, T - q0);
+        fetchRows<SHORT>(rows + slot * 2 * SHORT, lse, delta, sequence, q0, h);
+        commit();
+    };
+    next(first);
+    const float scale = LOG2E / sqrtf((float)D);
+    float dk[TILES][4] = {}, dv[TILES][4] = {};
+    for (int i = first; i < end; i++) {
+        arrive();
+        int q0 = i * SHORT, slot = i % 2;
+        if (i + 1 < end) next(i + 1);
+        if (q0 + SHORT - 1 < k0 + group * GROUP) continue; // these keys lie in the future of all queries
+        float s[N][4], dp[N][4];
+        u32 p[N][2], ds[N][2];
+        ready();
+        inner(s, K + group * GROUP * 128, Q + slot * SHORT * ROW);
+        batch();
+        inner(dp, VALUE + group * GROUP * 128, G + slot * SHORT * ROW);
+        batch();
+        finish<1>();
+        const float *l = rows + slot * 2 * SHORT + lane % 4 * 2, *d = l + SHORT;
+        bool diagonal = k0 + group * GROUP + GROUP - 1 > q0;
+#pragma unroll
+        for (int n = 0; n < N; n++) {
+#pragma unroll
+            for (int i = 0; i < 4; i++) {
+                s[n][i] = power2(s[n][i] * scale - l[8 * n + i % 2]);
+                if (diagonal && k0 + row + lane / 4 + i / 2 * 8 > q0 + 8 * n + lane % 4 * 2 + i % 2) s[n][i] = 0;
+            }
+            p[n][0] = pack(s[n][0], s[n][1]), p[n][1] = pack(s[n][2], s[n][3]);
+        }
+        ready();
+        outer(dv, p, G + slot * SHORT * ROW);
+        batch();
+        finish<1>();
+#pragma unroll
+        for (int n = 0; n < N; n++) {
+#pragma unroll
+            for (int i = 0; i < 4; i++) dp[n][i] = s[n][i] * (dp[n][i] - d[8 * n + i % 2]);
+            ds[n][0] = pack(dp[n][0], dp[n][1]), ds[n][1] = pack(dp[n][2], dp[n][3]);
+        }
+        ready();
+        outer(dk, ds, Q + slot * SHORT * ROW);
+        batch();
+        finish<0>();
+    }
+    __syncthreads();
+    float root = 1 / sqrtf((float)D);
+    bf16* to = dqkv + (sequence + k0) * 3 * C + h * D;
+    put(dk, root, root, memory, row, to + C, 3 * C, T - k0);
+    put(dv, 1, 1, memory, row, to + 2 * C, 3 * C, T - k0);
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS) flash_query(
+        const bf16* qkv, const float* lse, const float* delta, const bf16* dO, bf16* dqkv) {
+    constexpr int N = LONG / 8;
+    BLOCK
+    int q0 = (gridDim.x - 1 - blockIdx.x) * ROWS, q = q0 + row + lane / 4;
+    u32 Q = shared(memory), G = Q + ROWS * ROW, K = G + ROWS * ROW, VALUE = K + 2 * LONG * ROW;
+    fetch<ROWS>(Q, base + (i64)q0 * 3 * C, 3 * C, T - q0);
+    fetch<ROWS>(G, dO + (sequence + q0) * C + h * D, C, T - q0);
+    float l[2], d[2];
+#pragma unroll
+    for (int half = 0; half < 2; half++) {
+        i64 at = (sequence + q + 8 * half) * H + h;
+        l[half] = q + 8 * half < T ? lse[at] * LOG2E : INF;
+        d[half] = q + 8 * half < T ? delta[at] : 0;
+    }
+    int last = min(q0 + ROWS, T), tiles = (last + LONG - 1) / LONG;
+    auto next = [&](int j) {
+        int k0 = j * LONG, slot = j % 2;
+        fetch<LONG>(K + slot * LONG * ROW, base + C + (i64)k0 * 3 * C, 3 * C, T - k0);
+        fetch<LONG>(VALUE + slot * LONG * ROW, base + 2 * C + (i64)k0 * 3 * C, 3 * C, T - k0);
+        commit();
+    };
+    next(0);
+    const float scale = LOG2E / sqrtf((float)D);
+    float dq[TILES][4] = {};
+    for (int j = 0; j < tiles; j++) {
+        arrive();
+        int k0 = j * LONG, slot = j % 2;
+        if (j + 1 < tiles) next(j + 1);
+        float s[N][4], dp[N][4];
+        u32 ds[N][2];
+        ready();
+        inner(s, Q + group * GROUP * 128, K + slot * LONG * ROW);
+        batch();
+        inner(dp, G + group * GROUP * 128, VALUE + slot * LONG * ROW);
+        batch();
+        finish<1>();
+        bool diagonal = k0 + LONG - 1 > q0 + group * GROUP;
+#pragma unroll
+        for (int n = 0; n < N; n++) {
+#pragma unroll
+            for (int i = 0; i < 4; i++) {
+                s[n][i] = power2(s[n][i] * scale - l[i / 2]);
+                if (diagonal && k0 + 8 * n + lane % 4 * 2 + i % 2 > q + i / 2 * 8) s[n][i] = 0;
+            }
+        }
+        finish<0>();
+#pragma unroll
+        for (int n = 0; n < N; n++) {
+#pragma unroll
+            for (int i = 0; i < 4; i++) dp[n][i] = s[n][i] * (dp[n][i] - d[i / 2]);
+            ds[n][0] = pack(dp[n][0], dp[n][1]), ds[n][1] = pack(dp[n][2], dp[n][3]);
+        }
+        ready();
+        outer(dq, ds, K + slot * LONG * ROW);
+        batch();
+        finish<0>();
+    }
+    __syncthreads();
+    float root = 1 / sqrtf((float)D);
+    put(dq, root, root, memory, row, dqkv + (sequence + q0) * 3 * C + h * D, 3 * C, T - q0);
+}
