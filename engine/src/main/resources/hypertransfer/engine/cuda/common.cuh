@@ -100,3 +100,27 @@ __device__ __forceinline__ void copy(u32 to, const void* from, int bytes) {
 __device__ __forceinline__ void commit() { asm volatile("cp.async.commit_group;"); }
 // Until this thread's copies are there.
 __device__ __forceinline__ void await() { asm volatile("cp.async.wait_group 0;" ::: "memory"); }
+
+// For attention's tiles: COUNT rows of D from a matrix with that stride, rows from `live` on being zeros. Chunks of 16 bytes
+// go round the threads; `to` is where this thread's first belongs. Its rows then lie PITCH bytes a row apart: a multiple of
+// 8 of them lies between two, so that a permutation by the row modulo 8 is the same in all.
+template <int COUNT, int THREADS, int PITCH, int CHUNKS = D / 8> __device__ __forceinline__ void copyRows(
+        u32 to, const bf16* from, int stride, int live) {
+    constexpr int STRIDE = THREADS / CHUNKS;
+    int row = threadIdx.x / CHUNKS, chunk = threadIdx.x % CHUNKS;
+    from += row * stride + chunk * 8;
+#pragma unroll
+    for (int k = 0; k < COUNT; k += STRIDE) {
+        bool there = T % COUNT == 0 || row + k < live;
+        copy(to + k * PITCH, there ? from + k * stride : from - row * stride, there ? 16 : 0);
+    }
+}
+
+// lse in base 2 and delta of rows from q0 on; past the end of the sequence infinity, so that p is 0.
+template <int COUNT, int THREADS> __device__ __forceinline__ void fetchRows(float* to, const float* lse, const float* delta, i64 sequence, int q0, int h) {
+    for (int i = threadIdx.x; i < COUNT; i += THREADS) {
+        bool live = q0 + i < T;
+        to[i] = live ? lse[(sequence + q0 + i) * H + h] * LOG2E : INF;
+        to[COUNT + i] = live ? delta[(sequence + q0 + i) * H + h] : 0;
+    }
+}

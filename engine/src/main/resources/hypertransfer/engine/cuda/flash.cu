@@ -13,18 +13,8 @@ __device__ __forceinline__ u32 place(int row, int chunk) { // bytes
     return row * D * 2 + ((D >= 64 ? chunk ^ (row & 7) : chunk ^ (row >> 1 & 3)) * 16);
 }
 
-// COUNT rows from a matrix with that stride, rows from `live` on being zeros. A thread's rows lie STRIDE apart, which is
-// a multiple of 8: the permutation is the same in all.
 template <int COUNT, int THREADS> __device__ __forceinline__ void fetch(u32 tile, const bf16* from, int stride, int live) {
-    constexpr int STRIDE = THREADS / (D / 8);
-    int row = threadIdx.x / (D / 8), chunk = threadIdx.x % (D / 8);
-    tile += place(row, chunk);
-    from += row * stride + chunk * 8;
-#pragma unroll
-    for (int k = 0; k < COUNT; k += STRIDE) {
-        bool there = T % COUNT == 0 || row + k < live;
-        copy(tile + k * D * 2, there ? from + k * stride : from - row * stride, there ? 16 : 0);
-    }
+    copyRows<COUNT, THREADS, D * 2>(tile + place(threadIdx.x / (D / 8), threadIdx.x % (D / 8)), from, stride, live);
 }
 
 __device__ __forceinline__ void arrive() {
@@ -222,15 +212,6 @@ template <int N, bool KEYROWS> __device__ __forceinline__ void gradients(const f
     }
 }
 
-// lse in base 2 and delta of rows from q0 on; past the end of the sequence infinity, so that p is 0.
-template <int COUNT> __device__ __forceinline__ void fetchRows(float* to, const float* lse, const float* delta, i64 sequence, int q0, int h) {
-    for (int i = threadIdx.x; i < COUNT; i += blockDim.x) {
-        bool live = q0 + i < T;
-        to[i] = live ? lse[(sequence + q0 + i) * H + h] * LOG2E : INF;
-        to[COUNT + i] = live ? delta[(sequence + q0 + i) * H + h] : 0;
-    }
-}
-
 extern "C" __global__ void __launch_bounds__(2 * ROWS) flash_key(
         const bf16* qkv, const float* lse, const float* delta, const bf16* dO, bf16* dqkv) {
     constexpr int N = STEP / 8, THREADS = 2 * ROWS;
@@ -246,7 +227,7 @@ extern "C" __global__ void __launch_bounds__(2 * ROWS) flash_key(
         int q0 = i * STEP, slot = i % STAGES;
         fetch<STEP, THREADS>(Q + slot * TILE, base + (i64)q0 * 3 * C, 3 * C, T - q0);
         fetch<STEP, THREADS>(G + slot * TILE, grad + (i64)q0 * C, C, T - q0);
-        fetchRows<STEP>(rows + slot * 2 * STEP, lse, delta, sequence, q0, h);
+        fetchRows<STEP, THREADS>(rows + slot * 2 * STEP, lse, delta, sequence, q0, h);
         commit();
     };
     next(first);
@@ -287,7 +268,7 @@ extern "C" __global__ void __launch_bounds__(2 * ROWS) flash_query(
     float* rows = (float*)(memory + 2 * ROWS * D * 2 + 2 * STAGES * TILE);
     fetch<ROWS, THREADS>(Q, base + (i64)q0 * 3 * C, 3 * C, T - q0);
     fetch<ROWS, THREADS>(G, dO + (sequence + q0) * C + h * D, C, T - q0);
-    fetchRows<ROWS>(rows, lse, delta, sequence, q0, h);
+    fetchRows<ROWS, THREADS>(rows, lse, delta, sequence, q0, h);
     int last = min(q0 + ROWS, T), tiles = (last + STEP - 1) / STEP;
     auto next = [&](int j) {
         int k0 = j * STEP, slot = j % STAGES;

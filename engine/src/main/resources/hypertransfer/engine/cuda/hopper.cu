@@ -19,18 +19,8 @@ template <int COUNT> __device__ __forceinline__ u32 place(int row, int chunk) {
     return chunk / 8 * COUNT * 128 + row * 128 + (chunk % 8 ^ row & 7) * 16;
 }
 
-// COUNT rows from a matrix with that stride, rows from `live` on being zeros. A thread's rows lie STRIDE apart, which is
-// a multiple of 8: the permutation is the same in all.
 template <int COUNT> __device__ __forceinline__ void fetch(u32 tile, const bf16* from, int stride, int live) {
-    constexpr int STRIDE = THREADS / (D / 8);
-    int row = threadIdx.x / (D / 8), chunk = threadIdx.x % (D / 8);
-    tile += place<COUNT>(row, chunk);
-    from += row * stride + chunk * 8;
-#pragma unroll
-    for (int k = 0; k < COUNT; k += STRIDE) {
-        bool there = T % COUNT == 0 || row + k < live;
-        copy(tile + k * 128, there ? from + k * stride : from - row * stride, there ? 16 : 0);
-    }
+    copyRows<COUNT, THREADS, 128>(tile + place<COUNT>(threadIdx.x / (D / 8), threadIdx.x % (D / 8)), from, stride, live);
 }
 
 // Until the copies of all threads are there, for the tensor cores too.
@@ -191,15 +181,6 @@ extern "C" __global__ void __launch_bounds__(THREADS, 2) flash(const bf16* qkv, 
     put(acc, factor[0], factor[1], memory, row, o + (sequence + q0) * C + h * D, C, T - q0);
 }
 
-// lse in base 2 and delta of rows from q0 on; past the end of the sequence infinity, so that p is 0.
-template <int COUNT> __device__ __forceinline__ void fetchRows(float* to, const float* lse, const float* delta, i64 sequence, int q0, int h) {
-    for (int i = threadIdx.x; i < COUNT; i += THREADS) {
-        bool live = q0 + i < T;
-        to[i] = live ? lse[(sequence + q0 + i) * H + h] * LOG2E : INF;
-        to[COUNT + i] = live ? delta[(sequence + q0 + i) * H + h] : 0;
-    }
-}
-
 extern "C" __global__ void __launch_bounds__(THREADS) flash_key(
         const bf16* qkv, const float* lse, const float* delta, const bf16* dO, bf16* dqkv) {
     constexpr int N = SHORT / 8;
@@ -215,7 +196,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) flash_key(
         int q0 = i * SHORT, slot = i % 2;
         fetch<SHORT>(Q + slot * SHORT * ROW, base + (i64)q0 * 3 * C, 3 * C, T - q0);
         fetch<SHORT>(G + slot * SHORT * ROW, grad + (i64)q0 * C, C, T - q0);
-        fetchRows<SHORT>(rows + slot * 2 * SHORT, lse, delta, sequence, q0, h);
+        fetchRows<SHORT, THREADS>(rows + slot * 2 * SHORT, lse, delta, sequence, q0, h);
         commit();
     };
     next(first);
