@@ -36,11 +36,7 @@ final class Activation {
         int from = piece * Chunks.rows(rows), to = Math.min(rows, from + Chunks.rows(rows));
         for (int n = from; n < to; n++) {
             long row = 4L * n * cols;
-            float post = 1;
-            if (fr != 0) {
-                post = Lanes.rms(Lanes.dot(f + row, f + row, cols), cols);
-                Lanes.put(fr + 4L * n, post);
-            }
+            float post = fr == 0 ? 1 : Norms.factor(f + row, cols, fr + 4L * n);
             square(f + row, post, s + row, cols);
         }
     }

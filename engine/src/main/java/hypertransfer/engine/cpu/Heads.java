@@ -55,8 +55,7 @@ final class Heads {
             long turn = 4L * (n % dims.T()) * (D / 2);
             for (int head = 0; head < heads; head++) { // queries, then keys, then values: they lie one after the other
                 long at = qkv + 4L * (3L * n * dims.C() + (long) head * D);
-                float rn = Lanes.rms(Lanes.dot(at, at, D), D);
-                Lanes.put(r + 4L * (3L * n * H + head), rn);
+                float rn = Norms.factor(at, D, r + 4L * (3L * n * H + head));
                 if (head < 2 * H) {
                     rotate(at, D / 2, rn, cos + turn, sin + turn, rn);
                 } else {

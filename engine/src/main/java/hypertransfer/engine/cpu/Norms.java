@@ -41,21 +41,22 @@ final class Norms {
         int from = piece * Chunks.rows(rows), to = Math.min(rows, from + Chunks.rows(rows));
         for (int n = from; n < to; n++) {
             long row = 4L * n * cols;
-            float rn = Lanes.rms(Lanes.dot(out + row, out + row, cols), cols);
-            Lanes.put(r + 4L * n, rn);
-            gained(out + row, rn, gain, y + row, cols);
+            gained(out + row, factor(out + row, cols, r + 4L * n), gain, y + row, cols);
         }
+    }
+
+    /** A row's factor, which the backward pass will want. */
+    static float factor(long x, int n, long kept) {
+        float r = Lanes.rms(Lanes.dot(x, x, n), n);
+        Lanes.put(kept, r);
+        return r;
     }
 
     private void residual(int piece, int worker) {
         int from = piece * Chunks.rows(rows), to = Math.min(rows, from + Chunks.rows(rows));
         for (int n = from; n < to; n++) {
             long row = 4L * n * cols;
-            float post = 1;
-            if (zr != 0) {
-                post = Lanes.rms(Lanes.dot(z + row, z + row, cols), cols);
-                Lanes.put(zr + 4L * n, post);
-            }
+            float post = zr == 0 ? 1 : factor(z + row, cols, zr + 4L * n);
             float rn = Lanes.rms(residual(h + row, z + row, post, out + row, cols), cols);
             Lanes.put(r + 4L * n, rn);
             gained(out + row, rn, gain, y + row, cols);
