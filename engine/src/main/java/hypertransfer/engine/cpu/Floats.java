@@ -1,29 +1,21 @@
 package hypertransfer.engine.cpu;
 
 import hypertransfer.engine.EngineException;
+import hypertransfer.engine.Matrix;
 import hypertransfer.engine.Tensor;
 
 /** A tensor of floats outside the heap: a window of its role's block, placed when the engine commits. */
-final class Floats implements Tensor {
-    private final String name;
-    private final int rows;
-    private final int cols;
+final class Floats extends Matrix {
     private final Floats whole;
     private final long offset;
     private long address;
 
     Floats(String name, int rows, int cols) {
         this(name, rows, cols, null, 0);
-        if (rows <= 0 || cols <= 0) {
-            throw new EngineException(
-                    "tensor " + name + " is declared as (" + rows + "," + cols + "); both must be one or more");
-        }
     }
 
     private Floats(String name, int rows, int cols, Floats whole, long offset) {
-        this.name = name;
-        this.rows = rows;
-        this.cols = cols;
+        super(name, rows, cols);
         this.whole = whole == null ? this : whole;
         this.offset = offset;
     }
@@ -40,29 +32,15 @@ final class Floats implements Tensor {
     /** Where its first number lies. */
     long at() {
         if (whole.address == 0) {
-            throw new EngineException("tensor " + name + " is used before the engine's commit() or after its close()");
+            throw new EngineException(
+                    "tensor " + name() + " is used before the engine's commit() or after its close()");
         }
         return whole.address + offset;
     }
 
     @Override
-    public String name() {
-        return name;
-    }
-
-    @Override
-    public int rows() {
-        return rows;
-    }
-
-    @Override
-    public int cols() {
-        return cols;
-    }
-
-    @Override
     public Tensor slice(String sliceName, int from, int count) {
         requireRows(from, count);
-        return new Floats(sliceName, count, cols, whole, offset + (long) from * cols * Float.BYTES);
+        return new Floats(sliceName, count, cols(), whole, offset + (long) from * cols() * Float.BYTES);
     }
 }

@@ -1,13 +1,11 @@
 package hypertransfer.engine.cuda;
 
 import hypertransfer.engine.EngineException;
+import hypertransfer.engine.Matrix;
 import hypertransfer.engine.Tensor;
 
 /** A tensor on the card: a window of a role's memory, which is there once the engine commits. */
-final class Block implements Tensor {
-    private final String name;
-    private final int rows;
-    private final int cols;
+final class Block extends Matrix {
     private final Precision format;
     private final Block whole;
     private final long offset; // bytes
@@ -18,9 +16,7 @@ final class Block implements Tensor {
     }
 
     private Block(String name, int rows, int cols, Precision format, Block whole, long offset) {
-        this.name = name;
-        this.rows = rows;
-        this.cols = cols;
+        super(name, rows, cols);
         this.format = format;
         this.whole = whole == null ? this : whole;
         this.offset = offset;
@@ -36,7 +32,7 @@ final class Block implements Tensor {
 
     long pointer() {
         if (whole.pointer == 0) {
-            throw new EngineException("tensor " + name + " is used before the engine's commit()");
+            throw new EngineException("tensor " + name() + " is used before the engine's commit()");
         }
         return whole.pointer + offset;
     }
@@ -50,23 +46,8 @@ final class Block implements Tensor {
     }
 
     @Override
-    public String name() {
-        return name;
-    }
-
-    @Override
-    public int rows() {
-        return rows;
-    }
-
-    @Override
-    public int cols() {
-        return cols;
-    }
-
-    @Override
     public Tensor slice(String sliceName, int from, int count) {
         requireRows(from, count);
-        return new Block(sliceName, count, cols, format, whole, offset + (long) from * cols * format.bytes);
+        return new Block(sliceName, count, cols(), format, whole, offset + (long) from * cols() * format.bytes);
     }
 }

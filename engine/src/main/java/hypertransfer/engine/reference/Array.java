@@ -1,13 +1,11 @@
 package hypertransfer.engine.reference;
 
 import hypertransfer.engine.EngineException;
+import hypertransfer.engine.Matrix;
 import hypertransfer.engine.Tensor;
 
 /** A tensor of doubles: a window of a block that is allocated when the engine commits. */
-final class Array implements Tensor {
-    private final String name;
-    private final int rows;
-    private final int cols;
+final class Array extends Matrix {
     private final Array whole;
     private final int offset;
     private double[] data;
@@ -17,15 +15,13 @@ final class Array implements Tensor {
     }
 
     private Array(String name, int rows, int cols, Array whole, int offset) {
-        this.name = name;
-        this.rows = rows;
-        this.cols = cols;
+        super(name, rows, cols);
         this.whole = whole == null ? this : whole;
         this.offset = offset;
     }
 
     void allocate() {
-        data = new double[Math.multiplyExact(rows, cols)];
+        data = new double[Math.multiplyExact(rows(), cols())];
     }
 
     boolean allocated() {
@@ -34,34 +30,19 @@ final class Array implements Tensor {
 
     double[] data() {
         if (whole.data == null) {
-            throw new EngineException("tensor " + name + " is used before the engine's commit()");
+            throw new EngineException("tensor " + name() + " is used before the engine's commit()");
         }
         return whole.data;
     }
 
     /** Where row i starts in {@link #data}. */
     int row(int i) {
-        return offset + i * cols;
-    }
-
-    @Override
-    public String name() {
-        return name;
-    }
-
-    @Override
-    public int rows() {
-        return rows;
-    }
-
-    @Override
-    public int cols() {
-        return cols;
+        return offset + i * cols();
     }
 
     @Override
     public Tensor slice(String sliceName, int from, int count) {
         requireRows(from, count);
-        return new Array(sliceName, count, cols, whole, row(from));
+        return new Array(sliceName, count, cols(), whole, row(from));
     }
 }
