@@ -37,6 +37,9 @@ final class TorchWorkload implements AutoCloseable {
     private int t;
 
     TorchWorkload(Architecture a, int batch, int workers) {
+        if (batch % workers != 0) {
+            throw new IllegalArgumentException(workers + " threads do not share " + batch + " sequences evenly");
+        }
         threads = Executors.newFixedThreadPool(workers);
         parameters = TorchNetwork.parameters(manager, a);
         parameters.forEach((name, w) -> {

@@ -53,8 +53,8 @@ final class Nvrtc {
     byte[] compile(String name, String source, int capability) {
         int target = target(capability);
         boolean exact = target == capability;
-        String name90 = target == 90 ? "90a" : "" + target; // with the products of warp groups
-        String architecture = exact ? "sm_" + name90 : "compute_" + target;
+        String more = target == 90 ? "a" : ""; // the products of warp groups
+        String architecture = exact ? "sm_" + target + more : "compute_" + target;
         List<String> options = List.of("--gpu-architecture=" + architecture, "--std=c++17");
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment program = arena.allocate(ADDRESS);
