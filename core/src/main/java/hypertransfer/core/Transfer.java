@@ -17,7 +17,7 @@ public record Transfer(Space target, Space carrier, GradientRule gradient) {
         return new Transfer(space, space, GradientRule.AS_IS);
     }
 
-    /** Whether the target is the carrier itself. */
+    /** Whether this is the ordinary optimizer of one space: the target is the carrier, the gradient taken as it is. */
     public boolean isPlain() {
         return target.equals(carrier) && gradient == GradientRule.AS_IS;
     }
@@ -71,13 +71,13 @@ public record Transfer(Space target, Space carrier, GradientRule gradient) {
         return switch (carrier) {
             case Base(double lc) -> {
                 double keep = free ? 1 - e * lc : 1 / (1 + p * lc * rC);
-                double rate = free ? e : p * rC * keep; // equations (inverse-learning-rate) and (wd-transferred-lr)
+                double nominal = free ? e : p * rC * keep; // equations (inverse-learning-rate) and (wd-transferred-lr)
                 double norm = keep * rC * stretch;
-                yield new Step(keep, rate, rate, a, angle, rC, rT, next(s, norm, nextTarget));
+                yield new Step(keep, nominal, nominal, a, angle, rC, rT, next(s, norm, nextTarget));
             }
             case Hyperball h -> {
                 if (!(stretch > 0)) {
-                    throw refuse(
+                    throw diverged(
                             s,
                             "the step of angle " + a + " lands on the origin, and a Hyperball has no direction"
                                     + " there; lower the learning rate");
@@ -89,6 +89,12 @@ public record Transfer(Space target, Space carrier, GradientRule gradient) {
     }
 
     private static State next(State s, double norm, double targetNorm) {
+        if (!(norm < Double.POSITIVE_INFINITY && targetNorm < Double.POSITIVE_INFINITY)) {
+            throw diverged(
+                    s,
+                    "the step would take its norm to " + norm + " and its target's to " + targetNorm
+                            + ": the training has diverged; lower the learning rate and continue from the last checkpoint");
+        }
         return new State(s.matrix(), s.step() + 1, s.R(), norm, targetNorm);
     }
 
@@ -103,10 +109,10 @@ public record Transfer(Space target, Space carrier, GradientRule gradient) {
                             + " is 1 or more, which would erase the matrix; lower either of them");
         }
         if (!(Double.isFinite(r.w()) && Double.isFinite(r.u()) && Double.isFinite(r.uw()))) {
-            throw refuse(
+            throw diverged(
                     s,
                     "|w| is " + r.w() + ", |u| is " + r.u() + ", <u,w> is " + r.uw()
-                            + ": the training has diverged; lower the learning rate and go on from the last checkpoint");
+                            + ": the training has diverged; lower the learning rate and continue from the last checkpoint");
         }
     }
 
@@ -120,6 +126,14 @@ public record Transfer(Space target, Space carrier, GradientRule gradient) {
     }
 
     private static Refusal refuse(State s, String why) {
-        return new Refusal(s.matrix() + " at step " + s.step() + ": " + why);
+        return new Refusal(at(s) + why);
+    }
+
+    private static Diverged diverged(State s, String why) {
+        return new Diverged(s.matrix(), s.step(), at(s) + why);
+    }
+
+    private static String at(State s) {
+        return s.matrix() + " at step " + s.step() + ": ";
     }
 }

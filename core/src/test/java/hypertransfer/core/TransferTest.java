@@ -23,7 +23,7 @@ class TransferTest {
             Step step = Transfer.plain(new Base(l)).step(start, Explicit.reading(w, u), e);
             assertThat(step.keep()).isEqualTo(1 - e * l);
             assertThat(step.push()).isEqualTo(e);
-            assertThat(step.rate()).isEqualTo(e);
+            assertThat(step.nominal()).isEqualTo(e);
             assertThat(Explicit.moved(step, w, u)).isEqualTo(Explicit.step(new Base(l), w, u, e));
             assertThat(step.next().targetNorm()).isEqualTo(step.next().norm());
             close(step.effective(), Rates.effective(e, l, Explicit.norm(u), Explicit.norm(w)), TIGHT);
@@ -110,9 +110,9 @@ class TransferTest {
             close(step.effective(), wanted, TIGHT);
             close(step.push() * u / (step.keep() * Explicit.norm(c.w())), wanted, TIGHT);
             if (c.transfer().carrier() instanceof Base(double lc)) {
-                assertThat(step.rate()).isEqualTo(step.push());
+                assertThat(step.nominal()).isEqualTo(step.push());
                 // keep = 1 - eta lambda, as an absolute error: it may take nearly all
-                assertThat(step.keep()).isCloseTo(1 - step.rate() * lc, within(1e-15));
+                assertThat(step.keep()).isCloseTo(1 - step.nominal() * lc, within(1e-15));
             }
             close(step.impliedDecay(), (1 - step.keep()) / wanted, TIGHT);
         });
