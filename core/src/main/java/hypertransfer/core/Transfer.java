@@ -24,20 +24,20 @@ public record Transfer(Space target, Space carrier, GradientRule gradient) {
 
     /** The network is evaluated at this multiple of w. */
     public double evaluationScale(State s) {
-        if (gradient != GradientRule.REPRESENTATIVE) {
-            return 1;
-        }
-        positive(s, s.norm(), s.targetNorm());
-        return s.targetNorm() / s.norm();
+        return switch (gradient) {
+            case AS_IS, RESCALED -> 1;
+            case REPRESENTATIVE -> ratio(s, s.targetNorm(), s.norm());
+            case AT_RADIUS -> ratio(s, s.R(), s.norm());
+        };
     }
 
     /** The gradient is multiplied by this before the direction sees it. */
     public double gradientScale(State s) {
-        if (gradient != GradientRule.RESCALED) {
-            return 1;
-        }
-        positive(s, s.norm(), s.targetNorm());
-        return s.norm() / s.targetNorm();
+        return switch (gradient) {
+            case AS_IS, REPRESENTATIVE -> 1;
+            case RESCALED -> ratio(s, s.norm(), s.targetNorm());
+            case AT_RADIUS -> ratio(s, s.R(), s.targetNorm());
+        };
     }
 
     /** One step: the target's angular step, taken by the carrier. */
@@ -86,6 +86,11 @@ public record Transfer(Space target, Space carrier, GradientRule gradient) {
                 yield new Step(keep, keep * p * rC, a, a, angle, rC, rT, next(s, s.R(), nextTarget));
             }
         };
+    }
+
+    private double ratio(State s, double above, double below) {
+        positive(s, s.norm(), s.targetNorm());
+        return above / below;
     }
 
     private static State next(State s, double norm, double targetNorm) {

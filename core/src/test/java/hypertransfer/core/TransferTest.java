@@ -133,11 +133,23 @@ class TransferTest {
     @Test
     void gradientScalesFollowTheRule() {
         Case.forAll("gradient rule", c -> {
-            double ratio = c.state().targetNorm() / c.state().norm();
-            boolean at = c.transfer().gradient() == GradientRule.REPRESENTATIVE;
-            boolean rescaled = c.transfer().gradient() == GradientRule.RESCALED;
-            assertThat(c.transfer().evaluationScale(c.state())).isEqualTo(at ? ratio : 1);
-            close(c.transfer().gradientScale(c.state()), rescaled ? 1 / ratio : 1, TIGHT);
+            double rC = c.state().norm();
+            double rT = c.state().targetNorm();
+            double R = c.state().R();
+            double[] scales = switch (c.transfer().gradient()) { // of the evaluation, of the gradient
+                case AS_IS -> new double[] {1, 1};
+                case RESCALED -> new double[] {1, rC / rT};
+                case REPRESENTATIVE -> new double[] {rT / rC, 1};
+                case AT_RADIUS -> new double[] {R / rC, R / rT};
+            };
+            assertThat(c.transfer().evaluationScale(c.state())).isEqualTo(scales[0]);
+            assertThat(c.transfer().gradientScale(c.state())).isEqualTo(scales[1]);
+            assertThat(c.transfer().gradient().evaluatesElsewhere())
+                    .isEqualTo(
+                            switch (c.transfer().gradient()) {
+                                case AS_IS, RESCALED -> false;
+                                case REPRESENTATIVE, AT_RADIUS -> true;
+                            });
         });
     }
 

@@ -56,8 +56,8 @@ public final class Trainee implements AutoCloseable {
                 c.adam(),
                 c.adamw().decay());
         boolean separate = rules.isEmpty()
-                ? transfer.gradient() == GradientRule.REPRESENTATIVE
-                : rules.containsValue(GradientRule.REPRESENTATIVE);
+                ? transfer.gradient().evaluatesElsewhere()
+                : rules.values().stream().anyMatch(GradientRule::evaluatesElsewhere);
         return open(c, routing, separate);
     }
 
