@@ -5,17 +5,17 @@ package hypertransfer.core;
  *
  * @param keep the factor of w
  * @param push the factor of u
- * @param rate the nominal rate the carrier applied: eta of a Base carrier, the angular step of a Hyperball
+ * @param nominal the nominal rate the carrier applied: eta of a Base carrier, the angular step of a Hyperball
  * @param effective the angular step a, the effective learning rate
  * @param angle the angle between the matrix before and after, in radians
  * @param norm the carrier's norm before the step, as read
  * @param targetNorm the target's norm before the step
- * @param next the state to go on with
+ * @param next the state to continue with
  */
 public record Step(
         double keep,
         double push,
-        double rate,
+        double nominal,
         double effective,
         double angle,
         double norm,

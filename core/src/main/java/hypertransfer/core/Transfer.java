@@ -17,27 +17,27 @@ public record Transfer(Space target, Space carrier, GradientRule gradient) {
         return new Transfer(space, space, GradientRule.AS_IS);
     }
 
-    /** Whether the target is the carrier itself. */
+    /** Whether this is the ordinary optimizer of one space: the target is the carrier, the gradient taken as it is. */
     public boolean isPlain() {
         return target.equals(carrier) && gradient == GradientRule.AS_IS;
     }
 
     /** The network is evaluated at this multiple of w. */
     public double evaluationScale(State s) {
-        if (gradient != GradientRule.REPRESENTATIVE) {
-            return 1;
-        }
-        positive(s, s.norm(), s.targetNorm());
-        return s.targetNorm() / s.norm();
+        return switch (gradient) {
+            case AS_IS, RESCALED -> 1;
+            case REPRESENTATIVE -> ratio(s, s.targetNorm(), s.norm());
+            case AT_RADIUS -> ratio(s, s.R(), s.norm());
+        };
     }
 
     /** The gradient is multiplied by this before the direction sees it. */
     public double gradientScale(State s) {
-        if (gradient != GradientRule.RESCALED) {
-            return 1;
-        }
-        positive(s, s.norm(), s.targetNorm());
-        return s.norm() / s.targetNorm();
+        return switch (gradient) {
+            case AS_IS, REPRESENTATIVE -> 1;
+            case RESCALED -> ratio(s, s.norm(), s.targetNorm());
+            case AT_RADIUS -> ratio(s, s.R(), s.targetNorm());
+        };
     }
 
     /** One step: the target's angular step, taken by the carrier. */
@@ -71,13 +71,13 @@ public record Transfer(Space target, Space carrier, GradientRule gradient) {
         return switch (carrier) {
             case Base(double lc) -> {
                 double keep = free ? 1 - e * lc : 1 / (1 + p * lc * rC);
-                double rate = free ? e : p * rC * keep; // equations (inverse-learning-rate) and (wd-transferred-lr)
+                double nominal = free ? e : p * rC * keep; // equations (inverse-learning-rate) and (wd-transferred-lr)
                 double norm = keep * rC * stretch;
-                yield new Step(keep, rate, rate, a, angle, rC, rT, next(s, norm, nextTarget));
+                yield new Step(keep, nominal, nominal, a, angle, rC, rT, next(s, norm, nextTarget));
             }
             case Hyperball h -> {
                 if (!(stretch > 0)) {
-                    throw refuse(
+                    throw diverged(
                             s,
                             "the step of angle " + a + " lands on the origin, and a Hyperball has no direction"
                                     + " there; lower the learning rate");
@@ -88,7 +88,18 @@ public record Transfer(Space target, Space carrier, GradientRule gradient) {
         };
     }
 
+    private double ratio(State s, double above, double below) {
+        positive(s, s.norm(), s.targetNorm());
+        return above / below;
+    }
+
     private static State next(State s, double norm, double targetNorm) {
+        if (!(norm < Double.POSITIVE_INFINITY && targetNorm < Double.POSITIVE_INFINITY)) {
+            throw diverged(
+                    s,
+                    "the step would take its norm to " + norm + " and its target's to " + targetNorm
+                            + ": the training has diverged; lower the learning rate and continue from the last checkpoint");
+        }
         return new State(s.matrix(), s.step() + 1, s.R(), norm, targetNorm);
     }
 
@@ -103,10 +114,10 @@ public record Transfer(Space target, Space carrier, GradientRule gradient) {
                             + " is 1 or more, which would erase the matrix; lower either of them");
         }
         if (!(Double.isFinite(r.w()) && Double.isFinite(r.u()) && Double.isFinite(r.uw()))) {
-            throw refuse(
+            throw diverged(
                     s,
                     "|w| is " + r.w() + ", |u| is " + r.u() + ", <u,w> is " + r.uw()
-                            + ": the training has diverged; lower the learning rate and go on from the last checkpoint");
+                            + ": the training has diverged; lower the learning rate and continue from the last checkpoint");
         }
     }
 
@@ -120,6 +131,14 @@ public record Transfer(Space target, Space carrier, GradientRule gradient) {
     }
 
     private static Refusal refuse(State s, String why) {
-        return new Refusal(s.matrix() + " at step " + s.step() + ": " + why);
+        return new Refusal(at(s) + why);
+    }
+
+    private static Diverged diverged(State s, String why) {
+        return new Diverged(s.matrix(), s.step(), at(s) + why);
+    }
+
+    private static String at(State s) {
+        return s.matrix() + " at step " + s.step() + ": ";
     }
 }

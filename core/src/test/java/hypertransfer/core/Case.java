@@ -8,7 +8,7 @@ import java.util.random.RandomGenerator;
 /** One drawn situation: a transfer, the vectors, and a rate. */
 record Case(Transfer transfer, State state, double[] w, double[] u, double e) {
 
-    /** Ten thousand draws for each of the four pairs of spaces and each of the three gradient rules. */
+    /** Ten thousand draws for each of the four pairs of spaces and each of the four gradient rules. */
     static void forAll(String property, Consumer<Case> body) {
         for (GradientRule rule : GradientRule.values()) {
             for (int pair = 0; pair < 4; pair++) {

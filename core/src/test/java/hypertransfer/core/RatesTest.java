@@ -29,7 +29,7 @@ class RatesTest {
 
             Transfer mode = Mode.FAIR.transfer(lambda, 0);
             Step step = mode.step(State.start("w", w), new Reading(w, u, 0.3 * u * w), wanted);
-            close(step.rate(), fair, TIGHT);
+            close(step.nominal(), fair, TIGHT);
             close(step.effective(), wanted, TIGHT);
         });
     }
@@ -60,7 +60,7 @@ class RatesTest {
             Transfer transfer = new Transfer(new Base(l1), new Base(l2), GradientRule.RESCALED);
             Step step = transfer.step(state, new Reading(s2, u, u * s2 * random.nextDouble(-0.9, 0.9)), e);
             double rate = Rates.transferred(e, l1, s1, l2, s2);
-            close(step.rate(), rate, TIGHT);
+            close(step.nominal(), rate, TIGHT);
             close(step.push(), rate, TIGHT);
             assertThat(step.keep()).isCloseTo(1 - rate * l2, within(1e-15));
         });
@@ -124,7 +124,7 @@ class RatesTest {
             Step step = transfer.step(state, Explicit.reading(w, directions.get(t)), schedule.get(t));
             w = Explicit.moved(step, w, directions.get(t));
             state = step.next();
-            rates.add(step.rate());
+            rates.add(step.nominal());
         }
         return new Trip(rates, w);
     }

@@ -36,7 +36,7 @@ class RefusalTest {
         Transfer transfer = new Transfer(new Base(0), new Base(1e9), GradientRule.RESCALED);
         Step step = transfer.step(STATE, READING, 10);
         assertThat(step.keep()).isPositive();
-        assertThat(step.rate() * 1e9).isLessThanOrEqualTo(1);
+        assertThat(step.nominal() * 1e9).isLessThanOrEqualTo(1);
     }
 
     @Test
@@ -67,9 +67,9 @@ class RefusalTest {
     void readingsOfADivergedRun(Mode mode) {
         for (double bad : new double[] {Double.NaN, Double.POSITIVE_INFINITY, Double.NEGATIVE_INFINITY}) {
             String next = "lower the learning rate";
-            refused(mode.transfer(0.1, 0.2), new Reading(bad, 3, 1), 0.1, "|w| is " + bad, "diverged", next);
-            refused(mode.transfer(0.1, 0.2), new Reading(2, bad, 1), 0.1, "|u| is " + bad, "diverged", next);
-            refused(mode.transfer(0.1, 0.2), new Reading(2, 3, bad), 0.1, "<u,w> is " + bad, "diverged", next);
+            diverged(mode.transfer(0.1, 0.2), new Reading(bad, 3, 1), 0.1, "|w| is " + bad, "diverged", next);
+            diverged(mode.transfer(0.1, 0.2), new Reading(2, bad, 1), 0.1, "|u| is " + bad, "diverged", next);
+            diverged(mode.transfer(0.1, 0.2), new Reading(2, 3, bad), 0.1, "<u,w> is " + bad, "diverged", next);
         }
     }
 
@@ -112,7 +112,15 @@ class RefusalTest {
     /** u along w with a = 1: w - w is nowhere on the sphere. */
     @Test
     void stepOntoTheOrigin() {
-        refused(Transfer.plain(new Hyperball()), new Reading(2, 3, 6), 1, "origin", "lower the learning rate");
+        diverged(Transfer.plain(new Hyperball()), new Reading(2, 3, 6), 1, "origin", "lower the learning rate");
+    }
+
+    /** Finite readings and a finite rate can still give a norm beyond a double: the state is not to blame. */
+    @Test
+    void stepBeyondADouble() {
+        for (Mode mode : new Mode[] {Mode.BASE, Mode.HYPERTRANSFER, Mode.DECAY_TRANSFER}) {
+            diverged(mode.transfer(0, 0), new Reading(2, 1e300, 0), 2e8, "Infinity", "lower the learning rate");
+        }
     }
 
     @Test
@@ -131,10 +139,25 @@ class RefusalTest {
         assertThat(transfer.step(STATE, READING, 0.1)).isEqualTo(before);
     }
 
+    /** Bad input, which is never called divergence. */
     private static void refused(Transfer transfer, Reading reading, double e, String... words) {
+        refused(transfer, reading, e, Refusal.class, words);
+    }
+
+    private static void refused(
+            Transfer transfer, Reading reading, double e, Class<? extends Refusal> kind, String... words) {
         assertThatThrownBy(() -> transfer.step(STATE, reading, e))
-                .isInstanceOf(Refusal.class)
+                .isExactlyInstanceOf(kind)
                 .hasMessageStartingWith("blocks.2.mlp.fc.weight at step 41: ")
                 .hasMessageContainingAll(words);
+    }
+
+    /** Divergence says so by its type, and names the matrix and the step without the text. */
+    private static void diverged(Transfer transfer, Reading reading, double e, String... words) {
+        refused(transfer, reading, e, Diverged.class, words);
+        assertThatThrownBy(() -> transfer.step(STATE, reading, e)).isInstanceOfSatisfying(Diverged.class, d -> {
+            assertThat(d.matrix()).contains("blocks.2.mlp.fc.weight");
+            assertThat(d.step()).isEqualTo(41);
+        });
     }
 }

@@ -66,6 +66,7 @@ class TheoremTest {
                 runs.add(Arguments.of(kind, pair, GradientRule.RESCALED, true));
                 runs.add(Arguments.of(kind, pair, GradientRule.REPRESENTATIVE, true));
                 runs.add(Arguments.of(kind, pair, GradientRule.REPRESENTATIVE, false));
+                runs.add(Arguments.of(kind, pair, GradientRule.AT_RADIUS, true));
             }
         }
         return runs.stream();
@@ -97,6 +98,52 @@ class TheoremTest {
         Pair pair = new Pair(new Base(0.5), new Hyperball(), 1);
         Errors errors = follow(kind, pair, GradientRule.RESCALED, Landscape.draw(false, 11));
         assertThat(errors.direction).isGreaterThan(1e-3);
+    }
+
+    /** The radius is as good a place as any only on a scale-invariant loss; elsewhere the target stands at its own norm. */
+    @ParameterizedTest
+    @EnumSource(Kind.class)
+    void radiusDoesNotFollowWithoutInvariance(Kind kind) {
+        Pair pair = new Pair(new Base(0.5), new Hyperball(), 1);
+        Errors errors = follow(kind, pair, GradientRule.AT_RADIUS, Landscape.draw(false, 11));
+        assertThat(errors.direction).isGreaterThan(1e-3);
+    }
+
+    /**
+     * What the rule is for: carrier and target, both under it, evaluate the network at matrices that agree to some
+     * roundings of a double, over the whole run and whatever their own norms became.
+     */
+    @ParameterizedTest
+    @EnumSource(Kind.class)
+    void carrierAndTargetUnderTheRuleEvaluateAtTheSameMatrix(Kind kind) {
+        Landscape landscape = Landscape.draw(true, 11);
+        Space target = new Base(0.5);
+        List<double[]> own = evaluated(kind, new Transfer(target, target, GradientRule.AT_RADIUS), landscape);
+        List<double[]> carried =
+                evaluated(kind, new Transfer(target, new Hyperball(), GradientRule.AT_RADIUS), landscape);
+        for (int t = 0; t < STEPS; t++) {
+            double apart = Explicit.norm(Explicit.sum(1, own.get(t), -1, carried.get(t)));
+            assertThat(apart).as("step " + t).isLessThan(EXACT);
+        }
+    }
+
+    /** The matrices that a run hands to the network. */
+    private static List<double[]> evaluated(Kind kind, Transfer transfer, Landscape landscape) {
+        Direction direction = kind.direction.get();
+        Schedule schedule = kind.schedule(transfer.target());
+        double[] w = START;
+        State state = State.start("w", Explicit.norm(w));
+        List<double[]> seen = new ArrayList<>();
+        for (int t = 0; t < STEPS; t++) {
+            double[] at = Explicit.scaled(transfer.evaluationScale(state), w);
+            seen.add(at);
+            double[] g = Explicit.scaled(transfer.gradientScale(state), landscape.gradient(at, t));
+            double[] u = direction.of(g);
+            Step step = transfer.step(state, Explicit.reading(w, u), schedule.rate(t));
+            w = Explicit.moved(step, w, u);
+            state = step.next();
+        }
+        return seen;
     }
 
     /** The landscape itself: its gradient against central differences, and its invariance. */

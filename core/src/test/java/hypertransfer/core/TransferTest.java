@@ -23,7 +23,7 @@ class TransferTest {
             Step step = Transfer.plain(new Base(l)).step(start, Explicit.reading(w, u), e);
             assertThat(step.keep()).isEqualTo(1 - e * l);
             assertThat(step.push()).isEqualTo(e);
-            assertThat(step.rate()).isEqualTo(e);
+            assertThat(step.nominal()).isEqualTo(e);
             assertThat(Explicit.moved(step, w, u)).isEqualTo(Explicit.step(new Base(l), w, u, e));
             assertThat(step.next().targetNorm()).isEqualTo(step.next().norm());
             close(step.effective(), Rates.effective(e, l, Explicit.norm(u), Explicit.norm(w)), TIGHT);
@@ -110,9 +110,9 @@ class TransferTest {
             close(step.effective(), wanted, TIGHT);
             close(step.push() * u / (step.keep() * Explicit.norm(c.w())), wanted, TIGHT);
             if (c.transfer().carrier() instanceof Base(double lc)) {
-                assertThat(step.rate()).isEqualTo(step.push());
+                assertThat(step.nominal()).isEqualTo(step.push());
                 // keep = 1 - eta lambda, as an absolute error: it may take nearly all
-                assertThat(step.keep()).isCloseTo(1 - step.rate() * lc, within(1e-15));
+                assertThat(step.keep()).isCloseTo(1 - step.nominal() * lc, within(1e-15));
             }
             close(step.impliedDecay(), (1 - step.keep()) / wanted, TIGHT);
         });
@@ -133,11 +133,23 @@ class TransferTest {
     @Test
     void gradientScalesFollowTheRule() {
         Case.forAll("gradient rule", c -> {
-            double ratio = c.state().targetNorm() / c.state().norm();
-            boolean at = c.transfer().gradient() == GradientRule.REPRESENTATIVE;
-            boolean rescaled = c.transfer().gradient() == GradientRule.RESCALED;
-            assertThat(c.transfer().evaluationScale(c.state())).isEqualTo(at ? ratio : 1);
-            close(c.transfer().gradientScale(c.state()), rescaled ? 1 / ratio : 1, TIGHT);
+            double rC = c.state().norm();
+            double rT = c.state().targetNorm();
+            double R = c.state().R();
+            double[] scales = switch (c.transfer().gradient()) { // of the evaluation, of the gradient
+                case AS_IS -> new double[] {1, 1};
+                case RESCALED -> new double[] {1, rC / rT};
+                case REPRESENTATIVE -> new double[] {rT / rC, 1};
+                case AT_RADIUS -> new double[] {R / rC, R / rT};
+            };
+            assertThat(c.transfer().evaluationScale(c.state())).isEqualTo(scales[0]);
+            assertThat(c.transfer().gradientScale(c.state())).isEqualTo(scales[1]);
+            assertThat(c.transfer().gradient().evaluatesElsewhere())
+                    .isEqualTo(
+                            switch (c.transfer().gradient()) {
+                                case AS_IS, RESCALED -> false;
+                                case REPRESENTATIVE, AT_RADIUS -> true;
+                            });
         });
     }
 

@@ -37,7 +37,7 @@ public final class OwnLoop {
         Transfer transfer = mode.transfer(0.1, 0.1);
         State state = State.start("layer.weight", norm(w));
         for (int t = 0; t < steps; t++) {
-            double at = transfer.evaluationScale(state); // not 1 in the plus forms alone
+            double at = transfer.evaluationScale(state); // differs from 1 only in the + forms
             double[] g = gradient(scaled(w, at), goal);
             losses[t] = loss(scaled(w, at), goal);
             double scale = transfer.gradientScale(state);
@@ -49,7 +49,8 @@ public final class OwnLoop {
             for (int i = 0; i < w.length; i++) {
                 w[i] = step.keep() * w[i] - step.push() * m[i];
             }
-            state = step.next(); // save it with your checkpoint; step.effective() is the rate you ask for
+            state = step.next(); // save it with your checkpoint
+            // step.nominal() and step.effective() are the rates just applied: the carrier's own, and the angular one
         }
         return losses;
     }

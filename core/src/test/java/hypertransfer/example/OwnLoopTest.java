@@ -25,7 +25,9 @@ class OwnLoopTest {
     void theReadmeShowsTheCompiledLines() throws IOException {
         String source = Files.readString(Path.of("src/test/java/hypertransfer/example/OwnLoop.java"));
         String readme = Files.readString(Path.of("../README.md"));
-        String shown = readme.substring(readme.indexOf("Transfer transfer = mode"), readme.indexOf("// save it with"));
+        String shown = readme.substring(
+                readme.indexOf("Transfer transfer = mode"),
+                readme.indexOf("}\n```", readme.indexOf("Transfer transfer = mode")));
         assertThat(source.replaceAll("\\s+", " ")).contains(shown.replaceAll("\\s+", " "));
     }
 }

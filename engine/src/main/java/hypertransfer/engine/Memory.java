@@ -9,14 +9,15 @@ public record Memory(Map<Role, Long> bytes) {
         return bytes.values().stream().mapToLong(Long::longValue).sum();
     }
 
-    /** A line a role and the sum, for people. */
+    /** One line per role, and the sum. */
     public String table() {
         StringBuilder table = new StringBuilder("memory\n");
-        bytes.forEach((role, n) -> table.append(line(role.name().toLowerCase(Locale.ROOT), n)));
+        bytes.forEach((role, n) ->
+                table.append(line(role.name().toLowerCase(Locale.ROOT).replace('_', ' '), n)));
         return table.append(line("total", total())).toString();
     }
 
     private static String line(String name, long bytes) {
-        return String.format(Locale.ROOT, "  %-12s %10.1f MiB%n", name, bytes / 1048576.0);
+        return String.format(Locale.ROOT, "  %-15s %10.1f MiB%n", name, bytes / 1048576.0);
     }
 }

@@ -1,17 +1,23 @@
 package hypertransfer.engine;
 
-/** What a tensor is for. An engine chooses its number format by it and keeps one block of memory a role. */
+/** What a tensor is for. An engine chooses its number format by it and keeps one block of memory per role. */
 public enum Role {
-    /** What the network is evaluated at. */
+    /** A matrix that the network is evaluated at. */
     WEIGHT,
+    /** A norm's gain that the network is evaluated at: few numbers, so never in a short format. */
+    GAIN,
     /** What the optimizer moves; the same tensor as the weight where the formats agree. */
     MASTER,
     /** What the backward pass adds to, and the optimizer turns into a direction in place. */
     GRADIENT,
+    /** The same of a hidden matrix, which may be orthogonalised. */
+    HIDDEN_GRADIENT,
     /** What the optimizer remembers. */
     STATE,
     /** What the forward pass leaves for the backward pass. */
     ACTIVATION,
+    /** One number per row or head: a norm's factor, a logarithm, a loss. Never in a short format. */
+    STATISTIC,
     /** What an engine needs for itself. */
     SCRATCH
 }

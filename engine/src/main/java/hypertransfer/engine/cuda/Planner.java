@@ -29,10 +29,11 @@ final class Planner {
                         : "the largest batch that fits is " + batch + ": use it and accumulate gradients");
     }
 
-    /** Activations and scratch grow with the batch, the rest does not. 0 where nothing fits. */
+    /** Activations, statistics and scratch grow with the batch, the rest does not. 0 where nothing fits. */
     static int largestBatch(Memory memory, long free, Dims dims, Precision precision, long matrix, long side) {
         long own = Scratch.of(dims, precision, matrix, side).bytes();
         long growing = memory.bytes().getOrDefault(Role.ACTIVATION, 0L)
+                + memory.bytes().getOrDefault(Role.STATISTIC, 0L)
                 + memory.bytes().get(Role.SCRATCH)
                 - own;
         long fixed = memory.total() - growing - own;

@@ -32,23 +32,16 @@ final class Storage implements AutoCloseable {
     }
 
     Block declare(Role role, String name, int rows, int cols) {
-        Block block = new Block(name, rows, cols, format(role, rows, cols, dims, precision));
+        Block block = new Block(name, rows, cols, format(role, precision));
         declared.computeIfAbsent(role, r -> new ArrayList<>()).add(block);
         return block;
     }
 
-    /**
-     * Weights are in the engine's precision, but for the gains, which are few. Activations are too where they are as wide
-     * as the network; what has a number a row or a head (a norm's factor, a loss, a logarithm) is float32. No such width
-     * is a multiple of C, since heads are at least two wide.
-     */
-    static Precision format(Role role, int rows, int cols, Dims dims, Precision precision) {
-        boolean narrow = switch (role) {
-            case WEIGHT -> rows > 1;
-            case ACTIVATION, SCRATCH -> cols % dims.C() == 0;
-            case MASTER, GRADIENT, STATE -> false;
+    static Precision format(Role role, Precision precision) {
+        return switch (role) {
+            case WEIGHT, ACTIVATION, SCRATCH -> precision;
+            case GAIN, STATISTIC, MASTER, GRADIENT, HIDDEN_GRADIENT, STATE -> Precision.FLOAT32;
         };
-        return narrow ? precision : Precision.FLOAT32;
     }
 
     /** Places what was declared since the last time, if it fits. */
@@ -72,10 +65,9 @@ final class Storage implements AutoCloseable {
         return memory;
     }
 
-    /** Of the matrices that Newton-Schulz may meet: gradients, without those of the vocabulary. */
+    /** Of the matrices that Newton-Schulz may meet. */
     private long largest(ToLongFunction<Block> measure) {
-        return declared.getOrDefault(Role.GRADIENT, List.of()).stream()
-                .filter(block -> block.rows() > 1 && block.rows() != dims.V())
+        return declared.getOrDefault(Role.HIDDEN_GRADIENT, List.of()).stream()
                 .mapToLong(measure)
                 .max()
                 .orElse(0);

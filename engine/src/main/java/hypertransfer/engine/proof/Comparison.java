@@ -78,25 +78,25 @@ public final class Comparison {
             declare(Role.ACTIVATION, name, N, C);
         }
         for (String name : List.of("r", "zr", "fr", "losses")) {
-            declare(Role.ACTIVATION, name, N, 1);
+            declare(Role.STATISTIC, name, N, 1);
         }
         declare(Role.ACTIVATION, "qkv", N, 3 * C);
         declare(Role.ACTIVATION, "dqkv", N, 3 * C);
-        declare(Role.ACTIVATION, "rqkv", N, 3 * H);
-        declare(Role.ACTIVATION, "lse", N, H);
+        declare(Role.STATISTIC, "rqkv", N, 3 * H);
+        declare(Role.STATISTIC, "lse", N, H);
         declare(Role.ACTIVATION, "f", N, 4 * C);
         declare(Role.ACTIVATION, "s", N, 4 * C);
         declare(Role.WEIGHT, "words", d.V(), C);
-        declare(Role.WEIGHT, "gain", 1, C);
+        declare(Role.GAIN, "gain", 1, C);
         declare(Role.WEIGHT, "wqkv", 3 * C, C);
         declare(Role.WEIGHT, "wfc", 4 * C, C);
         declare(Role.GRADIENT, "dwords", d.V(), C);
         declare(Role.GRADIENT, "dgain", 1, C);
-        declare(Role.GRADIENT, "dwqkv", 3 * C, C);
-        declare(Role.GRADIENT, "dwfc", 4 * C, C);
+        declare(Role.HIDDEN_GRADIENT, "dwqkv", 3 * C, C);
+        declare(Role.HIDDEN_GRADIENT, "dwfc", 4 * C, C);
         int[][] shapes = {{C, C}, {C, C}, {C, C}, {4 * C, C}, {C, 4 * C}, {C, C}};
         for (int k = 0; k < MATRICES.length; k++) {
-            declare(Role.GRADIENT, MATRICES[k], shapes[k][0], shapes[k][1]);
+            declare(Role.HIDDEN_GRADIENT, MATRICES[k], shapes[k][0], shapes[k][1]);
             declare(Role.STATE, "m" + MATRICES[k], shapes[k][0], shapes[k][1]);
             declare(Role.STATE, "v" + MATRICES[k], shapes[k][0], shapes[k][1]);
             declare(Role.MASTER, "w" + MATRICES[k], shapes[k][0], shapes[k][1]);

@@ -81,7 +81,7 @@ public final class Replay {
                     t,
                     step.targetNorm(),
                     track.targetNorm().get(t));
-            errors.rate("rate of " + name, t, step.rate(), track.rate().get(t));
+            errors.rate("rate of " + name, t, step.nominal(), track.rate().get(t));
             errors.rate(
                     "effective rate of " + name,
                     t,

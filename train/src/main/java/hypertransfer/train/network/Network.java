@@ -63,32 +63,32 @@ public final class Network {
         Dims dims = engine.dims();
         int C = dims.C();
         x = activation("embedding", C);
-        rx = activation("embedding.r", 1);
+        rx = statistic("embedding.r", 1);
         start = activation("start", C);
         for (int l = 0; l < architecture.layers(); l++) {
             String at = "blocks." + l + ".";
             traces.add(new Trace(
-                    inside(at, "a", C),
-                    activation(at + "ra", 1),
-                    inside(at, "qkv", 3 * C),
-                    inside(at, "rqkv", 3 * dims.H()),
-                    inside(at, "o", C),
-                    inside(at, "lse", dims.H()),
-                    inside(at, "z", C),
-                    variant.post() ? inside(at, "rz", 1) : null,
-                    inside(at, "middle", C),
-                    inside(at, "m", C),
-                    inside(at, "rm", 1),
-                    inside(at, "f", 4 * C),
-                    variant.post() ? inside(at, "rf", 1) : null,
-                    inside(at, "s", 4 * C),
-                    inside(at, "y", C),
-                    variant.post() ? activation(at + "ry", 1) : null,
+                    inside(Role.ACTIVATION, at, "a", C),
+                    statistic(at + "ra", 1),
+                    inside(Role.ACTIVATION, at, "qkv", 3 * C),
+                    inside(Role.STATISTIC, at, "rqkv", 3 * dims.H()),
+                    inside(Role.ACTIVATION, at, "o", C),
+                    inside(Role.STATISTIC, at, "lse", dims.H()),
+                    inside(Role.ACTIVATION, at, "z", C),
+                    variant.post() ? inside(Role.STATISTIC, at, "rz", 1) : null,
+                    inside(Role.ACTIVATION, at, "middle", C),
+                    inside(Role.ACTIVATION, at, "m", C),
+                    inside(Role.STATISTIC, at, "rm", 1),
+                    inside(Role.ACTIVATION, at, "f", 4 * C),
+                    variant.post() ? inside(Role.STATISTIC, at, "rf", 1) : null,
+                    inside(Role.ACTIVATION, at, "s", 4 * C),
+                    inside(Role.ACTIVATION, at, "y", C),
+                    variant.post() ? statistic(at + "ry", 1) : null,
                     activation(at + "end", C)));
         }
         last = activation("last", C);
-        rlast = activation("last.r", 1);
-        losses = engine.tensor(Role.ACTIVATION, "losses", micros * dims.N(), 1);
+        rlast = statistic("last.r", 1);
+        losses = engine.tensor(Role.STATISTIC, "losses", micros * dims.N(), 1);
         for (int micro = 0; micro < micros; micro++) {
             microLosses.add(engine.slice(losses, "losses." + micro, micro * dims.N(), dims.N()));
         }
@@ -225,8 +225,14 @@ public final class Network {
         return engine.tensor(Role.ACTIVATION, name, engine.dims().N(), cols);
     }
 
+    private Tensor statistic(String name, int cols) {
+        return engine.tensor(Role.STATISTIC, name, engine.dims().N(), cols);
+    }
+
     /** What a block keeps to itself: a tensor of its own, or, where it is computed again, one that all blocks share. */
-    private Tensor inside(String block, String name, int cols) {
-        return insides.computeIfAbsent(recompute ? name : block + name, n -> activation(n, cols));
+    private Tensor inside(Role role, String block, String name, int cols) {
+        return insides.computeIfAbsent(
+                recompute ? name : block + name,
+                n -> engine.tensor(role, n, engine.dims().N(), cols));
     }
 }

@@ -27,10 +27,10 @@ public final class Parameters {
         this.separateHidden = separateHidden;
         int C = architecture.width();
         embed = single("embed.weight", architecture.vocab(), C, false);
-        embedGain = single("embed.gain", 1, C, false);
+        embedGain = gain("embed.gain", C);
         for (int l = 0; l < architecture.layers(); l++) {
             String at = "blocks." + l + ".";
-            Parameter qkv = declare(at + "attn.qkv.weight", 3 * C, C, true);
+            Parameter qkv = declare(Role.WEIGHT, at + "attn.qkv.weight", 3 * C, C, true);
             int from = 0;
             for (String part : List.of("q", "k", "v")) {
                 all.add(part(qkv, at + "attn." + part + ".weight", from, C));
@@ -38,13 +38,13 @@ public final class Parameters {
             }
             blocks.add(new Block(
                     qkv,
-                    single(at + "attn.gain", 1, C, false),
+                    gain(at + "attn.gain", C),
                     single(at + "attn.o.weight", C, C, true),
-                    single(at + "mlp.gain", 1, C, false),
+                    gain(at + "mlp.gain", C),
                     single(at + "mlp.fc.weight", 4 * C, C, true),
                     single(at + "mlp.proj.weight", C, 4 * C, true)));
         }
-        headGain = single("head.gain", 1, C, false);
+        headGain = gain("head.gain", C);
         head = single("head.weight", architecture.vocab(), C, false);
     }
 
@@ -67,16 +67,24 @@ public final class Parameters {
     }
 
     private Parameter single(String name, int rows, int cols, boolean hidden) {
-        Parameter parameter = declare(name, rows, cols, hidden);
+        return listed(declare(Role.WEIGHT, name, rows, cols, hidden));
+    }
+
+    private Parameter gain(String name, int cols) {
+        return listed(declare(Role.GAIN, name, 1, cols, false));
+    }
+
+    private Parameter listed(Parameter parameter) {
         all.add(parameter);
         return parameter;
     }
 
-    private Parameter declare(String name, int rows, int cols, boolean hidden) {
+    private Parameter declare(Role role, String name, int rows, int cols, boolean hidden) {
         Tensor master = engine.tensor(Role.MASTER, name, rows, cols);
         boolean separate = engine.separateWeights() || hidden && separateHidden;
-        Tensor weight = separate ? engine.tensor(Role.WEIGHT, name, rows, cols) : master;
-        return new Parameter(name, hidden, weight, master, engine.tensor(Role.GRADIENT, name, rows, cols));
+        Tensor weight = separate ? engine.tensor(role, name, rows, cols) : master;
+        Role gradient = hidden ? Role.HIDDEN_GRADIENT : Role.GRADIENT;
+        return new Parameter(name, hidden, weight, master, engine.tensor(gradient, name, rows, cols));
     }
 
     private Parameter part(Parameter whole, String name, int from, int rows) {

@@ -1,6 +1,5 @@
 package hypertransfer.train.optimizer;
 
-import hypertransfer.core.GradientRule;
 import hypertransfer.core.Reading;
 import hypertransfer.core.Refusal;
 import hypertransfer.core.State;
@@ -56,7 +55,8 @@ public final class Optimizer {
 
     /** Whether the network is evaluated at multiples of the hidden masters, which then need weights of their own. */
     public static boolean representative(Routing routing, List<String> hidden) {
-        return hidden.stream().anyMatch(n -> routing.transfer().apply(n).gradient() == GradientRule.REPRESENTATIVE);
+        return hidden.stream()
+                .anyMatch(n -> routing.transfer().apply(n).gradient().evaluatesElsewhere());
     }
 
     /** The weights are as they shall start: measures their norms and represents them. */

@@ -1,12 +1,13 @@
 package hypertransfer.train.run;
 
+import hypertransfer.core.Diverged;
 import hypertransfer.core.GradientRule;
-import hypertransfer.core.Refusal;
 import hypertransfer.core.Transfer;
 import hypertransfer.engine.Engine;
 import hypertransfer.engine.Memory;
 import hypertransfer.engine.Tensor;
 import hypertransfer.engine.provider.Engines;
+import hypertransfer.train.config.Configuration;
 import hypertransfer.train.network.Initializer;
 import hypertransfer.train.network.Network;
 import hypertransfer.train.network.Parameter;
@@ -56,8 +57,8 @@ public final class Trainee implements AutoCloseable {
                 c.adam(),
                 c.adamw().decay());
         boolean separate = rules.isEmpty()
-                ? transfer.gradient() == GradientRule.REPRESENTATIVE
-                : rules.containsValue(GradientRule.REPRESENTATIVE);
+                ? transfer.gradient().evaluatesElsewhere()
+                : rules.values().stream().anyMatch(GradientRule::evaluatesElsewhere);
         return open(c, routing, separate);
     }
 
@@ -130,8 +131,12 @@ public final class Trainee implements AutoCloseable {
         double[] readings = engine.readings(masters, masters);
         for (int k = 0; k < masters.size(); k++) {
             if (!Double.isFinite(readings[3 * k])) {
-                throw new Refusal(parameters.all().get(k).name() + " at step " + step + ": its norm is "
-                        + readings[3 * k] + ": the run has diverged; lower the learning rate");
+                String name = parameters.all().get(k).name();
+                throw new Diverged(
+                        name,
+                        step,
+                        name + " at step " + step + ": its norm is " + readings[3 * k]
+                                + ": the run has diverged; lower the learning rate");
             }
         }
     }

@@ -1,9 +1,10 @@
 package hypertransfer.train.run;
 
+import hypertransfer.core.Diverged;
 import hypertransfer.core.GradientRule;
-import hypertransfer.core.Refusal;
 import hypertransfer.core.Schedule;
 import hypertransfer.core.Step;
+import hypertransfer.train.config.Configuration;
 import java.io.UncheckedIOException;
 import java.nio.file.Path;
 import java.util.Arrays;
@@ -141,10 +142,14 @@ public final class Trainer {
             Step largest = taken.stream()
                     .max(Comparator.comparingDouble(Step::effective))
                     .orElseThrow();
-            throw new Refusal("the loss is " + loss + " at step " + step + ", above " + c.limit()
-                    + ": the run has diverged; the largest effective rate is " + largest.effective() + ", of "
-                    + largest.next().matrix() + "; lower the learning rate and start again, or start from a checkpoint"
-                    + " with from.run and from.step");
+            String matrix = largest.next().matrix();
+            throw new Diverged(
+                    matrix,
+                    step,
+                    "the loss is " + loss + " at step " + step + ", above " + c.limit()
+                            + ": the run has diverged; the largest effective rate is " + largest.effective() + ", of "
+                            + matrix + "; lower the learning rate and start again, or start from a checkpoint"
+                            + " with from.run and from.step");
         }
         ObjectNode line = JsonMapper.shared().createObjectNode();
         line.put("step", step).put("loss", loss);
@@ -158,7 +163,7 @@ public final class Trainer {
             arrays.put("step", step);
             array(arrays, "norm", taken, Step::norm);
             array(arrays, "target_norm", taken, Step::targetNorm);
-            array(arrays, "rate", taken, Step::rate);
+            array(arrays, "rate", taken, Step::nominal);
             array(arrays, "effective", taken, Step::effective);
             array(arrays, "angle", taken, Step::angle);
             array(arrays, "implied_decay", taken, Step::impliedDecay);

@@ -3,7 +3,9 @@ package hypertransfer.train.run;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import hypertransfer.core.Refusal;
+import hypertransfer.core.Diverged;
+import hypertransfer.train.config.Configuration;
+import hypertransfer.train.config.ConfigurationFile;
 import java.nio.file.Path;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -33,7 +35,7 @@ class DivergenceTest {
         // the loss starts at the logarithm of the vocabulary and is below this limit until AdamW's rate is huge
         Configuration c = tiny.configuration("adamw.rate=5", "adamw.warmup=0.9", "checkpoint.every=1", "stop_above=4");
         assertThatThrownBy(() -> tiny.train("run", c))
-                .isInstanceOf(Refusal.class)
+                .isInstanceOf(Diverged.class)
                 .hasMessageMatching(
                         "the loss is \\S+ at step \\d+, above 4.0: the run has diverged; the largest effective"
                                 + " rate is \\S+, of blocks\\.0\\.\\S+\\.weight; lower the learning rate .*");
@@ -55,7 +57,7 @@ class DivergenceTest {
         // without epsilon, tokens that were never seen have the update 0/0
         Configuration c = tiny.configuration("model.vocab=64", "adamw.epsilon=0", "checkpoint.every=1");
         assertThatThrownBy(() -> tiny.train("run", c))
-                .isInstanceOf(Refusal.class)
+                .isInstanceOf(Diverged.class)
                 .hasMessageContaining("embed.weight at step 1: its norm is NaN");
         assertThat(newest(tiny.path("run"))).isEqualTo("none");
     }
@@ -76,7 +78,7 @@ class DivergenceTest {
                 "checkpoint.every=1",
                 "network=M2");
         assertThatThrownBy(() -> tiny.train("run", c))
-                .isInstanceOf(Refusal.class)
+                .isInstanceOf(Diverged.class)
                 .hasMessageMatching("blocks\\.0\\.\\S+ at step \\d+: .*the (training|run) has diverged.*");
         assertThat(newest(tiny.path("run"))).isEqualTo("none");
     }
