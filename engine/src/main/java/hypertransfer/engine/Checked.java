@@ -2,6 +2,7 @@ package hypertransfer.engine;
 
 import java.util.Collections;
 import java.util.IdentityHashMap;
+import java.lang.foreign.MemorySegment;
 import java.util.List;
 import java.util.Set;
 
@@ -118,6 +119,39 @@ public final class Checked implements Engine {
         outside("sum");
         mine("tensor", tensor);
         return engine.sum(tensor);
+    }
+
+    @Override
+    public long bytes(Tensor tensor) {
+        open("bytes");
+        mine("tensor", tensor);
+        return engine.bytes(tensor);
+    }
+
+    @Override
+    public void pack(List<Tensor> tensors, MemorySegment to) {
+        outside("pack");
+        room("to", tensors, to);
+        engine.pack(tensors, to);
+    }
+
+    @Override
+    public void unpack(MemorySegment from, List<Tensor> tensors) {
+        outside("unpack");
+        room("from", tensors, from);
+        engine.unpack(from, tensors);
+    }
+
+    private void room(String name, List<Tensor> tensors, MemorySegment memory) {
+        list("tensors", tensors);
+        present(name, memory);
+        long bytes = 0;
+        for (int k = 0; k < tensors.size(); k++) {
+            bytes += engine.bytes(tensors.get(k));
+        }
+        if (memory.byteSize() != bytes) {
+            throw refusal(name + " has " + memory.byteSize() + " bytes, expected " + bytes);
+        }
     }
 
     @Override

@@ -1,5 +1,7 @@
 package hypertransfer.engine;
 
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
 import java.util.List;
 
 /**
@@ -49,6 +51,43 @@ public interface Engine extends AutoCloseable {
     double sum(Tensor tensor);
 
     void zero(List<Tensor> tensors);
+
+    /** The bytes of a tensor where {@link #pack} puts it. */
+    default long bytes(Tensor tensor) {
+        return tensor.size() * bytes();
+    }
+
+    /**
+     * Copies tensors, one after the other and exactly, to memory that {@link hypertransfer.engine.ranks.Ranks} carries,
+     * and waits until they are there.
+     */
+    default void pack(List<Tensor> tensors, MemorySegment to) {
+        long at = 0;
+        for (Tensor tensor : tensors) {
+            for (double value : read(tensor)) {
+                if (bytes() == Double.BYTES) {
+                    to.set(ValueLayout.JAVA_DOUBLE_UNALIGNED, at, value);
+                } else {
+                    to.set(ValueLayout.JAVA_FLOAT_UNALIGNED, at, (float) value);
+                }
+                at += bytes();
+            }
+        }
+    }
+
+    /** The reverse of {@link #pack}. */
+    default void unpack(MemorySegment from, List<Tensor> tensors) {
+        long at = 0;
+        for (Tensor tensor : tensors) {
+            double[] values = new double[Math.toIntExact(tensor.size())];
+            for (int i = 0; i < values.length; i++, at += bytes()) {
+                values[i] = bytes() == Double.BYTES
+                        ? from.get(ValueLayout.JAVA_DOUBLE_UNALIGNED, at)
+                        : from.get(ValueLayout.JAVA_FLOAT_UNALIGNED, at);
+            }
+            write(tensor, values);
+        }
+    }
 
     /** Frees everything. May be called again. */
     @Override

@@ -33,6 +33,9 @@ public interface Ranks extends AutoCloseable {
     /** A few bytes of every rank, in the order of ranks. */
     List<byte[]> all(byte[] own);
 
+    /** Bytes of every rank, in the order of ranks, at rank 0; elsewhere nothing. */
+    List<byte[]> collect(byte[] own);
+
     /** Ends all ranks at once with this exit code, because this one cannot continue. Returns only where it is alone. */
     void abort(int code);
 

@@ -7,13 +7,17 @@ import hypertransfer.engine.Engine;
 import hypertransfer.engine.Memory;
 import hypertransfer.engine.Tensor;
 import hypertransfer.engine.provider.Engines;
+import hypertransfer.engine.ranks.Alone;
+import hypertransfer.engine.ranks.Ranks;
 import hypertransfer.train.config.Configuration;
 import hypertransfer.train.network.Initializer;
 import hypertransfer.train.network.Network;
 import hypertransfer.train.network.Parameter;
 import hypertransfer.train.network.Parameters;
+import hypertransfer.train.network.Share;
 import hypertransfer.train.optimizer.Optimizer;
 import hypertransfer.train.optimizer.Routing;
+import hypertransfer.train.ranks.Team;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
@@ -23,22 +27,26 @@ public final class Trainee implements AutoCloseable {
     private final Engine engine;
     private final Parameters parameters;
     private final Network network;
+    private final Team team;
     private final Optimizer optimizer;
     private final Routing routing;
     private final Memory memory;
 
-    private Trainee(Configuration c, Engine engine, Routing routing, boolean separate) {
+    private Trainee(Configuration c, Engine engine, Ranks ranks, Routing routing, boolean separate) {
         this.engine = engine;
         this.routing = routing;
-        parameters = new Parameters(engine, c.architecture(), separate);
+        Share share = Team.share(ranks, c.architecture(), c.model().accumulation());
+        parameters = new Parameters(engine, c.architecture(), separate, share);
         network = new Network(
                 engine,
                 c.architecture(),
                 parameters,
                 c.model().accumulation(),
                 c.model().recompute());
-        optimizer = new Optimizer(engine, parameters, routing);
+        team = new Team(engine, ranks, parameters);
+        optimizer = new Optimizer(engine, parameters, routing, team);
         memory = engine.commit();
+        team.start();
         Initializer.initialize(engine, parameters, c.seed());
         optimizer.start();
     }
@@ -49,6 +57,11 @@ public final class Trainee implements AutoCloseable {
      * @param rules the gradient rules measured for single matrices; empty where the mode's own holds for all
      */
     public static Trainee open(Configuration c, Map<String, GradientRule> rules) {
+        return open(c, rules, new Alone());
+    }
+
+    /** The same as one of several ranks, each of which keeps the masters and the optimizer's state of its own share. */
+    public static Trainee open(Configuration c, Map<String, GradientRule> rules, Ranks ranks) {
         Transfer transfer = c.transfer();
         Routing routing = new Routing(
                 c.direction(),
@@ -59,18 +72,18 @@ public final class Trainee implements AutoCloseable {
         boolean separate = rules.isEmpty()
                 ? transfer.gradient().evaluatesElsewhere()
                 : rules.values().stream().anyMatch(GradientRule::evaluatesElsewhere);
-        return open(c, routing, separate);
+        return open(c, ranks, routing, separate);
     }
 
     /** The same with every hidden weight kept apart from its master, so that it can be evaluated at other scales. */
     static Trainee separate(Configuration c) {
-        return open(c, Routing.standard(c.direction(), c.transfer()), true);
+        return open(c, new Alone(), Routing.standard(c.direction(), c.transfer()), true);
     }
 
-    private static Trainee open(Configuration c, Routing routing, boolean separate) {
+    private static Trainee open(Configuration c, Ranks ranks, Routing routing, boolean separate) {
         Engine engine = Engines.open(c.engine(), c.architecture().dims(c.model().batch()));
         try {
-            return new Trainee(c, engine, routing, separate);
+            return new Trainee(c, engine, ranks, routing, separate);
         } catch (RuntimeException e) {
             engine.close();
             throw e;
@@ -87,6 +100,10 @@ public final class Trainee implements AutoCloseable {
 
     public Network network() {
         return network;
+    }
+
+    public Team team() {
+        return team;
     }
 
     public Optimizer optimizer() {
@@ -116,7 +133,7 @@ public final class Trainee implements AutoCloseable {
 
     /** Multiplies a hidden matrix; the optimizer must be told. */
     void scale(String matrix, double factor) {
-        for (Parameter p : parameters.hidden()) {
+        for (Parameter p : parameters.own()) {
             if (p.name().equals(matrix)) {
                 double[] values = engine.read(p.master());
                 engine.write(
@@ -127,15 +144,21 @@ public final class Trainee implements AutoCloseable {
 
     /** Refuses parameters that are not finite, so that a checkpoint of them is never written. */
     void requireFinite(int step) {
-        List<Tensor> masters = parameters.all().stream().map(Parameter::master).toList();
+        List<Tensor> masters = parameters.own().stream().map(Parameter::master).toList();
         double[] readings = engine.readings(masters, masters);
-        for (int k = 0; k < masters.size(); k++) {
-            if (!Double.isFinite(readings[3 * k])) {
-                String name = parameters.all().get(k).name();
+        int first = masters.size();
+        for (int k = masters.size() - 1; k >= 0; k--) {
+            first = Double.isFinite(readings[3 * k]) ? first : k;
+        }
+        boolean finite = first == masters.size();
+        String own = finite ? "" : parameters.own().get(first).name() + " " + readings[3 * first];
+        for (String met : team.ranks().texts(own)) {
+            if (!met.isEmpty()) {
+                String name = met.split(" ")[0], norm = met.split(" ")[1];
                 throw new Diverged(
                         name,
                         step,
-                        name + " at step " + step + ": its norm is " + readings[3 * k]
+                        name + " at step " + step + ": its norm is " + norm
                                 + ": the run has diverged; lower the learning rate");
             }
         }
