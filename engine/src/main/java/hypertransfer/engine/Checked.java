@@ -21,6 +21,8 @@ public final class Checked implements Engine {
     private final Dims dims;
     private final int N, C, H, V;
     private final Set<Tensor> own = Collections.newSetFromMap(new IdentityHashMap<>());
+    private final Set<Tensor> exact =
+            Collections.newSetFromMap(new IdentityHashMap<>()); // the exact masters among them
     private Phase phase = Phase.DECLARING;
     private boolean fed;
     private String replayed; // the name of the replay we are in, or null
@@ -66,7 +68,7 @@ public final class Checked implements Engine {
             throw refusal("'" + name + "' has shape " + shape(rows, cols)
                     + ", expected at least 1 row and 1 column and fewer than 2^31 numbers");
         }
-        return owned(engine.tensor(role, name, rows, cols));
+        return owned(engine.tensor(role, name, rows, cols), role == Role.EXACT_MASTER);
     }
 
     @Override
@@ -78,11 +80,14 @@ public final class Checked implements Engine {
             throw refusal("'" + name + "' takes " + rows + " rows from row " + from + " on, expected rows of '"
                     + whole.name() + "', which has " + whole.rows());
         }
-        return owned(engine.slice(whole, name, from, rows));
+        return owned(engine.slice(whole, name, from, rows), exact.contains(whole));
     }
 
-    private Tensor owned(Tensor tensor) {
+    private Tensor owned(Tensor tensor, boolean exactly) {
         own.add(tensor);
+        if (exactly) {
+            exact.add(tensor);
+        }
         return tensor;
     }
 
@@ -116,7 +121,7 @@ public final class Checked implements Engine {
     @Override
     public double sum(Tensor tensor) {
         outside("sum");
-        mine("tensor", tensor);
+        plain("tensor", tensor);
         return engine.sum(tensor);
     }
 
@@ -191,8 +196,8 @@ public final class Checked implements Engine {
     @Override
     public void product(Tensor x, Tensor w, Tensor y) {
         ready("product");
-        mine("x", x);
-        mine("w", w);
+        plain("x", x);
+        plain("w", w);
         check("w", w, w.rows(), x.cols());
         check("y", y, x.rows(), w.rows());
         engine.product(x, w, y);
@@ -201,8 +206,8 @@ public final class Checked implements Engine {
     @Override
     public void productInput(Tensor dy, Tensor w, Tensor dx) {
         ready("productInput");
-        mine("dy", dy);
-        mine("w", w);
+        plain("dy", dy);
+        plain("w", w);
         check("w", w, dy.cols(), w.cols());
         check("dx", dx, dy.rows(), w.cols());
         engine.productInput(dy, w, dx);
@@ -211,8 +216,8 @@ public final class Checked implements Engine {
     @Override
     public void productWeight(Tensor dy, Tensor x, Tensor dw) {
         ready("productWeight");
-        mine("dy", dy);
-        mine("x", x);
+        plain("dy", dy);
+        plain("x", x);
         check("x", x, dy.rows(), x.cols());
         check("dw", dw, dy.cols(), x.cols());
         engine.productWeight(dy, x, dw);
@@ -401,15 +406,16 @@ public final class Checked implements Engine {
     @Override
     public double[] readings(List<Tensor> w, List<Tensor> u) {
         outside("readings");
-        list("w", w);
-        like("u", u, w);
+        masters("w", w);
+        masters("u", u);
+        alike("u", u, w);
         return engine.readings(w, u);
     }
 
     @Override
     public void move(List<Tensor> w, List<Tensor> u, double[] keep, double[] push) {
         ready("move");
-        list("w", w);
+        masters("w", w);
         like("u", u, w);
         factors("keep", keep, w);
         factors("push", push, w);
@@ -417,12 +423,15 @@ public final class Checked implements Engine {
     }
 
     @Override
-    public void represent(List<Tensor> masters, double[] scale, List<Tensor> weights) {
+    public void represent(List<Tensor> masters, double[] scale, int grid, List<Tensor> weights) {
         ready("represent");
-        list("masters", masters);
+        masters("masters", masters);
         factors("scale", scale, masters);
+        if (grid < 1 || grid > FULL_GRID) {
+            throw refusal("grid is " + grid + ", expected 1 to " + FULL_GRID + " bits of mantissa");
+        }
         like("weights", weights, masters);
-        engine.represent(masters, scale, weights);
+        engine.represent(masters, scale, grid, weights);
     }
 
     // ------------------------------------------------------------------- order
@@ -478,8 +487,15 @@ public final class Checked implements Engine {
         }
     }
 
-    private void check(String name, Tensor tensor, int rows, int cols) {
+    private void plain(String name, Tensor tensor) {
         mine(name, tensor);
+        if (exact.contains(tensor)) {
+            throw refusal(name + named(tensor) + " is an exact master, expected a tensor in the engine's own format");
+        }
+    }
+
+    private void check(String name, Tensor tensor, int rows, int cols) {
+        plain(name, tensor);
         if (tensor.rows() != rows || tensor.cols() != cols) {
             throw misshapen(name, tensor, rows, cols);
         }
@@ -492,6 +508,16 @@ public final class Checked implements Engine {
     }
 
     private void list(String name, List<Tensor> tensors) {
+        masters(name, tensors);
+        for (int k = 0; k < tensors.size(); k++) {
+            if (exact.contains(tensors.get(k))) {
+                plain(at(name, k), tensors.get(k));
+            }
+        }
+    }
+
+    /** A list in which exact masters may stand. */
+    private void masters(String name, List<Tensor> tensors) {
         present(name, tensors);
         for (int k = 0; k < tensors.size(); k++) {
             if (!own.contains(tensors.get(k))) {
@@ -503,6 +529,10 @@ public final class Checked implements Engine {
     /** As many tensors as there are others, each of the other's shape. */
     private void like(String name, List<Tensor> tensors, List<Tensor> others) {
         list(name, tensors);
+        alike(name, tensors, others);
+    }
+
+    private void alike(String name, List<Tensor> tensors, List<Tensor> others) {
         count(name, tensors.size(), others);
         for (int k = 0; k < others.size(); k++) {
             Tensor t = tensors.get(k), other = others.get(k);

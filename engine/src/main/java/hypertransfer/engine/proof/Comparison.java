@@ -208,7 +208,7 @@ public final class Comparison {
                 s -> s.engine.orthogonalize(s.all(MATRICES), Polynomial.repeated(5, 3.4445, -4.7750, 2.0315)),
                 MATRICES);
         both("move", s -> s.engine.move(s.all(masters), s.all(MATRICES), keep, push), masters);
-        both("represent", s -> s.engine.represent(s.all(masters), SCALES, s.all(weights)), weights);
+        both("represent", s -> s.engine.represent(s.all(masters), SCALES, Engine.FULL_GRID, s.all(weights)), weights);
         for (long t = 1; t < 3; t++) {
             long step = t;
             Arrays.stream(MATRICES).forEach(this::fill);

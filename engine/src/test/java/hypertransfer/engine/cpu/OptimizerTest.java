@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.withinPercentage;
 
 import hypertransfer.engine.Dims;
+import hypertransfer.engine.Engine;
 import hypertransfer.engine.Polynomial;
 import hypertransfer.engine.Tensor;
 import java.util.ArrayList;
@@ -90,7 +91,7 @@ class OptimizerTest {
             p.run((e, t) -> {
                 e.move(list(t, "w"), list(t, "u"), factors(0.9), factors(0.2));
                 readings.add(e.readings(list(t, "w"), list(t, "u")));
-                e.represent(list(t, "w"), factors(0.3), list(t, "x"));
+                e.represent(list(t, "w"), factors(0.3), Engine.FULL_GRID, list(t, "x"));
                 e.zero(list(t, "u"));
             });
             same(p, 1, "w", "u", "x");
