@@ -88,7 +88,7 @@ public final class BenchCommand implements Callable<Integer> {
         Architecture architecture = named.architecture(variant);
         int sequences = batch == null ? named.batch() : batch;
         String name = Engines.choose(engine);
-        Transfer transfer = Mode.parse(mode).transfer(DECAY, DECAY);
+        Transfer transfer = Mode.parse(mode).transfer(DECAY);
         try (Workload workload = new Workload(name, architecture, sequences, transfer, recompute)) {
             if (!json) {
                 out.print(workload.memory().table());

@@ -13,8 +13,8 @@ import picocli.CommandLine.Spec;
 /** Writes runs as one HTML file that needs nothing else. */
 @Command(
         name = "report",
-        description = "Writes runs of one network as a self-contained HTML page: table, curves, matrices, differences.",
-        footer = {"", "Example:", "  ht report runs/out/muon runs/out/hypertransfer --out report.html"})
+        description = "Writes runs as a self-contained HTML page: table, curves, matrices, differences.",
+        footer = {"", "Example:", "  ht report out/muon out/hypertransfer --out report.html"})
 public final class ReportCommand implements Callable<Integer> {
     @Spec
     private CommandSpec spec;
@@ -35,10 +35,16 @@ public final class ReportCommand implements Callable<Integer> {
 
     @Override
     public Integer call() {
-        List<String> names = Report.write(places, out);
+        Report report = Report.write(places, out);
+        for (String sentence : report.skipped()) {
+            spec.commandLine().getErr().println("left out: " + sentence);
+        }
         spec.commandLine()
                 .getOut()
-                .println("report of " + String.join(", ", names) + ": "
+                .println("report of " + String.join(", ", report.names())
+                        + (report.skipped().isEmpty()
+                                ? ""
+                                : " (" + report.skipped().size() + " left out)") + ": "
                         + out.toAbsolutePath().normalize().toUri());
         return 0;
     }

@@ -83,15 +83,16 @@ public final class TransferCommand implements Callable<Integer> {
                 ? base.decay()
                 : target.matrices().decay();
         double carrier = decay == null ? followedDecay : decay;
-        Transfer transfer = chosen.transfer(carrier, followedDecay);
+        Transfer named = chosen.transfer(carrier);
+        Transfer transfer = chosen == Mode.DECAY_TRANSFER ? named.following(new Space.Base(followedDecay)) : named;
         if (decay != null && !(transfer.carrier() instanceof Space.Base)) {
             throw new Refusal("--decay is the carrier's weight decay, and the carrier of mode " + chosen.label()
                     + " is a Hyperball, which has none; leave it out");
         }
         if (!transfer.target().equals(followed.target()) || transfer.isPlain() && at == null) {
             String fitting = Arrays.stream(Mode.values())
-                    .filter(m -> !m.transfer(0, 0).isPlain())
-                    .filter(m -> m.transfer(0, 0)
+                    .filter(m -> !m.transfer(0).isPlain())
+                    .filter(m -> m.transfer(0)
                             .target()
                             .getClass()
                             .equals(followed.target().getClass()))

@@ -17,7 +17,7 @@ import picocli.CommandLine.Spec;
 @Command(
         name = "watch",
         description = "Serves the report live on this machine: curves grow as runs write them, new runs appear.",
-        footer = {"", "Example:", "  ht watch runs/out"})
+        footer = {"", "Example:", "  ht watch out"})
 public final class WatchCommand implements Callable<Integer> {
     @Spec
     private CommandSpec spec;
