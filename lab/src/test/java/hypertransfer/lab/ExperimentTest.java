@@ -78,7 +78,26 @@ class ExperimentTest {
     }
 
     static Stream<String> experiments() {
-        return Experiment.KNOWN.stream().filter(name -> !name.startsWith("demo"));
+        return Experiment.KNOWN.keySet().stream().filter(name -> !name.startsWith("demo"));
+    }
+
+    /** The list is the files of runs/ that have a title; the others there are configurations. */
+    @Test
+    void theKnownExperimentsAreTheFilesOfRuns() throws IOException {
+        try (Stream<Path> files = Files.list(Path.of("..", "runs"))) {
+            List<String> titled = files.filter(file -> {
+                        try {
+                            return Files.readString(file).startsWith("title:");
+                        } catch (IOException e) {
+                            throw new AssertionError(e);
+                        }
+                    })
+                    .map(file -> file.getFileName().toString().replace(".yaml", ""))
+                    .toList();
+            assertThat(Experiment.KNOWN.keySet()).containsExactlyInAnyOrderElementsOf(titled);
+        }
+        assertThat(run("reproduce", "--help")).isZero();
+        assertThat(out.toString()).contains(Experiment.KNOWN.keySet());
     }
 
     @Test

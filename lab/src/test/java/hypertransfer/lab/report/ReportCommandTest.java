@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import hypertransfer.core.Refusal;
+import hypertransfer.lab.command.ReportCommand;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.io.StringWriter;
