@@ -84,10 +84,7 @@ class ArrowsTest {
                             .should()
                             .dependOnClassesThat(of(root, "lab.experiment", "lab.command"));
                 case EXPERIMENT_KNOWS_NO_COMMAND ->
-                    noClasses()
-                            .that(of(root, "lab.experiment"))
-                            .should()
-                            .dependOnClassesThat(of(root, "lab.command"));
+                    noClasses().that(of(root, "lab.experiment")).should().dependOnClassesThat(of(root, "lab.command"));
                 case PACKAGES_HAVE_NO_CYCLES ->
                     slices().matching(root + ".(**)").should().beFreeOfCycles();
             };

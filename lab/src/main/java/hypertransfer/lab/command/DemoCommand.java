@@ -42,7 +42,11 @@ public final class DemoCommand implements Callable<Integer> {
         String name = quick ? "demo-quick" : "demo";
         Path to = out.or(Path.of("out", name));
         Plan plan = new Plan(
-                Experiment.read(name), Preset.DEMO, List.of(), to, spec.commandLine().getOut());
+                Experiment.read(name),
+                Preset.DEMO,
+                List.of(),
+                to,
+                spec.commandLine().getOut());
         try (Interrupt interrupt = new Interrupt()) {
             if (!plan.run(interrupt)) {
                 return Exit.INTERRUPTED;

@@ -12,8 +12,8 @@ public final class Spread {
 
     /** Adds one seed's losses, by the names of the runs. */
     public void add(Map<String, Double> validations) {
-        validations.forEach(
-                (run, loss) -> losses.computeIfAbsent(run, r -> new ArrayList<>()).add(loss));
+        validations.forEach((run, loss) ->
+                losses.computeIfAbsent(run, r -> new ArrayList<>()).add(loss));
     }
 
     /** Mean and standard deviation per run. */

@@ -45,8 +45,7 @@ public final class Sweep {
         this.out = out;
         for (List<String> point : grid.points()) {
             Path run = directory.resolve(String.join("_", point).replaceAll("[^A-Za-z0-9._=-]", "-"));
-            List<String> all =
-                    Stream.concat(settings.stream(), point.stream()).toList();
+            List<String> all = Stream.concat(settings.stream(), point.stream()).toList();
             if (runs.put(run, ConfigurationFile.read(file, all)) != null) {
                 throw new Refusal("two points of the grid would both be written to " + run
                         + "; choose values that differ in more than punctuation");
