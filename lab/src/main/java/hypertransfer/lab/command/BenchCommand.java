@@ -94,7 +94,7 @@ public final class BenchCommand implements Callable<Integer> {
         Architecture architecture = preset.architecture(variant);
         int sequences = batch == null ? preset.batch() : batch;
         String name = engine.chosen();
-        Transfer transfer = mode.transfer(DECAY, DECAY);
+        Transfer transfer = mode.transfer(DECAY);
         try (Workload workload = new Workload(name, architecture, sequences, transfer, recompute)) {
             if (!json.only) {
                 out.print(workload.memory().table());

@@ -14,7 +14,7 @@ import picocli.CommandLine.Spec;
 /** {@code ht report}: runs as one HTML file that needs nothing else. */
 @Command(
         name = "report",
-        description = "Writes runs of one network as a self-contained HTML page: table, curves, matrices, differences.",
+        description = "Writes runs as a self-contained HTML page: table, curves, matrices, differences.",
         footer = {
             "",
             "Examples:",
@@ -40,10 +40,16 @@ public final class ReportCommand implements Callable<Integer> {
 
     @Override
     public Integer call() {
-        List<String> names = Report.write(places, OutOption.checked(out));
+        Report report = Report.write(places, OutOption.checked(out));
+        for (String sentence : report.skipped()) {
+            spec.commandLine().getErr().println("left out: " + sentence);
+        }
         spec.commandLine()
                 .getOut()
-                .println("report of " + String.join(", ", names) + ": "
+                .println("report of " + String.join(", ", report.names())
+                        + (report.skipped().isEmpty()
+                                ? ""
+                                : " (" + report.skipped().size() + " left out)") + ": "
                         + out.toAbsolutePath().normalize().toUri());
         return Exit.FINE;
     }

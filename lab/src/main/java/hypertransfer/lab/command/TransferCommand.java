@@ -90,15 +90,16 @@ public final class TransferCommand implements Callable<Integer> {
                 ? base.decay()
                 : target.matrices().decay();
         double carrier = decay == null ? followedDecay : decay;
-        Transfer transfer = mode.transfer(carrier, followedDecay);
+        Transfer named = mode.transfer(carrier);
+        Transfer transfer = mode == Mode.DECAY_TRANSFER ? named.following(new Space.Base(followedDecay)) : named;
         if (decay != null && !(transfer.carrier() instanceof Space.Base)) {
             throw new Refusal("--decay is the carrier's weight decay, and the carrier of mode " + mode.label()
                     + " is a Hyperball, which has none; leave it out");
         }
         if (!transfer.target().equals(followed.target()) || transfer.isPlain() && at == null) {
             String fitting = Arrays.stream(Mode.values())
-                    .filter(m -> !m.transfer(0, 0).isPlain())
-                    .filter(m -> m.transfer(0, 0)
+                    .filter(m -> !m.transfer(0).isPlain())
+                    .filter(m -> m.transfer(0)
                             .target()
                             .getClass()
                             .equals(followed.target().getClass()))
