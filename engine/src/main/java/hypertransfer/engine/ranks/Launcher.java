@@ -47,8 +47,8 @@ public record Launcher(boolean several, int rank, int local) {
                 try {
                     return Integer.parseInt(value);
                 } catch (NumberFormatException e) {
-                    throw new EngineException(name + " is '" + value + "', and should be a number; unset it, or start"
-                            + " with mpirun");
+                    throw new EngineException(
+                            name + " is '" + value + "', and should be a number; unset it, or start" + " with mpirun");
                 }
             }
         }

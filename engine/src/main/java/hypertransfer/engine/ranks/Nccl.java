@@ -37,7 +37,8 @@ public final class Nccl implements Ranks {
         this.cuda = cuda;
         this.stream = stream;
         this.limit = limit;
-        byte[] id = below.all(below.rank() == 0 ? nccl.identifier() : new byte[0]).getFirst();
+        byte[] id =
+                below.all(below.rank() == 0 ? nccl.identifier() : new byte[0]).getFirst();
         MemorySegment value = arena.allocateFrom(JAVA_BYTE, id);
         MemorySegment configuration = NcclLibrary.nonBlocking(arena);
         nccl.check("ncclCommInitRankConfig", out, below.size(), value, below.rank(), configuration);
@@ -88,8 +89,7 @@ public final class Nccl implements Ranks {
             MemorySegment part = parts.get(owner);
             if (part.byteSize() > 0) {
                 long at = part.address();
-                nccl.check(
-                        "ncclBroadcast", at, at, part.byteSize(), NcclLibrary.BYTES, owner, communicator, stream);
+                nccl.check("ncclBroadcast", at, at, part.byteSize(), NcclLibrary.BYTES, owner, communicator, stream);
             }
         }
         finish();
@@ -97,8 +97,7 @@ public final class Nccl implements Ranks {
 
     private void transfer(String function, MemorySegment part, int peer) {
         if (part.byteSize() > 0) {
-            nccl.check(
-                    function, part.address(), part.byteSize(), NcclLibrary.BYTES, peer, communicator, stream);
+            nccl.check(function, part.address(), part.byteSize(), NcclLibrary.BYTES, peer, communicator, stream);
         }
     }
 
@@ -138,9 +137,10 @@ public final class Nccl implements Ranks {
         while (state.getAsInt() == NcclLibrary.IN_PROGRESS) {
             if (System.nanoTime() > end) {
                 nccl.call("ncclCommAbort", communicator);
-                throw new EngineException("rank " + rank() + " of " + size() + " waited " + limit.toSeconds() + " s for "
-                        + what + ": another rank ended, hangs, or needs longer than ranks.limit;"
-                        + " continue from the last checkpoint with --resume");
+                throw new EngineException(
+                        "rank " + rank() + " of " + size() + " waited " + limit.toSeconds() + " s for "
+                                + what + ": another rank ended, hangs, or needs longer than ranks.limit;"
+                                + " continue from the last checkpoint with --resume");
             }
             LockSupport.parkNanos(5_000);
         }

@@ -75,7 +75,10 @@ final class OpenMpi {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment text = arena.allocate(8192), length = arena.allocate(JAVA_INT);
             symbols.call("MPI_Get_library_version", text, length);
-            return text.getString(0).split("[,\n]")[0].replaceFirst("^Open MPI v", "Open MPI ").strip();
+            return text.getString(0)
+                    .split("[,\n]")[0]
+                    .replaceFirst("^Open MPI v", "Open MPI ")
+                    .strip();
         }
     }
 
@@ -143,7 +146,9 @@ final class OpenMpi {
         }
         for (String folder : environment.getOrDefault("PATH", "").split(":")) {
             Path mpirun = Path.of(folder, "mpirun");
-            if (!folder.isBlank() && Files.isExecutable(mpirun) && mpirun.toAbsolutePath().getNameCount() > 2) {
+            if (!folder.isBlank()
+                    && Files.isExecutable(mpirun)
+                    && mpirun.toAbsolutePath().getNameCount() > 2) {
                 folders.add(mpirun.toAbsolutePath().getParent().resolveSibling("lib"));
             }
         }

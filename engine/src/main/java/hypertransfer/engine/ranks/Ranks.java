@@ -62,6 +62,8 @@ public interface Ranks extends AutoCloseable {
 
     /** Whether it holds at any rank. */
     default boolean any(boolean own) {
-        return size() == 1 ? own : all(new byte[] {(byte) (own ? 1 : 0)}).stream().anyMatch(b -> b[0] == 1);
+        return size() == 1
+                ? own
+                : all(new byte[] {(byte) (own ? 1 : 0)}).stream().anyMatch(b -> b[0] == 1);
     }
 }

@@ -10,7 +10,6 @@ import java.lang.foreign.ValueLayout;
 import java.lang.invoke.MethodHandles;
 import java.lang.reflect.Method;
 import java.util.Arrays;
-import java.util.Optional;
 
 /** A library whose functions are the public methods of a subclass. */
 class Fake {

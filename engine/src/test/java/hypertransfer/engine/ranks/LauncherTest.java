@@ -12,7 +12,8 @@ class LauncherTest {
     void withoutALauncherAProcessIsByItself() {
         assertThat(Launcher.of(Map.of())).isEqualTo(Launcher.NONE);
         // a batch script of Slurm's runs inside an allocation of many tasks, and is one process
-        assertThat(Launcher.of(Map.of("SLURM_NTASKS", "8", "SLURM_PROCID", "0"))).isEqualTo(Launcher.NONE);
+        assertThat(Launcher.of(Map.of("SLURM_NTASKS", "8", "SLURM_PROCID", "0")))
+                .isEqualTo(Launcher.NONE);
         assertThat(Launcher.of(Map.of("PMI_SIZE", "1", "PMI_RANK", "0"))).isEqualTo(Launcher.NONE);
     }
 

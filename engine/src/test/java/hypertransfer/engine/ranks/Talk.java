@@ -43,8 +43,8 @@ final class Talk {
         List<String> texts = ranks.texts("rank " + rank + " of " + "x".repeat(rank));
         double[] numbers = ranks.numbers(rank, 0.1).getLast();
         boolean any = ranks.any(rank == size - 1), none = ranks.any(false);
-        System.out.println("rank " + rank + " of " + size + " by " + ranks.label() + ": " + texts + " "
-                + numbers[0] + " " + numbers[1] + " " + any + " " + none);
+        System.out.println("rank " + rank + " of " + size + " by " + ranks.label() + ": " + texts + " " + numbers[0]
+                + " " + numbers[1] + " " + any + " " + none);
     }
 
     /** Different for every pair, some of them empty, and some too long to be sent before they are asked for. */

@@ -13,14 +13,14 @@ import java.util.Locale;
 import java.util.concurrent.Callable;
 import java.util.function.BiFunction;
 import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
-import picocli.CommandLine.Option;
 import picocli.CommandLine.Spec;
 
 /** {@code ht selftest}: each operation of an engine against the reference. */
 @Command(
         name = "selftest",
-        description = "Runs each operation of an engine beside the reference engine's and says which differ.",
+        description = "Compares each operation of an engine with the reference engine's.",
         footer = {"", "Examples:", "  ht selftest --engine cuda", "  ht selftest --engine cuda-float32"})
 public final class SelfTestCommand implements Callable<Integer> {
     private final BiFunction<String, Dims, Engine> open;
@@ -29,8 +29,8 @@ public final class SelfTestCommand implements Callable<Integer> {
     @Spec
     private CommandSpec spec;
 
-    @Option(names = "--engine", required = true, description = "cuda, cuda-float32 or cpu.")
-    private String engine;
+    @Mixin
+    private EngineOption engine;
 
     public SelfTestCommand() {
         this(Engines::open, Comparison.SIZES);
@@ -45,7 +45,7 @@ public final class SelfTestCommand implements Callable<Integer> {
     @Override
     public Integer call() {
         PrintWriter out = spec.commandLine().getOut();
-        String name = Engines.choose(engine);
+        String name = engine.chosen();
         Tolerance tolerance = name.equals("cuda") ? Tolerance.BF16 : Tolerance.FLOAT32;
         boolean passed = true;
         for (Dims dims : sizes) {
