@@ -9,7 +9,14 @@ package hypertransfer.core;
  */
 public record Equilibrium(double norm, double effective) {
 
-    /** The fixed point of {@link Prediction}'s recursion. */
+    /**
+     * The fixed point of {@link Prediction}'s recursion.
+     *
+     * @param matrix what is expected of the matrix; its norm at the start has no part in it
+     * @param rate the nominal rate e, constant
+     * @param decay the weight decay l
+     * @return where norm and effective rate come to rest
+     */
     public static Equilibrium of(Expected matrix, double rate, double decay) {
         if (!(rate > 0 && decay > 0 && rate * decay < 1)) {
             throw new Refusal("an equilibrium needs a rate and a weight decay above zero whose product is below 1;"
@@ -28,6 +35,11 @@ public record Equilibrium(double norm, double effective) {
     /**
      * The steps after which only this part of the squared norm's distance to its equilibrium is left; the distance
      * shrinks by {@code (1 - e l)^2} per step.
+     *
+     * @param rate the nominal rate e, constant
+     * @param decay the weight decay l
+     * @param left the part that is left, e.g. 0.05
+     * @return the number of steps, not rounded
      */
     public static double steps(double rate, double decay, double left) {
         if (!(rate > 0 && decay > 0 && rate * decay < 1 && left > 0 && left < 1)) {

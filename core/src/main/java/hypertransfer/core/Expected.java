@@ -13,6 +13,7 @@ public record Expected(double norm, double direction, Memory memory) {
     /** The root mean square of the singular values that five steps of Newton-Schulz (jordan) leave. */
     private static final double SINGULAR_VALUE = 0.88;
 
+    /** Refuses norms that are not above zero. */
     public Expected {
         positive("norm at the start", norm);
         positive("direction's norm", direction);
@@ -21,7 +22,11 @@ public record Expected(double norm, double direction, Memory memory) {
     /**
      * Muon.
      *
+     * @param rows of the matrix
+     * @param cols of the matrix
      * @param factor the shape factor of the update, 1 if there is none
+     * @param momentum beta of the momentum
+     * @return a matrix as this project initialises it
      */
     public static Expected muon(int rows, int cols, double factor, double momentum) {
         shape(rows, cols);
@@ -31,29 +36,56 @@ public record Expected(double norm, double direction, Memory memory) {
                 Memory.orthogonalized(momentum, rows, cols));
     }
 
-    /** Adam: every element is a mean of gradients over their root mean square. */
+    /**
+     * Adam: every element is a mean of gradients over their root mean square.
+     *
+     * @param rows of the matrix
+     * @param cols of the matrix
+     * @param beta1 of the mean
+     * @return a matrix as this project initialises it
+     */
     public static Expected adam(int rows, int cols, double beta1) {
         shape(rows, cols);
         double element = Math.sqrt((1 - beta1) / (1 + beta1));
         return new Expected(initial(rows), element * Math.sqrt((double) rows * cols), Memory.momentum(beta1));
     }
 
-    /** The norm of a matrix whose elements are normal with deviation {@code 1/sqrt(cols)}, cut at two deviations. */
+    /**
+     * The norm of a matrix whose elements are normal with deviation {@code 1/sqrt(cols)}, cut at two deviations.
+     *
+     * @param rows of the matrix
+     * @return its expected norm
+     */
     public static double initial(int rows) {
         return CUT * Math.sqrt(rows);
     }
 
-    /** The same with another norm at the start. */
+    /**
+     * The same with another norm at the start.
+     *
+     * @param norm |w| at the start
+     * @return the changed copy
+     */
     public Expected withNorm(double norm) {
         return new Expected(norm, direction, memory);
     }
 
-    /** The same with another |u|. */
+    /**
+     * The same with another |u|.
+     *
+     * @param direction |u|
+     * @return the changed copy
+     */
     public Expected withDirection(double direction) {
         return new Expected(norm, direction, memory);
     }
 
-    /** The same with another memory. */
+    /**
+     * The same with another memory.
+     *
+     * @param memory how directions resemble those before them
+     * @return the changed copy
+     */
     public Expected withMemory(Memory memory) {
         return new Expected(norm, direction, memory);
     }

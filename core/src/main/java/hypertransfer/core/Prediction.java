@@ -25,12 +25,26 @@ public final class Prediction {
         norm = new double[steps];
     }
 
-    /** A plain run: the schedule is the nominal rate of a Base space, the angle of a Hyperball. */
+    /**
+     * A plain run.
+     *
+     * @param matrix what is expected of the matrix
+     * @param space where it lives
+     * @param schedule the nominal rate of a Base space, the angle of a Hyperball
+     * @return the whole run
+     */
     public static Prediction of(Expected matrix, Space space, Schedule schedule) {
         return run(matrix, space, schedule.steps(), schedule::rate, false);
     }
 
-    /** A run in this space that has these effective rates: its nominal rates are the answer. */
+    /**
+     * A run in this space that has these effective rates: its nominal rates are the answer.
+     *
+     * @param matrix what is expected of the matrix
+     * @param space where it lives
+     * @param effective the effective rate of each step
+     * @return the whole run
+     */
     public static Prediction following(Expected matrix, Space space, double[] effective) {
         if (effective.length == 0) {
             throw new Refusal("effective rates to follow: there are none; give one per step");
@@ -84,32 +98,32 @@ public final class Prediction {
         return Math.sqrt(Math.max(0, k * k * s * s + push * push + 2 * k * push * cosine * s));
     }
 
-    /** The number of steps. */
+    /** {@return the number of steps, one or more} */
     public int steps() {
         return norm.length;
     }
 
-    /** |w| before each step. */
+    /** {@return the norm |w| before each step, one number per step, a copy} */
     public double[] norm() {
         return norm.clone();
     }
 
-    /** The nominal rate of each step: eta of a Base space, the angle of a Hyperball. */
+    /** {@return the nominal rate of each step: eta of a Base space, the angle of a Hyperball, one number per step, a copy} */
     public double[] nominal() {
         return nominal.clone();
     }
 
-    /** The effective rate of each step. */
+    /** {@return the effective rate of each step, one number per step, a copy} */
     public double[] effective() {
         return effective.clone();
     }
 
-    /** The largest effective rate. */
+    /** {@return the largest effective rate, in radians} */
     public double peak() {
         return Arrays.stream(effective).max().getAsDouble();
     }
 
-    /** The first step with the largest effective rate. */
+    /** {@return the first step with the largest effective rate, counted from zero} */
     public int peakStep() {
         double peak = peak();
         return IntStream.range(0, effective.length)
@@ -118,7 +132,7 @@ public final class Prediction {
                 .getAsInt();
     }
 
-    /** The last effective rate over the largest. */
+    /** {@return the last effective rate over the largest, from 0 to 1} */
     public double finalToPeak() {
         return Rates.finalToPeak(effective);
     }

@@ -14,9 +14,12 @@ public final class Translation {
     /**
      * A hidden matrix on both sides.
      *
+     * @param from what is expected of it in the tuned run
+     * @param to what is expected of it in the other run
      * @param count how many matrices are like it
      */
     public record Matrix(Expected from, Expected to, int count) {
+        /** Refuses an empty kind. */
         public Matrix {
             if (count < 1) {
                 throw new Refusal("there are " + count + " matrices of a kind; give one or more");
@@ -32,13 +35,29 @@ public final class Translation {
      */
     public record Pair(Shaped schedule, double error) {}
 
-    /** The rates, one per step, that give the other side's matrix the effective rates of the tuned run. */
+    /**
+     * The rates, one per step, that give the other side's matrix the effective rates of the tuned run.
+     *
+     * @param matrix the matrix on both sides
+     * @param from the space of the tuned run
+     * @param tuned its schedule
+     * @param to the other run's space
+     * @return the other run
+     */
     public static Prediction induced(Matrix matrix, Space from, Schedule tuned, Space to) {
         return Prediction.following(
                 matrix.to, to, Prediction.of(matrix.from, from, tuned).effective());
     }
 
-    /** The best peak and final ratio for all these matrices together. */
+    /**
+     * The best peak and final ratio for all these matrices together.
+     *
+     * @param matrices one entry per kind of matrix
+     * @param from the space of the tuned run
+     * @param tuned its schedule
+     * @param to the other run's space
+     * @return the pair and its error
+     */
     public static Pair pair(List<Matrix> matrices, Space from, Shaped tuned, Space to) {
         if (matrices.isEmpty() || tuned.peak() == 0) {
             throw new Refusal("a translation needs at least one matrix and a peak rate above zero; there are "
@@ -112,6 +131,11 @@ public final class Translation {
     /**
      * The nominal final ratio with which the effective rate of a Base space ends at this part of its peak.
      *
+     * @param matrix what is expected of the matrix
+     * @param decay the weight decay
+     * @param schedule whose final ratio is replaced
+     * @param wanted the last effective rate over the largest
+     * @return the nominal final ratio
      * @throws Refusal if no ratio from 0 to 1 does so
      */
     public static double finalRatio(Expected matrix, double decay, Shaped schedule, double wanted) {
