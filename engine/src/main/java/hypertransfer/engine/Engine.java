@@ -19,6 +19,9 @@ import java.util.List;
 public interface Engine extends AutoCloseable {
     double NORM_EPSILON = 1e-10;
 
+    /** As many bits of mantissa as the widest format has. */
+    int FULL_GRID = 53;
+
     /** {@code reference}, {@code cpu}, {@code cuda}. */
     String name();
 
@@ -52,25 +55,23 @@ public interface Engine extends AutoCloseable {
 
     void zero(List<Tensor> tensors);
 
-    /** The bytes of a tensor where {@link #pack} puts it. */
-    default long bytes(Tensor tensor) {
-        return tensor.size() * bytes();
-    }
-
     /**
-     * Copies tensors, one after the other and exactly, to memory that {@link hypertransfer.engine.ranks.Ranks} carries,
+     * Copies tensors as they are, one after the other, to memory that {@link hypertransfer.engine.ranks.Ranks} carries,
      * and waits until they are there.
      */
     default void pack(List<Tensor> tensors, MemorySegment to) {
         long at = 0;
         for (Tensor tensor : tensors) {
+            int bytes = tensor.numberBytes();
             for (double value : read(tensor)) {
-                if (bytes() == Double.BYTES) {
-                    to.set(ValueLayout.JAVA_DOUBLE_UNALIGNED, at, value);
-                } else {
-                    to.set(ValueLayout.JAVA_FLOAT_UNALIGNED, at, (float) value);
+                switch (bytes) {
+                    case 8 -> to.set(ValueLayout.JAVA_DOUBLE_UNALIGNED, at, value);
+                    case 4 -> to.set(ValueLayout.JAVA_FLOAT_UNALIGNED, at, (float) value);
+                    case 2 -> // bfloat16, the upper half of a float
+                        to.set(ValueLayout.JAVA_SHORT_UNALIGNED, at, (short) (Float.floatToRawIntBits((float) value) >> 16));
+                    default -> throw new EngineException(tensor.name() + " has numbers of " + bytes + " bytes");
                 }
-                at += bytes();
+                at += bytes;
             }
         }
     }
@@ -79,11 +80,15 @@ public interface Engine extends AutoCloseable {
     default void unpack(MemorySegment from, List<Tensor> tensors) {
         long at = 0;
         for (Tensor tensor : tensors) {
+            int bytes = tensor.numberBytes();
             double[] values = new double[Math.toIntExact(tensor.size())];
-            for (int i = 0; i < values.length; i++, at += bytes()) {
-                values[i] = bytes() == Double.BYTES
-                        ? from.get(ValueLayout.JAVA_DOUBLE_UNALIGNED, at)
-                        : from.get(ValueLayout.JAVA_FLOAT_UNALIGNED, at);
+            for (int i = 0; i < values.length; i++, at += bytes) {
+                values[i] = switch (bytes) {
+                    case 8 -> from.get(ValueLayout.JAVA_DOUBLE_UNALIGNED, at);
+                    case 4 -> from.get(ValueLayout.JAVA_FLOAT_UNALIGNED, at);
+                    case 2 -> Float.intBitsToFloat(from.get(ValueLayout.JAVA_SHORT_UNALIGNED, at) << 16);
+                    default -> throw new EngineException(tensor.name() + " has numbers of " + bytes + " bytes");
+                };
             }
             write(tensor, values);
         }
@@ -200,6 +205,12 @@ public interface Engine extends AutoCloseable {
     /** w = keep w - push u for each pair. */
     void move(List<Tensor> w, List<Tensor> u, double[] keep, double[] push);
 
-    /** weight = scale master for each pair: what the network is evaluated at. */
-    void represent(List<Tensor> masters, double[] scale, List<Tensor> weights);
+    /**
+     * weight = scale master for each pair, rounded once: what the network is evaluated at.
+     *
+     * @param grid the bits of mantissa that a weight keeps, {@link #FULL_GRID} for all that its format has. Weights that
+     *     are rounded from exact masters to a grid coarser than the masters' error are the same in two runs whose
+     *     masters agree but for that error
+     */
+    void represent(List<Tensor> masters, double[] scale, int grid, List<Tensor> weights);
 }

@@ -140,17 +140,23 @@ public final class CpuEngine implements Engine {
     @Override
     public void write(Tensor tensor, double[] values) {
         long at = at(tensor);
+        boolean exact = ((Floats) tensor).exact();
         for (int i = 0; i < values.length; i++) {
-            Lanes.put(at + 4L * i, (float) values[i]);
+            if (exact) {
+                Doubles.put(at + 8L * i, values[i]);
+            } else {
+                Lanes.put(at + 4L * i, (float) values[i]);
+            }
         }
     }
 
     @Override
     public double[] read(Tensor tensor) {
         long at = at(tensor);
+        boolean exact = ((Floats) tensor).exact();
         double[] values = new double[Math.toIntExact(tensor.size())];
         for (int i = 0; i < values.length; i++) {
-            values[i] = Lanes.get(at + 4L * i);
+            values[i] = exact ? Doubles.get(at + 8L * i) : Lanes.get(at + 4L * i);
         }
         return values;
     }
@@ -159,8 +165,9 @@ public final class CpuEngine implements Engine {
     public void pack(List<Tensor> tensors, MemorySegment to) {
         long at = 0;
         for (Tensor tensor : tensors) {
-            MemorySegment.copy(Lanes.ALL, at(tensor), to, at, bytes(tensor));
-            at += bytes(tensor);
+            long bytes = tensor.size() * tensor.numberBytes();
+            MemorySegment.copy(Lanes.ALL, at(tensor), to, at, bytes);
+            at += bytes;
         }
     }
 
@@ -168,8 +175,9 @@ public final class CpuEngine implements Engine {
     public void unpack(MemorySegment from, List<Tensor> tensors) {
         long at = 0;
         for (Tensor tensor : tensors) {
-            MemorySegment.copy(from, at, Lanes.ALL, at(tensor), bytes(tensor));
-            at += bytes(tensor);
+            long bytes = tensor.size() * tensor.numberBytes();
+            MemorySegment.copy(from, at, Lanes.ALL, at(tensor), bytes);
+            at += bytes;
         }
     }
 
@@ -340,8 +348,8 @@ public final class CpuEngine implements Engine {
     }
 
     @Override
-    public void represent(List<Tensor> masters, double[] scale, List<Tensor> weights) {
-        updates.scale(masters, scale, weights);
+    public void represent(List<Tensor> masters, double[] scale, int grid, List<Tensor> weights) {
+        updates.represent(masters, scale, grid, weights);
     }
 
     private static long at(Tensor tensor) {

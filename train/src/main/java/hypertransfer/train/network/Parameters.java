@@ -21,20 +21,20 @@ public final class Parameters {
     final Parameter headGain;
     final Parameter head;
     private final Engine engine;
-    private final boolean separateHidden;
+    private final Masters masters;
     private final Share share;
     private final List<Parameter> all = new ArrayList<>();
     private final List<Parameter> own = new ArrayList<>();
 
     /** Of one process whose steps have one micro-batch. */
-    public Parameters(Engine engine, Architecture architecture, boolean separateHidden) {
-        this(engine, architecture, separateHidden, Share.whole(architecture, 1));
+    public Parameters(Engine engine, Architecture architecture, Masters masters) {
+        this(engine, architecture, masters, Share.whole(architecture, 1));
     }
 
-    /** Hidden weights are kept apart from their masters where a representative is evaluated, or the engine asks. */
-    public Parameters(Engine engine, Architecture architecture, boolean separateHidden, Share share) {
+    /** Of one rank's share. */
+    public Parameters(Engine engine, Architecture architecture, Masters masters, Share share) {
         this.engine = engine;
-        this.separateHidden = separateHidden;
+        this.masters = masters;
         this.share = share;
         int C = architecture.width();
         embed = single("embed.weight", architecture.vocab(), C, false);
@@ -112,7 +112,7 @@ public final class Parameters {
     }
 
     private Parameter declare(Role role, String name, int rows, int cols, boolean hidden) {
-        boolean separate = engine.separateWeights() || hidden && separateHidden;
+        boolean separate = engine.separateWeights() || hidden && masters != Masters.SHARED;
         Tensor weight = engine.tensor(separate ? role : Role.MASTER, name, rows, cols);
         return new Parameter(name, hidden, weight, separate ? null : weight, gradient(name, rows, cols, hidden));
     }
@@ -143,7 +143,8 @@ public final class Parameters {
         String name = whole.name();
         int rows = piece.rows(), cols = piece.whole().cols();
         Tensor weight = weight(piece);
-        Tensor master = whole.separate() ? engine.tensor(Role.MASTER, name, rows, cols) : weight;
+        Role role = whole.hidden() && masters == Masters.EXACT ? Role.EXACT_MASTER : Role.MASTER;
+        Tensor master = whole.separate() ? engine.tensor(role, name, rows, cols) : weight;
         Tensor sum = share.sums() ? gradient(name, rows, cols, whole.hidden()) : gradient(piece);
         Parameter owned = new Parameter(name, whole.hidden(), weight, master, sum);
         own.add(owned);

@@ -33,10 +33,8 @@ public final class Optimizer {
     private final List<Tensor> u; // their gradients, which become directions
     private final List<Tensor> restW;
     private final List<Tensor> restU;
-    private final List<Parameter> separate; // those whose weights are not their masters
-    private final int[] separateNumbers; // among the hidden matrices; -1 for the rest
-    private final List<Tensor> separateMasters;
-    private final List<Tensor> separateWeights;
+    private final Apart hiddenApart;
+    private final Apart restApart;
     private final List<Transfer> transfers;
     private final List<List<Tensor>> hiddenState;
     private final List<List<Tensor>> restState;
@@ -64,19 +62,11 @@ public final class Optimizer {
         List<Parameter> rest = own.stream().filter(p -> !p.hidden()).toList();
         restW = rest.stream().map(Parameter::master).toList();
         restU = rest.stream().map(Parameter::gradient).toList();
-        separate = own.stream().filter(Parameter::separate).toList();
-        separateNumbers = separate.stream().mapToInt(p -> names.indexOf(p.name())).toArray();
-        separateMasters = separate.stream().map(Parameter::master).toList();
-        separateWeights = separate.stream().map(Parameter::weight).toList();
+        hiddenApart = Apart.of(ownHidden);
+        restApart = Apart.of(rest);
         transfers = hidden.stream().map(p -> routing.transfer().apply(p.name())).toList();
         hiddenState = declare(routing.direction(), ownHidden);
         restState = declare(routing.rest(), rest);
-    }
-
-    /** Whether the network is evaluated at multiples of the hidden masters, which then need weights of their own. */
-    public static boolean representative(Routing routing, List<String> hidden) {
-        return hidden.stream()
-                .anyMatch(n -> routing.transfer().apply(n).gradient().evaluatesElsewhere());
     }
 
     /** The weights are as they shall start: measures their norms and represents them. */
@@ -154,7 +144,8 @@ public final class Optimizer {
                     + "; it must be zero or more, and their product below 1");
         }
         double[] scale = new double[mine.length];
-        Arrays.setAll(scale, i -> transfers.get(mine[i]).gradientScale(states.get(mine[i])));
+        double placebo = routing.representation().placebo();
+        Arrays.setAll(scale, i -> placebo * transfers.get(mine[i]).gradientScale(states.get(mine[i])));
         routing.direction().apply(engine, u, scale, steps, hiddenState);
         double[] readings = team.hidden(engine.readings(w, u), 3);
 
@@ -194,13 +185,25 @@ public final class Optimizer {
 
     /** Writes the weights that the network is evaluated at, where they are not the masters, and brings them to all. */
     private void represent() {
-        double[] scale = new double[separate.size()];
-        for (int k = 0; k < scale.length; k++) {
-            int matrix = separateNumbers[k];
-            scale[k] = matrix < 0 ? 1 : transfers.get(matrix).evaluationScale(states.get(matrix));
+        Representation how = routing.representation();
+        if (!hiddenApart.masters.isEmpty()) { // all of them then, in the order of the states
+            double[] scale = new double[mine.length];
+            Arrays.setAll(scale, i -> how.placebo() * transfers.get(mine[i]).evaluationScale(states.get(mine[i])));
+            engine.represent(hiddenApart.masters, scale, how.grid(), hiddenApart.weights);
         }
-        engine.represent(separateMasters, scale, separateWeights);
+        engine.represent(restApart.masters, filled(restApart.masters, 1), Engine.FULL_GRID, restApart.weights);
         team.gather();
+    }
+
+    /** The parameters whose weights are not their masters. */
+    private record Apart(List<Tensor> masters, List<Tensor> weights) {
+        static Apart of(List<Parameter> parameters) {
+            List<Parameter> apart =
+                    parameters.stream().filter(Parameter::separate).toList();
+            return new Apart(
+                    apart.stream().map(Parameter::master).toList(),
+                    apart.stream().map(Parameter::weight).toList());
+        }
     }
 
     private List<List<Tensor>> declare(Direction direction, List<Parameter> parameters) {

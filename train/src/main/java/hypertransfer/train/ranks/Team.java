@@ -109,8 +109,8 @@ public final class Team {
         return buffers;
     }
 
-    private long bytes(List<Tensor> tensors) {
-        return tensors.stream().mapToLong(engine::bytes).sum();
+    private static long bytes(List<Tensor> tensors) {
+        return tensors.stream().mapToLong(t -> t.size() * t.numberBytes()).sum();
     }
 
     public int rank() {

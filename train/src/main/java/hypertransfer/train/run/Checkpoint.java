@@ -63,8 +63,7 @@ public record Checkpoint(int step, List<State> states, Double validation, long t
             entries.forEach(entry -> entry.values().get()); // to rank 0, which writes
             return numbers;
         }
-        long crc = SafeTensorsWriter.write(
-                directory.resolve(name + TENSORS), entries, trainee.engine().bytes(), Map.of());
+        long crc = SafeTensorsWriter.write(directory.resolve(name + TENSORS), entries, Map.of());
         Checkpoint unsigned = new Checkpoint(step, trainee.optimizer().states(), validation, crc, 0);
         Atomic.write(numbers, JSON.writeValueAsString(unsigned.signed(unsigned.sum())));
         return numbers;
@@ -74,11 +73,13 @@ public record Checkpoint(int step, List<State> states, Double validation, long t
      * A tensor of the file.
      *
      * @param parameter the number of the parameter that it has the shape of
+     * @param numberBytes the bytes of one number, at whichever rank
      * @param own what this rank has of it, or null
      */
-    private record Content(int parameter, Outline whole, Tensor own) {
+    private record Content(int parameter, Outline whole, int numberBytes, Tensor own) {
         SafeTensorsWriter.Entry entry(String name, Team team) {
-            return new SafeTensorsWriter.Entry(name, whole.rows(), whole.cols(), () -> team.whole(own));
+            return new SafeTensorsWriter.Entry(
+                    name, whole.rows(), whole.cols(), numberBytes, () -> team.whole(own));
         }
     }
 
@@ -87,14 +88,20 @@ public record Checkpoint(int step, List<State> states, Double validation, long t
         Map<String, Content> contents = new LinkedHashMap<>();
         List<Outline> all = trainee.team().share().outlines();
         Map<String, Tensor> masters = new HashMap<>();
-        trainee.parameters().own().forEach(p -> masters.put(p.name(), p.master()));
+        Map<Boolean, Integer> bytes = new HashMap<>(); // of hidden masters and of all others; a rank owns some of both
+        trainee.parameters().own().forEach(p -> {
+            masters.put(p.name(), p.master());
+            bytes.put(p.hidden(), p.master().numberBytes());
+        });
         for (int p = 0; p < all.size(); p++) {
-            contents.put(all.get(p).name(), new Content(p, all.get(p), masters.get(all.get(p).name())));
+            Outline whole = all.get(p);
+            contents.put(whole.name(), new Content(p, whole, bytes.get(whole.hidden()), masters.get(whole.name())));
         }
+        int state = trainee.engine().bytes();
         Map<String, Tensor> memory = trainee.optimizer().tensors();
         trainee.optimizer()
                 .memories()
-                .forEach((name, p) -> contents.put(name, new Content(p, all.get(p), memory.get(name))));
+                .forEach((name, p) -> contents.put(name, new Content(p, all.get(p), state, memory.get(name))));
         return contents;
     }
 

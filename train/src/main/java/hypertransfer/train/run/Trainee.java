@@ -11,6 +11,7 @@ import hypertransfer.engine.ranks.Alone;
 import hypertransfer.engine.ranks.Ranks;
 import hypertransfer.train.config.Configuration;
 import hypertransfer.train.network.Initializer;
+import hypertransfer.train.network.Masters;
 import hypertransfer.train.network.Network;
 import hypertransfer.train.network.Parameter;
 import hypertransfer.train.network.Parameters;
@@ -21,6 +22,7 @@ import hypertransfer.train.ranks.Team;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
+import java.util.function.Function;
 
 /** An engine with a network and its optimizer on it, as a configuration describes them. */
 public final class Trainee implements AutoCloseable {
@@ -32,11 +34,11 @@ public final class Trainee implements AutoCloseable {
     private final Routing routing;
     private final Memory memory;
 
-    private Trainee(Configuration c, Engine engine, Ranks ranks, Routing routing, boolean separate) {
+    private Trainee(Configuration c, Engine engine, Ranks ranks, Routing routing, Masters masters) {
         this.engine = engine;
         this.routing = routing;
         Share share = Team.share(ranks, c.architecture(), c.model().accumulation());
-        parameters = new Parameters(engine, c.architecture(), separate, share);
+        parameters = new Parameters(engine, c.architecture(), masters, share);
         network = new Network(
                 engine,
                 c.architecture(),
@@ -63,27 +65,29 @@ public final class Trainee implements AutoCloseable {
     /** The same as one of several ranks, each of which keeps the masters and the optimizer's state of its own share. */
     public static Trainee open(Configuration c, Map<String, GradientRule> rules, Ranks ranks) {
         Transfer transfer = c.transfer();
-        Routing routing = new Routing(
-                c.direction(),
-                name -> new Transfer(
-                        transfer.target(), transfer.carrier(), rules.getOrDefault(name, transfer.gradient())),
-                c.adam(),
-                c.adamw().decay());
-        boolean separate = rules.isEmpty()
-                ? transfer.gradient().evaluatesElsewhere()
-                : rules.values().stream().anyMatch(GradientRule::evaluatesElsewhere);
-        return open(c, ranks, routing, separate);
+        return open(c, engine -> {
+            Routing routing = new Routing(
+                    c.direction(),
+                    name -> new Transfer(
+                            transfer.target(), transfer.carrier(), rules.getOrDefault(name, transfer.gradient())),
+                    c.adam(),
+                    c.adamw().decay(),
+                    c.representation(engine.separateWeights()));
+            List<String> names = rules.isEmpty() ? List.of("") : List.copyOf(rules.keySet());
+            return new Trainee(c, engine, ranks, routing, routing.masters(names));
+        });
     }
 
     /** The same with every hidden weight kept apart from its master, so that it can be evaluated at other scales. */
     static Trainee separate(Configuration c) {
-        return open(c, new Alone(), Routing.standard(c.direction(), c.transfer()), true);
+        Routing routing = Routing.standard(c.direction(), c.transfer());
+        return open(c, engine -> new Trainee(c, engine, new Alone(), routing, Masters.SEPARATE));
     }
 
-    private static Trainee open(Configuration c, Ranks ranks, Routing routing, boolean separate) {
+    private static Trainee open(Configuration c, Function<Engine, Trainee> trainee) {
         Engine engine = Engines.open(c.engine(), c.architecture().dims(c.model().batch()));
         try {
-            return new Trainee(c, engine, ranks, routing, separate);
+            return trainee.apply(engine);
         } catch (RuntimeException e) {
             engine.close();
             throw e;

@@ -54,7 +54,7 @@ public final class Trainer {
             return written(feed, trainee, resume, stop);
         } catch (RuntimeException e) {
             try {
-                directory.state("failed", step, c.steps(), loss, validation, e.getMessage());
+                directory.state("failed", step, c.steps(), loss, validation, e);
             } catch (UncheckedIOException full) {
                 e.addSuppressed(full);
             }

@@ -59,7 +59,7 @@ class OwnershipTest {
     void outlinesAreThoseOfTheParameters() {
         Architecture tiny = new Architecture(Variant.M1, 11, 2, 8, 4, 5);
         try (Engine engine = Engines.open("reference", tiny.dims(1))) {
-            Parameters parameters = new Parameters(engine, tiny, false);
+            Parameters parameters = new Parameters(engine, tiny, Masters.SHARED);
             assertThat(parameters.all().stream()
                             .map(p -> new Outline(
                                     p.name(), p.weight().rows(), p.weight().cols(), p.hidden()))
