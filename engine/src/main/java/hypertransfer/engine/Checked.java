@@ -38,8 +38,13 @@ public final class Checked implements Engine {
     }
 
     @Override
-    public int bytes() {
-        return engine.bytes();
+    public Format weights() {
+        return engine.weights();
+    }
+
+    @Override
+    public Format masters() {
+        return engine.masters();
     }
 
     // ------------------------------------------------------------------ memory

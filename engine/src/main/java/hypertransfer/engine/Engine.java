@@ -17,7 +17,7 @@ import java.util.List;
 public interface Engine extends AutoCloseable {
     double NORM_EPSILON = 1e-10;
 
-    /** {@code reference}, {@code cpu}, {@code cuda}. */
+    /** {@code reference}, {@code cpu}, {@code cuda} or {@code cuda-float32}. */
     String name();
 
     Dims dims();
@@ -25,9 +25,14 @@ public interface Engine extends AutoCloseable {
     /** Whether weights have a format of their own, so that they cannot be the masters themselves. */
     boolean separateWeights();
 
-    /** The bytes of a number that is kept between steps: masters, gradients and optimizer state. */
-    default int bytes() {
-        return Float.BYTES;
+    /** The format of weights and activations, which bounds the accuracy of what is computed. */
+    default Format weights() {
+        return Format.FLOAT32;
+    }
+
+    /** The format of what is kept between steps: masters, gradients and optimizer state. */
+    default Format masters() {
+        return Format.FLOAT32;
     }
 
     // ------------------------------------------------------------------ memory

@@ -3,6 +3,7 @@ package hypertransfer.engine.reference;
 import hypertransfer.engine.Dims;
 import hypertransfer.engine.Engine;
 import hypertransfer.engine.EngineException;
+import hypertransfer.engine.Format;
 import hypertransfer.engine.Memory;
 import hypertransfer.engine.Polynomial;
 import hypertransfer.engine.Role;
@@ -42,8 +43,13 @@ public final class ReferenceEngine implements Engine {
     }
 
     @Override
-    public int bytes() {
-        return Double.BYTES;
+    public Format weights() {
+        return Format.FLOAT64;
+    }
+
+    @Override
+    public Format masters() {
+        return Format.FLOAT64;
     }
 
     // ------------------------------------------------------------------ memory
@@ -64,7 +70,7 @@ public final class ReferenceEngine implements Engine {
     public Memory commit() {
         Map<Role, Long> bytes = new EnumMap<>(Role.class);
         declared.forEach((role, arrays) -> bytes.put(
-                role, arrays.stream().mapToLong(a -> a.size() * bytes()).sum()));
+                role, arrays.stream().mapToLong(a -> a.size() * Double.BYTES).sum()));
         Memory memory = new Memory(bytes);
         long free = Runtime.getRuntime().maxMemory();
         if (memory.total() > free) {
@@ -97,7 +103,7 @@ public final class ReferenceEngine implements Engine {
 
     @Override
     public void close() {
-        declared.clear();
+        declared.values().forEach(arrays -> arrays.forEach(Array::free));
     }
 
     // ----------------------------------------------------------------- network

@@ -61,7 +61,10 @@ public record Checkpoint(int step, List<State> states, Double validation, long t
                         tensor.cols(),
                         () -> trainee.engine().read(tensor))));
         long crc = SafeTensorsWriter.write(
-                directory.resolve(name + TENSORS), entries, trainee.engine().bytes(), Map.of());
+                directory.resolve(name + TENSORS),
+                entries,
+                trainee.engine().masters().bytes(),
+                Map.of());
         Checkpoint unsigned = new Checkpoint(step, trainee.optimizer().states(), validation, crc, 0);
         Path numbers = directory.resolve(name + NUMBERS);
         Atomic.write(numbers, JSON.writeValueAsString(unsigned.signed(unsigned.sum())));
