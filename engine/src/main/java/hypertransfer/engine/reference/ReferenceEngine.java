@@ -4,6 +4,7 @@ import hypertransfer.engine.Dims;
 import hypertransfer.engine.Engine;
 import hypertransfer.engine.EngineException;
 import hypertransfer.engine.Format;
+import hypertransfer.engine.Grid;
 import hypertransfer.engine.Memory;
 import hypertransfer.engine.Polynomial;
 import hypertransfer.engine.Role;
@@ -44,11 +45,6 @@ public final class ReferenceEngine implements Engine {
 
     @Override
     public Format weights() {
-        return Format.FLOAT64;
-    }
-
-    @Override
-    public Format masters() {
         return Format.FLOAT64;
     }
 
@@ -371,12 +367,14 @@ public final class ReferenceEngine implements Engine {
     }
 
     @Override
-    public void represent(List<Tensor> masters, double[] scale, List<Tensor> weights) {
+    public void represent(List<Tensor> masters, double[] scale, int grid, List<Tensor> weights) {
         for (int k = 0; k < masters.size(); k++) {
             double s = scale[k];
             write(
                     weights.get(k),
-                    Arrays.stream(read(masters.get(k))).map(w -> s * w).toArray());
+                    Arrays.stream(read(masters.get(k)))
+                            .map(w -> Grid.round(s * w, grid))
+                            .toArray());
         }
     }
 

@@ -50,7 +50,7 @@ class CrookedTest {
             orthogonalize 0
             readings -1
             move 0
-            represent 2
+            represent 3
             """;
 
     /** How an operation can be wrong. */
@@ -172,7 +172,6 @@ class CrookedTest {
                         "commit",
                         "dims",
                         "feed",
-                        "masters",
                         "name",
                         "read",
                         "replay",

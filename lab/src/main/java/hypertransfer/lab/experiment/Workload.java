@@ -37,7 +37,7 @@ public final class Workload implements AutoCloseable {
     public Workload(String engineName, Architecture architecture, int batch, Transfer transfer, boolean recompute) {
         engine = Engines.open(engineName, architecture.dims(batch));
         Routing routing = Routing.standard(muon(engine.weights()), transfer);
-        parameters = new Parameters(engine, architecture, Optimizer.representative(routing, List.of("")));
+        parameters = new Parameters(engine, architecture, routing.masters(List.of("")));
         network = new Network(engine, architecture, parameters, 1, recompute);
         optimizer = new Optimizer(engine, parameters, routing);
         memory = engine.commit();
