@@ -38,8 +38,8 @@ public final class Checked implements Engine {
     }
 
     @Override
-    public int bytes() {
-        return engine.bytes();
+    public Format weights() {
+        return engine.weights();
     }
 
     // ------------------------------------------------------------------ memory

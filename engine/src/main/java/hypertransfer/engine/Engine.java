@@ -20,7 +20,7 @@ public interface Engine extends AutoCloseable {
     /** As many bits of mantissa as the widest format has. */
     int FULL_GRID = 53;
 
-    /** {@code reference}, {@code cpu}, {@code cuda}. */
+    /** {@code reference}, {@code cpu}, {@code cuda} or {@code cuda-float32}. */
     String name();
 
     Dims dims();
@@ -28,9 +28,9 @@ public interface Engine extends AutoCloseable {
     /** Whether weights have a format of their own, so that they cannot be the masters themselves. */
     boolean separateWeights();
 
-    /** The bytes of a number that is kept between steps: masters, gradients and optimizer state. */
-    default int bytes() {
-        return Float.BYTES;
+    /** The format of weights and activations, which bounds the accuracy of what is computed. */
+    default Format weights() {
+        return Format.FLOAT32;
     }
 
     // ------------------------------------------------------------------ memory
