@@ -1,6 +1,5 @@
 package hypertransfer.engine.cuda;
 
-import static hypertransfer.engine.Tensor.shape;
 import static java.lang.foreign.ValueLayout.JAVA_FLOAT;
 
 import hypertransfer.engine.Dims;
@@ -10,12 +9,20 @@ import hypertransfer.engine.Memory;
 import hypertransfer.engine.Polynomial;
 import hypertransfer.engine.Role;
 import hypertransfer.engine.Tensor;
+import hypertransfer.engine.cuda.driver.Cache;
+import hypertransfer.engine.cuda.driver.Device;
+import hypertransfer.engine.cuda.driver.Driver;
+import hypertransfer.engine.cuda.driver.Graphs;
+import hypertransfer.engine.cuda.driver.Launch;
+import hypertransfer.engine.cuda.driver.Library;
+import hypertransfer.engine.cuda.driver.Native;
+import hypertransfer.engine.cuda.driver.Nvrtc;
+import hypertransfer.engine.cuda.Lists.Entry;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
-import java.util.stream.IntStream;
 
 /**
  * One NVIDIA card: our kernels, compiled on it, and cuBLASLt. All work is queued on one stream; only {@link #read},
@@ -30,32 +37,54 @@ public final class CudaEngine implements Engine {
     private final Storage storage;
     private final Geometry geometry;
     private final Graphs graphs;
+    private Scratch scratch;
     private Feed feed;
     private Lists lists;
 
     public CudaEngine(Dims dims, Precision precision) {
+        this(dims, precision, Driver.open());
+    }
+
+    private CudaEngine(Dims dims, Precision precision, Driver driver) {
+        this(dims, precision, driver, nvrtc(driver), lt(driver), Cache.of(System.getenv()));
+    }
+
+    CudaEngine(Dims dims, Precision precision, Driver driver, Native nvrtc, Native lt, Cache cache) {
         this.dims = dims;
         this.precision = precision;
-        Driver driver = new Driver();
-        List<Path> folders = Library.folders(System.getenv(), Path.of("/"));
-        Library nvrtc = Library.find("libnvrtc.so", driver.release(), folders);
-        Library lt = Library.find("libcublasLt.so", driver.release(), folders);
-        device = new Device(driver);
-        Cache cache = Cache.of(System.getenv());
-        kernels = new Kernels(device, new Nvrtc(nvrtc), cache, dims, precision);
-        blas = new Blas(device, lt, cache);
-        storage = new Storage(device, dims, precision);
         geometry = new Geometry(dims, precision);
+        device = new Device(driver);
+        storage = new Storage(device, dims, precision);
         graphs = new Graphs(device);
+        try {
+            kernels = new Kernels(device, new Nvrtc(nvrtc), cache, geometry);
+            blas = new Blas(device, lt, cache);
+        } catch (RuntimeException | Error e) {
+            try (device) {
+                throw e;
+            }
+        }
+    }
+
+    private static Native nvrtc(Driver driver) {
+        return library("libnvrtc.so", driver);
+    }
+
+    private static Native lt(Driver driver) {
+        return library("libcublasLt.so", driver);
+    }
+
+    private static Native library(String stem, Driver driver) {
+        return Library.find(stem, driver.release(), Library.folders(System.getenv(), Path.of("/")))
+                .open();
     }
 
     /** Empty where this machine can run the engine; else the one thing that would make it work. */
     public static Optional<String> missing() {
         try {
-            Driver driver = new Driver();
-            List<Path> folders = Library.folders(System.getenv(), Path.of("/"));
-            Library.find("libnvrtc.so", driver.release(), folders).open();
-            Library.find("libcublasLt.so", driver.release(), folders).open();
+            Driver driver = Driver.open();
+            nvrtc(driver);
+            lt(driver);
             return Optional.empty();
         } catch (EngineException e) {
             return Optional.of(e.getMessage());
@@ -77,6 +106,11 @@ public final class CudaEngine implements Engine {
         return true;
     }
 
+    @Override
+    public void decisions(Path file) {
+        blas.own(file);
+    }
+
     // ------------------------------------------------------------------ memory
 
     @Override
@@ -85,24 +119,23 @@ public final class CudaEngine implements Engine {
     }
 
     @Override
+    public Tensor slice(Tensor whole, String name, int from, int rows) {
+        return ((DeviceTensor) whole).slice(name, from, rows);
+    }
+
+    @Override
     public Memory commit() {
         Memory memory = storage.commit();
-        if (feed == null) {
-            blas.workspace(at(storage.scratch().blas()));
-            feed = new Feed(device, dims.N(), dims.V(), at(storage.scratch().tokens()));
-            lists = new Lists(device, kernels, blas, storage.scratch(), storage.base());
-            turns();
-        }
+        scratch = storage.scratch();
+        blas.workspace(scratch.blas);
+        feed = new Feed(device, dims.N(), dims.V(), scratch.tokens);
+        lists = new Lists(device, kernels, blas, scratch);
+        rotary();
         return memory;
     }
 
-    /** A place in scratch. */
-    private long at(long offset) {
-        return storage.base() + offset;
-    }
-
     /** The rotary embedding's angles, in double here, so that no kernel needs a cosine. */
-    private void turns() {
+    private void rotary() {
         int half = dims.D() / 2;
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment host = arena.allocate(JAVA_FLOAT, 2L * dims.T() * half);
@@ -113,7 +146,7 @@ public final class CudaEngine implements Engine {
                     host.setAtIndex(JAVA_FLOAT, 2L * (t * half + i) + 1, (float) Math.sin(angle));
                 }
             }
-            device.upload(host, at(storage.scratch().turns()), host.byteSize());
+            device.upload(host, scratch.rotary, host.byteSize());
             device.synchronize();
         }
     }
@@ -129,29 +162,31 @@ public final class CudaEngine implements Engine {
     }
 
     @Override
+    public double sum(Tensor tensor) {
+        return lists.read(Kernel.TOTAL, 1, k -> Entry.of(tensor, tensor, 0).format(format(tensor)))[0];
+    }
+
+    @Override
     public void zero(List<Tensor> tensors) {
-        tensors.forEach(t -> device.zero(p(t), ((Block) t).bytes()));
+        tensors.forEach(t -> device.zero(pointer(t), ((DeviceTensor) t).bytes()));
     }
 
     @Override
     public void close() {
-        device.synchronize();
-        System.err.print(device.profile().table());
-        if (feed != null) {
-            feed.close();
+        if (device.closed()) {
+            return;
         }
-        graphs.close();
-        storage.close();
-        blas.close();
-        kernels.close();
-        device.close();
+        try (device;
+                blas) { // whatever fails, both are closed
+            device.synchronize();
+            System.err.print(device.profile().table());
+        }
     }
 
     // ----------------------------------------------------------------- network
 
     @Override
     public void feed(int[] inputs, int[] targets) {
-        dims.requireTokens(inputs, targets);
         feed.send(inputs, targets);
     }
 
@@ -162,50 +197,34 @@ public final class CudaEngine implements Engine {
 
     @Override
     public void embed(Tensor w, Tensor x) {
-        shape(w, dims.V(), dims.C());
-        shape(x, dims.N(), dims.C());
-        kernels.launch("embed", geometry.embed(), p(w), feed.inputs(), p(x), dims.N());
+        kernels.launch(Kernel.EMBED, geometry.embed(), w, feed.inputs(), x, dims.N());
     }
 
     @Override
     public void embedBackward(Tensor dx, Tensor dw) {
-        shape(dx, dims.N(), dims.C());
-        shape(dw, dims.V(), dims.C());
-        kernels.launch(
-                "embed_backward",
-                geometry.embedBackward(feed.distinct()),
-                p(dx),
-                feed.inputs(),
-                feed.order(),
-                feed.starts(),
-                p(dw));
+        Launch launch = geometry.embedBackward(feed.distinct());
+        kernels.launch(Kernel.EMBED_BACKWARD, launch, dx, feed.inputs(), feed.order(), feed.starts(), dw);
     }
 
     @Override
     public void product(Tensor x, Tensor w, Tensor y) {
-        shape(w, y.cols(), x.cols());
-        shape(y, x.rows(), w.rows());
         // Row after row here is column after column there: y^T = w x^T.
         multiply(true, false, w.rows(), x.rows(), x.cols(), w, x, 0, y);
     }
 
     @Override
     public void productInput(Tensor dy, Tensor w, Tensor dx) {
-        shape(w, dy.cols(), dx.cols());
-        shape(dx, dy.rows(), w.cols());
         multiply(false, false, w.cols(), dy.rows(), w.rows(), w, dy, 0, dx);
     }
 
     @Override
     public void productWeight(Tensor dy, Tensor x, Tensor dw) {
-        shape(dw, dy.cols(), x.cols());
-        shape(x, dy.rows(), dw.cols());
         multiply(false, true, x.cols(), dy.cols(), x.rows(), x, dy, 1, dw);
     }
 
     private void multiply(
             boolean flipA, boolean flipB, int m, int n, int k, Tensor a, Tensor b, double keep, Tensor c) {
-        multiply(flipA, flipB, m, n, k, p(a), p(b), keep, p(c), ((Block) c).format());
+        multiply(flipA, flipB, m, n, k, pointer(a), pointer(b), keep, pointer(c), format(c));
     }
 
     private void multiply(
@@ -216,28 +235,12 @@ public final class CudaEngine implements Engine {
 
     @Override
     public void norm(Tensor x, Tensor gain, Tensor y, Tensor r) {
-        shape(gain, 1, dims.C());
-        shape(y, x.rows(), dims.C());
-        kernels.launch("row_norm", geometry.rows(x.rows(), x.cols()), p(x), 0, 0, 0, p(gain), p(y), p(r), x.rows());
+        residualNorm(x, null, null, null, gain, y, r);
     }
 
     @Override
     public void residualNorm(Tensor h, Tensor z, Tensor zr, Tensor out, Tensor gain, Tensor y, Tensor r) {
-        shape(gain, 1, dims.C());
-        shape(z, h.rows(), dims.C());
-        shape(out, h.rows(), dims.C());
-        shape(y, h.rows(), dims.C());
-        kernels.launch(
-                "row_norm",
-                geometry.rows(h.rows(), h.cols()),
-                p(h),
-                p(z),
-                p(zr),
-                p(out),
-                p(gain),
-                p(y),
-                p(r),
-                h.rows());
+        kernels.launch(Kernel.ROW_NORM, rows(h), h, z, zr, out, gain, y, r, h.rows());
     }
 
     @Override
@@ -248,7 +251,8 @@ public final class CudaEngine implements Engine {
     @Override
     public void residualNormBackward(
             Tensor dy, Tensor z, Tensor zr, Tensor out, Tensor gain, Tensor r, Tensor dh, Tensor dz, Tensor dgain) {
-        normBackward(dy, out, gain, r, dh, dh, zr == null ? null : z, zr, zr == null ? null : dz, dgain);
+        boolean post = zr != null;
+        normBackward(dy, out, gain, r, dh, dh, post ? z : null, zr, post ? dz : null, dgain);
     }
 
     private void normBackward(
@@ -261,159 +265,97 @@ public final class CudaEngine implements Engine {
             Tensor z,
             Tensor zr,
             Tensor dz,
-            Tensor dg) {
-        shape(dy, x.rows(), dims.C());
-        shape(dx, x.rows(), dims.C());
-        shape(dg, 1, dims.C());
-        long partial = at(storage.scratch().partial());
+            Tensor dgain) {
         Launch shares = geometry.shares(x.rows(), x.cols());
         kernels.launch(
-                "row_norm_backward",
-                shares,
-                p(dy),
-                p(x),
-                p(gain),
-                p(r),
-                p(dh),
-                p(dx),
-                p(z),
-                p(zr),
-                p(dz),
-                partial,
-                x.rows());
-        kernels.launch("columns", geometry.columns(), partial, p(dg), shares.x());
+                Kernel.ROW_NORM_BACKWARD, shares, dy, x, gain, r, dh, dx, z, zr, dz, scratch.partial, x.rows());
+        kernels.launch(Kernel.COLUMNS, geometry.columns(), scratch.partial, dgain, shares.x());
+    }
+
+    private Launch rows(Tensor x) {
+        return geometry.rows(x.rows(), x.cols());
     }
 
     @Override
     public void heads(Tensor qkv, Tensor r, boolean normV) {
-        shape(qkv, dims.N(), 3 * dims.C());
-        shape(r, dims.N(), 3 * dims.H());
-        long count = headCount(normV);
-        kernels.launch(
-                "heads",
-                geometry.heads(count),
-                p(qkv),
-                p(r),
-                at(storage.scratch().turns()),
-                normV ? 3 : 2,
-                count);
+        int parts = normV ? 3 : 2;
+        long count = heads() * parts;
+        kernels.launch(Kernel.HEADS, geometry.heads(count), qkv, r, scratch.rotary, parts, count);
     }
 
     @Override
     public void headsBackward(Tensor dqkv, Tensor qkv, Tensor r, boolean normV) {
-        shape(dqkv, dims.N(), 3 * dims.C());
-        long count = headCount(normV);
-        kernels.launch(
-                "heads_backward",
-                geometry.heads(count),
-                p(dqkv),
-                p(qkv),
-                p(r),
-                at(storage.scratch().turns()),
-                normV ? 3 : 2,
-                count);
+        int parts = normV ? 3 : 2;
+        long count = heads() * parts;
+        kernels.launch(Kernel.HEADS_BACKWARD, geometry.heads(count), dqkv, qkv, r, scratch.rotary, parts, count);
     }
 
-    private long headCount(boolean normV) {
-        return (long) dims.N() * dims.H() * (normV ? 3 : 2);
+    /** Of the whole micro-batch. */
+    private long heads() {
+        return (long) dims.N() * dims.H();
     }
 
     @Override
     public void attention(Tensor qkv, Tensor o, Tensor lse) {
-        shape(qkv, dims.N(), 3 * dims.C());
-        shape(o, dims.N(), dims.C());
-        shape(lse, dims.N(), dims.H());
-        if (kernels.flash().isPresent()) {
-            kernels.launch("flash", kernels.flash().get().forward(), p(qkv), p(o), p(lse));
-        } else {
-            kernels.launch("attention", geometry.warps(), p(qkv), p(o), p(lse), (long) dims.N() * dims.H());
-        }
+        kernels.flash()
+                .ifPresentOrElse(
+                        flash -> kernels.launch(Kernel.FLASH, flash.launch(flash.forward()), qkv, o, lse),
+                        () -> kernels.launch(Kernel.ATTENTION, geometry.warps(), qkv, o, lse, heads()));
     }
 
     @Override
     public void attentionBackward(Tensor qkv, Tensor o, Tensor lse, Tensor dO, Tensor dqkv) {
-        shape(dO, dims.N(), dims.C());
-        shape(dqkv, dims.N(), 3 * dims.C());
-        long count = (long) dims.N() * dims.H(), delta = at(storage.scratch().delta());
-        kernels.launch("attention_delta", geometry.delta(), p(o), p(dO), delta, count);
+        long delta = scratch.delta;
+        kernels.launch(Kernel.ATTENTION_DELTA, geometry.delta(), o, dO, delta, heads());
         if (kernels.flash().isPresent()) {
             Flash flash = kernels.flash().get();
-            kernels.launch("flash_key", flash.key(), p(qkv), p(lse), delta, p(dO), p(dqkv));
-            kernels.launch("flash_query", flash.query(), p(qkv), p(lse), delta, p(dO), p(dqkv));
+            kernels.launch(Kernel.FLASH_KEY, flash.launch(flash.key()), qkv, lse, delta, dO, dqkv);
+            kernels.launch(Kernel.FLASH_QUERY, flash.launch(flash.query()), qkv, lse, delta, dO, dqkv);
         } else {
-            kernels.launch("attention_query", geometry.warps(), p(qkv), p(lse), delta, p(dO), p(dqkv), count);
-            kernels.launch("attention_key", geometry.warps(), p(qkv), p(lse), delta, p(dO), p(dqkv), count);
+            kernels.launch(Kernel.ATTENTION_QUERY, geometry.warps(), qkv, lse, delta, dO, dqkv, heads());
+            kernels.launch(Kernel.ATTENTION_KEY, geometry.warps(), qkv, lse, delta, dO, dqkv, heads());
         }
     }
 
     @Override
     public void activation(Tensor f, Tensor fr, Tensor s) {
-        shape(f, f.rows(), 4 * dims.C());
-        shape(s, f.rows(), f.cols());
-        kernels.launch("activation", geometry.rows(f.rows(), f.cols()), p(f), p(fr), p(s), f.rows());
+        kernels.launch(Kernel.ACTIVATION, rows(f), f, fr, s, f.rows());
     }
 
     @Override
     public void activationBackward(Tensor f, Tensor fr, Tensor ds) {
-        shape(f, f.rows(), 4 * dims.C());
-        shape(ds, f.rows(), f.cols());
-        kernels.launch("activation_backward", geometry.rows(f.rows(), f.cols()), p(f), p(fr), p(ds), f.rows());
+        kernels.launch(Kernel.ACTIVATION_BACKWARD, rows(f), f, fr, ds, f.rows());
     }
 
     @Override
     public void head(Tensor x, Tensor w, Tensor losses, double scale, Tensor dx, Tensor dw) {
-        shape(x, dims.N(), dims.C());
-        shape(w, dims.V(), dims.C());
-        shape(losses, dims.N(), 1);
-        int C = dims.C(), V = dims.V();
-        long logits = at(storage.scratch().logits());
-        int chunk = storage.scratch().chunk();
-        for (int from = 0; from < dims.N(); from += chunk) {
-            int rows = Math.min(chunk, dims.N() - from);
-            long row = (long) from * C * precision.bytes;
-            multiply(true, false, V, rows, C, p(w), p(x) + row, 0, logits, precision);
-            kernels.launch(
-                    "softmax",
-                    new Launch(rows, 1, 1, 512, 1, kernels.softmaxBytes()),
-                    logits,
-                    feed.targets() + 4L * from,
-                    p(losses) + 4L * from,
-                    Double.doubleToRawLongBits(dx == null ? 0 : scale),
-                    kernels.softmaxBytes());
-            if (dx != null) {
-                multiply(false, false, C, rows, V, p(w), logits, 0, p(dx) + row, precision);
-                multiply(false, true, C, V, rows, p(x) + row, logits, 1, p(dw), Precision.FLOAT32);
+        int C = dims.C(), V = dims.V(), held = kernels.softmaxBytes();
+        boolean gradient = dx != null;
+        for (int from = 0; from < dims.N(); from += scratch.chunk) {
+            int rows = Math.min(scratch.chunk, dims.N() - from);
+            long row = (long) from * C * precision.bytes, logits = scratch.logits;
+            long targets = feed.targets() + 4L * from, loss = pointer(losses) + 4L * from;
+            multiply(true, false, V, rows, C, pointer(w), pointer(x) + row, 0, logits, precision);
+            kernels.launch(Kernel.SOFTMAX, geometry.softmax(rows, held), logits, targets, loss, scale, gradient, held);
+            if (gradient) {
+                multiply(false, false, C, rows, V, pointer(w), logits, 0, pointer(dx) + row, precision);
+                multiply(false, true, C, V, rows, pointer(x) + row, logits, 1, pointer(dw), Precision.FLOAT32);
             }
         }
     }
 
     @Override
     public double[] logits(Tensor x, int row, Tensor w) {
-        shape(w, dims.V(), dims.C());
-        long at = at(storage.scratch().row());
-        kernels.launch(
-                "logits",
-                Launch.each(32L * dims.V(), Geometry.THREADS),
-                p(x) + (long) row * dims.C() * precision.bytes,
-                p(w),
-                at);
-        return storage.read(at, Precision.FLOAT32, dims.V());
-    }
-
-    @Override
-    public double sum(Tensor tensor) {
-        return lists.read("total", List.of(Lists.Entry.of(tensor, tensor, 0, Lists.flag(tensor))))[0];
+        long at = pointer(x) + (long) row * dims.C() * precision.bytes;
+        kernels.launch(Kernel.LOGITS, geometry.logits(), at, w, scratch.row);
+        return storage.read(scratch.row, Precision.FLOAT32, dims.V());
     }
 
     // --------------------------------------------------------------- optimizer
 
     @Override
     public void momentum(List<Tensor> g, double[] scale, double beta, boolean nesterov, List<Tensor> m) {
-        lists.run(
-                "momentum",
-                each(g.size(), k -> Lists.Entry.of(g.get(k), m.get(k), scale[k], 0)),
-                Double.doubleToRawLongBits(beta),
-                nesterov ? 1 : 0);
+        lists.run(Kernel.MOMENTUM, g.size(), k -> Entry.of(g.get(k), m.get(k), scale[k]), beta, nesterov);
     }
 
     @Override
@@ -427,16 +369,14 @@ public final class CudaEngine implements Engine {
             List<Tensor> m,
             List<Tensor> v) {
         lists.run(
-                "adam",
-                each(
-                        g.size(),
-                        k -> new Lists.Entry(
-                                p(g.get(k)), p(m.get(k)), p(v.get(k)), Lists.same(g.get(k), v.get(k)), scale[k], 0)),
-                Double.doubleToRawLongBits(beta1),
-                Double.doubleToRawLongBits(beta2),
-                Double.doubleToRawLongBits(epsilon),
-                Double.doubleToRawLongBits(1 - Math.pow(beta1, t)),
-                Double.doubleToRawLongBits(1 - Math.pow(beta2, t)));
+                Kernel.ADAM,
+                g.size(),
+                k -> Entry.of(g.get(k), m.get(k), v.get(k), scale[k]),
+                beta1,
+                beta2,
+                epsilon,
+                1 - Math.pow(beta1, t),
+                1 - Math.pow(beta2, t));
     }
 
     @Override
@@ -446,7 +386,7 @@ public final class CudaEngine implements Engine {
 
     @Override
     public double[] readings(List<Tensor> w, List<Tensor> u) {
-        double[] sums = lists.read("readings", each(w.size(), k -> Lists.Entry.of(w.get(k), u.get(k), 0, 0)));
+        double[] sums = lists.read(Kernel.READINGS, w.size(), k -> Entry.of(w.get(k), u.get(k), 0));
         for (int k = 0; k < w.size(); k++) {
             sums[3 * k] = Math.sqrt(sums[3 * k]);
             sums[3 * k + 1] = Math.sqrt(sums[3 * k + 1]);
@@ -456,36 +396,22 @@ public final class CudaEngine implements Engine {
 
     @Override
     public void move(List<Tensor> w, List<Tensor> u, double[] keep, double[] push) {
-        lists.run("move", each(w.size(), k -> Lists.Entry.of(w.get(k), u.get(k), keep[k], push[k])));
+        lists.run(Kernel.MOVE, w.size(), k -> Entry.of(w.get(k), u.get(k), keep[k]).push(push[k]));
     }
 
     @Override
     public void represent(List<Tensor> masters, double[] scale, List<Tensor> weights) {
         lists.run(
-                "represent",
-                each(
-                        masters.size(),
-                        k -> Lists.Entry.of(masters.get(k), weights.get(k), scale[k], Lists.flag(weights.get(k)))));
+                Kernel.REPRESENT,
+                masters.size(),
+                k -> Entry.of(masters.get(k), weights.get(k), scale[k]).format(format(weights.get(k))));
     }
 
-    private static List<Lists.Entry> each(int count, java.util.function.IntFunction<Lists.Entry> entry) {
-        return IntStream.range(0, count).mapToObj(entry).toList();
+    private static long pointer(Tensor tensor) {
+        return ((DeviceTensor) tensor).pointer();
     }
 
-    // ------------------------------------------------------------------ checks
-
-    /** Its address; 0 for none. */
-    private static long p(Tensor tensor) {
-        return tensor == null ? 0 : Lists.pointer(tensor);
-    }
-
-    private static String text(Tensor t) {
-        return t.name() + " (" + t.rows() + "," + t.cols() + ")";
-    }
-
-    private static void require(boolean holds, String message, Object... values) {
-        if (!holds) {
-            throw new EngineException(String.format(message, values));
-        }
+    private static Precision format(Tensor tensor) {
+        return ((DeviceTensor) tensor).format();
     }
 }

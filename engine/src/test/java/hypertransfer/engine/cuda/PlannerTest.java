@@ -17,8 +17,8 @@ class PlannerTest {
 
     private static Memory plan(int B) {
         Dims dims = new Dims(B, 1024, 768, 128, 50304);
-        Block weight = new Block("w", 50304, 768, Precision.BF16);
-        Block stream = new Block("h", dims.N(), 768, Precision.BF16);
+        DeviceTensor weight = new DeviceTensor("w", 50304, 768, Precision.BF16);
+        DeviceTensor stream = new DeviceTensor("h", dims.N(), 768, Precision.BF16);
         long scratch = Scratch.of(dims, Precision.BF16, MATRIX, SIDE).bytes();
         return Planner.memory(Map.of(Role.WEIGHT, List.of(weight), Role.ACTIVATION, List.of(stream)), scratch);
     }
@@ -28,7 +28,7 @@ class PlannerTest {
         Memory memory = Planner.memory(
                 Map.of(
                         Role.STATE,
-                        List.of(new Block("a", 1, 3, Precision.FLOAT32), new Block("b", 1, 65, Precision.FLOAT32))),
+                        List.of(new DeviceTensor("a", 1, 3, Precision.FLOAT32), new DeviceTensor("b", 1, 65, Precision.FLOAT32))),
                 10);
         assertThat(memory.bytes()).containsEntry(Role.STATE, 256L + 512L).containsEntry(Role.SCRATCH, 10L);
     }
