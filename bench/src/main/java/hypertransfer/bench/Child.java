@@ -1,8 +1,9 @@
 package hypertransfer.bench;
 
+import hypertransfer.lab.experiment.Workload;
+
 import com.sun.management.OperatingSystemMXBean;
 import hypertransfer.core.Mode;
-import hypertransfer.lab.Workload;
 import hypertransfer.train.network.Architecture;
 import hypertransfer.train.network.Preset;
 import hypertransfer.train.network.Variant;

@@ -1,5 +1,7 @@
 package hypertransfer.bench;
 
+import hypertransfer.lab.experiment.Workload;
+
 import ai.djl.Device;
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDManager;
@@ -7,7 +9,6 @@ import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.pytorch.engine.PtNDArray;
 import ai.djl.pytorch.jni.JniUtils;
-import hypertransfer.lab.Workload;
 import hypertransfer.train.network.Architecture;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;

@@ -1,7 +1,8 @@
 package hypertransfer.bench;
 
+import hypertransfer.lab.experiment.Workload;
+
 import hypertransfer.core.Mode;
-import hypertransfer.lab.Workload;
 import hypertransfer.train.network.Architecture;
 import hypertransfer.train.network.Preset;
 import hypertransfer.train.network.Variant;

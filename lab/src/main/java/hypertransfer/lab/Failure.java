@@ -2,6 +2,8 @@ package hypertransfer.lab;
 
 import hypertransfer.core.Refusal;
 import hypertransfer.engine.EngineException;
+import hypertransfer.lab.terminal.Exit;
+import hypertransfer.lab.terminal.Size;
 import java.io.PrintWriter;
 import java.io.UncheckedIOException;
 import java.util.List;
@@ -13,7 +15,7 @@ import picocli.CommandLine.ParseResult;
 import picocli.CommandLine.UnmatchedArgumentException;
 
 /** Turns whatever a command throws into one sentence on the error stream and an exit code. */
-final class Failure implements IParameterExceptionHandler, IExecutionExceptionHandler {
+public final class Failure implements IParameterExceptionHandler, IExecutionExceptionHandler {
     private final PrintWriter err;
     private final boolean trace;
 

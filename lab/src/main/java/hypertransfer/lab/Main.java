@@ -1,7 +1,23 @@
 package hypertransfer.lab;
 
-import hypertransfer.lab.report.ReportCommand;
-import hypertransfer.lab.report.WatchCommand;
+import hypertransfer.lab.command.BenchCommand;
+import hypertransfer.lab.command.ConformanceCommand;
+import hypertransfer.lab.command.DataCommand;
+import hypertransfer.lab.command.DemoCommand;
+import hypertransfer.lab.command.DoctorCommand;
+import hypertransfer.lab.command.ExportCommand;
+import hypertransfer.lab.command.InvarianceCommand;
+import hypertransfer.lab.command.ReportCommand;
+import hypertransfer.lab.command.ReproduceCommand;
+import hypertransfer.lab.command.RunsCommand;
+import hypertransfer.lab.command.SampleCommand;
+import hypertransfer.lab.command.ScheduleCommand;
+import hypertransfer.lab.command.SelfTestCommand;
+import hypertransfer.lab.command.SweepCommand;
+import hypertransfer.lab.command.TrainCommand;
+import hypertransfer.lab.command.TransferCommand;
+import hypertransfer.lab.command.WatchCommand;
+import hypertransfer.lab.experiment.Version;
 import java.io.PrintWriter;
 import java.util.concurrent.Callable;
 import picocli.CommandLine;
@@ -16,22 +32,22 @@ import picocli.CommandLine.Spec;
         description = "Exact, online maps between norm-constrained and ordinary neural-network optimizers.",
         synopsisSubcommandLabel = "COMMAND",
         subcommands = {
-            Bench.class,
-            Conformance.class,
+            BenchCommand.class,
+            ConformanceCommand.class,
             DataCommand.class,
-            Demo.class,
-            Doctor.class,
+            DemoCommand.class,
+            DoctorCommand.class,
             ExportCommand.class,
             InvarianceCommand.class,
             ReportCommand.class,
-            Reproduce.class,
+            ReproduceCommand.class,
             RunsCommand.class,
             SampleCommand.class,
             ScheduleCommand.class,
-            SelfTest.class,
-            Sweep.class,
-            Train.class,
-            TransferRun.class,
+            SelfTestCommand.class,
+            SweepCommand.class,
+            TrainCommand.class,
+            TransferCommand.class,
             WatchCommand.class
         },
         versionProvider = Version.Provider.class,

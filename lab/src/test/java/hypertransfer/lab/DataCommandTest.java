@@ -2,6 +2,8 @@ package hypertransfer.lab;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import hypertransfer.lab.terminal.Exit;
+import hypertransfer.lab.terminal.Meter;
 import hypertransfer.train.data.Progress;
 import java.io.IOException;
 import java.io.PrintWriter;

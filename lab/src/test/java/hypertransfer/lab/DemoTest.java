@@ -2,6 +2,8 @@ package hypertransfer.lab;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import hypertransfer.lab.experiment.Experiment;
+import hypertransfer.lab.experiment.Gap;
 import hypertransfer.train.run.Trajectory;
 import java.io.PrintWriter;
 import java.io.StringWriter;
@@ -34,13 +36,13 @@ class DemoTest {
                     .as(name)
                     .isLessThan(0.6 * t.validations().firstEntry().getValue());
             if (member.follows() != null) {
-                Comparison gap = Comparison.of(directory.resolve(name), directory.resolve(member.follows()));
+                Gap gap = Gap.of(directory.resolve(name), directory.resolve(member.follows()));
                 assertThat(gap.largestTraining()).as(name).isLessThan(1e-4);
                 assertThat(gap.norm()).as(name).isLessThan(1e-4);
             }
         });
         // Muon and MuonH are not the same curve: the transfers have something to do
-        Comparison different = Comparison.of(directory.resolve("m1-muon"), directory.resolve("m1-muonh"));
+        Gap different = Gap.of(directory.resolve("m1-muon"), directory.resolve("m1-muonh"));
         assertThat(different.largestTraining()).isGreaterThan(1e-3);
         assertThat(directory.resolve("report-M1.html")).isNotEmptyFile();
         assertThat(directory.resolve("report-M2.html")).isNotEmptyFile();

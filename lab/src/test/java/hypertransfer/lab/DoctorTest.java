@@ -4,6 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import hypertransfer.engine.provider.Engines;
 import hypertransfer.engine.provider.Engines.Status;
+import hypertransfer.lab.command.DoctorCommand;
+import hypertransfer.lab.terminal.Exit;
 import java.io.PrintWriter;
 import java.io.StringWriter;
 import java.util.List;
@@ -16,7 +18,7 @@ class DoctorTest {
     private final StringWriter out = new StringWriter();
 
     private int run(List<Status> engines, String... args) {
-        return new CommandLine(new Doctor(() -> engines))
+        return new CommandLine(new DoctorCommand(() -> engines))
                 .setOut(new PrintWriter(out))
                 .execute(args);
     }

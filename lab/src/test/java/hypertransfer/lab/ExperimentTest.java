@@ -4,7 +4,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import hypertransfer.core.Refusal;
-import hypertransfer.lab.report.ReportCommand;
+import hypertransfer.lab.experiment.Experiment;
+import hypertransfer.lab.experiment.Gap;
+import hypertransfer.lab.experiment.Plan;
+import hypertransfer.lab.report.Report;
 import hypertransfer.train.run.RunDirectory;
 import hypertransfer.train.run.Trajectory;
 import java.io.IOException;
@@ -66,7 +69,7 @@ class ExperimentTest {
         experiment.runs().forEach((run, member) -> {
             assertThat(out.toString()).contains(run);
             if (member.follows() != null) {
-                Comparison gap = Comparison.of(to.resolve(run), to.resolve(member.follows()));
+                Gap gap = Gap.of(to.resolve(run), to.resolve(member.follows()));
                 assertThat(gap.steps()).isEqualTo(10);
                 assertThat(gap.largestValidation()).as(run).isLessThan(1e-5);
                 assertThat(gap.rate()).as(run).isLessThan(1e-4);
@@ -168,7 +171,7 @@ class ExperimentTest {
         refused("x.yaml is not a file", "sweep", "x.yaml", "--grid", "rate=1,2");
         refused("is not a run", "transfer", directory.toString(), "--mode", "hypertransfer");
         refused("is not a file", "train", directory.resolve("absent.yaml").toString());
-        assertThatThrownBy(() -> ReportCommand.write(List.of(), directory.resolve("r.html")))
+        assertThatThrownBy(() -> Report.write(List.of(), directory.resolve("r.html")))
                 .isInstanceOf(Refusal.class);
     }
 

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import hypertransfer.core.Mode;
 import hypertransfer.core.Refusal;
 import hypertransfer.engine.EngineException;
+import hypertransfer.lab.terminal.Exit;
 import java.io.PrintWriter;
 import java.io.StringWriter;
 import java.util.concurrent.Callable;

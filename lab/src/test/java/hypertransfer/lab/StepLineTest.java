@@ -2,7 +2,8 @@ package hypertransfer.lab;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import hypertransfer.train.run.ConfigurationFile;
+import hypertransfer.lab.terminal.StepLine;
+import hypertransfer.train.config.ConfigurationFile;
 import java.io.PrintWriter;
 import java.io.StringWriter;
 import org.junit.jupiter.api.Test;

@@ -1,7 +1,5 @@
 package hypertransfer.engine.cuda;
 
-import static java.lang.foreign.ValueLayout.JAVA_FLOAT;
-
 import hypertransfer.engine.Dims;
 import hypertransfer.engine.Engine;
 import hypertransfer.engine.EngineException;
@@ -14,12 +12,9 @@ import hypertransfer.engine.cuda.driver.Device;
 import hypertransfer.engine.cuda.driver.Driver;
 import hypertransfer.engine.cuda.driver.Graphs;
 import hypertransfer.engine.cuda.driver.Launch;
-import hypertransfer.engine.cuda.driver.Library;
 import hypertransfer.engine.cuda.driver.Native;
 import hypertransfer.engine.cuda.driver.Nvrtc;
 import hypertransfer.engine.cuda.Lists.Entry;
-import java.lang.foreign.Arena;
-import java.lang.foreign.MemorySegment;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
@@ -29,6 +24,8 @@ import java.util.Optional;
  * {@link #readings}, {@link #sum} and {@link #logits} wait for it.
  */
 public final class CudaEngine implements Engine {
+    private static final String NVRTC = "libnvrtc.so", LT = "libcublasLt.so";
+
     private final Dims dims;
     private final Precision precision;
     private final Device device;
@@ -40,13 +37,14 @@ public final class CudaEngine implements Engine {
     private Scratch scratch;
     private Feed feed;
     private Lists lists;
+    private Attention attention;
 
     public CudaEngine(Dims dims, Precision precision) {
         this(dims, precision, Driver.open());
     }
 
     private CudaEngine(Dims dims, Precision precision, Driver driver) {
-        this(dims, precision, driver, nvrtc(driver), lt(driver), Cache.of(System.getenv()));
+        this(dims, precision, driver, driver.library(NVRTC), driver.library(LT), Cache.of(System.getenv()));
     }
 
     CudaEngine(Dims dims, Precision precision, Driver driver, Native nvrtc, Native lt, Cache cache) {
@@ -66,25 +64,12 @@ public final class CudaEngine implements Engine {
         }
     }
 
-    private static Native nvrtc(Driver driver) {
-        return library("libnvrtc.so", driver);
-    }
-
-    private static Native lt(Driver driver) {
-        return library("libcublasLt.so", driver);
-    }
-
-    private static Native library(String stem, Driver driver) {
-        return Library.find(stem, driver.release(), Library.folders(System.getenv(), Path.of("/")))
-                .open();
-    }
-
     /** Empty where this machine can run the engine; else the one thing that would make it work. */
     public static Optional<String> missing() {
         try {
             Driver driver = Driver.open();
-            nvrtc(driver);
-            lt(driver);
+            driver.library(NVRTC);
+            driver.library(LT);
             return Optional.empty();
         } catch (EngineException e) {
             return Optional.of(e.getMessage());
@@ -130,25 +115,8 @@ public final class CudaEngine implements Engine {
         blas.workspace(scratch.blas);
         feed = new Feed(device, dims.N(), dims.V(), scratch.tokens);
         lists = new Lists(device, kernels, blas, scratch);
-        rotary();
+        attention = new Attention(device, kernels, geometry, scratch);
         return memory;
-    }
-
-    /** The rotary embedding's angles, in double here, so that no kernel needs a cosine. */
-    private void rotary() {
-        int half = dims.D() / 2;
-        try (Arena arena = Arena.ofConfined()) {
-            MemorySegment host = arena.allocate(JAVA_FLOAT, 2L * dims.T() * half);
-            for (int t = 0; t < dims.T(); t++) {
-                for (int i = 0; i < half; i++) {
-                    double angle = t * Math.pow(10000, -(double) i / half);
-                    host.setAtIndex(JAVA_FLOAT, 2L * (t * half + i), (float) Math.cos(angle));
-                    host.setAtIndex(JAVA_FLOAT, 2L * (t * half + i) + 1, (float) Math.sin(angle));
-                }
-            }
-            device.upload(host, scratch.rotary, host.byteSize());
-            device.synchronize();
-        }
     }
 
     @Override
@@ -278,43 +246,22 @@ public final class CudaEngine implements Engine {
 
     @Override
     public void heads(Tensor qkv, Tensor r, boolean normV) {
-        int parts = normV ? 3 : 2;
-        long count = heads() * parts;
-        kernels.launch(Kernel.HEADS, geometry.heads(count), qkv, r, scratch.rotary, parts, count);
+        attention.heads(qkv, r, normV ? 3 : 2);
     }
 
     @Override
     public void headsBackward(Tensor dqkv, Tensor qkv, Tensor r, boolean normV) {
-        int parts = normV ? 3 : 2;
-        long count = heads() * parts;
-        kernels.launch(Kernel.HEADS_BACKWARD, geometry.heads(count), dqkv, qkv, r, scratch.rotary, parts, count);
-    }
-
-    /** Of the whole micro-batch. */
-    private long heads() {
-        return (long) dims.N() * dims.H();
+        attention.headsBackward(dqkv, qkv, r, normV ? 3 : 2);
     }
 
     @Override
     public void attention(Tensor qkv, Tensor o, Tensor lse) {
-        kernels.flash()
-                .ifPresentOrElse(
-                        flash -> kernels.launch(Kernel.FLASH, flash.launch(flash.forward()), qkv, o, lse),
-                        () -> kernels.launch(Kernel.ATTENTION, geometry.warps(), qkv, o, lse, heads()));
+        attention.forward(qkv, o, lse);
     }
 
     @Override
     public void attentionBackward(Tensor qkv, Tensor o, Tensor lse, Tensor dO, Tensor dqkv) {
-        long delta = scratch.delta;
-        kernels.launch(Kernel.ATTENTION_DELTA, geometry.delta(), o, dO, delta, heads());
-        if (kernels.flash().isPresent()) {
-            Flash flash = kernels.flash().get();
-            kernels.launch(Kernel.FLASH_KEY, flash.launch(flash.key()), qkv, lse, delta, dO, dqkv);
-            kernels.launch(Kernel.FLASH_QUERY, flash.launch(flash.query()), qkv, lse, delta, dO, dqkv);
-        } else {
-            kernels.launch(Kernel.ATTENTION_QUERY, geometry.warps(), qkv, lse, delta, dO, dqkv, heads());
-            kernels.launch(Kernel.ATTENTION_KEY, geometry.warps(), qkv, lse, delta, dO, dqkv, heads());
-        }
+        attention.backward(qkv, o, lse, dO, dqkv);
     }
 
     @Override
@@ -368,15 +315,7 @@ public final class CudaEngine implements Engine {
             long t,
             List<Tensor> m,
             List<Tensor> v) {
-        lists.run(
-                Kernel.ADAM,
-                g.size(),
-                k -> Entry.of(g.get(k), m.get(k), v.get(k), scale[k]),
-                beta1,
-                beta2,
-                epsilon,
-                1 - Math.pow(beta1, t),
-                1 - Math.pow(beta2, t));
+        lists.adam(g, scale, beta1, beta2, epsilon, t, m, v);
     }
 
     @Override
@@ -386,12 +325,7 @@ public final class CudaEngine implements Engine {
 
     @Override
     public double[] readings(List<Tensor> w, List<Tensor> u) {
-        double[] sums = lists.read(Kernel.READINGS, w.size(), k -> Entry.of(w.get(k), u.get(k), 0));
-        for (int k = 0; k < w.size(); k++) {
-            sums[3 * k] = Math.sqrt(sums[3 * k]);
-            sums[3 * k + 1] = Math.sqrt(sums[3 * k + 1]);
-        }
-        return sums;
+        return lists.readings(w, u);
     }
 
     @Override

@@ -122,6 +122,28 @@ final class Lists {
         }
     }
 
+    void adam(
+            List<Tensor> g,
+            double[] scale,
+            double beta1,
+            double beta2,
+            double epsilon,
+            long t,
+            List<Tensor> m,
+            List<Tensor> v) {
+        List<Entry> entries = entries(g.size(), k -> Entry.of(g.get(k), m.get(k), v.get(k), scale[k]));
+        run(Kernel.ADAM, entries, beta1, beta2, epsilon, 1 - Math.pow(beta1, t), 1 - Math.pow(beta2, t));
+    }
+
+    double[] readings(List<Tensor> w, List<Tensor> u) {
+        double[] sums = read(Kernel.READINGS, w.size(), k -> Entry.of(w.get(k), u.get(k), 0));
+        for (int k = 0; k < w.size(); k++) {
+            sums[3 * k] = Math.sqrt(sums[3 * k]);
+            sums[3 * k + 1] = Math.sqrt(sums[3 * k + 1]);
+        }
+        return sums;
+    }
+
     // ------------------------------------------------------------ Newton-Schulz
 
     /** Matrices of one shape go together, as many at a time as scratch holds. */

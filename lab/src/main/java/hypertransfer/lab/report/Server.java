@@ -27,7 +27,7 @@ import java.util.stream.IntStream;
 import tools.jackson.databind.json.JsonMapper;
 
 /** The live page and its stream of messages, on 127.0.0.1 and nowhere else. Every reader of the stream reads the files itself. */
-final class Server implements AutoCloseable {
+public final class Server implements AutoCloseable {
     private static final long POLL_MILLIS = 400;
     private static final String TICK = "{\"type\":\"tick\"}";
 
@@ -43,7 +43,7 @@ final class Server implements AutoCloseable {
     }
 
     /** Serves the runs under {@code place}; port 0 takes a free one. */
-    static Server open(Path place, int port) {
+    public static Server open(Path place, int port) {
         if (port < 0 || port > 65535) {
             throw new Refusal("port " + port + " does not exist; give one from 0 to 65535");
         }
@@ -62,7 +62,7 @@ final class Server implements AutoCloseable {
         }
     }
 
-    int port() {
+    public int port() {
         return http.getAddress().getPort();
     }
 

@@ -40,7 +40,7 @@ class PageTest {
             runs.put(run.directory.getFileName().toString(), run);
         }
         Path page = folder.resolve("report.html");
-        ReportCommand.write(List.of(folder.resolve("runs")), page);
+        Report.write(List.of(folder.resolve("runs")), page);
         address = page.toUri().toString();
         browser = new Browser();
     }

@@ -103,13 +103,13 @@ class ReportCommandTest {
     @Test
     void aFileThatCannotBeWritten() throws IOException {
         new SyntheticRun(folder.resolve("muon"), 0, "steps=20").finished();
-        assertThatThrownBy(() -> ReportCommand.write(List.of(folder), folder.resolve("muon")))
+        assertThatThrownBy(() -> Report.write(List.of(folder), folder.resolve("muon")))
                 .isInstanceOf(Refusal.class)
                 .hasMessageContaining("cannot write " + folder.resolve("muon"));
     }
 
     private List<String> write(Path... places) {
-        return ReportCommand.write(List.of(places), folder.resolve("report.html"));
+        return Report.write(List.of(places), folder.resolve("report.html"));
     }
 
     private void refused(String message, Path... places) {

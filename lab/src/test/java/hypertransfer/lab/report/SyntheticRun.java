@@ -2,8 +2,8 @@ package hypertransfer.lab.report;
 
 import hypertransfer.core.Rates;
 import hypertransfer.core.Schedule;
-import hypertransfer.train.run.Configuration;
-import hypertransfer.train.run.ConfigurationFile;
+import hypertransfer.train.config.Configuration;
+import hypertransfer.train.config.ConfigurationFile;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import hypertransfer.core.Refusal;
+import hypertransfer.lab.command.WatchCommand;
 import java.io.BufferedReader;
 import java.net.URI;
 import java.net.http.HttpClient;

@@ -1,5 +1,6 @@
 package hypertransfer.train.run;
 
+import hypertransfer.train.config.Configuration;
 import hypertransfer.train.data.Batches;
 import hypertransfer.train.data.Corpus;
 import hypertransfer.train.data.DemoText;

@@ -2,6 +2,7 @@ package hypertransfer.train.run;
 
 import hypertransfer.core.GradientRule;
 import hypertransfer.engine.Tensor;
+import hypertransfer.train.config.Configuration;
 import hypertransfer.train.network.Parameter;
 import java.util.LinkedHashMap;
 import java.util.List;

@@ -2,6 +2,8 @@ package hypertransfer.train.run;
 
 import hypertransfer.core.GradientRule;
 import hypertransfer.core.Refusal;
+import hypertransfer.train.config.Configuration;
+import hypertransfer.train.config.ConfigurationFile;
 import hypertransfer.train.file.Atomic;
 import java.io.IOException;
 import java.io.UncheckedIOException;

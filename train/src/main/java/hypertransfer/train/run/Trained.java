@@ -2,6 +2,8 @@ package hypertransfer.train.run;
 
 import hypertransfer.core.Transfer;
 import hypertransfer.engine.provider.Engines;
+import hypertransfer.train.config.Configuration;
+import hypertransfer.train.config.ConfigurationFile;
 import hypertransfer.train.file.SafeTensors;
 import hypertransfer.train.file.SafeTensorsWriter;
 import java.nio.file.Path;

@@ -4,6 +4,7 @@ import hypertransfer.core.Diverged;
 import hypertransfer.core.GradientRule;
 import hypertransfer.core.Schedule;
 import hypertransfer.core.Step;
+import hypertransfer.train.config.Configuration;
 import java.io.UncheckedIOException;
 import java.nio.file.Path;
 import java.util.Arrays;

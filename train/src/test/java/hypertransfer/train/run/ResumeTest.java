@@ -3,6 +3,7 @@ package hypertransfer.train.run;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import hypertransfer.core.Mode;
+import hypertransfer.train.config.Configuration;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;

@@ -7,6 +7,8 @@ import static org.assertj.core.api.Assertions.within;
 import hypertransfer.core.GradientRule;
 import hypertransfer.core.Mode;
 import hypertransfer.core.Refusal;
+import hypertransfer.train.config.Configuration;
+import hypertransfer.train.config.ConfigurationFile;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;

@@ -7,6 +7,7 @@ import hypertransfer.engine.EngineException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.SymbolLookup;
+import java.nio.file.Path;
 
 /** NVIDIA's driver and the first card it shows, if both are new enough. Nothing of the card is taken yet. */
 public final class Driver {
@@ -88,6 +89,12 @@ public final class Driver {
     /** The major CUDA release that the driver supports. */
     public int release() {
         return version / 1000;
+    }
+
+    /** The newest library of that name, say {@code libnvrtc.so}, that this machine has and this driver works with. */
+    public Native library(String stem) {
+        return Library.find(stem, release(), Library.folders(System.getenv(), Path.of("/")))
+                .open();
     }
 
     /** Bytes of shared memory that a block may ask for. */

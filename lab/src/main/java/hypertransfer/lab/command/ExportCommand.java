@@ -1,0 +1,48 @@
+package hypertransfer.lab.command;
+
+import hypertransfer.core.Refusal;
+import hypertransfer.lab.terminal.Exit;
+import hypertransfer.train.run.Trained;
+import java.io.PrintWriter;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.concurrent.Callable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Parameters;
+import picocli.CommandLine.Spec;
+
+/** {@code ht export}: a run's weights for other programs. */
+@Command(
+        name = "export",
+        description = "Writes the weights of a run's newest good checkpoint as float32 .safetensors.",
+        footer = {
+            "",
+            "Examples:",
+            "  ht export out/muon --out muon.safetensors",
+            "",
+            "The weights are those the network is evaluated at; docs/FORMATS.md has ten lines of Python that read them."
+        })
+public final class ExportCommand implements Callable<Integer> {
+    @Spec
+    private CommandSpec spec;
+
+    @Parameters(paramLabel = "RUN", description = "A run with a checkpoint.")
+    private Path run;
+
+    @Option(names = "--out", required = true, paramLabel = "FILE", description = "A new file.")
+    private Path out;
+
+    @Override
+    public Integer call() {
+        if (Files.exists(out)) {
+            throw new Refusal(out + " is already there; choose another --out");
+        }
+        PrintWriter print = spec.commandLine().getOut();
+        int step = Trained.export(run, out, warning -> print.println("warning: " + warning));
+        print.println(out + ": the weights of " + run + " at step " + step);
+        print.flush();
+        return Exit.FINE;
+    }
+}

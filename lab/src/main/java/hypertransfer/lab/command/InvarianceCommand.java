@@ -1,0 +1,75 @@
+package hypertransfer.lab.command;
+
+import hypertransfer.lab.terminal.Exit;
+import hypertransfer.train.config.Configuration;
+import hypertransfer.train.config.ConfigurationFile;
+import hypertransfer.train.run.Invariance;
+import java.io.PrintWriter;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Locale;
+import java.util.concurrent.Callable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Parameters;
+import picocli.CommandLine.Spec;
+import tools.jackson.databind.json.JsonMapper;
+import tools.jackson.databind.node.ObjectNode;
+
+/** {@code ht invariance}: which transfer a network needs. */
+@Command(
+        name = "invariance",
+        description =
+                "Measures f(cw) against f(w) for each hidden matrix, and says which gradient rule is exact for it.",
+        footer = {
+            "",
+            "Examples:",
+            "  ht invariance runs/muon.yaml",
+            "  ht invariance runs/muon.yaml --set network=M2 --set engine=reference | tail -n 1",
+            "",
+            "matrices.gradient=auto measures the same at the start of a run and uses what it finds."
+        })
+public final class InvarianceCommand implements Callable<Integer> {
+    @Spec
+    private CommandSpec spec;
+
+    @Parameters(paramLabel = "FILE", description = "A configuration.")
+    private Path file;
+
+    @Option(names = "--set", paramLabel = "KEY=VALUE", description = "Overrides a key of the configuration.")
+    private List<String> settings = List.of();
+
+    @Override
+    public Integer call() {
+        PrintWriter out = spec.commandLine().getOut();
+        Configuration c = ConfigurationFile.read(file, settings);
+        Invariance measured = Invariance.measure(c);
+        ObjectNode json = JsonMapper.shared().createObjectNode();
+        json.put("network", c.network().name()).put("loss", measured.loss()).put("rounding", measured.rounding());
+        ObjectNode matrices = json.putObject("matrices");
+        out.printf("%-28s %16s  %-16s %s%n", "matrix", "largest change", "scale-invariant", "exact rule");
+        measured.change().forEach((name, change) -> {
+            boolean invariant = measured.invariant(name);
+            String rule = measured.rules().get(name).name().toLowerCase(Locale.ROOT);
+            out.printf(Locale.ROOT, "%-28s %16.2e  %-16s %s%n", name, change, invariant ? "yes" : "no", rule);
+            matrices.putObject(name)
+                    .put("change", change)
+                    .put("invariant", invariant)
+                    .put("rule", rule);
+        });
+        boolean all = measured.change().keySet().stream().allMatch(measured::invariant);
+        out.printf(
+                Locale.ROOT,
+                "changes are |f(cw) - f(w)| / f(w), the largest over c = 1/4, 1/2, 2, 4; up to %.1e is rounding%n",
+                measured.rounding());
+        out.println(
+                all
+                        ? "so hypertransfer and inverse-hypertransfer are exact here, and the plus forms too"
+                        : "so hypertransfer-plus and inverse-hypertransfer-plus are exact here; or any mode with"
+                                + " matrices.gradient=auto, which rescales where it can");
+        out.println(json.put("exact", all ? "hypertransfer" : "hypertransfer-plus"));
+        out.flush();
+        return Exit.FINE;
+    }
+}

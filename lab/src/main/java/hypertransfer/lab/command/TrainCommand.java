@@ -1,0 +1,67 @@
+package hypertransfer.lab.command;
+
+import hypertransfer.core.Refusal;
+import hypertransfer.lab.experiment.Launch;
+import hypertransfer.lab.terminal.Exit;
+import hypertransfer.lab.terminal.Interrupt;
+import hypertransfer.train.config.Configuration;
+import hypertransfer.train.config.ConfigurationFile;
+import hypertransfer.train.run.RunDirectory;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.concurrent.Callable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Parameters;
+import picocli.CommandLine.Spec;
+
+/** {@code ht train}: one run. */
+@Command(
+        name = "train",
+        description = "Trains a network as a configuration says; can be stopped at any moment and resumed.",
+        footer = {
+            "",
+            "Examples:",
+            "  ht train runs/muon.yaml",
+            "  ht train runs/muon.yaml --set matrices.rate=0.02 --set steps=1000 --out out/fast",
+            "  ht train out/fast --resume",
+            "",
+            "Ctrl-C saves and ends with exit code 130. docs/CONFIGURATION.md lists every key."
+        })
+public final class TrainCommand implements Callable<Integer> {
+    @Spec
+    private CommandSpec spec;
+
+    @Parameters(paramLabel = "FILE", description = "A configuration; or, with --resume, a run's directory.")
+    private Path file;
+
+    @Option(names = "--set", paramLabel = "KEY=VALUE", description = "Overrides a key of the configuration.")
+    private List<String> settings = List.of();
+
+    @Option(
+            names = "--out",
+            paramLabel = "DIR",
+            description = "The run's directory (default: out/ and the file's name).")
+    private Path out;
+
+    @Option(names = "--resume", description = "Go on from the newest checkpoint, if there is one.")
+    private boolean resume;
+
+    @Override
+    public Integer call() {
+        boolean directory = Files.isDirectory(file);
+        if (directory && !(resume && settings.isEmpty() && out == null)) {
+            throw new Refusal(file + " is a directory: a run there goes on with --resume, without --set or --out");
+        }
+        Configuration c = directory ? RunDirectory.configuration(file) : ConfigurationFile.read(file, settings);
+        String name = file.getFileName().toString().replaceFirst("\\.ya?ml$", "");
+        Path to = directory ? file : out != null ? out : Path.of("out", name);
+        try (Interrupt interrupt = new Interrupt()) {
+            boolean finished =
+                    new Launch(to, c, resume, false, spec.commandLine().getOut()).run(interrupt);
+            return finished ? Exit.FINE : Exit.INTERRUPTED;
+        }
+    }
+}

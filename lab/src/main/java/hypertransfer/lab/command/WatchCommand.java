@@ -1,0 +1,53 @@
+package hypertransfer.lab.command;
+
+import hypertransfer.core.Refusal;
+import hypertransfer.lab.report.Server;
+import java.io.PrintWriter;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.concurrent.Callable;
+import java.util.concurrent.CountDownLatch;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Parameters;
+import picocli.CommandLine.Spec;
+
+/** Serves the report of runs while they train. */
+@Command(
+        name = "watch",
+        description = "Serves the report live on this machine: curves grow as runs write them, new runs appear.",
+        footer = {"", "Example:", "  ht watch runs/out"})
+public final class WatchCommand implements Callable<Integer> {
+    @Spec
+    private CommandSpec spec;
+
+    @Parameters(paramLabel = "DIR", description = "a run, or a directory that has runs inside, or will have")
+    private Path directory;
+
+    @Option(
+            names = "--port",
+            paramLabel = "N",
+            defaultValue = "8080",
+            description = "the port on 127.0.0.1 (default: ${DEFAULT-VALUE}; 0 takes a free one)")
+    private int port;
+
+    @Override
+    public Integer call() throws InterruptedException {
+        if (!Files.isDirectory(directory)) {
+            throw new Refusal(
+                    "there is no directory " + directory + "; give a run, or the directory runs are written to");
+        }
+        Server server = Server.open(directory, port);
+        try {
+            Runtime.getRuntime().addShutdownHook(Thread.ofPlatform().unstarted(server::close));
+            PrintWriter out = spec.commandLine().getOut();
+            out.println("watching " + directory + " at http://127.0.0.1:" + server.port() + "/  (Ctrl-C ends)");
+            out.flush();
+            new CountDownLatch(1).await(); // until the process is told to end
+        } finally {
+            server.close();
+        }
+        return 0;
+    }
+}

@@ -1,0 +1,158 @@
+package hypertransfer.lab.experiment;
+
+import hypertransfer.core.Rates;
+import hypertransfer.core.Refusal;
+import hypertransfer.lab.report.Report;
+import hypertransfer.lab.terminal.StepLine;
+import hypertransfer.train.config.Configuration;
+import hypertransfer.train.config.ConfigurationFile;
+import hypertransfer.train.run.RunDirectory;
+import hypertransfer.train.run.Trajectory;
+import java.io.PrintWriter;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.function.BooleanSupplier;
+
+/** An experiment at a preset, in a directory: trains what is not finished yet, and shows what came out. */
+public final class Plan {
+    private final Experiment experiment;
+    private final String preset;
+    private final List<String> settings;
+    private final Path directory;
+    private final PrintWriter out;
+
+    public Plan(Experiment experiment, String preset, List<String> settings, Path directory, PrintWriter out) {
+        this.experiment = experiment;
+        this.preset = preset;
+        this.settings = settings;
+        this.directory = directory;
+        this.out = out;
+    }
+
+    /** Trains every run in turn; returns whether all were finished. */
+    public boolean run(BooleanSupplier stop) {
+        Experiment.Tuned tuned = experiment.tuned(preset);
+        out.println(experiment.title() + ", preset " + preset + ", in " + directory);
+        if (tuned.settings().isEmpty() && tuned.runs().isEmpty()) {
+            out.println("no rates are tuned for this preset, so every run takes the defaults; tune them with 'ht sweep'"
+                    + " and put them into a file like those in runs/");
+        }
+        int number = 0;
+        long begun = System.nanoTime();
+        double done = 0;
+        for (String name : experiment.runs().keySet()) {
+            number++;
+            Path path = directory.resolve(name);
+            boolean resume = RunDirectory.begun(path);
+            Configuration c = resume ? Launch.same(path, configuration(name)) : configuration(name);
+            if (finished(path)) {
+                out.println("run " + number + " of " + experiment.runs().size() + ", " + name + ": finished before");
+                continue;
+            }
+            double left = done == 0
+                    ? Double.NaN
+                    : (System.nanoTime() - begun)
+                            / 1e9
+                            / done
+                            * (experiment.runs().size() - number + 1);
+            out.printf(
+                    "run %d of %d, %s%s%n",
+                    number,
+                    experiment.runs().size(),
+                    name,
+                    Double.isNaN(left) ? "" : "; " + StepLine.duration(left) + " left for the whole");
+            if (!new Launch(path, c, resume, number > 1, out).run(stop)) {
+                return false;
+            }
+            done++;
+        }
+        return true;
+    }
+
+    /** The final validation loss of a run. */
+    public double validation(String run) {
+        return RunDirectory.state(directory.resolve(run)).path("validation").asDouble(Double.NaN);
+    }
+
+    private static boolean finished(Path run) {
+        return RunDirectory.state(run).path("state").asString("").equals("finished");
+    }
+
+    private Configuration configuration(String name) {
+        Experiment.Member member = experiment.runs().get(name);
+        Experiment.Tuned tuned = experiment.tuned(preset);
+        List<String> all = new ArrayList<>();
+        if (member.follows() == null) {
+            all.add("preset=" + preset);
+            all.addAll(experiment.settings());
+            all.addAll(tuned.settings());
+        }
+        all.addAll(member.settings());
+        all.addAll(tuned.runs().getOrDefault(name, List.of()));
+        if (member.ratioOf() != null) {
+            all.add("matrices.final_ratio=" + ratio(directory.resolve(member.ratioOf())));
+        }
+        if (member.follows() == null) {
+            all.addAll(settings);
+            return ConfigurationFile.of(all.toArray(String[]::new));
+        }
+        Path target = directory.resolve(member.follows());
+        all.add("target=" + target.toAbsolutePath().normalize());
+        return ConfigurationFile.with(RunDirectory.configuration(target), all.toArray(String[]::new));
+    }
+
+    /** The mean over all hidden matrices of the last effective rate over the largest. */
+    public static double ratio(Path run) {
+        List<Trajectory.Matrices> lines =
+                List.copyOf(Trajectory.read(run).matrices().values());
+        if (lines.isEmpty()) {
+            throw new Refusal(run + " has logged no matrices, so its final-to-peak ratio is not known");
+        }
+        int matrices = lines.getFirst().effective().size();
+        double sum = 0;
+        for (int k = 0; k < matrices; k++) {
+            int matrix = k;
+            sum += Rates.finalToPeak(lines.stream()
+                    .mapToDouble(line -> line.effective().get(matrix))
+                    .toArray());
+        }
+        return sum / matrices;
+    }
+
+    /** The table of final losses and gaps, and a report for each network. */
+    public void show() {
+        Map<String, List<Path>> networks = new TreeMap<>();
+        out.printf("%n%-32s %12s %12s %12s %12s%n", "run", "validation", "final gap", "largest gap", "end/peak");
+        for (String name : experiment.runs().keySet()) {
+            Path run = directory.resolve(name);
+            String follows = experiment.runs().get(name).follows();
+            Gap gap = follows == null ? null : Gap.of(run, directory.resolve(follows));
+            out.printf(
+                    Locale.ROOT,
+                    "%-32s %12.5f %12s %12s %12.4f%n",
+                    name,
+                    validation(name),
+                    gap == null ? "" : String.format(Locale.ROOT, "%.1e", gap.finalValidation()),
+                    gap == null ? "" : String.format(Locale.ROOT, "%.1e", gap.largestValidation()),
+                    ratio(run));
+            String network = RunDirectory.configuration(run).network().name();
+            networks.computeIfAbsent(network, n -> new ArrayList<>()).add(run);
+        }
+        out.println("gaps are of the validation loss, to the run that is followed; end/peak is of the effective rate");
+        Map<String, Path> reports = new LinkedHashMap<>();
+        networks.forEach((network, runs) -> {
+            Path report = directory.resolve(networks.size() == 1 ? "report.html" : "report-" + network + ".html");
+            Report.write(runs, report);
+            reports.put(network, report);
+        });
+        out.println();
+        reports.forEach((network, report) -> out.println("report of " + network + ": "
+                + report.toAbsolutePath().normalize().toUri()));
+        out.flush();
+    }
+}

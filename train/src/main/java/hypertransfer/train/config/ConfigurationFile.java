@@ -1,0 +1,230 @@
+package hypertransfer.train.config;
+
+import hypertransfer.core.Refusal;
+import hypertransfer.train.network.Architecture;
+import hypertransfer.train.network.Preset;
+import hypertransfer.train.network.Variant;
+import java.io.IOException;
+import java.io.InputStream;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Arrays;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeSet;
+import tools.jackson.core.JacksonException;
+import tools.jackson.core.StreamReadFeature;
+import tools.jackson.databind.DeserializationFeature;
+import tools.jackson.databind.JsonNode;
+import tools.jackson.databind.MapperFeature;
+import tools.jackson.databind.PropertyNamingStrategies;
+import tools.jackson.databind.exc.MismatchedInputException;
+import tools.jackson.databind.node.ObjectNode;
+import tools.jackson.dataformat.yaml.YAMLMapper;
+
+/** Configurations as YAML: the defaults, a preset, a file and settings laid over each other. */
+public final class ConfigurationFile {
+    private static final YAMLMapper YAML = YAMLMapper.builder()
+            .propertyNamingStrategy(PropertyNamingStrategies.SNAKE_CASE)
+            .disable(MapperFeature.ALLOW_COERCION_OF_SCALARS)
+            .disable(DeserializationFeature.ACCEPT_FLOAT_AS_INT)
+            .enable(DeserializationFeature.FAIL_ON_NULL_FOR_PRIMITIVES)
+            .enable(StreamReadFeature.STRICT_DUPLICATE_DETECTION)
+            .build();
+
+    private static final Set<String> OPEN = Set.of("matrices.recorded", "matrices.proxy_growth", "from.run", "target");
+
+    private ConfigurationFile() {}
+
+    /** Reads a file, with {@code key=value} settings over it. */
+    public static Configuration read(Path file, List<String> settings) {
+        if (!Files.isRegularFile(file)) {
+            throw new Refusal(file + " is not a file; give a configuration such as runs/muon.yaml");
+        }
+        try {
+            return resolve(file.toString(), YAML.readTree(file), settings);
+        } catch (JacksonException e) {
+            throw new Refusal(file + " is not YAML: " + e.getOriginalMessage(), e);
+        }
+    }
+
+    /** Settings alone, over the defaults. */
+    public static Configuration of(String... settings) {
+        return resolve("settings", YAML.createObjectNode(), List.of(settings));
+    }
+
+    /** A configuration with a few values changed. */
+    public static Configuration with(Configuration configuration, String... settings) {
+        return resolve("configuration", YAML.valueToTree(configuration), List.of(settings));
+    }
+
+    /** As it is written into the run's directory: every value, nothing left to a default. */
+    public static String write(Configuration configuration) {
+        return YAML.writeValueAsString(configuration);
+    }
+
+    private static Configuration resolve(String source, JsonNode file, List<String> settings) {
+        ObjectNode all = defaults();
+        if (!file.isObject() && !file.isNull() && !file.isMissingNode()) {
+            throw new Refusal(source + " holds no keys; see docs/CONFIGURATION.md");
+        }
+        lay(source, "", all, file);
+        for (String setting : settings) {
+            int equals = setting.indexOf('=');
+            if (equals <= 0) {
+                throw new Refusal(
+                        "--set takes key=value, such as --set matrices.rate=0.02; it was given '" + setting + "'");
+            }
+            lay(
+                    "--set",
+                    "",
+                    all,
+                    nested(
+                            setting.substring(0, equals).strip(),
+                            setting.substring(equals + 1).strip()));
+        }
+        fillFromPreset(all);
+        refuseNulls("", all);
+        try {
+            return YAML.treeToValue(all, Configuration.class).check();
+        } catch (MismatchedInputException e) {
+            String key = String.join(
+                    ".",
+                    e.getPath().stream().map(r -> snake(r.getPropertyName())).toList());
+            throw new Refusal(key + " is " + value(all, key) + "; " + expected(e.getTargetType()) + " is expected", e);
+        } catch (JacksonException e) {
+            if (e.getCause() instanceof Refusal refusal) {
+                throw refusal;
+            }
+            throw new Refusal(source + ": " + e.getOriginalMessage(), e);
+        }
+    }
+
+    private static ObjectNode defaults() {
+        try (InputStream in = ConfigurationFile.class.getResourceAsStream("defaults.yaml")) {
+            return (ObjectNode) YAML.readTree(in);
+        } catch (IOException e) {
+            throw new IllegalStateException("defaults.yaml is not in the jar", e);
+        }
+    }
+
+    /** Lays one tree over another that has every key there is. */
+    private static void lay(String source, String prefix, ObjectNode under, JsonNode over) {
+        for (Map.Entry<String, JsonNode> field : over.properties()) {
+            String key = prefix + field.getKey();
+            if (!under.has(field.getKey())) {
+                throw new Refusal(source + ": unknown key '" + key + "'; the nearest is '" + nearest(key) + "'");
+            }
+            JsonNode below = under.get(field.getKey());
+            if (below instanceof ObjectNode inner) {
+                if (!field.getValue().isObject()) {
+                    throw new Refusal(source + ": '" + key + "' is a group of keys, such as '" + key + "."
+                            + inner.propertyNames().iterator().next() + "'; it was given " + field.getValue());
+                }
+                lay(source, key + ".", inner, field.getValue());
+            } else {
+                under.set(field.getKey(), field.getValue());
+            }
+        }
+    }
+
+    private static JsonNode nested(String key, String value) {
+        try {
+            JsonNode node = YAML.readTree(value.isEmpty() ? "null" : value);
+            String[] parts = key.split("\\.", -1);
+            for (int i = parts.length - 1; i >= 0; i--) {
+                node = YAML.createObjectNode().set(parts[i], node);
+            }
+            return node;
+        } catch (JacksonException e) {
+            throw new Refusal("--set " + key + "=" + value + ": the value is not YAML: " + e.getOriginalMessage(), e);
+        }
+    }
+
+    private static void fillFromPreset(ObjectNode all) {
+        Preset preset = Preset.parse(all.get("preset").asString());
+        Architecture a = preset.architecture(Variant.M1);
+        ObjectNode model = (ObjectNode) all.get("model");
+        Map.of(
+                        "vocab", a.vocab(),
+                        "layers", a.layers(),
+                        "width", a.width(),
+                        "head", a.head(),
+                        "sequence", a.sequence(),
+                        "batch", preset.batch())
+                .forEach((key, value) -> {
+                    if (model.get(key).isNull()) {
+                        model.put(key, value);
+                    }
+                });
+    }
+
+    /** What is left open must be named here: everything else has a value. */
+    private static void refuseNulls(String prefix, ObjectNode node) {
+        for (Map.Entry<String, JsonNode> field : node.properties()) {
+            String key = prefix + field.getKey();
+            if (field.getValue() instanceof ObjectNode inner) {
+                refuseNulls(key + ".", inner);
+            } else if (field.getValue().isNull() && !OPEN.contains(key)) {
+                throw new Refusal(key + " has no value; give it one, or leave the key out");
+            }
+        }
+    }
+
+    private static String expected(Class<?> type) {
+        return type.isEnum()
+                ? "one of " + Arrays.toString(type.getEnumConstants())
+                : Map.of(int.class, "a whole number", long.class, "a whole number", double.class, "a number")
+                        .getOrDefault(type, type == boolean.class ? "true or false" : "a text");
+    }
+
+    private static JsonNode value(ObjectNode all, String key) {
+        return all.at("/" + key.replace('.', '/'));
+    }
+
+    private static String snake(String name) {
+        return name.replaceAll("([A-Z])", "_$1").toLowerCase(Locale.ROOT);
+    }
+
+    private static String nearest(String key) {
+        TreeSet<String> keys = new TreeSet<>();
+        collect("", defaults(), keys);
+        return keys.stream()
+                .min(Comparator.<String>comparingInt(known -> distance(known, key))
+                        .thenComparingInt(known -> edits(known, key)))
+                .orElseThrow();
+    }
+
+    private static void collect(String prefix, ObjectNode node, TreeSet<String> keys) {
+        node.properties().forEach(field -> {
+            keys.add(prefix + field.getKey());
+            if (field.getValue() instanceof ObjectNode inner) {
+                collect(prefix + field.getKey() + ".", inner, keys);
+            }
+        });
+    }
+
+    /** Levenshtein's, with the last part of the key alone counted too, so that 'rate' finds 'matrices.rate'. */
+    private static int distance(String known, String key) {
+        String last = known.substring(known.lastIndexOf('.') + 1), own = key.substring(key.lastIndexOf('.') + 1);
+        return Math.min(edits(known, key), 1 + edits(last, own));
+    }
+
+    private static int edits(String a, String b) {
+        int[] row = new int[b.length() + 1];
+        Arrays.setAll(row, j -> j);
+        for (int i = 1; i <= a.length(); i++) {
+            int diagonal = row[0];
+            row[0] = i;
+            for (int j = 1; j <= b.length(); j++) {
+                int change = diagonal + (a.charAt(i - 1) == b.charAt(j - 1) ? 0 : 1);
+                diagonal = row[j];
+                row[j] = Math.min(change, 1 + Math.min(row[j], row[j - 1]));
+            }
+        }
+        return row[b.length()];
+    }
+}

@@ -1,0 +1,193 @@
+package hypertransfer.train.config;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import hypertransfer.core.Mode;
+import hypertransfer.core.Refusal;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.TreeSet;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.ValueSource;
+import tools.jackson.databind.JsonNode;
+import tools.jackson.dataformat.yaml.YAMLMapper;
+
+class ConfigurationTest {
+    @TempDir
+    Path dir;
+
+    @ParameterizedTest
+    @CsvSource(delimiter = '|', quoteCharacter = '`', textBlock = """
+            matrices.rat=1           | unknown key 'matrices.rat'; the nearest is 'matrices.rate'
+            matrixes.rate=1          | unknown key 'matrixes'; the nearest is 'matrices'
+            momentum=0.9             | unknown key 'momentum'; the nearest is 'matrices.momentum'
+            step=3                   | unknown key 'step'; the nearest is 'steps'
+            ..=3                     | unknown key ''
+            steps=many               | steps is "many"; a whole number is expected
+            steps=1.5                | steps is 1.5; a whole number is expected
+            steps=400.0              | steps is 400.0; a whole number is expected
+            steps={a: 1}             | steps is {"a":1}; a whole number is expected
+            steps=[1]                | steps is [1]; a whole number is expected
+            steps=                   | steps has no value
+            matrices.mode=           | matrices.mode has no value
+            network=                 | network has no value
+            seed=x                   | seed is "x"; a whole number is expected
+            matrices.rate=fast       | matrices.rate is "fast"; a number is expected
+            matrices.bf16=1          | matrices.bf16 is 1; true or false is expected
+            matrices.nesterov=yess   | matrices.nesterov is "yess"; true or false is expected
+            network=M3               | network is "M3"; one of [M1, M2] is expected
+            matrices=3               | 'matrices' is a group of keys, such as 'matrices.direction'; it was given 3
+            from=out/run             | 'from' is a group of keys
+            model=                   | 'model' is a group of keys
+            steps=0                  | steps is 0; it must be one or more
+            model.layers=0           | model.layers is 0; it must be one or more
+            model.accumulation=-1    | model.accumulation is -1; it must be one or more
+            model.head=48            | model: width 128 is not a multiple of head size 48
+            model.vocab=100          | model.vocab is 100; it must be 256 or more
+            checkpoint.keep=0        | checkpoint.keep is 0
+            validation.every=-5      | validation.every is -5.0; it must be zero or more
+            matrices.direction=lion  | matrices.direction is 'lion'; it must be muon, adam or sgd
+            matrices.coefficients=x  | matrices.coefficients is 'x'; it must be one of jordan, convergent, polar-express
+            matrices.shape_factor=x  | matrices.shape_factor is 'x'; it must be one of none, tall, spectral, rms
+            matrices.schedule=square | matrices: unknown schedule shape 'square'; the shapes are linear
+            matrices.mode=bse        | unknown mode 'bse'; the modes are base,
+            matrices.gradient=x      | matrices.gradient is 'x'; it must be one of as-is, rescaled, representative
+            matrices.momentum=1      | matrices: Muon's momentum is 1.0; it must be from 0 to less than 1
+            matrices.rate=-0.1       | matrices: schedule's peak rate is -0.1
+            matrices.rate=.nan       | matrices
+            matrices.rate=.inf       | matrices
+            matrices.decay=-0.1      | matrices: weight decay is -0.1
+            matrices.decay=.nan      | matrices
+            matrices.target_decay=-1 | matrices: weight decay is -1.0
+            matrices.rate=10         | matrices.rate 10.0 times the target's weight decay 0.1 is 1 or more
+            matrices.warmup=1        | matrices: schedule's warm-up fraction is 1.0
+            adamw.rate=-1            | adamw: schedule's peak rate is -1.0
+            adamw.rate=10            | adamw.rate 10.0 times adamw.decay 0.1 is 1 or more
+            adamw.decay=-0.1         | adamw: weight decay is -0.1
+            adamw.beta1=1.5          | adamw: Adam's beta1 is 1.5
+            adamw.schedule=square    | adamw: unknown schedule shape 'square'
+            preset=big               | unknown preset 'big'
+            rate                     | --set takes key=value
+            """)
+    void refused(String setting, String sentence) {
+        assertThatThrownBy(() -> ConfigurationFile.of(setting))
+                .isInstanceOf(Refusal.class)
+                .hasMessageContaining(sentence.strip());
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"1e-3", "1.0e-3", "0.001", "1E-3"})
+    void numbersAsPeopleWriteThem(String number) {
+        assertThat(ConfigurationFile.of("matrices.rate=" + number).matrices().rate())
+                .isEqualTo(0.001);
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    void whatIsWrittenIsReadBack(Mode mode) throws IOException {
+        Configuration c = ConfigurationFile.of(
+                "matrices.mode=" + mode.label(),
+                "preset=small",
+                "matrices.rate=1.2345678901234567e-2",
+                "adamw.epsilon=1e-300",
+                "matrices.epsilon=3e-9",
+                "seed=-9223372036854775808",
+                "data.train='a: b, #c'",
+                "target=null",
+                "from.run='007'",
+                "engine=reference",
+                "stop_above=1e9");
+        Path file = dir.resolve("config.yaml");
+        Files.writeString(file, ConfigurationFile.write(c));
+        assertThat(ConfigurationFile.read(file, List.of())).isEqualTo(c);
+        assertThat(c.model().width()).isEqualTo(256);
+        assertThat(c.data().train()).isEqualTo("a: b, #c");
+        assertThat(c.from().run()).isEqualTo("007");
+        assertThat(Files.readString(file)).as("every value resolved").doesNotContain("width: null");
+    }
+
+    @Test
+    void everyKeyIsWritten() {
+        Configuration c = ConfigurationFile.of();
+        YAMLMapper yaml = new YAMLMapper();
+        assertThat(keys(yaml.readTree(ConfigurationFile.write(c))))
+                .isEqualTo(keys(yaml.readTree(ConfigurationTest.class.getResourceAsStream("defaults.yaml"))));
+    }
+
+    @Test
+    void everyKeyIsExplained() throws IOException {
+        String page = Files.readString(Path.of("..", "docs", "CONFIGURATION.md"));
+        JsonNode defaults = new YAMLMapper().readTree(ConfigurationTest.class.getResourceAsStream("defaults.yaml"));
+        for (String key : keys(defaults)) {
+            assertThat(page).contains("`" + key + "`");
+        }
+    }
+
+    private static TreeSet<String> keys(JsonNode node) {
+        TreeSet<String> keys = new TreeSet<>();
+        node.properties().forEach(field -> {
+            if (field.getValue().isObject()) {
+                keys(field.getValue()).forEach(inner -> keys.add(field.getKey() + "." + inner));
+            } else {
+                keys.add(field.getKey());
+            }
+        });
+        return keys;
+    }
+
+    @Test
+    void files() throws IOException {
+        Path file = dir.resolve("run.yaml");
+        Files.writeString(file, "");
+        assertThat(ConfigurationFile.read(file, List.of())).isEqualTo(ConfigurationFile.of());
+        Files.writeString(file, "# nothing but a comment\n");
+        assertThat(ConfigurationFile.read(file, List.of("steps=7")).steps()).isEqualTo(7);
+        Files.writeString(file, "steps: 3\nmatrices: {rate: 0.5}\n");
+        assertThat(ConfigurationFile.read(file, List.of("matrices.rate=0.25"))
+                        .matrices()
+                        .rate())
+                .isEqualTo(0.25);
+
+        Files.writeString(file, "just text");
+        refusedFile(file, "holds no keys");
+        Files.writeString(file, "steps: 3\nsteps: 4\n");
+        refusedFile(file, "steps");
+        Files.writeString(file, "steps: [3\n");
+        refusedFile(file, "is not YAML");
+        Files.writeString(file, "matrices:\n  rat: 1\n");
+        refusedFile(file, file + ": unknown key 'matrices.rat'");
+        refusedFile(dir.resolve("none.yaml"), "is not a file");
+    }
+
+    private static void refusedFile(Path file, String sentence) {
+        assertThatThrownBy(() -> ConfigurationFile.read(file, List.of()))
+                .isInstanceOf(Refusal.class)
+                .hasMessageContaining(sentence);
+    }
+
+    @Test
+    void validationFollowsThePapersCadence() {
+        Configuration paper = ConfigurationFile.of("steps=5723");
+        List<Integer> at = java.util.stream.IntStream.rangeClosed(0, 5723)
+                .filter(paper::validatesBefore)
+                .boxed()
+                .toList();
+        assertThat(at)
+                .startsWith(0, 125, 250)
+                .endsWith(5675, 5700, 5723)
+                .contains(5125, 5175)
+                .doesNotContain(5140, 25);
+        Configuration own = ConfigurationFile.of("steps=100", "validation.every=30", "validation.every_late=4");
+        assertThat(java.util.stream.IntStream.rangeClosed(0, 100)
+                        .filter(own::validatesBefore)
+                        .toArray())
+                .containsExactly(0, 30, 60, 92, 96, 100);
+    }
+}
