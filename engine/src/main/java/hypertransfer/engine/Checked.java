@@ -1,5 +1,6 @@
 package hypertransfer.engine;
 
+import java.nio.file.Path;
 import java.util.Collections;
 import java.util.IdentityHashMap;
 import java.util.List;
@@ -53,6 +54,13 @@ public final class Checked implements Engine {
     @Override
     public int bytes() {
         return engine.bytes();
+    }
+
+    @Override
+    public void decisions(Path file) {
+        declaring("decisions");
+        present("file", file);
+        engine.decisions(file);
     }
 
     // ------------------------------------------------------------------ memory

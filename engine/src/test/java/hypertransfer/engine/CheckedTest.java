@@ -280,7 +280,16 @@ class CheckedTest {
         operations().forEach(line -> names.remove(line.substring(0, line.indexOf(' '))));
         assertThat(names)
                 .containsExactly(
-                        "bytes", "close", "commit", "dims", "name", "replay", "separateWeights", "slice", "tensor");
+                        "bytes",
+                        "close",
+                        "commit",
+                        "decisions",
+                        "dims",
+                        "name",
+                        "replay",
+                        "separateWeights",
+                        "slice",
+                        "tensor");
         try (Engine engine = kind.open()) {
             assertThat(engine.dims()).isEqualTo(DIMS);
         }

@@ -7,6 +7,7 @@ import hypertransfer.engine.Memory;
 import hypertransfer.engine.Polynomial;
 import hypertransfer.engine.Role;
 import hypertransfer.engine.Tensor;
+import hypertransfer.engine.cuda.Lists.Entry;
 import hypertransfer.engine.cuda.driver.Cache;
 import hypertransfer.engine.cuda.driver.Device;
 import hypertransfer.engine.cuda.driver.Driver;
@@ -14,7 +15,6 @@ import hypertransfer.engine.cuda.driver.Graphs;
 import hypertransfer.engine.cuda.driver.Launch;
 import hypertransfer.engine.cuda.driver.Native;
 import hypertransfer.engine.cuda.driver.Nvrtc;
-import hypertransfer.engine.cuda.Lists.Entry;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
@@ -235,8 +235,7 @@ public final class CudaEngine implements Engine {
             Tensor dz,
             Tensor dgain) {
         Launch shares = geometry.shares(x.rows(), x.cols());
-        kernels.launch(
-                Kernel.ROW_NORM_BACKWARD, shares, dy, x, gain, r, dh, dx, z, zr, dz, scratch.partial, x.rows());
+        kernels.launch(Kernel.ROW_NORM_BACKWARD, shares, dy, x, gain, r, dh, dx, z, zr, dz, scratch.partial, x.rows());
         kernels.launch(Kernel.COLUMNS, geometry.columns(), scratch.partial, dgain, shares.x());
     }
 
@@ -330,7 +329,10 @@ public final class CudaEngine implements Engine {
 
     @Override
     public void move(List<Tensor> w, List<Tensor> u, double[] keep, double[] push) {
-        lists.run(Kernel.MOVE, w.size(), k -> Entry.of(w.get(k), u.get(k), keep[k]).push(push[k]));
+        lists.run(
+                Kernel.MOVE,
+                w.size(),
+                k -> Entry.of(w.get(k), u.get(k), keep[k]).push(push[k]));
     }
 
     @Override

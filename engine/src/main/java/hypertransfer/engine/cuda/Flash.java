@@ -75,8 +75,7 @@ record Flash(Dims dims, String file, int stages, Tile forward, Tile key, Tile qu
 
     /** One block per tile of rows, head and sequence. */
     Launch launch(Tile tile) {
-        return new Launch(
-                (dims.T() + tile.rows - 1) / tile.rows, dims.H(), dims.B(), tile.threads, 1, tile.bytes);
+        return new Launch((dims.T() + tile.rows - 1) / tile.rows, dims.H(), dims.B(), tile.threads, 1, tile.bytes);
     }
 
     /** The numbers of this record, for its file. */

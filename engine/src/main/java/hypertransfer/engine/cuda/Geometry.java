@@ -46,16 +46,13 @@ record Geometry(Dims dims, Precision precision) {
 
     /** The text that stands before a kernel file: all numbers that both sides must agree on. */
     String constants(String file) {
-        int C = dims.C(), D = dims.D();
+        int T = dims.T(), C = dims.C(), D = dims.D(), H = dims.H(), V = dims.V();
+        String network = constant("T", T) + constant("C", C) + constant("D", D) + constant("H", H);
         return "#define BF16 " + (precision == Precision.BF16 ? 1 : 0) + "\n"
-                + constant("T", dims.T())
-                + constant("C", C)
-                + constant("D", D)
-                + constant("H", dims.H())
-                + constant("V", dims.V())
                 + switch (file) {
                     case "rows" ->
-                        epsilon()
+                        constant("C", C)
+                                + epsilon()
                                 + constant("THREADS", THREADS)
                                 + constant("NARROW_VEC", vector(C))
                                 + constant("NARROW_LANES", lanes(C))
@@ -63,15 +60,20 @@ record Geometry(Dims dims, Precision precision) {
                                 + constant("WIDE_LANES", lanes(4 * C))
                                 + constant("COLUMN_ROWS", COLUMN_ROWS);
                     case "heads" ->
-                        epsilon() + constant("VEC", vector(D / 2)) + constant("LANES", headLanes());
+                        network + epsilon() + constant("VEC", vector(D / 2)) + constant("LANES", headLanes());
                     case "tokens" ->
-                        constant("VEC", vector(C))
-                                + constant("LOGITS_VEC", vector(dims.V()))
+                        constant("C", C)
+                                + constant("V", V)
+                                + constant("VEC", vector(C))
+                                + constant("LOGITS_VEC", vector(V))
                                 + constant("SOFTMAX_THREADS", SOFTMAX_THREADS);
                     case "attention" ->
-                        constant("VEC", vector(D)) + constant("WARPS", WARPS) + constant("DELTA_LANES", DELTA_LANES);
+                        network
+                                + constant("VEC", vector(D))
+                                + constant("WARPS", WARPS)
+                                + constant("DELTA_LANES", DELTA_LANES);
                     case "lists" -> constant("MAX_LIST", MAX_LIST) + constant("SHARES", SHARES);
-                    default -> "";
+                    default -> network;
                 };
     }
 

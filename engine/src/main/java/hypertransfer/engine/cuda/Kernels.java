@@ -86,8 +86,7 @@ final class Kernels {
 
     static List<String> files(Optional<Flash> flash) {
         return Stream.concat(
-                        Stream.of("rows", "heads", "tokens", "lists", "attention"),
-                        flash.map(Flash::file).stream())
+                        Stream.of("rows", "heads", "tokens", "lists", "attention"), flash.map(Flash::file).stream())
                 .toList();
     }
 

@@ -107,8 +107,7 @@ final class Lists {
         for (int from = 0; from < entries.size(); from += Geometry.MAX_LIST) {
             List<Entry> some = some(entries, from);
             kernels.queue(kernel, Geometry.sums(some.size()), words(some, scratch.sums));
-            kernels.launch(
-                    Kernel.FINISH, Geometry.finish(some.size()), scratch.sums, scratch.results + 24L * from);
+            kernels.launch(Kernel.FINISH, Geometry.finish(some.size()), scratch.sums, scratch.results + 24L * from);
         }
     }
 

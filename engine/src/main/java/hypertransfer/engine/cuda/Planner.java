@@ -15,7 +15,8 @@ final class Planner {
     static Memory memory(Map<Role, List<DeviceTensor>> declared, long scratch) {
         Map<Role, Long> bytes = new EnumMap<>(Role.class);
         declared.forEach((role, tensors) -> bytes.put(
-                role, tensors.stream().mapToLong(b -> Scratch.aligned(b.bytes())).sum()));
+                role,
+                tensors.stream().mapToLong(b -> Scratch.aligned(b.bytes())).sum()));
         bytes.merge(Role.SCRATCH, scratch, Long::sum);
         return new Memory(bytes);
     }

@@ -66,7 +66,8 @@ final class Storage {
     }
 
     private void place(List<DeviceTensor> tensors) {
-        long at = take(tensors.stream().mapToLong(t -> Scratch.aligned(t.bytes())).sum());
+        long at =
+                take(tensors.stream().mapToLong(t -> Scratch.aligned(t.bytes())).sum());
         for (DeviceTensor tensor : tensors) {
             tensor.place(at);
             at += Scratch.aligned(tensor.bytes());

@@ -76,8 +76,7 @@ public record Cache(Path folder) {
             Path lock = folder.resolve(name + ".lock");
             try {
                 Files.createDirectories(folder);
-                try (FileChannel channel =
-                                FileChannel.open(lock, StandardOpenOption.CREATE, StandardOpenOption.WRITE);
+                try (FileChannel channel = FileChannel.open(lock, StandardOpenOption.CREATE, StandardOpenOption.WRITE);
                         FileLock held = channel.lock()) {
                     byte[] before = read(name).orElse(new byte[0]);
                     String after = change.apply(new String(before, StandardCharsets.UTF_8));

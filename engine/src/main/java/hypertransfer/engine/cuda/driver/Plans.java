@@ -45,7 +45,8 @@ public final class Plans {
         try {
             own.putAll(Files.exists(path) ? parse(Files.readString(path)) : Map.of());
         } catch (IOException e) {
-            throw new EngineException("cannot read " + path + ", which holds the algorithms that this run began with", e);
+            throw new EngineException(
+                    "cannot read " + path + ", which holds the algorithms that this run began with", e);
         }
     }
 
