@@ -77,7 +77,7 @@ class PythonTest {
             lines.addAll(edges(rule));
         }
         for (Mode mode : Mode.values()) {
-            Transfer t = mode.transfer(0.25, 0.5);
+            Transfer t = named(mode, 0.25, 0.5);
             lines.add(line(
                     "mode",
                     List.of(mode.label()),
@@ -107,12 +107,17 @@ class PythonTest {
         return lines;
     }
 
+    private static Transfer named(Mode mode, double decay, double targetDecay) {
+        Transfer transfer = mode.transfer(decay);
+        return mode == Mode.DECAY_TRANSFER ? transfer.following(new Base(targetDecay)) : transfer;
+    }
+
     /** Zero matrices, zero directions, rates and readings that are refused. */
     private static List<String> edges(GradientRule rule) {
         List<String> lines = new ArrayList<>();
         double[] awkward = {0, 1, 2.5, Double.NaN, Double.POSITIVE_INFINITY, -1};
         for (Mode mode : Mode.values()) {
-            Transfer named = mode.transfer(0.4, 0.3);
+            Transfer named = named(mode, 0.4, 0.3);
             Transfer t = new Transfer(named.target(), named.carrier(), rule);
             for (double rate : awkward) {
                 lines.add(step(t, State.start("w", 2), new Reading(2, 3, 1), rate));

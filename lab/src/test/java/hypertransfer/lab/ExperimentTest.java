@@ -78,7 +78,26 @@ class ExperimentTest {
     }
 
     static Stream<String> experiments() {
-        return Experiment.KNOWN.stream().filter(name -> !name.startsWith("demo"));
+        return Experiment.KNOWN.keySet().stream().filter(name -> !name.startsWith("demo"));
+    }
+
+    /** The list is the files of runs/ that have a title; the others there are configurations. */
+    @Test
+    void theKnownExperimentsAreTheFilesOfRuns() throws IOException {
+        try (Stream<Path> files = Files.list(Path.of("..", "runs"))) {
+            List<String> titled = files.filter(file -> {
+                        try {
+                            return Files.readString(file).startsWith("title:");
+                        } catch (IOException e) {
+                            throw new AssertionError(e);
+                        }
+                    })
+                    .map(file -> file.getFileName().toString().replace(".yaml", ""))
+                    .toList();
+            assertThat(Experiment.KNOWN.keySet()).containsExactlyInAnyOrderElementsOf(titled);
+        }
+        assertThat(run("reproduce", "--help")).isZero();
+        assertThat(out.toString()).contains(Experiment.KNOWN.keySet());
     }
 
     @Test
@@ -142,32 +161,9 @@ class ExperimentTest {
     }
 
     @Test
-    void aSweepFindsTheBestAndSurvivesADivergingPoint() throws IOException {
-        Path file = Files.writeString(directory.resolve("muon.yaml"), "stop_above: 9\n");
-        String[] sweep = {
-            "sweep",
-            file.toString(),
-            "--grid",
-            "rate=0.0001,0.02",
-            "--grid",
-            "adam_rate=0.01,9.9",
-            "--out",
-            directory.resolve("sweep").toString()
-        };
-        assertThat(tiny(sweep)).as(err.toString()).isZero();
-        assertThat(out.toString())
-                .contains("diverged", "Infinity", "matrices.rate down, adamw.rate across")
-                .containsPattern("best \\d\\.\\d+ with matrices.rate=0.0[0-9]+ adamw.rate=0.01");
-        assertThat(directory.resolve("sweep/sweep.json")).content().contains("\"validation\":null");
-        assertThat(tiny(sweep)).isZero();
-        assertThat(out.toString()).doesNotContain("step 00001");
-    }
-
-    @Test
     void badInputIsOneSentence() {
         refused("unknown experiment 'exp9'; there are exp1, exp2-zero", "reproduce", "exp9");
         refused("unknown preset 'huge'; the presets are demo, small", "reproduce", "exp1", "--preset", "huge");
-        refused("--grid takes key=value", "sweep", "x.yaml", "--grid", "rate");
         refused("x.yaml is not a file", "sweep", "x.yaml", "--grid", "rate=1,2");
         refused("is not a run", "transfer", directory.toString(), "--mode", "hypertransfer");
         refused("is not a file", "train", directory.resolve("absent.yaml").toString());

@@ -181,6 +181,15 @@ class LauncherTest {
     }
 
     @Test
+    void theKnobsOfTheEnvironmentReachJava() throws Exception {
+        assertThat(run().out()).doesNotContain("-Dht.");
+        ProcessBuilder command = command(root.resolve("ht"));
+        command.environment().put("HT_THREADS", "3");
+        command.environment().put("HT_VECTOR_BITS", "64");
+        assertThat(run(command).out()).contains("[-Dht.threads=3]\n[-Dht.vector.bits=64]\n");
+    }
+
+    @Test
     void throughSymlinksFromAnotherFolder() throws Exception {
         Path links = Files.createDirectories(dir.resolve("links/deep"));
         Files.createSymbolicLink(dir.resolve("links/ht"), Path.of("../a project/ht"));

@@ -78,7 +78,7 @@ class RunCommandsTest {
         assertThat(refused("train", file, "--out", run)).contains("already holds a run", "--resume");
         assertThat(refused("train", file, "--out", run, "--resume", "--set", "seed=2"))
                 .contains("was started with another configuration (now seed: 2)");
-        assertThat(refused("train", run)).contains("is a directory: a run there goes on with --resume");
+        assertThat(refused("train", run)).contains("is a directory; continue the run in it with --resume");
         assertThat(refused("train", file, "--set", "matrices.rat=1")).contains("the nearest is 'matrices.rate'");
         fine("train", file, "--out", run, "--resume");
     }

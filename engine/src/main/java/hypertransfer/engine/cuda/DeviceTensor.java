@@ -24,6 +24,11 @@ record DeviceTensor(String name, int rows, int cols, Precision format, Whole who
         return whole.pointer + offset;
     }
 
+    @Override
+    public int numberBytes() {
+        return format.bytes;
+    }
+
     long bytes() {
         return size() * format.bytes;
     }

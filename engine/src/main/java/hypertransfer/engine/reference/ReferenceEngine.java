@@ -3,6 +3,7 @@ package hypertransfer.engine.reference;
 import hypertransfer.engine.Dims;
 import hypertransfer.engine.Engine;
 import hypertransfer.engine.EngineException;
+import hypertransfer.engine.Grid;
 import hypertransfer.engine.Memory;
 import hypertransfer.engine.Polynomial;
 import hypertransfer.engine.Role;
@@ -69,7 +70,7 @@ public final class ReferenceEngine implements Engine {
         long free = Runtime.getRuntime().maxMemory();
         if (memory.total() > free) {
             throw new EngineException(memory.table() + "does not fit into the heap of " + free / 1048576
-                    + " MiB; lower the batch, or raise the heap with JAVA_TOOL_OPTIONS=-Xmx");
+                    + " MiB; lower the batch, or raise the heap with JDK_JAVA_OPTIONS=-Xmx8g");
         }
         declared.values().forEach(arrays -> arrays.forEach(Array::allocate));
         return memory;
@@ -365,12 +366,14 @@ public final class ReferenceEngine implements Engine {
     }
 
     @Override
-    public void represent(List<Tensor> masters, double[] scale, List<Tensor> weights) {
+    public void represent(List<Tensor> masters, double[] scale, int grid, List<Tensor> weights) {
         for (int k = 0; k < masters.size(); k++) {
             double s = scale[k];
             write(
                     weights.get(k),
-                    Arrays.stream(read(masters.get(k))).map(w -> s * w).toArray());
+                    Arrays.stream(read(masters.get(k)))
+                            .map(w -> Grid.round(s * w, grid))
+                            .toArray());
         }
     }
 

@@ -41,9 +41,7 @@ class DryRunTest {
     @EnumSource
     void everyKernelIsLaunchedWithAsManyWordsAsItTakes(Precision precision) {
         Dims dims = new Dims(1, 12, 64, 64, 64);
-        try (CudaEngine engine = engine(dims, precision)) {
-            Comparison.run(new Checked(engine), 1);
-        }
+        Comparison.run(d -> new Checked(engine(d, precision)), dims);
         Set<String> flash = Kernels.in("flash").stream().map(Kernel::symbol).collect(Collectors.toSet());
         Set<String> plain = Set.of("attention", "attention_query", "attention_key");
         Set<String> expected = Arrays.stream(Kernel.values())

@@ -3,51 +3,63 @@ package hypertransfer.lab.command;
 import hypertransfer.engine.Dims;
 import hypertransfer.engine.Engine;
 import hypertransfer.engine.proof.Comparison;
+import hypertransfer.engine.proof.Result;
+import hypertransfer.engine.proof.Tolerance;
 import hypertransfer.engine.provider.Engines;
 import hypertransfer.lab.terminal.Exit;
 import java.io.PrintWriter;
+import java.util.List;
 import java.util.Locale;
 import java.util.concurrent.Callable;
+import java.util.function.BiFunction;
 import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
-import picocli.CommandLine.Option;
 import picocli.CommandLine.Spec;
 
 /** {@code ht selftest}: each operation of an engine against the reference. */
 @Command(
         name = "selftest",
-        description = "Runs each operation of an engine beside the reference engine's and says which differ.",
+        description = "Compares each operation of an engine with the reference engine's.",
         footer = {"", "Examples:", "  ht selftest --engine cuda", "  ht selftest --engine cuda-float32"})
 public final class SelfTestCommand implements Callable<Integer> {
-    /** What float32 and bfloat16 leave of a result, relative. */
-    private static final double FLOAT32 = 1e-5, BF16 = 2e-2;
+    private final BiFunction<String, Dims, Engine> open;
+    private final List<Dims> sizes;
 
     @Spec
     private CommandSpec spec;
 
-    @Option(names = "--engine", required = true, description = "cuda, cuda-float32 or cpu.")
-    private String engine;
+    @Mixin
+    private EngineOption engine;
+
+    public SelfTestCommand() {
+        this(Engines::open, Comparison.SIZES);
+    }
+
+    /** With engines and sizes of the caller's. */
+    SelfTestCommand(BiFunction<String, Dims, Engine> open, List<Dims> sizes) {
+        this.open = open;
+        this.sizes = sizes;
+    }
 
     @Override
     public Integer call() {
         PrintWriter out = spec.commandLine().getOut();
-        String name = Engines.choose(engine);
+        String name = engine.chosen();
+        Tolerance tolerance = name.equals("cuda") ? Tolerance.BF16 : Tolerance.FLOAT32;
         boolean passed = true;
-        for (Dims dims : Comparison.SIZES) {
+        for (Dims dims : sizes) {
             out.println(dims);
-            try (Engine opened = Engines.open(name, dims)) {
-                for (Comparison.Result result : Comparison.run(opened, 1)) {
-                    boolean rounded = name.equals("cuda") || result.operation().endsWith("bf16");
-                    boolean good = result.error() <= (rounded ? BF16 : FLOAT32);
-                    passed &= good;
-                    out.printf(
-                            Locale.ROOT,
-                            "  %-6s %-24s %-12s %.1e%n",
-                            good ? "ok" : "FAILED",
-                            result.operation(),
-                            result.tensor(),
-                            result.error());
-                }
+            for (Result result : Comparison.run(d -> open.apply(name, d), dims)) {
+                boolean good = tolerance.accepts(result);
+                passed &= good;
+                out.printf(
+                        Locale.ROOT,
+                        "  %-6s %-24s %-12s %.1e%n",
+                        good ? "ok" : "FAILED",
+                        result.operation(),
+                        result.tensor(),
+                        result.error());
             }
         }
         out.println(passed ? "all operations agree" : "some operations differ");

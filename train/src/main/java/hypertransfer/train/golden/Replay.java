@@ -3,6 +3,7 @@ package hypertransfer.train.golden;
 import hypertransfer.core.Mode;
 import hypertransfer.core.Refusal;
 import hypertransfer.core.Schedule;
+import hypertransfer.core.Space;
 import hypertransfer.core.Step;
 import hypertransfer.core.Transfer;
 import hypertransfer.engine.Dims;
@@ -34,9 +35,8 @@ public final class Replay {
         Errors errors = new Errors(tolerance);
         Golden.Sizes sizes = golden.sizes();
         Routing routing = Routing.standard(direction(c.direction()), transfer(c));
-        boolean representative = Optimizer.representative(routing, List.of(""));
         try (Engine engine = open.apply(golden.architecture().dims(sizes.batch()))) {
-            Parameters parameters = new Parameters(engine, golden.architecture(), representative);
+            Parameters parameters = new Parameters(engine, golden.architecture(), routing.masters(List.of("")));
             Network network = new Network(engine, golden.architecture(), parameters);
             Optimizer optimizer = new Optimizer(engine, parameters, routing);
             engine.commit();
@@ -99,6 +99,7 @@ public final class Replay {
     }
 
     private static Transfer transfer(Golden.Case c) {
-        return Mode.parse(c.mode()).transfer(c.decay(), c.targetDecay() == null ? c.decay() : c.targetDecay());
+        Transfer transfer = Mode.parse(c.mode()).transfer(c.decay());
+        return c.targetDecay() == null ? transfer : transfer.following(new Space.Base(c.targetDecay()));
     }
 }

@@ -1,5 +1,6 @@
 package hypertransfer.train.run;
 
+import hypertransfer.core.Diverged;
 import hypertransfer.core.GradientRule;
 import hypertransfer.core.Refusal;
 import hypertransfer.train.config.Configuration;
@@ -27,6 +28,9 @@ public final class RunDirectory implements AutoCloseable {
     public static final String CONFIGURATION = "config.yaml";
     public static final String PROVENANCE = "provenance.json";
     public static final String METRICS = "metrics.jsonl";
+    /** What the engine decided by measuring; see {@link hypertransfer.engine.Engine#decisions}. */
+    static final String DECISIONS = "decisions.txt";
+
     public static final String MATRICES = "matrices.jsonl";
     public static final String STATE = "state.json";
     public static final String CHECKPOINTS = "checkpoints";
@@ -141,13 +145,16 @@ public final class RunDirectory implements AutoCloseable {
     }
 
     /** Says how the run stands. */
-    void state(String state, int step, int steps, double loss, double validation, String message) {
+    void state(String state, int step, int steps, double loss, double validation, RuntimeException failure) {
         ObjectNode node = JsonMapper.shared().createObjectNode();
         node.put("state", state).put("step", step).put("steps", steps);
         Series.put(node, "loss", loss);
         Series.put(node, "validation", validation);
-        if (message != null) {
-            node.put("message", message);
+        if (failure != null) {
+            node.put("message", failure.getMessage());
+        }
+        if (failure instanceof Diverged) { // a result of training; every other failure is worth another try
+            node.put("kind", "diverged");
         }
         Atomic.write(path.resolve(STATE), node.toString());
     }

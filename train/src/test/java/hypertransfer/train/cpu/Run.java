@@ -30,9 +30,9 @@ final class Run implements AutoCloseable {
     Run(Architecture architecture, int batch, int threads) {
         String demanded = System.getProperty("ht.engine", "cpu");
         assumeTrue(demanded.equals("cpu"), "ht.engine demands " + demanded);
-        Routing routing = Routing.standard(Direction.Muon.standard(), Mode.HYPERTRANSFER.transfer(0.1, 0.1));
+        Routing routing = Routing.standard(Direction.Muon.standard(), Mode.HYPERTRANSFER.transfer(0.1));
         engine = new Checked(new CpuEngine(architecture.dims(batch), threads));
-        parameters = new Parameters(engine, architecture, Optimizer.representative(routing, List.of("")));
+        parameters = new Parameters(engine, architecture, routing.masters(List.of("")));
         network = new Network(engine, architecture, parameters);
         optimizer = new Optimizer(engine, parameters, routing);
         memory = engine.commit();
