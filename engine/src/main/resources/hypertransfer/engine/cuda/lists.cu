@@ -4,7 +4,11 @@
 struct Entry {
     float *a, *b, *c;
     i64 n;
-    double s, t;
+    double s;
+    union {
+        double push;   // of move
+        double narrow; // of the others: 1 where b, or a total's a, is bfloat16
+    };
 };
 struct List {
     Entry e[MAX_LIST];
@@ -37,16 +41,16 @@ extern "C" __global__ void adam(
     }
 }
 
-// w = keep w - push u. a = w, b = u, s = keep, t = push. In double, so that keep's last bits are not lost.
+// w = keep w - push u. a = w, b = u, s = keep. In double, so that keep's last bits are not lost.
 extern "C" __global__ void move(const __grid_constant__ List list) {
     const Entry& e = list.e[blockIdx.y];
-    EACH(e.n) e.a[i] = (float)(e.s * e.a[i] - e.t * e.b[i]);
+    EACH(e.n) e.a[i] = (float)(e.s * e.a[i] - e.push * e.b[i]);
 }
 
-// weight = s master. a = master, b = weight, in bfloat16 where t is 1.
+// weight = s master. a = master, b = weight.
 extern "C" __global__ void represent(const __grid_constant__ List list) {
     const Entry& e = list.e[blockIdx.y];
-    if (e.t == 1) {
+    if (e.narrow == 1) {
         bf16* to = (bf16*)e.b;
         EACH(e.n) narrow((float)(e.s * e.a[i]), to[i]);
     } else {
@@ -84,11 +88,11 @@ extern "C" __global__ void readings(const __grid_constant__ List list, double* p
     blockSums(sums, partial + ((i64)blockIdx.y * SHARES + blockIdx.x) * 3);
 }
 
-// partial as above: the sum, in the first of the three. a is bfloat16 where t is 1.
+// partial as above: the sum of a, in the first of the three.
 extern "C" __global__ void total(const __grid_constant__ List list, double* partial) {
     const Entry& e = list.e[blockIdx.y];
     double sums[3] = {0, 0, 0};
-    if (e.t == 1) {
+    if (e.narrow == 1) {
         const bf16* a = (const bf16*)e.a;
         EACH(e.n) sums[0] += wide(a[i]);
     } else {
@@ -105,11 +109,11 @@ extern "C" __global__ void finish(const double* partial, double* out) {
     blockSums(sums, out + (i64)blockIdx.x * 3);
 }
 
-// Newton-Schulz's X = x / |x|, squares[3 entry] being |x|^2. a = x, b = X, in bfloat16 where t is 1.
+// Newton-Schulz's X = x / |x|, squares[3 entry] being |x|^2. a = x, b = X.
 extern "C" __global__ void normalize(const __grid_constant__ List list, const double* squares) {
     const Entry& e = list.e[blockIdx.y];
     double norm = sqrt(squares[3 * blockIdx.y]), factor = norm == 0 ? 0 : 1 / norm;
-    if (e.t == 1) {
+    if (e.narrow == 1) {
         bf16* to = (bf16*)e.b;
         EACH(e.n) narrow((float)(e.a[i] * factor), to[i]);
     } else {
@@ -120,7 +124,7 @@ extern "C" __global__ void normalize(const __grid_constant__ List list, const do
 // And back: a = b.
 extern "C" __global__ void denormalize(const __grid_constant__ List list) {
     const Entry& e = list.e[blockIdx.y];
-    if (e.t == 1) {
+    if (e.narrow == 1) {
         const bf16* from = (const bf16*)e.b;
         EACH(e.n) e.a[i] = wide(from[i]);
     } else {

@@ -28,6 +28,9 @@ public final class RunDirectory implements AutoCloseable {
     public static final String CONFIGURATION = "config.yaml";
     public static final String PROVENANCE = "provenance.json";
     public static final String METRICS = "metrics.jsonl";
+    /** What the engine decided by measuring; see {@link hypertransfer.engine.Engine#decisions}. */
+    static final String DECISIONS = "decisions.txt";
+
     public static final String MATRICES = "matrices.jsonl";
     public static final String STATE = "state.json";
     public static final String CHECKPOINTS = "checkpoints";

@@ -73,6 +73,7 @@ public final class Trainer {
 
     /** Puts the trainee where the run goes on: a checkpoint of its own, one of another run, or the start. */
     private void begin(Trainee trainee, boolean resume) {
+        trainee.engine().decisions(directory.path().resolve(RunDirectory.DECISIONS));
         if (resume && !Checkpoint.list(directory.checkpoints()).isEmpty()) {
             Checkpoint own = Checkpoint.loadNewest(directory.checkpoints(), trainee, watcher::warned);
             step = own.step();

@@ -1,4 +1,4 @@
-package hypertransfer.engine.cuda;
+package hypertransfer.engine.cuda.driver;
 
 import static java.lang.foreign.ValueLayout.ADDRESS;
 import static java.lang.foreign.ValueLayout.JAVA_INT;
@@ -7,12 +7,14 @@ import hypertransfer.engine.EngineException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.SymbolLookup;
+import java.nio.file.Path;
 
-/** NVIDIA's driver and the first card it shows, if both are new enough. Takes nothing of the card yet. */
-final class Driver {
+/** NVIDIA's driver and the first card it shows, if both are new enough. Nothing of the card is taken yet. */
+public final class Driver {
     static final int LEAST_RELEASE = 12000;
     static final int LEAST_CAPABILITY = 80;
 
+    private static final String FILE = "libcuda.so.1";
     private static final int MULTIPROCESSORS = 16, MAJOR = 75, MINOR = 76, SHARED = 97; // CU_DEVICE_ATTRIBUTE_...
 
     private final Native library;
@@ -23,15 +25,20 @@ final class Driver {
     private final int shared;
     private final int multiprocessors;
 
-    Driver() {
+    /** The driver that the system's loader finds. */
+    public static Driver open() {
         try {
-            library = new Native("libcuda.so.1", SymbolLookup.libraryLookup("libcuda.so.1", Arena.global()));
+            return new Driver(new Linked(FILE, SymbolLookup.libraryLookup(FILE, Arena.global())));
         } catch (IllegalArgumentException e) {
             throw new EngineException(
                     "no NVIDIA driver: the system's loader does not find libcuda.so.1; install driver 525 or later, "
                             + "or run on a machine with an NVIDIA card",
                     e);
         }
+    }
+
+    public Driver(Native library) {
+        this.library = library;
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment out = arena.allocate(256, 8);
             check("cuInit", 0);
@@ -66,7 +73,7 @@ final class Driver {
     }
 
     /** The card's name. */
-    String name() {
+    public String name() {
         return name;
     }
 
@@ -75,21 +82,27 @@ final class Driver {
     }
 
     /** 10 major + minor. */
-    int capability() {
+    public int capability() {
         return capability;
     }
 
     /** The major CUDA release that the driver supports. */
-    int release() {
+    public int release() {
         return version / 1000;
     }
 
+    /** The newest library of that name, say {@code libnvrtc.so}, that this machine has and this driver works with. */
+    public Native library(String stem) {
+        return Library.find(stem, release(), Library.folders(System.getenv(), Path.of("/")))
+                .open();
+    }
+
     /** Bytes of shared memory that a block may ask for. */
-    int shared() {
+    public int shared() {
         return shared;
     }
 
-    int multiprocessors() {
+    public int multiprocessors() {
         return multiprocessors;
     }
 

@@ -1,4 +1,4 @@
-package hypertransfer.engine.cuda;
+package hypertransfer.engine.cuda.driver;
 
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -7,10 +7,10 @@ import java.util.Locale;
 import java.util.Map;
 
 /**
- * How long the card spends on what, if HT_CUDA_PROFILE is set: an event before and after everything that is
- * launched, and a table when the engine closes.
+ * The milliseconds of everything that is launched, if the environment has HT_CUDA_PROFILE: an event before and one after
+ * each launch, and a table of the sums.
  */
-final class Profile {
+public final class Profile {
     private static final int FLUSH = 4096;
 
     private final Device device;
@@ -24,11 +24,11 @@ final class Profile {
         this.device = device;
     }
 
-    boolean on() {
+    public boolean on() {
         return on;
     }
 
-    void around(String name, Runnable launch) {
+    public void around(String name, Runnable launch) {
         if (!on) {
             launch.run();
             return;
@@ -55,8 +55,8 @@ final class Profile {
         open.clear();
     }
 
-    /** The table, the longest first; empty where nothing was measured. */
-    String table() {
+    /** One line per name, the longest first; empty unless the profile is on. */
+    public String table() {
         if (!on) {
             return "";
         }

@@ -1,4 +1,4 @@
-package hypertransfer.engine.cuda;
+package hypertransfer.engine.cuda.driver;
 
 import hypertransfer.engine.EngineException;
 import java.io.IOException;
@@ -14,13 +14,13 @@ import java.util.Map;
 import java.util.Set;
 
 /** One of CUDA's shared libraries, found on this machine: in a CUDA install, or in the folders of a PyTorch install. */
-record Library(Path path, int major) {
+public record Library(Path path, int major) {
     /** The releases this engine was written for, the newest first. */
     static final List<Integer> MAJORS = List.of(13, 12);
 
-    Native open() {
+    public Native open() {
         try {
-            return new Native(path.toString(), SymbolLookup.libraryLookup(path, Arena.global()));
+            return new Linked(path.toString(), SymbolLookup.libraryLookup(path, Arena.global()));
         } catch (IllegalArgumentException e) {
             throw new EngineException(path + " is there but cannot be loaded; is it built for this processor?", e);
         }
@@ -32,7 +32,7 @@ record Library(Path path, int major) {
      * @param stem {@code libnvrtc.so}, say
      * @param driver the driver's major CUDA release: a newer library would not run on it
      */
-    static Library find(String stem, int driver, List<Path> folders) {
+    public static Library find(String stem, int driver, List<Path> folders) {
         List<String> names = new ArrayList<>();
         for (int major : MAJORS) {
             if (major <= driver) {
@@ -50,8 +50,8 @@ record Library(Path path, int major) {
                 + "; install the CUDA toolkit (or PyTorch with CUDA), or name the folder in LD_LIBRARY_PATH");
     }
 
-    /** Where CUDA's libraries may lie, in the order of search; only folders that exist. */
-    static List<Path> folders(Map<String, String> environment, Path root) {
+    /** Where CUDA's libraries may be, in the order of search; only folders that exist. */
+    public static List<Path> folders(Map<String, String> environment, Path root) {
         Set<Path> found = new LinkedHashSet<>();
         for (String folder : paths(environment, "LD_LIBRARY_PATH")) {
             add(found, Path.of(folder));
@@ -115,14 +115,14 @@ record Library(Path path, int major) {
                 .toList();
     }
 
-    /** What in a folder fits a pattern, the highest name first, so that newer releases come first. */
+    /** The paths in a folder that match a pattern, the highest name first, so that newer releases come first. */
     private static List<Path> list(Path folder, String pattern) {
         List<Path> paths = new ArrayList<>();
         if (Files.isDirectory(folder)) {
             try (DirectoryStream<Path> stream = Files.newDirectoryStream(folder, pattern)) {
                 stream.forEach(paths::add);
             } catch (IOException e) {
-                return List.of(); // a folder that may not be read holds nothing for us
+                return List.of(); // nothing can be loaded from a folder that cannot be read
             }
         }
         paths.sort((a, b) -> b.compareTo(a));

@@ -1,4 +1,4 @@
-package hypertransfer.engine.cuda;
+package hypertransfer.engine.cuda.driver;
 
 import static java.lang.foreign.ValueLayout.ADDRESS;
 import static java.lang.foreign.ValueLayout.JAVA_BYTE;
@@ -16,21 +16,24 @@ import java.lang.invoke.MethodType;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 
-/**
- * The functions of one shared library, all of which return a status. Pointers that only the device understands, and
- * handles, travel as {@code long}; host memory as {@link MemorySegment}. The first call's arguments fix the signature.
- */
-final class Native {
-    private final String library;
+/** A library that is loaded. The arguments of a function's first call fix its signature. */
+final class Linked implements Native {
+    private final String name;
     private final SymbolLookup symbols;
     private final Map<String, MethodHandle> functions = new ConcurrentHashMap<>();
 
-    Native(String library, SymbolLookup symbols) {
-        this.library = library;
+    Linked(String name, SymbolLookup symbols) {
+        this.name = name;
         this.symbols = symbols;
     }
 
-    int call(String function, Object... arguments) {
+    @Override
+    public String name() {
+        return name;
+    }
+
+    @Override
+    public int call(String function, Object... arguments) {
         MethodHandle handle = functions.get(function);
         if (handle == null) {
             handle = functions.computeIfAbsent(function, f -> link(f, arguments));
@@ -40,14 +43,14 @@ final class Native {
         } catch (RuntimeException | Error e) {
             throw e;
         } catch (Throwable e) { // what MethodHandle declares; a C function throws nothing
-            throw new EngineException(function + " of " + library + " could not be called", e);
+            throw new EngineException(function + " of " + name + " could not be called", e);
         }
     }
 
     private MethodHandle link(String function, Object[] arguments) {
         MemorySegment address = symbols.find(function)
                 .orElseThrow(() -> new EngineException(
-                        library + " has no function " + function + "; a CUDA 12 or 13 release of it is needed"));
+                        name + " has no function " + function + "; a CUDA 12 or 13 release of it is needed"));
         MemoryLayout[] layouts = new MemoryLayout[arguments.length];
         for (int i = 0; i < layouts.length; i++) {
             layouts[i] = switch (arguments[i]) {

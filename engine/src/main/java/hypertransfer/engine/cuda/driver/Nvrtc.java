@@ -1,4 +1,4 @@
-package hypertransfer.engine.cuda;
+package hypertransfer.engine.cuda.driver;
 
 import static java.lang.foreign.ValueLayout.ADDRESS;
 import static java.lang.foreign.ValueLayout.JAVA_BYTE;
@@ -11,17 +11,15 @@ import java.lang.foreign.MemorySegment;
 import java.util.List;
 
 /** CUDA's compiler as a library: from a kernel's text to what a card runs. Safe to call from several threads. */
-final class Nvrtc {
+public final class Nvrtc {
     private final Native library;
-    private final String path;
 
-    Nvrtc(Library found) {
-        library = found.open();
-        path = found.path().toString();
+    public Nvrtc(Native library) {
+        this.library = library;
     }
 
     /** 1000 major + minor. */
-    int version() {
+    public int version() {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment major = arena.allocate(JAVA_INT), minor = arena.allocate(JAVA_INT);
             check("nvrtcVersion", major, minor);
@@ -30,7 +28,7 @@ final class Nvrtc {
     }
 
     /** The newest target that this compiler knows and the card runs, 10 major + minor. */
-    int target(int capability) {
+    public int target(int capability) {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment count = arena.allocate(JAVA_INT);
             check("nvrtcGetNumSupportedArchs", count);
@@ -50,7 +48,7 @@ final class Nvrtc {
      *
      * @param name what errors call the text
      */
-    byte[] compile(String name, String source, int capability) {
+    public byte[] compile(String name, String source, int capability) {
         int target = target(capability);
         boolean exact = target == capability;
         String more = target == 90 ? "a" : ""; // the products of warp groups
@@ -74,7 +72,7 @@ final class Nvrtc {
             try {
                 if (library.call("nvrtcCompileProgram", handle, options.size(), pointers) != 0) {
                     byte[] log = result(arena, handle, "nvrtcGetProgramLog");
-                    throw new EngineException(path + " cannot compile " + name + ":\n" + new String(log));
+                    throw new EngineException(library.name() + " cannot compile " + name + ":\n" + new String(log));
                 }
                 return result(arena, handle, exact ? "nvrtcGetCUBIN" : "nvrtcGetPTX");
             } finally {
@@ -94,7 +92,7 @@ final class Nvrtc {
     private void check(String function, Object... values) {
         int status = library.call(function, values);
         if (status != 0) {
-            throw new EngineException(function + " of " + path + " failed with status " + status);
+            throw new EngineException(function + " of " + library.name() + " failed with status " + status);
         }
     }
 }
