@@ -335,18 +335,12 @@ public final class CudaEngine implements Engine {
 
     @Override
     public void move(List<Tensor> w, List<Tensor> u, double[] keep, double[] push) {
-        lists.run(
-                Kernel.MOVE,
-                w.size(),
-                k -> Entry.of(w.get(k), u.get(k), keep[k]).push(push[k]));
+        lists.move(w, u, keep, push);
     }
 
     @Override
     public void represent(List<Tensor> masters, double[] scale, int grid, List<Tensor> weights) {
-        lists.run(
-                Kernel.REPRESENT,
-                masters.size(),
-                k -> Entry.of(masters.get(k), weights.get(k), scale[k]).format(format(weights.get(k))));
+        lists.represent(masters, scale, grid, weights);
     }
 
     private static long pointer(Tensor tensor) {

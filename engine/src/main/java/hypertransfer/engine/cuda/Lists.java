@@ -3,6 +3,7 @@ package hypertransfer.engine.cuda;
 import static java.lang.foreign.ValueLayout.JAVA_DOUBLE;
 
 import hypertransfer.engine.EngineException;
+import hypertransfer.engine.Grid;
 import hypertransfer.engine.Polynomial;
 import hypertransfer.engine.Tensor;
 import hypertransfer.engine.cuda.driver.Device;
@@ -37,8 +38,8 @@ final class Lists {
      * Up to three tensors of one size, and what a kernel needs to know of them.
      *
      * @param n the numbers of each
-     * @param option what the last word says: a move's push, or 1 where the second tensor (the only one of a total) is
-     *     bfloat16
+     * @param option what the last word says: a move's push; 1 where the second tensor (the only one of a total) is
+     *     bfloat16; or how many of a reading's two tensors are in double
      */
     record Entry(long a, long b, long c, long n, double factor, double option) {
         static Entry of(Tensor a, Tensor b, double factor) {
@@ -49,8 +50,8 @@ final class Lists {
             return new Entry(pointer(a), pointer(b), pointer(c), a.size(), factor, 0);
         }
 
-        Entry push(double push) {
-            return new Entry(a, b, c, n, factor, push);
+        Entry option(double word) {
+            return new Entry(a, b, c, n, factor, word);
         }
 
         Entry format(Precision format) {
@@ -135,12 +136,54 @@ final class Lists {
     }
 
     double[] readings(List<Tensor> w, List<Tensor> u) {
-        double[] sums = read(Kernel.READINGS, w.size(), k -> Entry.of(w.get(k), u.get(k), 0));
+        double[] sums = read(Kernel.READINGS, w.size(), k -> {
+            Entry entry = Entry.of(w.get(k), u.get(k), 0);
+            return entry.option((exact(w.get(k)) ? 1 : 0) + (exact(u.get(k)) ? 1 : 0));
+        });
         for (int k = 0; k < w.size(); k++) {
             sums[3 * k] = Math.sqrt(sums[3 * k]);
             sums[3 * k + 1] = Math.sqrt(sums[3 * k + 1]);
         }
         return sums;
+    }
+
+    void move(List<Tensor> w, List<Tensor> u, double[] keep, double[] push) {
+        split(Kernel.MOVE, Kernel.MOVE_EXACT, w, k -> Entry.of(w.get(k), u.get(k), keep[k]).option(push[k]));
+    }
+
+    void represent(List<Tensor> masters, double[] scale, int grid, List<Tensor> weights) {
+        for (Precision format : Precision.values()) { // a grid is coarser than one format, and finer than another
+            List<Integer> some = IntStream.range(0, masters.size())
+                    .filter(k -> ((DeviceTensor) weights.get(k)).format() == format)
+                    .boxed()
+                    .toList();
+            double splitter = grid < format.mantissa ? Grid.splitter(grid) : 0;
+            split(
+                    Kernel.REPRESENT,
+                    Kernel.REPRESENT_EXACT,
+                    some.stream().map(masters::get).toList(),
+                    i -> {
+                        int k = some.get(i);
+                        return Entry.of(masters.get(k), weights.get(k), scale[k])
+                                .format(format);
+                    },
+                    splitter);
+        }
+    }
+
+    /** One kernel for masters in float32, another for exact ones. */
+    private void split(Kernel kernel, Kernel exact, List<Tensor> masters, IntFunction<Entry> entry, Object... more) {
+        for (boolean exactly : new boolean[] {false, true}) {
+            List<Entry> entries = IntStream.range(0, masters.size())
+                    .filter(k -> exact(masters.get(k)) == exactly)
+                    .mapToObj(entry)
+                    .toList();
+            run(exactly ? exact : kernel, entries, more);
+        }
+    }
+
+    private static boolean exact(Tensor tensor) {
+        return ((DeviceTensor) tensor).format() == Precision.FLOAT64;
     }
 
     // ------------------------------------------------------------ Newton-Schulz

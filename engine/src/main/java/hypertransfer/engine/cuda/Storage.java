@@ -39,7 +39,8 @@ final class Storage {
     static Precision format(Role role, Precision precision) {
         return switch (role) {
             case WEIGHT, ACTIVATION, SCRATCH -> precision;
-            case GAIN, STATISTIC, MASTER, EXACT_MASTER, GRADIENT, HIDDEN_GRADIENT, STATE -> Precision.FLOAT32;
+            case GAIN, STATISTIC, MASTER, GRADIENT, HIDDEN_GRADIENT, STATE -> Precision.FLOAT32;
+            case EXACT_MASTER -> Precision.FLOAT64;
         };
     }
 

@@ -38,7 +38,7 @@ class DryRunTest {
     }
 
     @ParameterizedTest
-    @EnumSource
+    @EnumSource(names = {"FLOAT32", "BF16"})
     void everyKernelIsLaunchedWithAsManyWordsAsItTakes(Precision precision) {
         Dims dims = new Dims(1, 12, 64, 64, 64);
         Comparison.run(d -> new Checked(engine(d, precision)), dims);

@@ -97,7 +97,10 @@ class PlannerTest {
         for (Role role : Role.values()) {
             assertThat(Storage.format(role, Precision.BF16))
                     .as(role.name())
-                    .isEqualTo(narrow.contains(role) ? Precision.BF16 : Precision.FLOAT32);
+                    .isEqualTo(
+                            narrow.contains(role)
+                                    ? Precision.BF16
+                                    : role == Role.EXACT_MASTER ? Precision.FLOAT64 : Precision.FLOAT32);
         }
     }
 
