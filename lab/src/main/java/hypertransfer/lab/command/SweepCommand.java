@@ -1,5 +1,6 @@
 package hypertransfer.lab.command;
 
+import hypertransfer.core.Diverged;
 import hypertransfer.core.Refusal;
 import hypertransfer.lab.experiment.Launch;
 import hypertransfer.lab.terminal.Exit;
@@ -7,7 +8,10 @@ import hypertransfer.lab.terminal.Interrupt;
 import hypertransfer.train.config.Configuration;
 import hypertransfer.train.config.ConfigurationFile;
 import hypertransfer.train.file.Atomic;
-import hypertransfer.train.run.RunDirectory;
+import hypertransfer.train.log.Reason;
+import hypertransfer.train.log.Run;
+import hypertransfer.train.log.Standing;
+import hypertransfer.train.log.Standing.State;
 import java.io.PrintWriter;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -80,7 +84,7 @@ public final class SweepCommand implements Callable<Integer> {
             for (List<String> point : points) {
                 Path run = to.resolve(String.join("_", point).replaceAll("[^A-Za-z0-9._=-]", "-"));
                 print.println("point " + (done.size() + 1) + " of " + points.size() + ": " + String.join(" ", point));
-                boolean resume = RunDirectory.begun(run);
+                boolean resume = new Run(run).begun();
                 done.add(new Point(point, train(run, configuration(point), resume, interrupt, print)));
                 if (interrupt.getAsBoolean()) {
                     return Exit.INTERRUPTED;
@@ -102,19 +106,21 @@ public final class SweepCommand implements Callable<Integer> {
         if (resume) {
             Launch.same(run, c);
         }
-        String state = RunDirectory.state(run).path("state").asString("");
-        if (!state.equals("finished") && !state.equals("failed")) {
+        if (!done(run)) {
             try {
                 new Launch(run, c, resume, true, print).run(stop);
-            } catch (Refusal diverged) {
-                if (!RunDirectory.state(run).path("state").asString("").equals("failed")) {
-                    throw diverged;
-                }
+            } catch (Diverged diverged) {
                 print.println(diverged.getMessage());
             }
         }
-        boolean finished = RunDirectory.state(run).path("state").asString("").equals("finished");
-        return finished ? RunDirectory.state(run).path("validation").asDouble() : Double.POSITIVE_INFINITY;
+        Standing now = new Run(run).standing();
+        return now.state() == State.FINISHED ? now.validation() : Double.POSITIVE_INFINITY;
+    }
+
+    /** Whether there is a result: a finished run, or one that diverged. Every other failure is tried again. */
+    private static boolean done(Path run) {
+        Standing now = new Run(run).standing();
+        return now.state() == State.FINISHED || now.reason() == Reason.DIVERGED;
     }
 
     private static List<List<String>> points(List<Axis> axes) {

@@ -6,7 +6,7 @@ import hypertransfer.lab.terminal.Exit;
 import hypertransfer.lab.terminal.Interrupt;
 import hypertransfer.train.config.Configuration;
 import hypertransfer.train.config.ConfigurationFile;
-import hypertransfer.train.run.RunDirectory;
+import hypertransfer.train.log.Run;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
@@ -55,7 +55,7 @@ public final class TrainCommand implements Callable<Integer> {
         if (directory && !(resume && settings.isEmpty() && out == null)) {
             throw new Refusal(file + " is a directory: a run there goes on with --resume, without --set or --out");
         }
-        Configuration c = directory ? RunDirectory.configuration(file) : ConfigurationFile.read(file, settings);
+        Configuration c = directory ? new Run(file).configuration() : ConfigurationFile.read(file, settings);
         String name = file.getFileName().toString().replaceFirst("\\.ya?ml$", "");
         Path to = directory ? file : out != null ? out : Path.of("out", name);
         try (Interrupt interrupt = new Interrupt()) {

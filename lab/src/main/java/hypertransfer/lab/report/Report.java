@@ -1,6 +1,7 @@
 package hypertransfer.lab.report;
 
 import hypertransfer.core.Refusal;
+import hypertransfer.train.log.Run;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -28,10 +29,10 @@ public final class Report {
         }
         List<Path> all = Runs.withTargets(given);
         Map<Path, String> names = Runs.names(all);
-        List<RunFiles> runs = all.stream().map(RunFiles::read).toList();
+        List<Run> runs = all.stream().map(Run::new).toList();
         Runs.sameNetwork(names, runs);
         var messages = new ArrayList<String>();
-        for (RunFiles run : runs) {
+        for (Run run : runs) {
             String target = Runs.target(run).map(names::get).orElse(null);
             messages.addAll(new Feed(names.get(run.directory()), target, run).read());
         }

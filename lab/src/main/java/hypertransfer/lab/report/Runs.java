@@ -1,18 +1,16 @@
 package hypertransfer.lab.report;
 
 import hypertransfer.core.Refusal;
+import hypertransfer.train.config.Configuration;
+import hypertransfer.train.log.Run;
 import java.io.IOException;
-import java.io.UncheckedIOException;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.TreeSet;
 import java.util.stream.Collectors;
-import java.util.stream.Stream;
 
 /** Finds runs and names them: by the last part of the path, and by more of it where two would be the same. */
 final class Runs {
@@ -22,35 +20,16 @@ final class Runs {
 
     /** {@code place} itself where it is a run, else the runs inside it, in the order of their names. */
     static List<Path> under(Path place) {
-        if (RunFiles.isRun(place)) {
-            return List.of(real(place));
-        }
-        if (!Files.isDirectory(place)) {
-            throw new Refusal(
-                    "there is no directory " + place + "; give a run's directory, or one that has runs inside");
-        }
-        var found = new TreeSet<Path>();
-        collect(real(place), DEPTH, found);
-        return List.copyOf(found);
-    }
-
-    private static void collect(Path place, int depth, TreeSet<Path> found) {
-        if (RunFiles.isRun(place)) {
-            found.add(place);
-        } else if (depth > 0) {
-            try (Stream<Path> inside = Files.list(place)) {
-                inside.filter(Files::isDirectory).forEach(child -> collect(child, depth - 1, found));
-            } catch (IOException | UncheckedIOException e) {
-                throw new Refusal(place + " cannot be listed (" + e.getMessage() + ")", e);
-            }
-        }
+        return Run.under(place, DEPTH, unreadable -> {}).stream()
+                .map(run -> real(run.directory()))
+                .toList();
     }
 
     /** The runs that a report shows: the given ones and the targets they follow, targets first. */
     static List<Path> withTargets(List<Path> given) {
         var all = new ArrayList<Path>();
         for (Path run : given) {
-            target(RunFiles.read(run)).filter(t -> !all.contains(t)).ifPresent(all::add);
+            target(new Run(run)).filter(t -> !all.contains(t)).ifPresent(all::add);
             if (!all.contains(run)) {
                 all.add(run);
             }
@@ -59,17 +38,8 @@ final class Runs {
     }
 
     /** The directory of the run that this one follows, if its configuration names one that is there. */
-    static Optional<Path> target(RunFiles run) {
-        return run.setting("target")
-                .flatMap(target -> Stream.of(
-                                Path.of(target),
-                                run.directory().resolve(target),
-                                run.directory().resolveSibling(target),
-                                run.directory()
-                                        .resolveSibling(Path.of(target).getFileName())) // both were moved together
-                        .filter(RunFiles::isRun)
-                        .findFirst()
-                        .map(Runs::real));
+    static Optional<Path> target(Run run) {
+        return run.target().map(target -> real(target.directory()));
     }
 
     static Map<Path, String> names(List<Path> runs) {
@@ -95,10 +65,10 @@ final class Runs {
     }
 
     /** Refuses runs whose curves mean different things. */
-    static void sameNetwork(Map<Path, String> names, List<RunFiles> runs) {
+    static void sameNetwork(Map<Path, String> names, List<Run> runs) {
         var shapes = runs.stream()
                 .collect(Collectors.groupingBy(
-                        RunFiles::shape,
+                        run -> shape(run.configuration()),
                         LinkedHashMap::new,
                         Collectors.mapping(run -> names.get(run.directory()), Collectors.joining(", "))));
         if (shapes.size() > 1) {
@@ -108,6 +78,13 @@ final class Runs {
                             .collect(Collectors.joining("; "))
                     + "; write a report for each network");
         }
+    }
+
+    /** Two runs can be laid over each other where this and the matrices are equal. */
+    static String shape(Configuration c) {
+        Configuration.Model m = c.model();
+        return c.network() + " with vocab " + m.vocab() + ", layers " + m.layers() + ", width " + m.width() + ", head "
+                + m.head();
     }
 
     private static Path real(Path path) {

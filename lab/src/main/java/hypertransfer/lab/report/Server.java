@@ -3,7 +3,7 @@ package hypertransfer.lab.report;
 import com.sun.net.httpserver.HttpExchange;
 import com.sun.net.httpserver.HttpServer;
 import hypertransfer.core.Refusal;
-import hypertransfer.train.run.RunDirectory;
+import hypertransfer.train.log.Run;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.io.UncheckedIOException;
@@ -132,7 +132,7 @@ public final class Server implements AutoCloseable {
         while (true) {
             var runs = new TreeSet<>(Files.isDirectory(place) ? Runs.under(place) : List.of());
             for (Path run : List.copyOf(feeds.keySet())) { // also targets that lie elsewhere
-                if (RunFiles.isRun(run)) {
+                if (Run.in(run)) {
                     runs.add(run);
                 } else {
                     feeds.remove(run);
@@ -152,17 +152,17 @@ public final class Server implements AutoCloseable {
         try {
             Damage damage = damaged.get(run);
             if (damage != null) {
-                if (damage.stamp.equals(RunFiles.stamp(run))) {
+                if (damage.stamp.equals(new Run(run).stamp())) {
                     return;
                 }
                 feeds.remove(run);
             }
             Feed feed = feeds.get(run);
             if (feed == null) {
-                if (!Files.exists(run.resolve(RunDirectory.PROVENANCE))) {
+                if (!Files.exists(run.resolve(Run.PROVENANCE))) {
                     return; // a run that is just being started
                 }
-                RunFiles files = RunFiles.read(run);
+                Run files = new Run(run);
                 Optional<Path> target = Runs.target(files);
                 feed = new Feed(name(run), target.map(this::name).orElse(null), files);
                 feeds.put(run, feed);
@@ -175,7 +175,7 @@ public final class Server implements AutoCloseable {
             }
             damaged.remove(run);
         } catch (Refusal | UncheckedIOException e) {
-            Damage before = damaged.put(run, new Damage(e.getMessage(), RunFiles.stamp(run)));
+            Damage before = damaged.put(run, new Damage(e.getMessage(), new Run(run).stamp()));
             if (before == null || !before.message.equals(e.getMessage())) {
                 send(out, message("damaged", run, e.getMessage()));
             }

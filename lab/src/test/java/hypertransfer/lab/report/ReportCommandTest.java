@@ -4,6 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import hypertransfer.core.Refusal;
+import hypertransfer.lab.command.ReportCommand;
+import hypertransfer.train.log.Hold;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.io.StringWriter;
@@ -59,9 +61,13 @@ class ReportCommandTest {
 
     @Test
     void aRunStillBeingWrittenIsShownAsSuch() throws IOException {
-        new SyntheticRun(folder.resolve("muon"), 0, "steps=20").begin().append(3, 1);
+        SyntheticRun run = new SyntheticRun(folder.resolve("muon"), 0, "steps=20").begin().append(3, 1);
+        try (Hold hold = Hold.open(run.directory)) {
+            write(folder);
+            assertThat(folder.resolve("report.html")).content().contains("\"state\":\"running\"");
+        }
         write(folder);
-        assertThat(folder.resolve("report.html")).content().contains("\"state\":\"running\"");
+        assertThat(folder.resolve("report.html")).content().contains("\"state\":\"killed\"");
     }
 
     @Test
@@ -90,9 +96,9 @@ class ReportCommandTest {
         Path config = run.directory.resolve("config.yaml");
         String good = Files.readString(config);
         Files.writeString(config, "network: M1\nsteps: [1\n");
-        refused(config.toRealPath() + ", line 2 cannot be read", folder);
+        refused(config.toRealPath() + " is not YAML", folder);
         Files.writeString(config, "M1\n");
-        refused("config.yaml does not hold keys and values", folder);
+        refused("config.yaml holds no keys", folder);
         Files.writeString(config, good);
         run.state("sleeping");
         refused("state.json has state \"sleeping\"", folder);

@@ -16,7 +16,6 @@ import java.net.http.HttpResponse.BodyHandlers;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.nio.file.StandardOpenOption;
 import java.util.Iterator;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
@@ -95,10 +94,10 @@ class ServerTest {
     @Test
     void aDamagedRunDoesNotEndTheOthers() throws Exception {
         SyntheticRun bad = new SyntheticRun(folder.resolve("bad"), 0, "steps=20").finished();
-        Files.writeString(bad.directory.resolve("metrics.jsonl"), "{]\n", StandardOpenOption.APPEND);
+        Files.writeString(bad.directory.resolve("provenance.json"), "{]\n");
         new SyntheticRun(folder.resolve("good"), 0, "steps=20").finished();
         Iterator<JsonNode> messages = events();
-        assertThat(next(messages, "damaged").path("message").asString()).contains("metrics.jsonl, line 24 is not JSON");
+        assertThat(next(messages, "damaged").path("message").asString()).contains("provenance.json is damaged");
         assertThat(next(messages, "run").path("run").asString()).isEqualTo("good");
         bad.finished();
         JsonNode repaired = next(messages, "run");

@@ -6,10 +6,12 @@ import hypertransfer.train.network.Preset;
 import hypertransfer.train.network.Variant;
 import java.io.IOException;
 import java.io.InputStream;
+import java.math.BigDecimal;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.Comparator;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -64,6 +66,32 @@ public final class ConfigurationFile {
     /** As it is written into the run's directory: every value, nothing left to a default. */
     public static String write(Configuration configuration) {
         return YAML.writeValueAsString(configuration);
+    }
+
+    /** Every value under its whole key, {@code matrices.rate}, as people write it: 0.0005, not 5.0E-4. */
+    public static Map<String, String> flat(Configuration configuration) {
+        Map<String, String> flat = new LinkedHashMap<>();
+        flatten("", YAML.valueToTree(configuration), flat);
+        return flat;
+    }
+
+    private static void flatten(String prefix, JsonNode node, Map<String, String> into) {
+        node.properties().forEach(entry -> {
+            JsonNode value = entry.getValue();
+            if (value.isObject()) {
+                flatten(prefix + entry.getKey() + ".", value, into);
+            } else {
+                into.put(prefix + entry.getKey(), value.isDouble() ? plain(value.asDouble()) : value.asString("null"));
+            }
+        });
+    }
+
+    private static String plain(double number) {
+        if (!Double.isFinite(number)) {
+            return Double.toString(number);
+        }
+        BigDecimal value = BigDecimal.valueOf(number).stripTrailingZeros();
+        return value.scale() > 9 ? value.toString().toLowerCase(Locale.ROOT) : value.toPlainString();
     }
 
     private static Configuration resolve(String source, JsonNode file, List<String> settings) {
