@@ -29,7 +29,7 @@ final class Child {
             }
         } else {
             try (Workload ours =
-                    new Workload(args[0], architecture, preset.batch(), Mode.BASE.transfer(0.1, 0.1), false)) {
+                    new Workload(args[0], architecture, preset.batch(), Mode.BASE.transfer(0.1), false)) {
                 print(ours::step, seconds);
             }
         }

@@ -20,9 +20,9 @@ final class TransferCost {
         Architecture a = preset.architecture(Variant.M1);
         int steps = Integer.parseInt(args[2]);
         List<Workload.Times> base = new ArrayList<>(), transfer = new ArrayList<>();
-        try (Workload muon = new Workload(args[0], a, preset.batch(), Mode.BASE.transfer(0.1, 0.1), false);
+        try (Workload muon = new Workload(args[0], a, preset.batch(), Mode.BASE.transfer(0.1), false);
                 Workload hyper =
-                        new Workload(args[0], a, preset.batch(), Mode.HYPERTRANSFER.transfer(0.1, 0.1), false)) {
+                        new Workload(args[0], a, preset.batch(), Mode.HYPERTRANSFER.transfer(0.1), false)) {
             for (int t = 0; t < 2 * steps; t++) { // the first half warms up
                 if (t == steps) {
                     base.clear();

@@ -23,12 +23,12 @@ public final class Diverged extends Refusal {
         this.step = step;
     }
 
-    /** The matrix that shows it; empty where only the loss does. */
+    /** {@return the matrix that shows it; empty where only the loss does} */
     public Optional<String> matrix() {
         return Optional.ofNullable(matrix);
     }
 
-    /** The number of steps taken before the one that failed, so this step's index from zero. */
+    /** {@return the number of steps taken before the one that failed, so that step's index from zero} */
     public long step() {
         return step;
     }

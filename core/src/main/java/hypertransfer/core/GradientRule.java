@@ -15,7 +15,7 @@ public enum GradientRule {
      */
     AT_RADIUS;
 
-    /** Whether the network is evaluated at a multiple of w, which then needs weights of its own. */
+    /** {@return whether the network is evaluated at a multiple of w, which then needs weights of its own} */
     public boolean evaluatesElsewhere() {
         return this == REPRESENTATIVE || this == AT_RADIUS;
     }

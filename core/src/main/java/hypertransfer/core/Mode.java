@@ -20,16 +20,23 @@ public enum Mode {
     HYPERTRANSFER_PLUS,
     /** Algorithm 4: algorithm 2 for every network. */
     INVERSE_HYPERTRANSFER_PLUS,
-    /** A Base optimizer whose effective rate is the schedule. */
+    /** The fair learning rate: a Base optimizer whose effective rate is the schedule. */
     FAIR,
-    /** A Base optimizer of one weight decay follows one of another. */
+    /** A Base optimizer of one weight decay follows one of another, on scale-invariant networks. */
     DECAY_TRANSFER;
 
-    /** The name users write: {@code inverse-hypertransfer-plus}. */
+    /** {@return the name users write, e.g. {@code inverse-hypertransfer-plus}} */
     public String label() {
         return name().toLowerCase(Locale.ROOT).replace('_', '-');
     }
 
+    /**
+     * The mode of a {@link #label}.
+     *
+     * @param label the name as users write it, in lower case with hyphens
+     * @return the mode
+     * @throws Refusal if no mode has this name; the message lists them
+     */
     public static Mode parse(String label) {
         return Arrays.stream(values())
                 .filter(mode -> mode.label().equals(label))
@@ -39,12 +46,15 @@ public enum Mode {
     }
 
     /**
-     * The transfer of this mode.
+     * The transfer of this mode. {@link #DECAY_TRANSFER} has two weight decays: name the other one with {@code
+     * DECAY_TRANSFER.transfer(decay).following(new Base(targetDecay))}; without it the target is the carrier.
      *
-     * @param decay lambda of the Base space, wherever it stands; of the carrier where both are Base
-     * @param targetDecay lambda of the target, for {@link #DECAY_TRANSFER} alone
+     * @param decay the weight decay lambda of the Base space, whether it is carrier or target; a Hyperball has none, and
+     *     {@link #HYPERBALL} ignores it
+     * @return the transfer
+     * @throws Refusal if {@code decay} is not a finite number, zero or more
      */
-    public Transfer transfer(double decay, double targetDecay) {
+    public Transfer transfer(double decay) {
         Space base = new Base(decay);
         Space ball = new Hyperball();
         return switch (this) {
@@ -55,7 +65,7 @@ public enum Mode {
             case HYPERTRANSFER_PLUS -> new Transfer(base, ball, GradientRule.REPRESENTATIVE);
             case INVERSE_HYPERTRANSFER_PLUS -> new Transfer(ball, base, GradientRule.REPRESENTATIVE);
             case FAIR -> new Transfer(ball, base, GradientRule.AS_IS);
-            case DECAY_TRANSFER -> new Transfer(new Base(targetDecay), base, GradientRule.RESCALED);
+            case DECAY_TRANSFER -> new Transfer(base, base, GradientRule.RESCALED);
         };
     }
 }

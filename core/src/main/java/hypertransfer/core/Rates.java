@@ -2,16 +2,32 @@ package hypertransfer.core;
 
 import java.util.Arrays;
 
-/** The paper's closed forms between nominal and effective rates, for those who need just a number. */
+/** The paper's closed forms between nominal and effective rates, for those who need only a number. */
 public final class Rates {
     private Rates() {}
 
-    /** The effective learning rate of a Base optimizer: {@code eta |u| / ((1 - eta lambda) |w|)}. */
+    /**
+     * The effective learning rate of a Base optimizer: {@code eta |u| / ((1 - eta lambda) |w|)}.
+     *
+     * @param eta the nominal rate
+     * @param lambda the weight decay; {@code eta lambda} must be below 1
+     * @param u the direction's norm |u|
+     * @param w the matrix's norm |w|, above zero
+     * @return the effective rate, an angular step
+     */
     public static double effective(double eta, double lambda, double u, double w) {
         return eta * u / ((1 - eta * lambda) * w);
     }
 
-    /** The fair learning rate: the nominal rate whose effective rate is the one prescribed (eq. fair-learning-rate). */
+    /**
+     * The fair learning rate: the nominal rate whose effective rate is the one prescribed (eq. fair-learning-rate).
+     *
+     * @param effective the effective rate to have, an angular step
+     * @param lambda the weight decay
+     * @param u the direction's norm |u|
+     * @param w the matrix's norm |w|
+     * @return the nominal rate of a Base optimizer
+     */
     public static double fair(double effective, double lambda, double u, double w) {
         return effective * w / (u + effective * lambda * w);
     }
@@ -19,12 +35,25 @@ public final class Rates {
     /**
      * The rate with which decay {@code lambda2} at norm {@code s2} turns by the angle that rate {@code eta1} and decay
      * {@code lambda1} turn by at norm {@code s1} (eq. wd-transferred-lr).
+     *
+     * @param eta1 the nominal rate to follow
+     * @param lambda1 the weight decay that goes with it; {@code eta1 lambda1} must be below 1
+     * @param s1 the norm of the matrix that is followed
+     * @param lambda2 the weight decay of the matrix that follows
+     * @param s2 the norm of the matrix that follows
+     * @return the nominal rate of the matrix that follows
      */
     public static double transferred(double eta1, double lambda1, double s1, double lambda2, double s2) {
         return eta1 * s2 / ((1 - eta1 * lambda1) * s1 + eta1 * lambda2 * s2);
     }
 
-    /** The last rate of a run over its largest: what a schedule's nominal final ratio really became. */
+    /**
+     * The last rate of a run over its largest: what a schedule's nominal final ratio really became.
+     *
+     * @param effective the effective rate of each step, at least one
+     * @return the ratio, from 0 to 1; 0 where all rates are 0
+     * @throws Refusal if there is no rate
+     */
     public static double finalToPeak(double[] effective) {
         if (effective.length == 0) {
             throw new Refusal("a final-to-peak ratio needs at least one rate");

@@ -8,7 +8,11 @@ package hypertransfer.core;
  * world refuses (a full disk, a missing permission) is no refusal but a {@link java.io.UncheckedIOException}.
  */
 public sealed class Refusal extends RuntimeException permits Diverged {
-    /** @param message one sentence: the value met, what was expected, what to do next */
+    /**
+     * A refusal with nothing behind it.
+     *
+     * @param message one sentence: the value met, what was expected, what to do next
+     */
     public Refusal(String message) {
         super(message);
     }

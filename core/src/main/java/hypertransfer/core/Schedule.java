@@ -5,20 +5,29 @@ import java.util.List;
 /** The rate of every step, known before the first. */
 public sealed interface Schedule {
 
-    /** The number of steps. */
+    /** {@return the number of steps} */
     int steps();
 
-    /** The rate of step {@code t}, counted from zero. */
-    double rate(int t);
+    /**
+     * The rate of a step: a nominal rate where the target is a Base space, an angular step where it is a Hyperball.
+     *
+     * @param t the step, counted from zero, as {@link State#step} counts
+     * @return the rate, zero or more
+     * @throws Refusal if {@code t} is below zero, or not below {@link #steps}
+     */
+    double rate(long t);
 
     /**
      * A linear warm-up, then a shape.
      *
-     * @param peak the largest rate
-     * @param warmup the part of the steps spent warming up, from 0 to less than 1; the paper has 0.05
-     * @param finalRatio what the shape ends at, as a part of the peak
+     * @param peak the largest rate, finite, zero or more
+     * @param steps the number of steps, one or more
+     * @param warmup the fraction of the steps spent warming up, from 0 to less than 1; the paper has 0.05
+     * @param finalRatio the rate at the end as a fraction of the peak, from 0 to 1
+     * @param shape how the rate falls after the warm-up
      */
     record Shaped(double peak, int steps, double warmup, double finalRatio, Shape shape) implements Schedule {
+        /** Refuses what is out of range. */
         public Shaped {
             require(peak >= 0 && peak < Double.POSITIVE_INFINITY, "peak rate", peak, "a finite number, zero or more");
             require(steps > 0, "number of steps", steps, "one or more");
@@ -27,15 +36,20 @@ public sealed interface Schedule {
         }
 
         @Override
-        public double rate(int t) {
+        public double rate(long t) {
             inside(t, steps);
             int w = (int) Math.floor(warmup * steps);
             return t < w ? peak * (t + 1) / w : peak * shape.factor((double) (t - w) / (steps - w), finalRatio);
         }
     }
 
-    /** A list of rates, e.g. what a transfer induced for one matrix. */
+    /**
+     * A list of rates, e.g. what a transfer induced for one matrix.
+     *
+     * @param rates one rate per step, at least one, each finite, zero or more
+     */
     record Recorded(List<Double> rates) implements Schedule {
+        /** Copies the list; refuses an empty one, and rates out of range. */
         public Recorded {
             rates = List.copyOf(rates);
             require(!rates.isEmpty(), "number of recorded rates", 0, "one or more");
@@ -50,18 +64,27 @@ public sealed interface Schedule {
         }
 
         @Override
-        public double rate(int t) {
+        public double rate(long t) {
             inside(t, rates.size());
-            return rates.get(t);
+            return rates.get((int) t);
         }
     }
 
-    /** The paper's: linear from the peak to {@code finalRatio} of it. */
+    /**
+     * The paper's: a linear warm-up, then linear from the peak to {@code finalRatio} of it.
+     *
+     * @param peak the largest rate, finite, zero or more
+     * @param steps the number of steps, one or more
+     * @param warmup the fraction of the steps spent warming up, from 0 to less than 1
+     * @param finalRatio the rate at the end as a fraction of the peak, from 0 to 1
+     * @return the schedule
+     * @throws Refusal if one of them is out of range
+     */
     static Schedule linear(double peak, int steps, double warmup, double finalRatio) {
         return new Shaped(peak, steps, warmup, finalRatio, new Shape.Linear());
     }
 
-    private static void inside(int t, int steps) {
+    private static void inside(long t, int steps) {
         if (t < 0 || t >= steps) {
             throw new Refusal("step " + t + " is outside the schedule's " + steps + " steps, 0 to " + (steps - 1));
         }

@@ -9,11 +9,12 @@ public sealed interface Shape {
      * The factor of the peak.
      *
      * @param x how much of the time after the warm-up has passed, from 0 to 1
-     * @param end the factor at x = 1
+     * @param end the factor at x = 1, from 0 to 1
+     * @return the factor, from {@code end} to 1
      */
     double factor(double x, double end);
 
-    /** Stays at the peak, whatever the end. */
+    /** Stays at the peak, whatever the end is. */
     record Constant() implements Shape {
         @Override
         public double factor(double x, double end) {
@@ -37,8 +38,13 @@ public sealed interface Shape {
         }
     }
 
-    /** Stable, then a straight line over the last part {@code decay} of the time. */
+    /**
+     * Stable, then a straight line.
+     *
+     * @param decay the last fraction of the time, over which it falls: above 0, at most 1
+     */
     record Trapezoid(double decay) implements Shape {
+        /** Refuses a fraction out of range. */
         public Trapezoid {
             fraction(decay);
         }
@@ -49,8 +55,13 @@ public sealed interface Shape {
         }
     }
 
-    /** Stable, then {@code 1 - sqrt} over the last part {@code decay} of the time. */
+    /**
+     * Stable, then {@code 1 - sqrt}.
+     *
+     * @param decay the last fraction of the time, over which it falls: above 0, at most 1
+     */
     record OneMinusSqrt(double decay) implements Shape {
+        /** Refuses a fraction out of range. */
         public OneMinusSqrt {
             fraction(decay);
         }
@@ -61,8 +72,13 @@ public sealed interface Shape {
         }
     }
 
-    /** {@code (1 - x)^exponent}: 1 is linear, 2 falls early, 0.5 late. */
+    /**
+     * {@code (1 - x)^exponent}: 1 is linear, 2 falls early, 0.5 late.
+     *
+     * @param exponent above zero and finite
+     */
     record Power(double exponent) implements Shape {
+        /** Refuses an exponent out of range. */
         public Power {
             if (!(exponent > 0 && exponent < Double.POSITIVE_INFINITY)) {
                 throw new Refusal("power schedule's exponent is " + exponent + "; it must be above zero");
@@ -75,7 +91,13 @@ public sealed interface Shape {
         }
     }
 
-    /** Reads {@code linear}, {@code constant}, {@code cosine}, {@code trapezoid:0.2}, {@code 1-sqrt:0.2}, {@code power:2}. */
+    /**
+     * Reads {@code linear}, {@code constant}, {@code cosine}, {@code trapezoid:0.2}, {@code 1-sqrt:0.2}, {@code power:2}.
+     *
+     * @param text a shape's name, with a number after a colon where it takes one; without the number it is as shown
+     * @return the shape
+     * @throws Refusal if it is none of these
+     */
     static Shape parse(String text) {
         String[] parts = text.toLowerCase(Locale.ROOT).split(":", 2);
         return switch (parts[0]) {
@@ -86,8 +108,9 @@ public sealed interface Shape {
             case "1-sqrt" -> new OneMinusSqrt(number(parts, 0.2));
             case "power" -> new Power(number(parts, 2));
             default ->
-                throw new Refusal("unknown schedule shape '" + text
-                        + "'; the shapes are linear, constant, cosine, trapezoid:PART, 1-sqrt:PART, power:EXPONENT");
+                throw new Refusal(
+                        "unknown schedule shape '" + text
+                                + "'; the shapes are linear, constant, cosine, trapezoid:FRACTION, 1-sqrt:FRACTION, power:EXPONENT");
         };
     }
 
@@ -112,7 +135,7 @@ public sealed interface Shape {
 
     private static void fraction(double decay) {
         if (!(decay > 0 && decay <= 1)) {
-            throw new Refusal("schedule's decaying part is " + decay + "; it must be above 0 and at most 1");
+            throw new Refusal("schedule's decaying fraction is " + decay + "; it must be above 0 and at most 1");
         }
     }
 }

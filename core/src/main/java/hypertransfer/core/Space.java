@@ -3,11 +3,16 @@ package hypertransfer.core;
 /** The space a matrix lives in (its carrier), or the one whose dynamics it follows (its target). */
 public sealed interface Space {
 
-    /** The decoupled weight decay lambda of this space. */
+    /** {@return the decoupled weight decay lambda of this space; zero on a Hyperball} */
     double decay();
 
-    /** The norm is free: {@code w <- (1 - eta lambda) w - eta u}. Muon, AdamW. */
+    /**
+     * The norm is free: {@code w <- (1 - eta lambda) w - eta u}. Muon, AdamW.
+     *
+     * @param decay the decoupled weight decay lambda, a finite number, zero or more; a step shrinks w by {@code eta lambda}
+     */
     record Base(double decay) implements Space {
+        /** Refuses a decay out of range. */
         public Base {
             if (!(decay >= 0 && decay < Double.POSITIVE_INFINITY)) {
                 throw new Refusal("weight decay is " + decay + "; it must be a finite number, zero or more");

@@ -5,13 +5,14 @@ package hypertransfer.core;
  * parsed again give the same state, bit for bit.
  *
  * @param matrix its name, for errors and logs
- * @param step the number of steps taken
+ * @param step the number of steps taken, so the index of the next from zero
  * @param R the carrier's radius: |w| at the start
  * @param norm the carrier's norm |w| now, as the algebra predicts it (the next reading replaces it)
  * @param targetNorm the target's norm now: its radius, or the proxy norm s of the paper
  */
 public record State(String matrix, long step, double R, double norm, double targetNorm) {
 
+    /** Refuses norms that are not finite numbers, zero or more, and a step below zero. */
     public State {
         if (!(finite(R) && finite(norm) && finite(targetNorm) && step >= 0)) {
             throw new Refusal("state of " + matrix + " is damaged: step " + step + ", R " + R + ", norm " + norm
@@ -19,12 +20,23 @@ public record State(String matrix, long step, double R, double norm, double targ
         }
     }
 
-    /** Carrier and target start from the same matrix, of this norm. */
+    /**
+     * Carrier and target start from the same matrix.
+     *
+     * @param matrix its name, for errors and logs
+     * @param norm its norm |w|, finite, zero or more; only the plain Base optimizer can move a matrix of norm zero
+     * @return the state before step 0
+     */
     public static State start(String matrix, double norm) {
         return new State(matrix, 0, norm, norm, norm);
     }
 
-    /** The same, with a target on the same ray but of another norm, e.g. a Hyperball of another radius. */
+    /**
+     * The same, with a target on the same ray but of another norm, e.g. a Hyperball of another radius.
+     *
+     * @param targetNorm the target's norm, finite, zero or more
+     * @return the changed state
+     */
     public State withTargetNorm(double targetNorm) {
         return new State(matrix, step, R, norm, targetNorm);
     }

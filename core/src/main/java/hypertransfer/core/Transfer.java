@@ -9,20 +9,45 @@ import hypertransfer.core.Space.Hyperball;
  *
  * <p>Letters: rC is the carrier's norm |w|, rT the target's, e the target's scheduled rate, l its weight decay, a the
  * angular step. The target's own matrix is never stored: it is {@code (rT/rC) w}.
+ *
+ * @param target the space whose dynamics the matrix follows
+ * @param carrier the space the matrix lives in
+ * @param gradient which gradient the direction is made of
  */
 public record Transfer(Space target, Space carrier, GradientRule gradient) {
 
-    /** The ordinary optimizer of one space. */
+    /**
+     * The ordinary optimizer of one space.
+     *
+     * @param space both carrier and target
+     * @return the transfer of a space to itself, with the gradient as it is
+     */
     public static Transfer plain(Space space) {
         return new Transfer(space, space, GradientRule.AS_IS);
     }
 
-    /** Whether this is the ordinary optimizer of one space: the target is the carrier, the gradient taken as it is. */
+    /**
+     * The same carrier and gradient rule with another target.
+     *
+     * @param followed the space whose dynamics to follow instead
+     * @return the changed transfer
+     */
+    public Transfer following(Space followed) {
+        return new Transfer(followed, carrier, gradient);
+    }
+
+    /** {@return whether this is the ordinary optimizer of one space: target = carrier, the gradient taken as it is} */
     public boolean isPlain() {
         return target.equals(carrier) && gradient == GradientRule.AS_IS;
     }
 
-    /** The network is evaluated at this multiple of w. */
+    /**
+     * Where the network is to be evaluated for the next step.
+     *
+     * @param s the matrix's state before the step
+     * @return the multiple of w to evaluate at; 1 unless the rule is {@link GradientRule#evaluatesElsewhere}
+     * @throws Refusal if the rule needs norms above zero and one is not
+     */
     public double evaluationScale(State s) {
         return switch (gradient) {
             case AS_IS, RESCALED -> 1;
@@ -31,7 +56,13 @@ public record Transfer(Space target, Space carrier, GradientRule gradient) {
         };
     }
 
-    /** The gradient is multiplied by this before the direction sees it. */
+    /**
+     * What the gradient is multiplied by before the direction sees it, momentum and moments included.
+     *
+     * @param s the matrix's state before the step
+     * @return the factor; 1 unless the rule rescales
+     * @throws Refusal if the rule needs norms above zero and one is not
+     */
     public double gradientScale(State s) {
         return switch (gradient) {
             case AS_IS, REPRESENTATIVE -> 1;
@@ -40,7 +71,20 @@ public record Transfer(Space target, Space carrier, GradientRule gradient) {
         };
     }
 
-    /** One step: the target's angular step, taken by the carrier. */
+    /**
+     * One step: the target's angular step, taken by the carrier. Move the matrix by {@code w <- keep w - push u}.
+     *
+     * @param s the matrix's state: {@link State#start} before the first step, then {@link Step#next} of the one before
+     * @param reading |w| of the carrier before the move, |u| and their inner product, where u is the direction made of
+     *     gradients that were taken at {@link #evaluationScale} times w and multiplied by {@link #gradientScale}
+     * @param e the target's scheduled rate at this step, finite, zero or more: the nominal rate eta of a Base target, an
+     *     angular step of a Hyperball
+     * @return the two factors, what is worth logging, and the next state
+     * @throws Diverged if the reading is not finite, the step lands on the origin of a Hyperball, or the next norm
+     *     exceeds a double
+     * @throws Refusal if the rate is out of range, its product with the target's decay is 1 or more, or the matrix is
+     *     zero and a space other than the plain Base optimizer's needs its direction
+     */
     public Step step(State s, Reading reading, double e) {
         check(s, reading, e);
         double l = target.decay();

@@ -25,7 +25,7 @@ record Case(Transfer transfer, State state, double[] w, double[] u, double e) {
      * What matters is the angular step a and how much both decays take, so these are drawn, and the rate and the decays
      * that bring them about at the drawn norms follow.
      */
-    private static Case draw(RandomGenerator random, boolean baseTarget, boolean baseCarrier, GradientRule rule) {
+    static Case draw(RandomGenerator random, boolean baseTarget, boolean baseCarrier, GradientRule rule) {
         double rC = Draws.norm(random);
         double rT = Draws.norm(random);
         double u = Draws.norm(random);

@@ -7,7 +7,7 @@ import java.util.random.RandomGenerator;
 /** A property, tried on ten thousand seeded draws. */
 final class Draws {
     static final int COUNT = 10_000;
-    private static final long SEED = Long.parseLong(System.getProperty("ht.seed", "1"));
+    static final long SEED = Long.parseLong(System.getProperty("ht.seed", "1"));
 
     static {
         System.out.println("draws: seed " + SEED + "; another with -Dtest.properties=\"-Dht.seed=N\"");

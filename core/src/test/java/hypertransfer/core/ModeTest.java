@@ -24,10 +24,16 @@ class ModeTest {
                 "hypertransfer-plus", new Transfer(BASE, BALL, GradientRule.REPRESENTATIVE),
                 "inverse-hypertransfer-plus", new Transfer(BALL, BASE, GradientRule.REPRESENTATIVE),
                 "fair", new Transfer(BALL, BASE, GradientRule.AS_IS),
-                "decay-transfer", new Transfer(new Base(0.3), BASE, GradientRule.RESCALED));
+                "decay-transfer", new Transfer(BASE, BASE, GradientRule.RESCALED));
         assertThat(table).hasSize(Mode.values().length);
         table.forEach((label, transfer) ->
-                assertThat(Mode.parse(label).transfer(0.1, 0.3)).as(label).isEqualTo(transfer));
+                assertThat(Mode.parse(label).transfer(0.1)).as(label).isEqualTo(transfer));
+    }
+
+    @Test
+    void theOtherDecayIsTheTargets() {
+        Transfer transfer = Mode.DECAY_TRANSFER.transfer(0.1).following(new Base(0.3));
+        assertThat(transfer).isEqualTo(new Transfer(new Base(0.3), BASE, GradientRule.RESCALED));
     }
 
     @ParameterizedTest
@@ -35,6 +41,6 @@ class ModeTest {
     void labelsAreReadBack(Mode mode) {
         assertThat(Mode.parse(mode.label())).isEqualTo(mode);
         boolean plain = mode == Mode.BASE || mode == Mode.HYPERBALL;
-        assertThat(mode.transfer(0.1, 0.3).isPlain()).isEqualTo(plain);
+        assertThat(mode.transfer(0.1).isPlain()).isEqualTo(plain);
     }
 }

@@ -27,7 +27,7 @@ class RatesTest {
             // 1 - eta lambda is 1 / (1 + taken): its rounding shows (1 + taken) times larger
             close(Rates.effective(fair, lambda, u, w), wanted, TIGHT * (1 + taken));
 
-            Transfer mode = Mode.FAIR.transfer(lambda, 0);
+            Transfer mode = Mode.FAIR.transfer(lambda);
             Step step = mode.step(State.start("w", w), new Reading(w, u, 0.3 * u * w), wanted);
             close(step.nominal(), fair, TIGHT);
             close(step.effective(), wanted, TIGHT);
@@ -41,7 +41,7 @@ class RatesTest {
             double w = Draws.norm(random);
             double u = Draws.norm(random);
             assertThat(Rates.fair(wanted, 0, u, w)).isEqualTo(wanted * w / u);
-            Step step = Mode.FAIR.transfer(0, 0).step(State.start("w", w), new Reading(w, u, 0), wanted);
+            Step step = Mode.FAIR.transfer(0).step(State.start("w", w), new Reading(w, u, 0), wanted);
             assertThat(step.keep()).isEqualTo(1);
             close(step.push(), wanted * w / u, TIGHT);
         });

@@ -50,7 +50,7 @@ class RefusalTest {
     @EnumSource(Mode.class)
     void badRates(Mode mode) {
         for (double e : new double[] {Double.NaN, -1e-3, Double.POSITIVE_INFINITY, Double.NEGATIVE_INFINITY}) {
-            refused(mode.transfer(0.1, 0.2), READING, e, "learning rate is " + e, "finite number, zero or more");
+            refused(mode.transfer(0.1), READING, e, "learning rate is " + e, "finite number, zero or more");
         }
     }
 
@@ -67,9 +67,9 @@ class RefusalTest {
     void readingsOfADivergedRun(Mode mode) {
         for (double bad : new double[] {Double.NaN, Double.POSITIVE_INFINITY, Double.NEGATIVE_INFINITY}) {
             String next = "lower the learning rate";
-            diverged(mode.transfer(0.1, 0.2), new Reading(bad, 3, 1), 0.1, "|w| is " + bad, "diverged", next);
-            diverged(mode.transfer(0.1, 0.2), new Reading(2, bad, 1), 0.1, "|u| is " + bad, "diverged", next);
-            diverged(mode.transfer(0.1, 0.2), new Reading(2, 3, bad), 0.1, "<u,w> is " + bad, "diverged", next);
+            diverged(mode.transfer(0.1), new Reading(bad, 3, 1), 0.1, "|w| is " + bad, "diverged", next);
+            diverged(mode.transfer(0.1), new Reading(2, bad, 1), 0.1, "|u| is " + bad, "diverged", next);
+            diverged(mode.transfer(0.1), new Reading(2, 3, bad), 0.1, "<u,w> is " + bad, "diverged", next);
         }
     }
 
@@ -77,9 +77,9 @@ class RefusalTest {
     @ParameterizedTest
     @EnumSource(value = Mode.class, mode = EnumSource.Mode.EXCLUDE, names = "BASE")
     void zeroMatrix(Mode mode) {
-        refused(mode.transfer(0.1, 0.2), new Reading(0, 3, 0), 0.1, "norm is 0.0", "initialise the matrix");
+        refused(mode.transfer(0.1), new Reading(0, 3, 0), 0.1, "norm is 0.0", "initialise the matrix");
         State zero = State.start("embed", 0);
-        assertThatThrownBy(() -> mode.transfer(0.1, 0.2).step(zero, new Reading(0, 3, 0), 0.1))
+        assertThatThrownBy(() -> mode.transfer(0.1).step(zero, new Reading(0, 3, 0), 0.1))
                 .isInstanceOf(Refusal.class)
                 .hasMessageContainingAll("embed", "step 0", "plain Base optimizer");
     }
@@ -87,10 +87,10 @@ class RefusalTest {
     @Test
     void zeroMatrixHasNoScales() {
         State zero = State.start("embed", 0);
-        assertThatThrownBy(() -> Mode.HYPERTRANSFER.transfer(0.1, 0).gradientScale(zero))
+        assertThatThrownBy(() -> Mode.HYPERTRANSFER.transfer(0.1).gradientScale(zero))
                 .isInstanceOf(Refusal.class)
                 .hasMessageContainingAll("embed", "step 0", "initialise the matrix");
-        assertThatThrownBy(() -> Mode.HYPERTRANSFER_PLUS.transfer(0.1, 0).evaluationScale(zero))
+        assertThatThrownBy(() -> Mode.HYPERTRANSFER_PLUS.transfer(0.1).evaluationScale(zero))
                 .isInstanceOf(Refusal.class)
                 .hasMessageContainingAll("embed", "step 0", "initialise the matrix");
     }
@@ -119,7 +119,7 @@ class RefusalTest {
     @Test
     void stepBeyondADouble() {
         for (Mode mode : new Mode[] {Mode.BASE, Mode.HYPERTRANSFER, Mode.DECAY_TRANSFER}) {
-            diverged(mode.transfer(0, 0), new Reading(2, 1e300, 0), 2e8, "Infinity", "lower the learning rate");
+            diverged(mode.transfer(0), new Reading(2, 1e300, 0), 2e8, "Infinity", "lower the learning rate");
         }
     }
 
@@ -133,7 +133,7 @@ class RefusalTest {
     /** A refusal leaves what was before it good. */
     @Test
     void stateOutlivesARefusal() {
-        Transfer transfer = Mode.HYPERTRANSFER.transfer(0.1, 0);
+        Transfer transfer = Mode.HYPERTRANSFER.transfer(0.1);
         Step before = transfer.step(STATE, READING, 0.1);
         refused(transfer, READING, Double.NaN, "NaN");
         assertThat(transfer.step(STATE, READING, 0.1)).isEqualTo(before);

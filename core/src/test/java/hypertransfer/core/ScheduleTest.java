@@ -157,9 +157,9 @@ class ScheduleTest {
                 "trapezoid: | 'trapezoid:' needs a number",
                 "power:0 | exponent is 0.0",
                 "power:-1 | exponent is -1.0",
-                "trapezoid:0 | decaying part is 0.0",
-                "trapezoid:1.5 | decaying part is 1.5",
-                "1-sqrt:-0.2 | decaying part is -0.2",
+                "trapezoid:0 | decaying fraction is 0.0",
+                "trapezoid:1.5 | decaying fraction is 1.5",
+                "1-sqrt:-0.2 | decaying fraction is -0.2",
                 "linear:0.2 | 'linear:0.2' takes no number",
                 "cosine:x | 'cosine:x' takes no number",
                 "constant: | 'constant:' takes no number"

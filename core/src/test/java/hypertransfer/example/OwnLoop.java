@@ -34,7 +34,7 @@ public final class OwnLoop {
         Schedule schedule = Schedule.linear(rate, steps, 0.05, 0.1);
 
         // The library's part begins here: a transfer, and a state for each matrix.
-        Transfer transfer = mode.transfer(0.1, 0.1);
+        Transfer transfer = mode.transfer(0.1);
         State state = State.start("layer.weight", norm(w));
         for (int t = 0; t < steps; t++) {
             double at = transfer.evaluationScale(state); // differs from 1 only in the + forms

@@ -16,19 +16,19 @@ import java.util.Locale;
 public record Rule(Direction direction, Transfer transfer, Rate rate) {
 
     public static Rule muon(Rate rate, double decay) {
-        return new Rule(Direction.muon(), Mode.BASE.transfer(decay, 0), rate);
+        return new Rule(Direction.muon(), Mode.BASE.transfer(decay), rate);
     }
 
     public static Rule muonH(Rate rate) {
-        return new Rule(Direction.muon(), Mode.HYPERBALL.transfer(0, 0), rate);
+        return new Rule(Direction.muon(), Mode.HYPERBALL.transfer(0), rate);
     }
 
     public static Rule adamW(Rate rate, double decay) {
-        return new Rule(Direction.adam(), Mode.BASE.transfer(decay, 0), rate);
+        return new Rule(Direction.adam(), Mode.BASE.transfer(decay), rate);
     }
 
     public static Rule adamH(Rate rate) {
-        return new Rule(Direction.adam(), Mode.HYPERBALL.transfer(0, 0), rate);
+        return new Rule(Direction.adam(), Mode.HYPERBALL.transfer(0), rate);
     }
 
     /**
@@ -38,12 +38,12 @@ public record Rule(Direction direction, Transfer transfer, Rate rate) {
      * @param decay the weight decay of the Base space, wherever it stands
      */
     public Rule in(Mode mode, double decay) {
-        return new Rule(direction, mode.transfer(decay, decay), rate);
+        return new Rule(direction, mode.transfer(decay), rate);
     }
 
     /** A Base optimizer with weight decay {@code decay} that follows one with {@code targetDecay}. */
     public Rule decayTransfer(double targetDecay, double decay) {
-        return new Rule(direction, Mode.DECAY_TRANSFER.transfer(decay, targetDecay), rate);
+        return new Rule(direction, Mode.DECAY_TRANSFER.transfer(decay).following(new Space.Base(targetDecay)), rate);
     }
 
     /** {@code muon, Base(0.1) on Hyperball, rescaled}: all of it but the rate. */

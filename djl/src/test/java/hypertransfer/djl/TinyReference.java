@@ -4,10 +4,11 @@ import static hypertransfer.djl.TinyWeights.C;
 import static hypertransfer.djl.TinyWeights.N;
 
 import hypertransfer.engine.Dims;
+import hypertransfer.engine.Engine;
 import hypertransfer.engine.Polynomial;
 import hypertransfer.engine.Role;
 import hypertransfer.engine.Tensor;
-import hypertransfer.engine.reference.ReferenceEngine;
+import hypertransfer.engine.provider.Engines;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -28,7 +29,7 @@ final class TinyReference {
 
     private static final Polynomial NEWTON_SCHULZ = Polynomial.repeated(5, 3.4445, -4.7750, 2.0315);
 
-    private final ReferenceEngine engine;
+    private final Engine engine;
     private final TinyWeights start;
     private final boolean invariant;
     private final Map<String, Tensor> w = new LinkedHashMap<>();
@@ -43,7 +44,7 @@ final class TinyReference {
     TinyReference(TinyWeights start, boolean invariant) {
         this.start = start;
         this.invariant = invariant;
-        engine = new ReferenceEngine(new Dims(TinyWeights.B, TinyWeights.T, C, TinyWeights.D, TinyWeights.V));
+        engine = Engines.open("reference", new Dims(TinyWeights.B, TinyWeights.T, C, TinyWeights.D, TinyWeights.V));
         start.values().forEach((name, values) -> {
             int rows = TinyWeights.rows(name);
             int cols = values.length / rows;

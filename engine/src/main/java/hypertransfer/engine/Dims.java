@@ -38,23 +38,6 @@ public record Dims(int B, int T, int C, int D, int V) {
         return C / D;
     }
 
-    /** Refuses inputs and targets that are not N tokens of the vocabulary each. */
-    public void requireTokens(int[] inputs, int[] targets) {
-        requireTokens("inputs", inputs);
-        requireTokens("targets", targets);
-    }
-
-    private void requireTokens(String what, int[] tokens) {
-        if (tokens.length != N()) {
-            throw new EngineException(tokens.length + " " + what + " for " + N() + " tokens");
-        }
-        for (int token : tokens) {
-            if (token < 0 || token >= V) {
-                throw new EngineException("token " + token + " in a vocabulary of " + V);
-            }
-        }
-    }
-
     private static void positive(String name, int value) {
         if (value <= 0) {
             throw new EngineException(name + " is " + value + "; it must be one or more");

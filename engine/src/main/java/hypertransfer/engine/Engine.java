@@ -6,12 +6,13 @@ import java.util.List;
  * The operations that a GPT and its optimizers need, for one set of sizes. Shapes stand beside the names; the letters
  * are those of {@link Dims}, N = B T, and "in,out" are a matrix's own.
  *
- * <p>First all tensors are declared, then {@link #commit} allocates them, then nothing is allocated any more. Forward
- * operations overwrite their outputs. Backward operations overwrite the gradients of activations and add to those of
- * parameters. Norms are RMS norms, {@code x r} with {@code r = 1/sqrt(mean(x^2) + 1e-10)}, times {@code 1 + gain}
- * where there is a gain; {@code r} is kept, a number a row.
+ * <p>First all tensors are declared, then {@link #commit}, called once, allocates them. Forward operations overwrite
+ * their outputs. Backward operations overwrite the gradients of activations and add to those of parameters. Norms are
+ * RMS norms, {@code x r} with {@code r = 1/sqrt(mean(x^2) + 1e-10)}, times {@code 1 + gain} where there is a gain;
+ * {@code r} is kept, one number per row.
  *
- * <p>Everything is reproducible: the same calls give the same bits, whatever the number of threads.
+ * <p>Everything is reproducible: the same calls give the same bits, whatever the number of threads inside the engine.
+ * An engine is used by one thread at a time. {@link Checked} refuses wrong calls; the engines behind it check nothing.
  */
 public interface Engine extends AutoCloseable {
     double NORM_EPSILON = 1e-10;
@@ -34,16 +35,22 @@ public interface Engine extends AutoCloseable {
     /** Declares a tensor of zeros. */
     Tensor tensor(Role role, String name, int rows, int cols);
 
-    /** Allocates all that was declared; refuses, with the table, what does not fit. */
+    /** The rows {@code from} to {@code from + rows} of a tensor, sharing its memory. */
+    Tensor slice(Tensor whole, String name, int from, int rows);
+
+    /** Allocates all that was declared, once; refuses, with the table, what does not fit. */
     Memory commit();
 
     void write(Tensor tensor, double[] values);
 
     double[] read(Tensor tensor);
 
+    /** The sum of a tensor, in double. Waits for all that was asked before. */
+    double sum(Tensor tensor);
+
     void zero(List<Tensor> tensors);
 
-    /** Frees everything. */
+    /** Frees everything. May be called again. */
     @Override
     void close();
 
@@ -54,7 +61,8 @@ public interface Engine extends AutoCloseable {
 
     /**
      * Runs operations that are the same at every call of this name, so that an engine may record them once and replay
-     * them: the same operations on the same tensors with the same numbers, and none that waits or reads.
+     * them: the same operations on the same tensors with the same numbers. None may wait or read, and embedBackward,
+     * whose work depends on the tokens, must stay outside.
      */
     default void replay(String name, Runnable operations) {
         operations.run();
@@ -121,9 +129,6 @@ public interface Engine extends AutoCloseable {
 
     /** The logits of one row of x. */
     double[] logits(Tensor x, int row, Tensor w);
-
-    /** The sum of a tensor, in double. Waits for all that was asked before. */
-    double sum(Tensor tensor);
 
     // --------------------------------------------------------------- optimizer
 

@@ -64,7 +64,8 @@ import picocli.CommandLine.Spec;
             "  ht train --help                              the options of one command",
             "",
             "Exit codes: 0 fine, 1 a check failed, 2 bad input, 70 a bug, 130 interrupted.",
-            "HT_TRACE=1 in the environment adds the stack trace to an error."
+            "HT_TRACE=1 in the environment adds the stack trace to an error; HT_THREADS=2",
+            "limits the cpu engine. docs/CONFIGURATION.md lists all such variables."
         })
 public final class Main implements Callable<Integer> {
     @Spec

@@ -27,12 +27,15 @@ class ArrowsTest {
     private static final JavaClasses CROOKED = new ClassFileImporter().importPackages("crooked");
 
     enum Rule {
-        CORE_KNOWS_THE_JDK_ALONE("Core.engine", "Core.library"),
+        CORE_KNOWS_ONLY_THE_JDK("Core.engine", "Core.library"),
         ENGINE_KNOWS_NOTHING_OF_OURS("Engine.core"),
         TRAIN_KNOWS_CORE_AND_ENGINE("Train.lab"),
         ENGINES_KNOW_NO_OTHER_ENGINE("Cpu.other"),
         VECTORS_AND_BLAS_STAY_IN_ENGINE("Train.vector", "Lab.blas"),
         FOREIGN_MEMORY_STAYS_IN_ENGINE_AND_TRAIN("Lab.memory"),
+        TERMINAL_KNOWS_NO_OTHER_PACKAGE_OF_LAB("Terminal.report"),
+        REPORT_KNOWS_NO_EXPERIMENT_AND_NO_COMMAND("Report.experiment", "Report.command"),
+        EXPERIMENT_KNOWS_NO_COMMAND("Experiment.command"),
         PACKAGES_HAVE_NO_CYCLES("Core.engine", "Engine.core", "Train.lab", "Lab.train");
 
         /** The fields of {@code crooked} that break this rule. */
@@ -44,7 +47,7 @@ class ArrowsTest {
 
         ArchRule on(String root) {
             return switch (this) {
-                case CORE_KNOWS_THE_JDK_ALONE ->
+                case CORE_KNOWS_ONLY_THE_JDK ->
                     noClasses()
                             .that(of(root, "core"))
                             .should()
@@ -70,6 +73,18 @@ class ArrowsTest {
                             .that(outside(root, "engine", "train"))
                             .should()
                             .dependOnClassesThat(resideInAPackage("java.lang.foreign.."));
+                case TERMINAL_KNOWS_NO_OTHER_PACKAGE_OF_LAB ->
+                    noClasses()
+                            .that(of(root, "lab.terminal"))
+                            .should()
+                            .dependOnClassesThat(of(root, "lab").and(not(of(root, "lab.terminal"))));
+                case REPORT_KNOWS_NO_EXPERIMENT_AND_NO_COMMAND ->
+                    noClasses()
+                            .that(of(root, "lab.report"))
+                            .should()
+                            .dependOnClassesThat(of(root, "lab.experiment", "lab.command"));
+                case EXPERIMENT_KNOWS_NO_COMMAND ->
+                    noClasses().that(of(root, "lab.experiment")).should().dependOnClassesThat(of(root, "lab.command"));
                 case PACKAGES_HAVE_NO_CYCLES ->
                     slices().matching(root + ".(**)").should().beFreeOfCycles();
             };
@@ -81,7 +96,7 @@ class ArrowsTest {
                 Arrays.stream(modules).map(m -> root + "." + m + "..").toArray(String[]::new));
     }
 
-    /** Our classes, but for those modules. */
+    /** Our classes, except those modules. */
     private static DescribedPredicate<JavaClass> outside(String root, String... modules) {
         return resideInAPackage(root + "..").and(not(of(root, modules)));
     }

@@ -2,8 +2,8 @@ package hypertransfer.lab;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import hypertransfer.train.log.Curves;
 import hypertransfer.lab.experiment.Experiment;
+import hypertransfer.train.log.Curves;
 import hypertransfer.train.log.Gap;
 import java.io.PrintWriter;
 import java.io.StringWriter;

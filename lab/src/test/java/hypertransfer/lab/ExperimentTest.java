@@ -3,12 +3,12 @@ package hypertransfer.lab;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import hypertransfer.train.log.Run;
 import hypertransfer.core.Refusal;
 import hypertransfer.lab.experiment.Experiment;
-import hypertransfer.train.log.Gap;
 import hypertransfer.lab.experiment.Plan;
 import hypertransfer.lab.report.Report;
+import hypertransfer.train.log.Gap;
+import hypertransfer.train.log.Run;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.io.StringWriter;
@@ -78,14 +78,34 @@ class ExperimentTest {
     }
 
     static Stream<String> experiments() {
-        return Experiment.KNOWN.stream().filter(name -> !name.startsWith("demo"));
+        return Experiment.KNOWN.keySet().stream().filter(name -> !name.startsWith("demo"));
+    }
+
+    /** The list is the files of runs/ that have a title; the others there are configurations. */
+    @Test
+    void theKnownExperimentsAreTheFilesOfRuns() throws IOException {
+        try (Stream<Path> files = Files.list(Path.of("..", "runs"))) {
+            List<String> titled = files.filter(file -> {
+                        try {
+                            return Files.readString(file).startsWith("title:");
+                        } catch (IOException e) {
+                            throw new AssertionError(e);
+                        }
+                    })
+                    .map(file -> file.getFileName().toString().replace(".yaml", ""))
+                    .toList();
+            assertThat(Experiment.KNOWN.keySet()).containsExactlyInAnyOrderElementsOf(titled);
+        }
+        assertThat(run("reproduce", "--help")).isZero();
+        assertThat(out.toString()).contains(Experiment.KNOWN.keySet());
     }
 
     @Test
     void theMatchedRatioIsTheMeasuredOne() {
         assertThat(tiny("reproduce", "exp3", "--out", directory.toString())).isZero();
         double measured = Plan.ratio(directory.resolve("muon"));
-        assertThat(new Run(directory.resolve("muonh-matched")).configuration()
+        assertThat(new Run(directory.resolve("muonh-matched"))
+                        .configuration()
                         .matrices()
                         .finalRatio())
                 .isEqualTo(measured);
@@ -118,8 +138,7 @@ class ExperimentTest {
         String[] small = {"reproduce", "decay", "--preset", "small", "--out", directory.toString()};
         assertThat(tiny(small)).as(err.toString()).isZero();
         assertThat(out.toString()).contains("no rates are tuned for this preset");
-        assertThat(new Run(directory.resolve("muon")).configuration().preset())
-                .isEqualTo("small");
+        assertThat(new Run(directory.resolve("muon")).configuration().preset()).isEqualTo("small");
     }
 
     @Test
@@ -127,41 +146,18 @@ class ExperimentTest {
         assertThat(tiny("reproduce", "decay", "--seeds", "2", "--out", directory.toString()))
                 .isZero();
         assertThat(out.toString()).contains("over 2 seeds");
-        assertThat(new Run(directory.resolve("seed-1235/muon")).configuration()
+        assertThat(new Run(directory.resolve("seed-1235/muon")).configuration().seed())
+                .isEqualTo(1235);
+        assertThat(new Run(directory.resolve("seed-1235/triple-decay"))
+                        .configuration()
                         .seed())
                 .isEqualTo(1235);
-        assertThat(new Run(directory.resolve("seed-1235/triple-decay")).configuration()
-                        .seed())
-                .isEqualTo(1235);
-    }
-
-    @Test
-    void aSweepFindsTheBestAndSurvivesADivergingPoint() throws IOException {
-        Path file = Files.writeString(directory.resolve("muon.yaml"), "stop_above: 9\n");
-        String[] sweep = {
-            "sweep",
-            file.toString(),
-            "--grid",
-            "rate=0.0001,0.02",
-            "--grid",
-            "adam_rate=0.01,9.9",
-            "--out",
-            directory.resolve("sweep").toString()
-        };
-        assertThat(tiny(sweep)).as(err.toString()).isZero();
-        assertThat(out.toString())
-                .contains("diverged", "Infinity", "matrices.rate down, adamw.rate across")
-                .containsPattern("best \\d\\.\\d+ with matrices.rate=0.0[0-9]+ adamw.rate=0.01");
-        assertThat(directory.resolve("sweep/sweep.json")).content().contains("\"validation\":null");
-        assertThat(tiny(sweep)).isZero();
-        assertThat(out.toString()).doesNotContain("step 00001");
     }
 
     @Test
     void badInputIsOneSentence() {
         refused("unknown experiment 'exp9'; there are exp1, exp2-zero", "reproduce", "exp9");
         refused("unknown preset 'huge'; the presets are demo, small", "reproduce", "exp1", "--preset", "huge");
-        refused("--grid takes key=value", "sweep", "x.yaml", "--grid", "rate");
         refused("x.yaml is not a file", "sweep", "x.yaml", "--grid", "rate=1,2");
         refused("is not a run", "transfer", directory.toString(), "--mode", "hypertransfer");
         refused("is not a file", "train", directory.resolve("absent.yaml").toString());
@@ -184,7 +180,7 @@ class ExperimentTest {
                 "--mode",
                 "inverse-hypertransfer");
         assertThat(run("transfer", muon.toString(), "--mode", "hypertransfer")).isZero();
-        assertThat(out.toString()).contains("gap to the target over 10 steps", "effective rate");
+        assertThat(out.toString()).contains("gap to the target: 10 of 10 steps have a target", "effective rate");
         refused("already holds a run", "transfer", muon.toString(), "--mode", "hypertransfer");
         refused("unknown mode 'x'", "transfer", muon.toString(), "--mode", "x");
         assertThat(run("transfer", muon.toString(), "--mode", "hypertransfer-plus", "--at", "10"))

@@ -157,9 +157,7 @@ class FaultTest {
                     .endsWith("; make room, then go on with --resume");
         }
         assertThat(state()).isEqualTo("failed");
-        assertThat(new Run(run).checkpoints())
-                .isNotEmpty()
-                .allSatisfy(Checkpoint::read);
+        assertThat(new Run(run).checkpoints()).isNotEmpty().allSatisfy(Checkpoint::read);
         assertThat(main("train", run.toString(), "--resume")).as(err::toString).isZero();
         assertThat(result(run)).isEqualTo(expected);
     }

@@ -64,7 +64,7 @@ class LauncherTest {
                 echo "noise of maven"
                 while [ -e "%1$s/hold" ]; do sleep 0.05; done
                 [ ! -e "%1$s/broken" ] || exit 1
-                mkdir -p lab/target/app && : >lab/target/lab-1.jar
+                mkdir -p lab/target/app && : >lab/target/hypertransfer-lab-1.jar
                 """.formatted(dir));
     }
 
@@ -176,7 +176,17 @@ class LauncherTest {
         Result result = run("two words", "", "*", "$HOME", "--a=\"b\"", "back\\slash", "two\nlines");
         assertThat(result.out())
                 .endsWith("Main]\n[two words]\n[]\n[*]\n[$HOME]\n[--a=\"b\"]\n[back\\slash]\n[two\nlines]\n");
-        assertThat(result.out()).contains("[" + root + "/lab/target/lab-1.jar:" + root + "/lab/target/app/*]");
+        assertThat(result.out())
+                .contains("[" + root + "/lab/target/hypertransfer-lab-1.jar:" + root + "/lab/target/app/*]");
+    }
+
+    @Test
+    void theKnobsOfTheEnvironmentReachJava() throws Exception {
+        assertThat(run().out()).doesNotContain("-Dht.");
+        ProcessBuilder command = command(root.resolve("ht"));
+        command.environment().put("HT_THREADS", "3");
+        command.environment().put("HT_VECTOR_BITS", "64");
+        assertThat(run(command).out()).contains("[-Dht.threads=3]\n[-Dht.vector.bits=64]\n");
     }
 
     @Test
@@ -186,7 +196,9 @@ class LauncherTest {
         Path link = Files.createSymbolicLink(links.resolve("h"), Path.of("../ht"));
         Result result = run(command(link, "x").directory(links.toFile()));
         assertThat(result.exit()).isZero();
-        assertThat(result.out()).contains(root + "/lab/target/lab-1.jar").endsWith("[x]\n");
+        assertThat(result.out())
+                .contains(root + "/lab/target/hypertransfer-lab-1.jar")
+                .endsWith("[x]\n");
     }
 
     @Test
@@ -230,10 +242,10 @@ class LauncherTest {
     void jarsOfAnEarlierVersionAreNotLeftOnTheClassPath() throws Exception {
         run();
         age();
-        write(root.resolve("lab/target/lab-9.jar"), "");
+        write(root.resolve("lab/target/hypertransfer-lab-9.jar"), "");
         write(root.resolve("lab/target/app/old.jar"), "");
         write(source, "changed");
-        assertThat(run().out()).contains("lab-1.jar").doesNotContain("lab-9.jar");
+        assertThat(run().out()).contains("hypertransfer-lab-1.jar").doesNotContain("hypertransfer-lab-9.jar");
         assertThat(root.resolve("lab/target/app/old.jar")).doesNotExist();
     }
 

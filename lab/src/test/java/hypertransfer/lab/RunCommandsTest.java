@@ -2,10 +2,10 @@ package hypertransfer.lab;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import hypertransfer.train.file.SafeTensors;
 import hypertransfer.train.log.Curves;
 import hypertransfer.train.log.Gap;
 import hypertransfer.train.log.Run;
-import hypertransfer.train.file.SafeTensors;
 import java.io.PrintWriter;
 import java.io.StringWriter;
 import java.nio.file.Files;
@@ -78,7 +78,7 @@ class RunCommandsTest {
         assertThat(refused("train", file, "--out", run)).contains("already holds a run", "--resume");
         assertThat(refused("train", file, "--out", run, "--resume", "--set", "seed=2"))
                 .contains("was started with another configuration (now seed: 2)");
-        assertThat(refused("train", run)).contains("is a directory: a run there goes on with --resume");
+        assertThat(refused("train", run)).contains("is a directory; continue the run in it with --resume");
         assertThat(refused("train", file, "--set", "matrices.rat=1")).contains("the nearest is 'matrices.rate'");
         fine("train", file, "--out", run, "--resume");
     }
@@ -96,7 +96,8 @@ class RunCommandsTest {
     void aTransferEndsWithItsGaps() {
         Path run = train("run");
         fine("transfer", run, "--mode", "hypertransfer");
-        assertThat(out.toString()).contains(" | gap ", "gap to the target over 12 steps", "target norm");
+        assertThat(out.toString())
+                .contains(" | gap ", "gap to the target: 12 of 12 steps have a target", "target norm");
         Gap gap = Gap.of(dir.resolve("run-hypertransfer"), run);
         assertThat(gap.training().largest()).isLessThan(1e-9);
         assertThat(gap.validation().largest()).isLessThan(1e-9);
@@ -106,8 +107,7 @@ class RunCommandsTest {
         fine("transfer", run, "--mode", "hypertransfer", "--at", "8");
         assertThat(Gap.of(dir.resolve("run-hypertransfer-at-8"), run).training().largest())
                 .isLessThan(1e-9);
-        assertThat(Curves.read(dir.resolve("run-hypertransfer-at-8")).losses())
-                .hasSize(4);
+        assertThat(Curves.read(dir.resolve("run-hypertransfer-at-8")).losses()).hasSize(4);
 
         assertThat(refused("transfer", run, "--mode", "inverse-hypertransfer"))
                 .contains("has the dynamics of Base(0.1), which mode inverse-hypertransfer does not follow");
@@ -130,7 +130,9 @@ class RunCommandsTest {
         Path carried = dir.resolve("run-decay-transfer");
         assertThat(Gap.of(carried, run).training().largest()).isLessThan(1e-9);
         fine("transfer", carried, "--mode", "hypertransfer");
-        assertThat(Gap.of(dir.resolve("run-decay-transfer-hypertransfer"), run).training().largest())
+        assertThat(Gap.of(dir.resolve("run-decay-transfer-hypertransfer"), run)
+                        .training()
+                        .largest())
                 .isLessThan(1e-9);
     }
 

@@ -4,7 +4,7 @@ import hypertransfer.core.Space;
 import hypertransfer.core.Transfer;
 import hypertransfer.engine.Engine;
 import hypertransfer.engine.Memory;
-import hypertransfer.engine.reference.ReferenceEngine;
+import hypertransfer.engine.provider.Engines;
 import hypertransfer.train.network.Architecture;
 import hypertransfer.train.network.Initializer;
 import hypertransfer.train.network.Network;
@@ -40,7 +40,7 @@ public final class Rig implements AutoCloseable {
 
     public Rig(Variant variant, Routing routing, int micros, boolean recompute) {
         Architecture architecture = new Architecture(variant, 11, 2, 8, 4, 5);
-        engine = new ReferenceEngine(architecture.dims(2));
+        engine = Engines.open("reference", architecture.dims(2));
         parameters = new Parameters(engine, architecture, Optimizer.representative(routing, List.of("")));
         network = new Network(engine, architecture, parameters, micros, recompute);
         optimizer = new Optimizer(engine, parameters, routing);

@@ -14,7 +14,7 @@ import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
 
-/** The tensors of an engine and their memory outside the heap: a block a role, freed by closing. */
+/** The tensors of an engine and their memory outside the heap: one block per role, freed by closing. */
 final class Blocks implements AutoCloseable {
     /** A cache line, and the widest vector. */
     private static final int ALIGN = 64;
@@ -28,35 +28,23 @@ final class Blocks implements AutoCloseable {
         return tensor;
     }
 
-    /** Places all that has no place yet. */
+    /** Places all tensors, if they fit. */
     Memory commit() {
         Map<Role, Long> bytes = new EnumMap<>(Role.class);
-        Map<Role, Long> fresh = new EnumMap<>(Role.class);
-        declared.forEach((role, tensors) -> {
-            bytes.put(role, tensors.stream().mapToLong(Blocks::size).sum());
-            fresh.put(
-                    role,
-                    tensors.stream()
-                            .filter(t -> !t.placed())
-                            .mapToLong(Blocks::size)
-                            .sum());
-        });
+        declared.forEach((role, tensors) ->
+                bytes.put(role, tensors.stream().mapToLong(Blocks::size).sum()));
         Memory memory = new Memory(bytes);
-        long wanted = fresh.values().stream().mapToLong(Long::longValue).sum(), free = available();
-        if (wanted > free) {
+        long free = available();
+        if (memory.total() > free) {
             throw new EngineException(memory.table() + "does not fit into the " + free / 1048576
                     + " MiB of memory that are free; lower the batch and accumulate gradients over more micro-batches,"
                     + " or take a smaller network");
         }
         declared.forEach((role, tensors) -> {
-            long at = fresh.get(role) == 0
-                    ? 0
-                    : arena.allocate(fresh.get(role), ALIGN).address();
+            long at = arena.allocate(bytes.get(role), ALIGN).address();
             for (Floats tensor : tensors) {
-                if (!tensor.placed()) {
-                    tensor.place(at);
-                    at += size(tensor);
-                }
+                tensor.place(at);
+                at += size(tensor);
             }
         });
         return memory;
@@ -91,8 +79,6 @@ final class Blocks implements AutoCloseable {
 
     @Override
     public void close() {
-        declared.values().forEach(tensors -> tensors.forEach(t -> t.place(0)));
-        declared.clear();
         arena.close();
     }
 }

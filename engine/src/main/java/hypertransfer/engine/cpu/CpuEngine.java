@@ -1,7 +1,5 @@
 package hypertransfer.engine.cpu;
 
-import static hypertransfer.engine.Tensor.shape;
-
 import hypertransfer.engine.Dims;
 import hypertransfer.engine.Engine;
 import hypertransfer.engine.EngineException;
@@ -13,8 +11,8 @@ import hypertransfer.engine.Tensor;
 import java.util.List;
 
 /**
- * Floats outside the heap, OpenBLAS for the products, vectors for the rest, all cores. Here shapes are checked and
- * tensors become addresses; the classes beside this one compute and check nothing.
+ * Floats outside the heap, OpenBLAS for the products, vectors for the rest, all cores. Here
+ * tensors become addresses; the classes beside this one compute.
  */
 public final class CpuEngine implements Engine {
     private final Dims dims;
@@ -23,8 +21,6 @@ public final class CpuEngine implements Engine {
     private final int[] inputs;
     private final int[] targets;
     private final Floats scratch;
-    private boolean fed;
-    private boolean closed;
 
     private final Product product;
     private final Embedding embedding;
@@ -103,12 +99,14 @@ public final class CpuEngine implements Engine {
     }
 
     @Override
+    public Tensor slice(Tensor whole, String name, int from, int rows) {
+        return ((Floats) whole).slice(name, from, rows);
+    }
+
+    @Override
     public Memory commit() {
-        boolean first = !scratch.placed();
         Memory memory = blocks.commit();
-        if (first) {
-            divide(scratch.at());
-        }
+        divide(scratch.at());
         return memory;
     }
 
@@ -140,10 +138,6 @@ public final class CpuEngine implements Engine {
 
     @Override
     public void write(Tensor tensor, double[] values) {
-        if (values.length != tensor.size()) {
-            throw new EngineException(
-                    values.length + " values for " + tensor.name() + " (" + tensor.rows() + "," + tensor.cols() + ")");
-        }
         long at = at(tensor);
         for (int i = 0; i < values.length; i++) {
             Lanes.put(at + 4L * i, (float) values[i]);
@@ -167,108 +161,64 @@ public final class CpuEngine implements Engine {
 
     @Override
     public void close() {
-        if (!closed) {
-            closed = true;
-            pool.close();
-            blocks.close();
-        }
+        pool.close();
+        blocks.close();
     }
 
     // ----------------------------------------------------------------- network
 
     @Override
     public void feed(int[] inputs, int[] targets) {
-        dims.requireTokens(inputs, targets);
         System.arraycopy(inputs, 0, this.inputs, 0, inputs.length);
         System.arraycopy(targets, 0, this.targets, 0, targets.length);
-        fed = true;
-    }
-
-    private int[] fed(int[] tokens) {
-        if (!fed) {
-            throw new EngineException("there are no tokens yet; call feed first");
-        }
-        return tokens;
     }
 
     @Override
     public void embed(Tensor w, Tensor x) {
-        shape(w, dims.V(), dims.C());
-        shape(x, dims.N(), dims.C());
-        embedding.forward(fed(inputs), dims.C(), at(w), at(x));
+        embedding.forward(inputs, dims.C(), at(w), at(x));
     }
 
     @Override
     public void embedBackward(Tensor dx, Tensor dw) {
-        shape(dw, dims.V(), dims.C());
-        shape(dx, dims.N(), dims.C());
-        embedding.backward(fed(inputs), dims.C(), at(dx), at(dw));
+        embedding.backward(inputs, dims.C(), at(dx), at(dw));
     }
 
     @Override
     public void product(Tensor x, Tensor w, Tensor y) {
         int n = x.rows(), in = x.cols(), out = w.rows();
-        shape(w, out, in);
-        shape(y, n, out);
         product.run(Blas.N, Blas.T, n, out, in, at(x), in, at(w), in, 0, at(y), out);
     }
 
     @Override
     public void productInput(Tensor dy, Tensor w, Tensor dx) {
         int n = dy.rows(), in = w.cols(), out = dy.cols();
-        shape(w, out, in);
-        shape(dx, n, in);
         product.run(Blas.N, Blas.N, n, in, out, at(dy), out, at(w), in, 0, at(dx), in);
     }
 
     @Override
     public void productWeight(Tensor dy, Tensor x, Tensor dw) {
         int n = dy.rows(), in = x.cols(), out = dy.cols();
-        shape(x, n, in);
-        shape(dw, out, in);
         product.run(Blas.T, Blas.N, out, in, n, at(dy), out, at(x), in, 1, at(dw), in);
     }
 
     @Override
     public void norm(Tensor x, Tensor gain, Tensor y, Tensor r) {
-        shape(y, x.rows(), x.cols());
-        shape(gain, 1, x.cols());
-        shape(r, x.rows(), 1);
         norms.norm(x.rows(), x.cols(), at(x), at(gain), at(y), at(r));
     }
 
     @Override
     public void normBackward(Tensor dy, Tensor x, Tensor gain, Tensor r, Tensor dx, Tensor dgain) {
-        like(x, dy, dx);
-        shape(gain, 1, x.cols());
-        shape(dgain, 1, x.cols());
-        shape(r, x.rows(), 1);
-        batch(x);
         normGradients.run(false, x.rows(), x.cols(), at(dy), 0, 0, at(x), at(gain), at(r), at(dx), 0, at(dgain));
     }
 
     @Override
     public void residualNorm(Tensor h, Tensor z, Tensor zr, Tensor out, Tensor gain, Tensor y, Tensor r) {
-        like(h, z, out);
-        shape(y, h.rows(), h.cols());
-        shape(gain, 1, h.cols());
-        shape(r, h.rows(), 1);
-        post(zr, h);
         norms.residual(h.rows(), h.cols(), at(h), at(z), optional(zr), at(out), at(gain), at(y), at(r));
     }
 
     @Override
     public void residualNormBackward(
             Tensor dy, Tensor z, Tensor zr, Tensor out, Tensor gain, Tensor r, Tensor dh, Tensor dz, Tensor dgain) {
-        like(out, dy, dh);
-        shape(gain, 1, out.cols());
-        shape(dgain, 1, out.cols());
-        shape(r, out.rows(), 1);
-        post(zr, out);
-        batch(out);
-        if (zr != null) {
-            like(out, z, dz);
-        }
         long zs = zr == null ? 0 : at(z), dzs = zr == null ? 0 : at(dz);
         normGradients.run(
                 true,
@@ -287,70 +237,41 @@ public final class CpuEngine implements Engine {
 
     @Override
     public void heads(Tensor qkv, Tensor r, boolean normV) {
-        shape(qkv, dims.N(), 3 * dims.C());
-        shape(r, dims.N(), 3 * dims.H());
-        long at = at(qkv);
-        heads.forward(at, at(r), normV);
+        heads.forward(at(qkv), at(r), normV);
     }
 
     @Override
     public void headsBackward(Tensor dqkv, Tensor qkv, Tensor r, boolean normV) {
-        shape(dqkv, dims.N(), 3 * dims.C());
-        shape(qkv, dims.N(), 3 * dims.C());
-        shape(r, dims.N(), 3 * dims.H());
         heads.backward(at(dqkv), at(qkv), at(r), normV);
     }
 
     @Override
     public void attention(Tensor qkv, Tensor o, Tensor lse) {
-        shape(qkv, dims.N(), 3 * dims.C());
-        shape(o, dims.N(), dims.C());
-        shape(lse, dims.N(), dims.H());
         attention.forward(at(qkv), at(o), at(lse));
     }
 
     @Override
     public void attentionBackward(Tensor qkv, Tensor o, Tensor lse, Tensor dO, Tensor dqkv) {
-        shape(qkv, dims.N(), 3 * dims.C());
-        shape(dqkv, dims.N(), 3 * dims.C());
-        shape(o, dims.N(), dims.C());
-        shape(dO, dims.N(), dims.C());
-        shape(lse, dims.N(), dims.H());
         attention.backward(at(qkv), at(o), at(lse), at(dO), at(dqkv));
     }
 
     @Override
     public void activation(Tensor f, Tensor fr, Tensor s) {
-        shape(s, f.rows(), f.cols());
-        post(fr, f);
         activation.forward(f.rows(), f.cols(), at(f), optional(fr), at(s));
     }
 
     @Override
     public void activationBackward(Tensor f, Tensor fr, Tensor ds) {
-        shape(ds, f.rows(), f.cols());
-        post(fr, f);
         activation.backward(f.rows(), f.cols(), at(f), optional(fr), at(ds));
     }
 
     @Override
     public void head(Tensor x, Tensor w, Tensor losses, double scale, Tensor dx, Tensor dw) {
-        shape(x, dims.N(), dims.C());
-        shape(w, dims.V(), dims.C());
-        shape(losses, dims.N(), 1);
-        if (dx != null) {
-            shape(dx, dims.N(), dims.C());
-            shape(dw, dims.V(), dims.C());
-        }
-        crossEntropy.run(fed(targets), at(x), at(w), at(losses), scale, optional(dx), dx == null ? 0 : at(dw));
+        crossEntropy.run(targets, at(x), at(w), at(losses), scale, optional(dx), dx == null ? 0 : at(dw));
     }
 
     @Override
     public double[] logits(Tensor x, int row, Tensor w) {
-        shape(w, w.rows(), x.cols());
-        if (row < 0 || row >= x.rows()) {
-            throw new EngineException("row " + row + " of " + x.name() + ", which has " + x.rows());
-        }
         double[] logits = new double[w.rows()];
         long from = at(x) + 4L * row * x.cols(), with = at(w);
         for (int v = 0; v < logits.length; v++) {
@@ -368,7 +289,6 @@ public final class CpuEngine implements Engine {
 
     @Override
     public void momentum(List<Tensor> g, double[] scale, double beta, boolean nesterov, List<Tensor> m) {
-        pairs(g, m, scale);
         updates.momentum(g, scale, beta, nesterov, m);
     }
 
@@ -382,8 +302,6 @@ public final class CpuEngine implements Engine {
             long t,
             List<Tensor> m,
             List<Tensor> v) {
-        pairs(g, m, scale);
-        pairs(g, v, scale);
         updates.adam(g, scale, beta1, beta2, epsilon, t, m, v);
     }
 
@@ -394,24 +312,18 @@ public final class CpuEngine implements Engine {
 
     @Override
     public double[] readings(List<Tensor> w, List<Tensor> u) {
-        pairs(w, u, null);
         return updates.readings(w, u);
     }
 
     @Override
     public void move(List<Tensor> w, List<Tensor> u, double[] keep, double[] push) {
-        pairs(w, u, keep);
-        pairs(w, u, push);
         updates.move(w, u, keep, push);
     }
 
     @Override
     public void represent(List<Tensor> masters, double[] scale, List<Tensor> weights) {
-        pairs(masters, weights, scale);
         updates.scale(masters, scale, weights);
     }
-
-    // ------------------------------------------------------------------ checks
 
     private static long at(Tensor tensor) {
         return ((Floats) tensor).at();
@@ -419,34 +331,5 @@ public final class CpuEngine implements Engine {
 
     private static long optional(Tensor tensor) {
         return tensor == null ? 0 : at(tensor);
-    }
-
-    private static void like(Tensor a, Tensor b, Tensor c) {
-        shape(b, a.rows(), a.cols());
-        shape(c, a.rows(), a.cols());
-    }
-
-    private static void post(Tensor r, Tensor x) {
-        if (r != null) {
-            shape(r, x.rows(), 1);
-        }
-    }
-
-    /** Scratch is sized for rows of activations. */
-    private void batch(Tensor x) {
-        if (NormGradients.scratch(x.rows(), x.cols()) > NormGradients.scratch(dims.N(), dims.C())) {
-            throw new EngineException(x.name() + " (" + x.rows() + "," + x.cols()
-                    + ") is larger than the activations, (" + dims.N() + "," + dims.C() + ")");
-        }
-    }
-
-    private static void pairs(List<Tensor> a, List<Tensor> b, double[] factors) {
-        if (a.size() != b.size() || factors != null && factors.length < a.size()) {
-            throw new EngineException(a.size() + " tensors meet " + b.size()
-                    + (factors == null ? "" : " and " + factors.length + " factors"));
-        }
-        for (int k = 0; k < a.size(); k++) {
-            shape(b.get(k), a.get(k).rows(), a.get(k).cols());
-        }
     }
 }

@@ -1,7 +1,6 @@
 package hypertransfer.engine.cpu;
 
 import hypertransfer.engine.Dims;
-import hypertransfer.engine.EngineException;
 import hypertransfer.engine.Polynomial;
 import hypertransfer.engine.Tensor;
 import java.util.List;
@@ -36,14 +35,6 @@ final class NewtonSchulz implements Task {
     }
 
     void run(List<Tensor> x, Polynomial polynomial) {
-        for (int i = 0; i < x.size(); i++) {
-            Tensor t = x.get(i);
-            if (Math.min(t.rows(), t.cols()) > dims.C() || t.size() > 4L * dims.C() * dims.C()) {
-                throw new EngineException(t.name() + " (" + t.rows() + "," + t.cols()
-                        + ") is larger than the network's hidden matrices, (" + dims.C() + "," + 4 * dims.C()
-                        + "); give it another direction than Muon's");
-            }
-        }
         this.x = x;
         this.polynomial = polynomial;
         if (order.length < x.size()) {

@@ -1,11 +1,13 @@
 package hypertransfer.engine.cuda;
 
 import hypertransfer.engine.EngineException;
-import hypertransfer.engine.Matrix;
 import hypertransfer.engine.Tensor;
 
 /** A tensor on the card: a window of a role's memory, which is there once the engine commits. */
-final class Block extends Matrix {
+final class Block implements Tensor {
+    private final String name;
+    private final int rows;
+    private final int cols;
     private final Precision format;
     private final Block whole;
     private final long offset; // bytes
@@ -16,7 +18,9 @@ final class Block extends Matrix {
     }
 
     private Block(String name, int rows, int cols, Precision format, Block whole, long offset) {
-        super(name, rows, cols);
+        this.name = name;
+        this.rows = rows;
+        this.cols = cols;
         this.format = format;
         this.whole = whole == null ? this : whole;
         this.offset = offset;
@@ -46,8 +50,21 @@ final class Block extends Matrix {
     }
 
     @Override
-    public Tensor slice(String sliceName, int from, int count) {
-        requireRows(from, count);
+    public String name() {
+        return name;
+    }
+
+    @Override
+    public int rows() {
+        return rows;
+    }
+
+    @Override
+    public int cols() {
+        return cols;
+    }
+
+    Block slice(String sliceName, int from, int count) {
         return new Block(sliceName, count, cols(), format, whole, offset + (long) from * cols() * format.bytes);
     }
 }

@@ -1,6 +1,5 @@
 package hypertransfer.engine.cuda;
 
-import static hypertransfer.engine.Tensor.shape;
 import static java.lang.foreign.ValueLayout.JAVA_FLOAT;
 
 import hypertransfer.engine.Dims;
@@ -85,6 +84,11 @@ public final class CudaEngine implements Engine {
     }
 
     @Override
+    public Tensor slice(Tensor whole, String name, int from, int rows) {
+        return ((Block) whole).slice(name, from, rows);
+    }
+
+    @Override
     public Memory commit() {
         Memory memory = storage.commit();
         if (feed == null) {
@@ -151,7 +155,6 @@ public final class CudaEngine implements Engine {
 
     @Override
     public void feed(int[] inputs, int[] targets) {
-        dims.requireTokens(inputs, targets);
         feed.send(inputs, targets);
     }
 
@@ -162,15 +165,11 @@ public final class CudaEngine implements Engine {
 
     @Override
     public void embed(Tensor w, Tensor x) {
-        shape(w, dims.V(), dims.C());
-        shape(x, dims.N(), dims.C());
         kernels.launch("embed", geometry.embed(), p(w), feed.inputs(), p(x), dims.N());
     }
 
     @Override
     public void embedBackward(Tensor dx, Tensor dw) {
-        shape(dx, dims.N(), dims.C());
-        shape(dw, dims.V(), dims.C());
         kernels.launch(
                 "embed_backward",
                 geometry.embedBackward(feed.distinct()),
@@ -183,23 +182,17 @@ public final class CudaEngine implements Engine {
 
     @Override
     public void product(Tensor x, Tensor w, Tensor y) {
-        shape(w, y.cols(), x.cols());
-        shape(y, x.rows(), w.rows());
         // Row after row here is column after column there: y^T = w x^T.
         multiply(true, false, w.rows(), x.rows(), x.cols(), w, x, 0, y);
     }
 
     @Override
     public void productInput(Tensor dy, Tensor w, Tensor dx) {
-        shape(w, dy.cols(), dx.cols());
-        shape(dx, dy.rows(), w.cols());
         multiply(false, false, w.cols(), dy.rows(), w.rows(), w, dy, 0, dx);
     }
 
     @Override
     public void productWeight(Tensor dy, Tensor x, Tensor dw) {
-        shape(dw, dy.cols(), x.cols());
-        shape(x, dy.rows(), dw.cols());
         multiply(false, true, x.cols(), dy.cols(), x.rows(), x, dy, 1, dw);
     }
 
@@ -216,17 +209,11 @@ public final class CudaEngine implements Engine {
 
     @Override
     public void norm(Tensor x, Tensor gain, Tensor y, Tensor r) {
-        shape(gain, 1, dims.C());
-        shape(y, x.rows(), dims.C());
         kernels.launch("row_norm", geometry.rows(x.rows(), x.cols()), p(x), 0, 0, 0, p(gain), p(y), p(r), x.rows());
     }
 
     @Override
     public void residualNorm(Tensor h, Tensor z, Tensor zr, Tensor out, Tensor gain, Tensor y, Tensor r) {
-        shape(gain, 1, dims.C());
-        shape(z, h.rows(), dims.C());
-        shape(out, h.rows(), dims.C());
-        shape(y, h.rows(), dims.C());
         kernels.launch(
                 "row_norm",
                 geometry.rows(h.rows(), h.cols()),
@@ -262,9 +249,6 @@ public final class CudaEngine implements Engine {
             Tensor zr,
             Tensor dz,
             Tensor dg) {
-        shape(dy, x.rows(), dims.C());
-        shape(dx, x.rows(), dims.C());
-        shape(dg, 1, dims.C());
         long partial = at(storage.scratch().partial());
         Launch shares = geometry.shares(x.rows(), x.cols());
         kernels.launch(
@@ -286,8 +270,6 @@ public final class CudaEngine implements Engine {
 
     @Override
     public void heads(Tensor qkv, Tensor r, boolean normV) {
-        shape(qkv, dims.N(), 3 * dims.C());
-        shape(r, dims.N(), 3 * dims.H());
         long count = headCount(normV);
         kernels.launch(
                 "heads",
@@ -301,7 +283,6 @@ public final class CudaEngine implements Engine {
 
     @Override
     public void headsBackward(Tensor dqkv, Tensor qkv, Tensor r, boolean normV) {
-        shape(dqkv, dims.N(), 3 * dims.C());
         long count = headCount(normV);
         kernels.launch(
                 "heads_backward",
@@ -320,9 +301,6 @@ public final class CudaEngine implements Engine {
 
     @Override
     public void attention(Tensor qkv, Tensor o, Tensor lse) {
-        shape(qkv, dims.N(), 3 * dims.C());
-        shape(o, dims.N(), dims.C());
-        shape(lse, dims.N(), dims.H());
         if (kernels.flash().isPresent()) {
             kernels.launch("flash", kernels.flash().get().forward(), p(qkv), p(o), p(lse));
         } else {
@@ -332,8 +310,6 @@ public final class CudaEngine implements Engine {
 
     @Override
     public void attentionBackward(Tensor qkv, Tensor o, Tensor lse, Tensor dO, Tensor dqkv) {
-        shape(dO, dims.N(), dims.C());
-        shape(dqkv, dims.N(), 3 * dims.C());
         long count = (long) dims.N() * dims.H(), delta = at(storage.scratch().delta());
         kernels.launch("attention_delta", geometry.delta(), p(o), p(dO), delta, count);
         if (kernels.flash().isPresent()) {
@@ -348,23 +324,16 @@ public final class CudaEngine implements Engine {
 
     @Override
     public void activation(Tensor f, Tensor fr, Tensor s) {
-        shape(f, f.rows(), 4 * dims.C());
-        shape(s, f.rows(), f.cols());
         kernels.launch("activation", geometry.rows(f.rows(), f.cols()), p(f), p(fr), p(s), f.rows());
     }
 
     @Override
     public void activationBackward(Tensor f, Tensor fr, Tensor ds) {
-        shape(f, f.rows(), 4 * dims.C());
-        shape(ds, f.rows(), f.cols());
         kernels.launch("activation_backward", geometry.rows(f.rows(), f.cols()), p(f), p(fr), p(ds), f.rows());
     }
 
     @Override
     public void head(Tensor x, Tensor w, Tensor losses, double scale, Tensor dx, Tensor dw) {
-        shape(x, dims.N(), dims.C());
-        shape(w, dims.V(), dims.C());
-        shape(losses, dims.N(), 1);
         int C = dims.C(), V = dims.V();
         long logits = at(storage.scratch().logits());
         int chunk = storage.scratch().chunk();
@@ -389,7 +358,6 @@ public final class CudaEngine implements Engine {
 
     @Override
     public double[] logits(Tensor x, int row, Tensor w) {
-        shape(w, dims.V(), dims.C());
         long at = at(storage.scratch().row());
         kernels.launch(
                 "logits",
@@ -472,20 +440,8 @@ public final class CudaEngine implements Engine {
         return IntStream.range(0, count).mapToObj(entry).toList();
     }
 
-    // ------------------------------------------------------------------ checks
-
     /** Its address; 0 for none. */
     private static long p(Tensor tensor) {
         return tensor == null ? 0 : Lists.pointer(tensor);
-    }
-
-    private static String text(Tensor t) {
-        return t.name() + " (" + t.rows() + "," + t.cols() + ")";
-    }
-
-    private static void require(boolean holds, String message, Object... values) {
-        if (!holds) {
-            throw new EngineException(String.format(message, values));
-        }
     }
 }

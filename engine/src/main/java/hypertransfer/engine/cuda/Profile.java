@@ -7,14 +7,14 @@ import java.util.Locale;
 import java.util.Map;
 
 /**
- * How long the card spends on what, if HYPERTRANSFER_CUDA_PROFILE is set: an event before and after everything that is
+ * How long the card spends on what, if HT_CUDA_PROFILE is set: an event before and after everything that is
  * launched, and a table when the engine closes.
  */
 final class Profile {
     private static final int FLUSH = 4096;
 
     private final Device device;
-    private final boolean on = System.getenv("HYPERTRANSFER_CUDA_PROFILE") != null;
+    private final boolean on = System.getenv("HT_CUDA_PROFILE") != null;
     private final List<Span> open = new ArrayList<>();
     private final Map<String, double[]> spent = new LinkedHashMap<>(); // milliseconds, times
 

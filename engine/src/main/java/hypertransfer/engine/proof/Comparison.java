@@ -1,5 +1,6 @@
 package hypertransfer.engine.proof;
 
+import hypertransfer.engine.Checked;
 import hypertransfer.engine.Dims;
 import hypertransfer.engine.Engine;
 import hypertransfer.engine.Polynomial;
@@ -55,7 +56,7 @@ public final class Comparison {
 
     private Comparison(Engine engine, long seed) {
         mine = new Side(engine, new LinkedHashMap<>());
-        oracle = new Side(new ReferenceEngine(engine.dims()), new LinkedHashMap<>());
+        oracle = new Side(new Checked(new ReferenceEngine(engine.dims())), new LinkedHashMap<>());
         random = new Random(seed);
     }
 

@@ -1,5 +1,6 @@
 package hypertransfer.engine.provider;
 
+import hypertransfer.engine.Checked;
 import hypertransfer.engine.Dims;
 import hypertransfer.engine.Engine;
 import hypertransfer.engine.EngineException;
@@ -61,14 +62,15 @@ public final class Engines {
         return name;
     }
 
-    /** Opens an engine by name. */
+    /** Opens an engine by name, behind the door that checks every call. */
     public static Engine open(String name, Dims dims) {
-        return switch (choose(name)) {
-            case "cuda" -> new CudaEngine(dims, Precision.BF16);
-            case CUDA_FLOAT32 -> new CudaEngine(dims, Precision.FLOAT32);
-            case "cpu" -> new CpuEngine(dims);
-            case "reference" -> new ReferenceEngine(dims);
-            default -> throw new IllegalStateException(name);
-        };
+        return new Checked(
+                switch (choose(name)) {
+                    case "cuda" -> new CudaEngine(dims, Precision.BF16);
+                    case CUDA_FLOAT32 -> new CudaEngine(dims, Precision.FLOAT32);
+                    case "cpu" -> new CpuEngine(dims);
+                    case "reference" -> new ReferenceEngine(dims);
+                    default -> throw new IllegalStateException(name);
+                });
     }
 }

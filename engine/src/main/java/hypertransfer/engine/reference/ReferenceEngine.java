@@ -1,7 +1,5 @@
 package hypertransfer.engine.reference;
 
-import static hypertransfer.engine.Tensor.shape;
-
 import hypertransfer.engine.Dims;
 import hypertransfer.engine.Engine;
 import hypertransfer.engine.EngineException;
@@ -16,8 +14,7 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * The oracle: double precision, one thread, loops that read like the formulas. It checks every shape, so that a
- * network that runs here calls the other engines rightly too.
+ * The oracle: double precision, one thread, loops that read like the formulas.
  */
 public final class ReferenceEngine implements Engine {
     private final Dims dims;
@@ -59,6 +56,11 @@ public final class ReferenceEngine implements Engine {
     }
 
     @Override
+    public Tensor slice(Tensor whole, String name, int from, int rows) {
+        return ((Array) whole).slice(name, from, rows);
+    }
+
+    @Override
     public Memory commit() {
         Map<Role, Long> bytes = new EnumMap<>(Role.class);
         declared.forEach((role, arrays) -> bytes.put(
@@ -67,19 +69,15 @@ public final class ReferenceEngine implements Engine {
         long free = Runtime.getRuntime().maxMemory();
         if (memory.total() > free) {
             throw new EngineException(memory.table() + "does not fit into the heap of " + free / 1048576
-                    + " MiB; lower the batch, or raise the heap with JAVA_TOOL_OPTIONS=-Xmx");
+                    + " MiB; lower the batch, or raise the heap with JDK_JAVA_OPTIONS=-Xmx8g");
         }
-        declared.values().stream()
-                .flatMap(List::stream)
-                .filter(array -> !array.allocated())
-                .forEach(Array::allocate);
+        declared.values().forEach(arrays -> arrays.forEach(Array::allocate));
         return memory;
     }
 
     @Override
     public void write(Tensor tensor, double[] values) {
         Array t = (Array) tensor;
-        require(values.length == t.size(), "%d values for %s (%d,%d)", values.length, t.name(), t.rows(), t.cols());
         System.arraycopy(values, 0, t.data(), t.row(0), values.length);
     }
 
@@ -106,15 +104,12 @@ public final class ReferenceEngine implements Engine {
 
     @Override
     public void feed(int[] inputs, int[] targets) {
-        dims.requireTokens(inputs, targets);
         this.inputs = inputs.clone();
         this.targets = targets.clone();
     }
 
     @Override
     public void embed(Tensor w, Tensor x) {
-        shape(w, dims.V(), dims.C());
-        shape(x, dims.N(), dims.C());
         Array from = (Array) w, to = (Array) x;
         for (int n = 0; n < inputs.length; n++) {
             System.arraycopy(from.data(), from.row(inputs[n]), to.data(), to.row(n), dims.C());
@@ -133,8 +128,6 @@ public final class ReferenceEngine implements Engine {
 
     @Override
     public void product(Tensor x, Tensor w, Tensor y) {
-        shape(w, y.cols(), x.cols());
-        shape(y, x.rows(), w.rows());
         Array a = (Array) x, b = (Array) w, c = (Array) y;
         for (int n = 0; n < x.rows(); n++) {
             for (int out = 0; out < w.rows(); out++) {
@@ -145,8 +138,6 @@ public final class ReferenceEngine implements Engine {
 
     @Override
     public void productInput(Tensor dy, Tensor w, Tensor dx) {
-        shape(w, dy.cols(), dx.cols());
-        shape(dx, dy.rows(), w.cols());
         Array a = (Array) dy, b = (Array) w, c = (Array) dx;
         for (int n = 0; n < dy.rows(); n++) {
             Arrays.fill(c.data(), c.row(n), c.row(n + 1), 0);
@@ -158,8 +149,6 @@ public final class ReferenceEngine implements Engine {
 
     @Override
     public void productWeight(Tensor dy, Tensor x, Tensor dw) {
-        shape(dw, dy.cols(), x.cols());
-        shape(x, dy.rows(), dw.cols());
         Array a = (Array) dy, b = (Array) x, c = (Array) dw;
         for (int n = 0; n < dy.rows(); n++) {
             for (int out = 0; out < dw.rows(); out++) {
@@ -170,9 +159,6 @@ public final class ReferenceEngine implements Engine {
 
     @Override
     public void norm(Tensor x, Tensor gain, Tensor y, Tensor r) {
-        shape(x, y.rows(), y.cols());
-        shape(gain, 1, x.cols());
-        shape(r, x.rows(), 1);
         Array a = (Array) x, g = (Array) gain, b = (Array) y, scale = (Array) r;
         for (int n = 0; n < x.rows(); n++) {
             double rn = Rows.rms(a.data(), a.row(n), x.cols());
@@ -185,9 +171,6 @@ public final class ReferenceEngine implements Engine {
 
     @Override
     public void normBackward(Tensor dy, Tensor x, Tensor gain, Tensor r, Tensor dx, Tensor dgain) {
-        shape(dy, x.rows(), x.cols());
-        shape(dx, x.rows(), x.cols());
-        shape(dgain, 1, x.cols());
         Array a = (Array) dy, xs = (Array) x, g = (Array) gain, scale = (Array) r, b = (Array) dx, dg = (Array) dgain;
         double[] xhat = new double[x.cols()];
         double[] dhat = new double[x.cols()];
@@ -205,8 +188,6 @@ public final class ReferenceEngine implements Engine {
 
     @Override
     public void residualNorm(Tensor h, Tensor z, Tensor zr, Tensor out, Tensor gain, Tensor y, Tensor r) {
-        shape(z, h.rows(), h.cols());
-        shape(out, h.rows(), h.cols());
         Array from = (Array) h, add = (Array) z, to = (Array) out;
         for (int n = 0; n < h.rows(); n++) {
             double post = keep(zr, n, add);
@@ -220,16 +201,13 @@ public final class ReferenceEngine implements Engine {
     @Override
     public void residualNormBackward(
             Tensor dy, Tensor z, Tensor zr, Tensor out, Tensor gain, Tensor r, Tensor dh, Tensor dz, Tensor dgain) {
-        shape(dh, out.rows(), out.cols());
-        Array through = new Array("through", out.rows(), out.cols());
-        through.allocate();
+        Array through = new Array("through", out.rows(), out.cols()).allocate();
         normBackward(dy, out, gain, r, through, dgain);
         Array to = (Array) dh;
         for (int i = 0; i < out.size(); i++) {
             to.data()[to.row(0) + i] += through.data()[i];
         }
         if (zr != null) {
-            shape(dz, z.rows(), z.cols());
             Array zs = (Array) z, scale = (Array) zr, dzs = (Array) dz;
             for (int n = 0; n < z.rows(); n++) {
                 System.arraycopy(to.data(), to.row(n), dzs.data(), dzs.row(n), z.cols());
@@ -240,35 +218,26 @@ public final class ReferenceEngine implements Engine {
 
     @Override
     public void heads(Tensor qkv, Tensor r, boolean normV) {
-        shape(qkv, dims.N(), 3 * dims.C());
-        shape(r, dims.N(), 3 * dims.H());
         Heads.forward(dims, (Array) qkv, (Array) r, normV);
     }
 
     @Override
     public void headsBackward(Tensor dqkv, Tensor qkv, Tensor r, boolean normV) {
-        shape(dqkv, dims.N(), 3 * dims.C());
         Heads.backward(dims, (Array) dqkv, (Array) qkv, (Array) r, normV);
     }
 
     @Override
     public void attention(Tensor qkv, Tensor o, Tensor lse) {
-        shape(qkv, dims.N(), 3 * dims.C());
-        shape(o, dims.N(), dims.C());
-        shape(lse, dims.N(), dims.H());
         Attention.forward(dims, (Array) qkv, (Array) o, (Array) lse);
     }
 
     @Override
     public void attentionBackward(Tensor qkv, Tensor o, Tensor lse, Tensor dO, Tensor dqkv) {
-        shape(dO, dims.N(), dims.C());
-        shape(dqkv, dims.N(), 3 * dims.C());
         Attention.backward(dims, (Array) qkv, (Array) lse, (Array) dO, (Array) dqkv);
     }
 
     @Override
     public void activation(Tensor f, Tensor fr, Tensor s) {
-        shape(s, f.rows(), f.cols());
         Array from = (Array) f, to = (Array) s;
         for (int n = 0; n < f.rows(); n++) {
             double post = keep(fr, n, from);
@@ -281,7 +250,6 @@ public final class ReferenceEngine implements Engine {
 
     @Override
     public void activationBackward(Tensor f, Tensor fr, Tensor ds) {
-        shape(ds, f.rows(), f.cols());
         Array from = (Array) f, d = (Array) ds;
         for (int n = 0; n < f.rows(); n++) {
             double post = fr == null ? 1 : ((Array) fr).data()[((Array) fr).row(n)];
@@ -296,9 +264,6 @@ public final class ReferenceEngine implements Engine {
 
     @Override
     public void head(Tensor x, Tensor w, Tensor losses, double scale, Tensor dx, Tensor dw) {
-        shape(x, dims.N(), dims.C());
-        shape(w, dims.V(), dims.C());
-        shape(losses, dims.N(), 1);
         Array a = (Array) x, b = (Array) w, l = (Array) losses;
         for (int n = 0; n < dims.N(); n++) {
             double[] logits = logits(x, n, w);
@@ -337,7 +302,6 @@ public final class ReferenceEngine implements Engine {
     public void momentum(List<Tensor> g, double[] scale, double beta, boolean nesterov, List<Tensor> m) {
         for (int k = 0; k < g.size(); k++) {
             Array gs = (Array) g.get(k), ms = (Array) m.get(k);
-            shape(ms, gs.rows(), gs.cols());
             for (int i = 0; i < gs.size(); i++) {
                 double gradient = scale[k] * gs.data()[gs.row(0) + i];
                 double mean = beta * ms.data()[ms.row(0) + i] + (1 - beta) * gradient;
@@ -360,8 +324,6 @@ public final class ReferenceEngine implements Engine {
         double c1 = 1 - Math.pow(beta1, t), c2 = 1 - Math.pow(beta2, t);
         for (int k = 0; k < g.size(); k++) {
             Array gs = (Array) g.get(k), ms = (Array) m.get(k), vs = (Array) v.get(k);
-            shape(ms, gs.rows(), gs.cols());
-            shape(vs, gs.rows(), gs.cols());
             for (int i = 0; i < gs.size(); i++) {
                 double gradient = scale[k] * gs.data()[gs.row(0) + i];
                 double mean = beta1 * ms.data()[ms.row(0) + i] + (1 - beta1) * gradient;
@@ -396,7 +358,6 @@ public final class ReferenceEngine implements Engine {
     public void move(List<Tensor> w, List<Tensor> u, double[] keep, double[] push) {
         for (int k = 0; k < w.size(); k++) {
             Array ws = (Array) w.get(k), us = (Array) u.get(k);
-            shape(us, ws.rows(), ws.cols());
             for (int i = 0; i < ws.size(); i++) {
                 ws.data()[ws.row(0) + i] = keep[k] * ws.data()[ws.row(0) + i] - push[k] * us.data()[us.row(0) + i];
             }
@@ -418,14 +379,7 @@ public final class ReferenceEngine implements Engine {
         if (r == null) {
             return 1;
         }
-        shape(r, x.rows(), 1);
         Array kept = (Array) r;
         return kept.data()[kept.row(n)] = Rows.rms(x.data(), x.row(n), x.cols());
-    }
-
-    private static void require(boolean holds, String message, Object... values) {
-        if (!holds) {
-            throw new EngineException(String.format(message, values));
-        }
     }
 }

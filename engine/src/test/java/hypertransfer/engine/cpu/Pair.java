@@ -3,6 +3,7 @@ package hypertransfer.engine.cpu;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
+import hypertransfer.engine.Checked;
 import hypertransfer.engine.Dims;
 import hypertransfer.engine.Engine;
 import hypertransfer.engine.Role;
@@ -27,8 +28,8 @@ final class Pair implements AutoCloseable {
     /** Nothing stands in for the cpu engine: without it tests fail, unless ht.engine demands another one. */
     Pair(Dims dims, int threads) {
         demanded();
-        cpu = new CpuEngine(dims, threads);
-        reference = new ReferenceEngine(dims);
+        cpu = new Checked(new CpuEngine(dims, threads));
+        reference = new Checked(new ReferenceEngine(dims));
     }
 
     static void demanded() {

@@ -3,6 +3,7 @@ package hypertransfer.engine.cuda;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
+import hypertransfer.engine.Checked;
 import hypertransfer.engine.Dims;
 import hypertransfer.engine.Engine;
 import hypertransfer.engine.proof.Comparison;
@@ -32,7 +33,7 @@ class CudaEngineTest {
     void everyOperationAgreesWithTheReference(Precision precision) {
         needsCard();
         for (Dims dims : Comparison.SIZES) {
-            try (Engine engine = new CudaEngine(dims, precision)) {
+            try (Engine engine = new Checked(new CudaEngine(dims, precision))) {
                 assertThat(Comparison.run(engine, 1))
                         .allSatisfy(result -> assertThat(result.error())
                                 .as("%s of %s, %s", result.tensor(), result.operation(), dims)

@@ -2,7 +2,6 @@ package hypertransfer.lab.command;
 
 import hypertransfer.core.Mode;
 import hypertransfer.core.Transfer;
-import hypertransfer.engine.provider.Engines;
 import hypertransfer.lab.experiment.Workload;
 import hypertransfer.lab.terminal.Exit;
 import hypertransfer.lab.terminal.JsonLine;
@@ -16,12 +15,13 @@ import java.util.Locale;
 import java.util.concurrent.Callable;
 import java.util.function.ToDoubleFunction;
 import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Spec;
 
-/** {@code ht bench}: how fast an engine trains a preset, a step being the micro-batches of the preset and one optimizer step. */
+/** {@code ht bench}: how fast an engine trains a preset; a step is its micro-batches and one optimizer step. */
 @Command(
         name = "bench",
         description = "Measures training steps of a preset on random tokens: medians, after a warm-up.",
@@ -29,7 +29,7 @@ import picocli.CommandLine.Spec;
             "",
             "Examples:",
             "  ht bench --preset demo --network M1 --engine cpu",
-            "  ht bench --preset gpt2-124m --network M2 --engine cuda --batch 32 --json | tail -n 1"
+            "  ht bench --preset gpt2-124m --engine cuda --batch 32 --json | tail -n 1"
         })
 public final class BenchCommand implements Callable<Integer> {
     private static final double DECAY = 0.1;
@@ -38,35 +38,42 @@ public final class BenchCommand implements Callable<Integer> {
     @Spec
     private CommandSpec spec;
 
-    @Option(names = "--preset", required = true, description = "demo, small, mid, gpt2-124m or dense-500m.")
-    private String preset;
+    @Option(
+            names = "--preset",
+            required = true,
+            converter = Labels.Presets.class,
+            completionCandidates = Labels.Presets.class,
+            description = "One of ${COMPLETION-CANDIDATES}.")
+    private Preset preset;
 
     @Option(names = "--network", defaultValue = "M1", description = "M1 or M2 (default: ${DEFAULT-VALUE}).")
     private Variant variant;
 
-    @Option(
-            names = "--engine",
-            defaultValue = "auto",
-            description = "reference, cpu, cuda, or auto: the best that works (default).")
-    private String engine;
+    @Mixin
+    private EngineOption engine;
 
-    @Option(names = "--mode", defaultValue = "base", description = "The transfer's mode (default: ${DEFAULT-VALUE}).")
-    private String mode;
+    @Option(
+            names = "--mode",
+            defaultValue = "base",
+            converter = Labels.Modes.class,
+            completionCandidates = Labels.Modes.class,
+            description = "One of ${COMPLETION-CANDIDATES} (default: ${DEFAULT-VALUE}).")
+    private Mode mode;
 
     @Option(names = "--batch", description = "Sequences in a micro-batch, instead of the preset's.")
     private Integer batch;
 
-    @Option(names = "--recompute", description = "Compute the inside of blocks again in the backward pass.")
+    @Option(names = "--recompute", description = "Recompute the inside of blocks in the backward pass, to save memory.")
     private boolean recompute;
 
     @Option(
             names = "--seconds",
             defaultValue = "10",
-            description = "How long to measure, after half as long a warm-up (default: ${DEFAULT-VALUE}).")
+            description = "How long to measure; the warm-up takes half as long (default: ${DEFAULT-VALUE}).")
     private double seconds;
 
-    @Option(names = "--json", description = "Print the closing JSON line alone.")
-    private boolean json;
+    @Mixin
+    private JsonOption json;
 
     private record Summary(
             String preset,
@@ -84,27 +91,26 @@ public final class BenchCommand implements Callable<Integer> {
             throw new ParameterException(spec.commandLine(), "--seconds is " + seconds + ", it must be above zero");
         }
         PrintWriter out = spec.commandLine().getOut();
-        Preset named = Preset.parse(preset);
-        Architecture architecture = named.architecture(variant);
-        int sequences = batch == null ? named.batch() : batch;
-        String name = Engines.choose(engine);
-        Transfer transfer = Mode.parse(mode).transfer(DECAY, DECAY);
+        Architecture architecture = preset.architecture(variant);
+        int sequences = batch == null ? preset.batch() : batch;
+        String name = engine.chosen();
+        Transfer transfer = mode.transfer(DECAY);
         try (Workload workload = new Workload(name, architecture, sequences, transfer, recompute)) {
-            if (!json) {
+            if (!json.only) {
                 out.print(workload.memory().table());
                 out.flush();
             }
             run(workload, seconds / 2);
             List<Workload.Times> steps = run(workload, seconds);
             double micro = median(steps, Workload.Times::microMs), move = median(steps, Workload.Times::optimizerMs);
-            int micros = Math.max(1, named.stepTokens() / workload.tokens());
+            int micros = Math.max(1, preset.stepTokens() / workload.tokens());
             double tokens = 1000.0 * micros * workload.tokens() / (micros * micro + move);
-            if (!json) {
+            if (!json.only) {
                 out.printf(
                         Locale.ROOT,
                         "%s %s on %s, %d x %d tokens: %.2f ms forward and backward, %.2f ms optimizer, %.0f tokens/s"
-                                + " with %d micro-batches a step (medians of %d)%n",
-                        preset,
+                                + " with %d micro-batches per step (medians of %d)%n",
+                        preset.label(),
                         variant,
                         name,
                         sequences,
@@ -116,7 +122,8 @@ public final class BenchCommand implements Callable<Integer> {
                         steps.size());
             }
             long bytes = workload.memory().total();
-            out.println(JsonLine.of(new Summary(preset, variant.name(), name, sequences, micro, move, tokens, bytes)));
+            out.println(JsonLine.of(
+                    new Summary(preset.label(), variant.name(), name, sequences, micro, move, tokens, bytes)));
             out.flush();
         }
         return Exit.FINE;

@@ -14,6 +14,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
@@ -27,9 +28,10 @@ import picocli.CommandLine.Spec;
             "",
             "Examples:",
             "  ht conformance train/src/test/resources/golden --engine reference",
-            "  ht conformance train/src/test/resources/golden --engine cpu --json | tail -n 1",
+            "  ht conformance train/src/test/resources/golden --json | tail -n 1",
             "",
-            "All errors are relative. The exit code is 0 if every case is within its engine's tolerance, else 1."
+            "All errors are relative. The exit code is 0 if every case is within the",
+            "engine's tolerance, else 1."
         })
 public final class ConformanceCommand implements Callable<Integer> {
     @Spec
@@ -38,11 +40,8 @@ public final class ConformanceCommand implements Callable<Integer> {
     @Parameters(paramLabel = "DIR", description = "Holds M1.json, M1.safetensors, ...")
     private Path directory;
 
-    @Option(
-            names = "--engine",
-            defaultValue = "auto",
-            description = "reference, cpu, cuda, or auto: the best that works (default).")
-    private String engine;
+    @Mixin
+    private EngineOption engine;
 
     @Option(
             names = "--precision",
@@ -50,8 +49,8 @@ public final class ConformanceCommand implements Callable<Integer> {
             description = "Of the cuda engine: float32, for proof (default), or bf16, as it trains.")
     private String precision;
 
-    @Option(names = "--json", description = "Print the closing JSON line alone.")
-    private boolean json;
+    @Mixin
+    private JsonOption json;
 
     private record Summary(
             String engine,
@@ -65,7 +64,7 @@ public final class ConformanceCommand implements Callable<Integer> {
     @Override
     public Integer call() {
         PrintWriter out = spec.commandLine().getOut();
-        String name = Engines.choose(engine);
+        String name = engine.chosen();
         String opened = name.equals("cuda") && proof() ? Engines.CUDA_FLOAT32 : name;
         Tolerance tolerance = Tolerance.of(opened);
         Errors all = new Errors(tolerance);
@@ -76,7 +75,7 @@ public final class ConformanceCommand implements Callable<Integer> {
                 Errors errors = replay.run(c);
                 all.merge(errors);
                 cases++;
-                if (!json) {
+                if (!json.only) {
                     print(out, golden.sizes().network() + " " + c.label(), errors);
                 }
             }

@@ -4,10 +4,12 @@ import hypertransfer.lab.experiment.Experiment;
 import hypertransfer.lab.experiment.Plan;
 import hypertransfer.lab.terminal.Exit;
 import hypertransfer.lab.terminal.Interrupt;
+import hypertransfer.train.network.Preset;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Spec;
@@ -16,14 +18,14 @@ import picocli.CommandLine.Spec;
 @Command(
         name = "demo",
         description =
-                "Trains Muon and MuonH on a bundled text, each also as the other, and shows that the curves coincide.",
+                "Trains Muon and MuonH on a bundled text, and each again in the other's space; shows that the curves coincide.",
         footer = {
             "",
             "Examples:",
-            "  ht demo            some minutes on two cores",
-            "  ht demo --quick    a smaller network, under half a minute",
+            "  ht demo            about three minutes on two cores",
+            "  ht demo --quick    a smaller network, less than half a minute",
             "",
-            "Interrupted, it goes on where it was."
+            "Ctrl-C stops it safely; run the same command again to continue."
         })
 public final class DemoCommand implements Callable<Integer> {
     @Spec
@@ -32,15 +34,19 @@ public final class DemoCommand implements Callable<Integer> {
     @Option(names = "--quick", description = "A smaller network and fewer steps.")
     private boolean quick;
 
-    @Option(names = "--out", paramLabel = "DIR", description = "Where the runs go (default: out/demo).")
-    private Path out;
+    @Mixin
+    private OutOption out;
 
     @Override
     public Integer call() {
         String name = quick ? "demo-quick" : "demo";
-        Path to = out == null ? Path.of("out", name) : out;
+        Path to = out.or(Path.of("out", name));
         Plan plan = new Plan(
-                Experiment.read(name), "demo", List.of(), to, spec.commandLine().getOut());
+                Experiment.read(name),
+                Preset.DEMO,
+                List.of(),
+                to,
+                spec.commandLine().getOut());
         try (Interrupt interrupt = new Interrupt()) {
             if (!plan.run(interrupt)) {
                 return Exit.INTERRUPTED;

@@ -12,8 +12,8 @@ import java.util.List;
 import java.util.concurrent.Callable;
 import java.util.function.Supplier;
 import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
-import picocli.CommandLine.Option;
 import picocli.CommandLine.Spec;
 
 /** {@code ht doctor}: what this machine offers, and which engines work on it. */
@@ -25,8 +25,8 @@ public final class DoctorCommand implements Callable<Integer> {
     @Spec
     private CommandSpec spec;
 
-    @Option(names = "--json", description = "Print one JSON object instead of text.")
-    private boolean json;
+    @Mixin
+    private JsonOption json;
 
     private final Supplier<List<Status>> survey;
 
@@ -54,7 +54,7 @@ public final class DoctorCommand implements Callable<Integer> {
                 Machine.here(),
                 survey.get().stream().map(Line::of).toList());
         PrintWriter out = spec.commandLine().getOut();
-        out.println(json ? JsonLine.of(report) : text(report));
+        out.println(json.only ? JsonLine.of(report) : text(report));
         out.flush();
         return report.engines().stream().anyMatch(Line::works) ? Exit.FINE : Exit.CHECK_FAILED;
     }

@@ -6,12 +6,11 @@ import hypertransfer.train.config.ConfigurationFile;
 import hypertransfer.train.run.Invariance;
 import java.io.PrintWriter;
 import java.nio.file.Path;
-import java.util.List;
 import java.util.Locale;
 import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
-import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 import picocli.CommandLine.Spec;
 import tools.jackson.databind.json.JsonMapper;
@@ -26,9 +25,9 @@ import tools.jackson.databind.node.ObjectNode;
             "",
             "Examples:",
             "  ht invariance runs/muon.yaml",
-            "  ht invariance runs/muon.yaml --set network=M2 --set engine=reference | tail -n 1",
+            "  ht invariance runs/muon.yaml --set network=M2 | tail -n 1",
             "",
-            "matrices.gradient=auto measures the same at the start of a run and uses what it finds."
+            "matrices.gradient=auto measures the same at the start of a run, and uses it."
         })
 public final class InvarianceCommand implements Callable<Integer> {
     @Spec
@@ -37,13 +36,13 @@ public final class InvarianceCommand implements Callable<Integer> {
     @Parameters(paramLabel = "FILE", description = "A configuration.")
     private Path file;
 
-    @Option(names = "--set", paramLabel = "KEY=VALUE", description = "Overrides a key of the configuration.")
-    private List<String> settings = List.of();
+    @Mixin
+    private SetOption set;
 
     @Override
     public Integer call() {
         PrintWriter out = spec.commandLine().getOut();
-        Configuration c = ConfigurationFile.read(file, settings);
+        Configuration c = ConfigurationFile.read(file, set.settings);
         Invariance measured = Invariance.measure(c);
         ObjectNode json = JsonMapper.shared().createObjectNode();
         json.put("network", c.network().name()).put("loss", measured.loss()).put("rounding", measured.rounding());

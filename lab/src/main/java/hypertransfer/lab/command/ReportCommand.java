@@ -1,6 +1,7 @@
 package hypertransfer.lab.command;
 
 import hypertransfer.lab.report.Report;
+import hypertransfer.lab.terminal.Exit;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.concurrent.Callable;
@@ -10,11 +11,16 @@ import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 import picocli.CommandLine.Spec;
 
-/** Writes runs as one HTML file that needs nothing else. */
+/** {@code ht report}: runs as one HTML file that needs nothing else. */
 @Command(
         name = "report",
-        description = "Writes runs of one network as a self-contained HTML page: table, curves, matrices, differences.",
-        footer = {"", "Example:", "  ht report runs/out/muon runs/out/hypertransfer --out report.html"})
+        description = "Writes runs as a self-contained HTML page: table, curves, matrices, differences.",
+        footer = {
+            "",
+            "Examples:",
+            "  ht report out/muon",
+            "  ht report out/muon out/muon-hypertransfer --out report.html"
+        })
 public final class ReportCommand implements Callable<Integer> {
     @Spec
     private CommandSpec spec;
@@ -22,24 +28,29 @@ public final class ReportCommand implements Callable<Integer> {
     @Parameters(
             paramLabel = "RUN",
             arity = "0..*",
-            description =
-                    "directories of runs, or directories that have runs inside; the targets they follow come along")
+            description = "Runs, or directories with runs in them; the targets they follow are added.")
     private List<Path> places = List.of();
 
     @Option(
             names = "--out",
             paramLabel = "FILE",
             defaultValue = "report.html",
-            description = "the file to write (default: ${DEFAULT-VALUE})")
+            description = "The file to write (default: ${DEFAULT-VALUE}).")
     private Path out;
 
     @Override
     public Integer call() {
-        List<String> names = Report.write(places, out);
+        Report report = Report.write(places, OutOption.checked(out));
+        for (String sentence : report.skipped()) {
+            spec.commandLine().getErr().println("left out: " + sentence);
+        }
         spec.commandLine()
                 .getOut()
-                .println("report of " + String.join(", ", names) + ": "
+                .println("report of " + String.join(", ", report.names())
+                        + (report.skipped().isEmpty()
+                                ? ""
+                                : " (" + report.skipped().size() + " left out)") + ": "
                         + out.toAbsolutePath().normalize().toUri());
-        return 0;
+        return Exit.FINE;
     }
 }

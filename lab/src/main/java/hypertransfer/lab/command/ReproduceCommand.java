@@ -1,17 +1,21 @@
 package hypertransfer.lab.command;
 
+import hypertransfer.core.Refusal;
 import hypertransfer.lab.experiment.Experiment;
 import hypertransfer.lab.experiment.Plan;
+import hypertransfer.lab.experiment.Spread;
 import hypertransfer.lab.terminal.Exit;
 import hypertransfer.lab.terminal.Interrupt;
+import hypertransfer.train.network.Preset;
 import java.io.PrintWriter;
 import java.nio.file.Path;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.List;
-import java.util.Locale;
 import java.util.concurrent.Callable;
+import java.util.stream.Stream;
 import picocli.CommandLine.Command;
+import picocli.CommandLine.IModelTransformer;
+import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
@@ -21,29 +25,21 @@ import picocli.CommandLine.Spec;
 @Command(
         name = "reproduce",
         description = "Repeats an experiment of the paper at a preset, and writes its figures as a report.",
+        modelTransformer = ReproduceCommand.ListsExperiments.class,
         footer = {
-            "",
-            "Experiments:",
-            "  exp1        M1, schedule to zero, both directions",
-            "  exp2-zero   M2, the plus forms, schedule to zero",
-            "  exp2-tenth  M2, the plus forms, schedule to a tenth",
-            "  exp3        final-to-peak effective ratios, and MuonH at the matched one",
-            "  adamw       AdamW and AdamH on M1",
-            "  dense       500 million parameters",
-            "  fair        two base optimizers at one effective schedule",
-            "  decay       one curve at three weight decays",
-            "  decoupled   the proxy norm on schedules of its own (beyond the paper)",
             "",
             "Examples:",
             "  ht reproduce exp1",
             "  ht reproduce exp3 --set steps=1000 --out out/longer",
             "  ht reproduce exp1 --seeds 3     is a difference more than noise?",
-            "  ht reproduce exp1 --preset gpt2-124m --set data.train=shards --set data.validation=shards",
+            "  ht reproduce exp1 --preset gpt2-124m --set data.train=shards \\",
+            "      --set data.validation=shards",
             "",
-            "Interrupted, it goes on where it was."
+            "--set applies to every run that does not follow another.",
+            "Ctrl-C stops it safely; run the same command again to continue."
         })
 public final class ReproduceCommand implements Callable<Integer> {
-    private static final int FIRST_SEED = 1234;
+    private static final long FIRST_SEED = 1234;
 
     @Spec
     private CommandSpec spec;
@@ -51,58 +47,70 @@ public final class ReproduceCommand implements Callable<Integer> {
     @Parameters(paramLabel = "NAME", description = "The experiment; or a file like those in runs/.")
     private String name;
 
-    @Option(names = "--preset", defaultValue = "demo", description = "The sizes (default: ${DEFAULT-VALUE}).")
-    private String preset;
+    @Option(
+            names = "--preset",
+            defaultValue = "demo",
+            converter = Labels.Presets.class,
+            completionCandidates = Labels.Presets.class,
+            description = "The sizes, one of ${COMPLETION-CANDIDATES} (default: ${DEFAULT-VALUE}).")
+    private Preset preset;
 
-    @Option(names = "--set", paramLabel = "KEY=VALUE", description = "Overrides a key of all runs that follow none.")
-    private List<String> settings = List.of();
+    @Mixin
+    private SetOption set;
 
-    @Option(names = "--seeds", defaultValue = "1", description = "Repeat with this many seeds, from the first on.")
+    @Option(
+            names = "--seeds",
+            paramLabel = "N",
+            defaultValue = "1",
+            description = "Number of seeds: 1234, 1235, ... (default: ${DEFAULT-VALUE}).")
     private int seeds;
 
-    @Option(names = "--out", paramLabel = "DIR", description = "Where the runs go (default: out/NAME-PRESET).")
-    private Path out;
+    @Mixin
+    private OutOption out;
+
+    /** The list in the help is the one list there is. */
+    static final class ListsExperiments implements IModelTransformer {
+        @Override
+        public CommandSpec transform(CommandSpec spec) {
+            Stream<String> list = Experiment.KNOWN.entrySet().stream()
+                    .map(known -> "  %-11s %s".formatted(known.getKey(), known.getValue()));
+            String[] footer = spec.usageMessage().footer();
+            spec.usageMessage()
+                    .footer(Stream.of(Stream.of("", "Experiments:"), list, Stream.of(footer))
+                            .flatMap(lines -> lines)
+                            .toArray(String[]::new));
+            return spec;
+        }
+    }
 
     @Override
     public Integer call() {
-        PrintWriter print = spec.commandLine().getOut();
-        String file = Path.of(name).getFileName().toString().replaceFirst("\\.ya?ml$", "");
-        Path to = out == null ? Path.of("out", file + "-" + preset) : out;
-        Experiment experiment = Experiment.read(name);
-        List<Plan> plans = new ArrayList<>();
-        for (int k = 0; k < Math.max(1, seeds); k++) {
-            List<String> all = new ArrayList<>(settings);
-            if (seeds > 1) {
-                all.add("seed=" + (FIRST_SEED + k));
-            }
-            plans.add(
-                    new Plan(experiment, preset, all, seeds > 1 ? to.resolve("seed-" + (FIRST_SEED + k)) : to, print));
+        if (seeds < 1) {
+            throw new Refusal("--seeds is " + seeds + "; it must be one or more");
         }
+        PrintWriter print = spec.commandLine().getOut();
+        Experiment experiment = Experiment.read(name);
+        Path to = out.or(OutOption.named(Path.of(name), "-" + preset.label()));
+        Spread spread = new Spread();
         try (Interrupt interrupt = new Interrupt()) {
-            for (Plan plan : plans) {
+            for (long seed = FIRST_SEED; seed < FIRST_SEED + seeds; seed++) {
+                List<String> settings = new ArrayList<>(set.settings);
+                if (seeds > 1) {
+                    settings.add("seed=" + seed);
+                }
+                Path directory = seeds > 1 ? to.resolve("seed-" + seed) : to;
+                Plan plan = new Plan(experiment, preset, settings, directory, print);
                 if (!plan.run(interrupt)) {
                     return Exit.INTERRUPTED;
                 }
                 plan.show();
+                spread.add(plan.validations());
             }
         }
         if (seeds > 1) {
-            spread(experiment, plans, print);
+            print.print(spread.table());
+            print.flush();
         }
         return Exit.FINE;
-    }
-
-    /** Mean and standard deviation over the seeds, so that a difference is told from noise. */
-    private static void spread(Experiment experiment, List<Plan> plans, PrintWriter print) {
-        print.printf("%n%-32s %12s %12s   over %d seeds%n", "run", "validation", "deviation", plans.size());
-        for (String run : experiment.runs().keySet()) {
-            double[] losses =
-                    plans.stream().mapToDouble(plan -> plan.validation(run)).toArray();
-            double mean = Arrays.stream(losses).average().orElseThrow();
-            double square =
-                    Arrays.stream(losses).map(l -> (l - mean) * (l - mean)).sum() / (losses.length - 1);
-            print.printf(Locale.ROOT, "%-32s %12.5f %12.5f%n", run, mean, Math.sqrt(square));
-        }
-        print.flush();
     }
 }

@@ -1,10 +1,10 @@
 package hypertransfer.lab.command;
 
 import hypertransfer.core.Refusal;
-import hypertransfer.train.log.Gap;
 import hypertransfer.lab.terminal.Exit;
 import hypertransfer.train.config.Configuration;
 import hypertransfer.train.log.Curves;
+import hypertransfer.train.log.Gap;
 import hypertransfer.train.log.Run;
 import java.io.PrintWriter;
 import java.io.UncheckedIOException;

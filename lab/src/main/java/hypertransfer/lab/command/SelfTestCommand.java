@@ -9,14 +9,14 @@ import java.io.PrintWriter;
 import java.util.Locale;
 import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
-import picocli.CommandLine.Option;
 import picocli.CommandLine.Spec;
 
 /** {@code ht selftest}: each operation of an engine against the reference. */
 @Command(
         name = "selftest",
-        description = "Runs each operation of an engine beside the reference engine's and says which differ.",
+        description = "Compares each operation of an engine with the reference engine's.",
         footer = {"", "Examples:", "  ht selftest --engine cuda", "  ht selftest --engine cuda-float32"})
 public final class SelfTestCommand implements Callable<Integer> {
     /** What float32 and bfloat16 leave of a result, relative. */
@@ -25,13 +25,13 @@ public final class SelfTestCommand implements Callable<Integer> {
     @Spec
     private CommandSpec spec;
 
-    @Option(names = "--engine", required = true, description = "cuda, cuda-float32 or cpu.")
-    private String engine;
+    @Mixin
+    private EngineOption engine;
 
     @Override
     public Integer call() {
         PrintWriter out = spec.commandLine().getOut();
-        String name = Engines.choose(engine);
+        String name = engine.chosen();
         boolean passed = true;
         for (Dims dims : Comparison.SIZES) {
             out.println(dims);

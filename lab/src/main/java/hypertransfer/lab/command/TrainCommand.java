@@ -9,9 +9,9 @@ import hypertransfer.train.config.ConfigurationFile;
 import hypertransfer.train.log.Run;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.List;
 import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
@@ -20,15 +20,15 @@ import picocli.CommandLine.Spec;
 /** {@code ht train}: one run. */
 @Command(
         name = "train",
-        description = "Trains a network as a configuration says; can be stopped at any moment and resumed.",
+        description = "Trains a network as a configuration says. It can be stopped at any moment and resumed.",
         footer = {
             "",
             "Examples:",
             "  ht train runs/muon.yaml",
-            "  ht train runs/muon.yaml --set matrices.rate=0.02 --set steps=1000 --out out/fast",
+            "  ht train runs/muon.yaml --set matrices.rate=0.04 --out out/fast",
             "  ht train out/fast --resume",
             "",
-            "Ctrl-C saves and ends with exit code 130. docs/CONFIGURATION.md lists every key."
+            "Ctrl-C saves, then stops with exit code 130. docs/CONFIGURATION.md lists every key."
         })
 public final class TrainCommand implements Callable<Integer> {
     @Spec
@@ -37,27 +37,23 @@ public final class TrainCommand implements Callable<Integer> {
     @Parameters(paramLabel = "FILE", description = "A configuration; or, with --resume, a run's directory.")
     private Path file;
 
-    @Option(names = "--set", paramLabel = "KEY=VALUE", description = "Overrides a key of the configuration.")
-    private List<String> settings = List.of();
+    @Mixin
+    private SetOption set;
 
-    @Option(
-            names = "--out",
-            paramLabel = "DIR",
-            description = "The run's directory (default: out/ and the file's name).")
-    private Path out;
+    @Mixin
+    private OutOption out;
 
-    @Option(names = "--resume", description = "Go on from the newest checkpoint, if there is one.")
+    @Option(names = "--resume", description = "Continue from the newest checkpoint, if there is one.")
     private boolean resume;
 
     @Override
     public Integer call() {
         boolean directory = Files.isDirectory(file);
-        if (directory && !(resume && settings.isEmpty() && out == null)) {
-            throw new Refusal(file + " is a directory: a run there goes on with --resume, without --set or --out");
+        if (directory && !(resume && set.settings.isEmpty() && !out.given())) {
+            throw new Refusal(file + " is a directory; continue the run in it with --resume, without --set or --out");
         }
-        Configuration c = directory ? new Run(file).configuration() : ConfigurationFile.read(file, settings);
-        String name = file.getFileName().toString().replaceFirst("\\.ya?ml$", "");
-        Path to = directory ? file : out != null ? out : Path.of("out", name);
+        Configuration c = directory ? new Run(file).configuration() : ConfigurationFile.read(file, set.settings);
+        Path to = directory ? file : out.or(OutOption.named(file, ""));
         try (Interrupt interrupt = new Interrupt()) {
             boolean finished =
                     new Launch(to, c, resume, false, spec.commandLine().getOut()).run(interrupt);

@@ -2,6 +2,7 @@ package hypertransfer.lab.command;
 
 import hypertransfer.core.Refusal;
 import hypertransfer.lab.report.Server;
+import hypertransfer.lab.terminal.Exit;
 import java.io.PrintWriter;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -13,23 +14,23 @@ import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 import picocli.CommandLine.Spec;
 
-/** Serves the report of runs while they train. */
+/** {@code ht watch}: the report of runs while they train. */
 @Command(
         name = "watch",
         description = "Serves the report live on this machine: curves grow as runs write them, new runs appear.",
-        footer = {"", "Example:", "  ht watch runs/out"})
+        footer = {"", "Examples:", "  ht watch out", "  ht watch out/exp1-demo --port 0"})
 public final class WatchCommand implements Callable<Integer> {
     @Spec
     private CommandSpec spec;
 
-    @Parameters(paramLabel = "DIR", description = "a run, or a directory that has runs inside, or will have")
+    @Parameters(paramLabel = "DIR", description = "A run, or a directory that has or will have runs in it.")
     private Path directory;
 
     @Option(
             names = "--port",
             paramLabel = "N",
             defaultValue = "8080",
-            description = "the port on 127.0.0.1 (default: ${DEFAULT-VALUE}; 0 takes a free one)")
+            description = "The port on 127.0.0.1; 0 takes a free one (default: ${DEFAULT-VALUE}).")
     private int port;
 
     @Override
@@ -48,6 +49,6 @@ public final class WatchCommand implements Callable<Integer> {
         } finally {
             server.close();
         }
-        return 0;
+        return Exit.FINE;
     }
 }

@@ -6,6 +6,8 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Collections;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import tools.jackson.core.JacksonException;
@@ -17,19 +19,19 @@ import tools.jackson.dataformat.yaml.YAMLMapper;
  * configuration; later ones win: the preset, the experiment's, the preset's, the run's, the preset's for the run.
  */
 public record Experiment(String title, List<String> settings, Map<String, Member> runs, Map<String, Tuned> presets) {
-    /** The experiments that come with the project. */
-    public static final List<String> KNOWN = List.of(
-            "exp1",
-            "exp2-zero",
-            "exp2-tenth",
-            "exp3",
-            "adamw",
-            "dense",
-            "fair",
-            "decay",
-            "decoupled",
-            "demo",
-            "demo-quick");
+    /** The experiments that come with the project, and what each is about. */
+    public static final Map<String, String> KNOWN = known(
+            "exp1", "M1, schedule to zero, both directions",
+            "exp2-zero", "M2, the plus forms, schedule to zero",
+            "exp2-tenth", "M2, the plus forms, schedule to a tenth",
+            "exp3", "final-to-peak effective ratios, and MuonH at the matched one",
+            "adamw", "AdamW and AdamH on M1",
+            "dense", "500 million parameters",
+            "fair", "two base optimizers at one effective schedule",
+            "decay", "one curve at three weight decays",
+            "decoupled", "the proxy norm on schedules of its own (beyond the paper)",
+            "demo", "what 'ht demo' trains",
+            "demo-quick", "what 'ht demo --quick' trains");
 
     /**
      * One run.
@@ -55,14 +57,22 @@ public record Experiment(String title, List<String> settings, Map<String, Member
             .propertyNamingStrategy(PropertyNamingStrategies.SNAKE_CASE)
             .build();
 
+    private static Map<String, String> known(String... pairs) {
+        Map<String, String> known = new LinkedHashMap<>();
+        for (int i = 0; i < pairs.length; i += 2) {
+            known.put(pairs[i], pairs[i + 1]);
+        }
+        return Collections.unmodifiableMap(known);
+    }
+
     /** An experiment by the name it has here, or a file. */
     public static Experiment read(String name) {
         Path file = Path.of(name);
-        try (InputStream in = KNOWN.contains(name)
+        try (InputStream in = KNOWN.containsKey(name)
                 ? Experiment.class.getResourceAsStream("runs/" + name + ".yaml")
                 : Files.isRegularFile(file) ? Files.newInputStream(file) : null) {
             if (in == null) {
-                throw new Refusal("unknown experiment '" + name + "'; there are " + String.join(", ", KNOWN)
+                throw new Refusal("unknown experiment '" + name + "'; there are " + String.join(", ", KNOWN.keySet())
                         + ", or give a file like those in runs/");
             }
             return YAML.readValue(in, Experiment.class).check(name);
@@ -89,7 +99,7 @@ public record Experiment(String title, List<String> settings, Map<String, Member
     }
 
     /** What is tuned for a preset; nothing where none of its runs is. */
-    Tuned tuned(String preset) {
-        return presets.getOrDefault(Preset.parse(preset).label(), new Tuned(List.of(), Map.of()));
+    Tuned tuned(Preset preset) {
+        return presets.getOrDefault(preset.label(), new Tuned(List.of(), Map.of()));
     }
 }

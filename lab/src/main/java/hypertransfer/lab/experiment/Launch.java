@@ -53,12 +53,15 @@ public record Launch(Path directory, Configuration configuration, boolean resume
         if (!resume || !new Run(directory).begun()) {
             return Hold.create(directory, c);
         }
-        same(directory, c);
+        resumable(directory, c);
         return Hold.open(directory);
     }
 
-    /** The configuration of a run that is there, which must be the one now asked for; an engine once chosen stays. */
-    public static Configuration same(Path directory, Configuration asked) {
+    /**
+     * The configuration that a run was begun with. It must be the one now asked for; where that leaves the engine to be
+     * chosen, the engine chosen before stays.
+     */
+    public static Configuration resumable(Path directory, Configuration asked) {
         Configuration before = new Run(directory).configuration();
         Configuration now =
                 asked.engine().equals("auto") ? ConfigurationFile.with(asked, "engine=" + before.engine()) : asked;
@@ -67,7 +70,7 @@ public record Launch(Path directory, Configuration configuration, boolean resume
         for (int i = 0; i < fresh.size(); i++) {
             if (i >= old.size() || !old.get(i).equals(fresh.get(i))) {
                 throw new Refusal(directory + " was started with another configuration (now "
-                        + fresh.get(i).strip() + "); go on with it as it is with 'ht train " + directory
+                        + fresh.get(i).strip() + "); continue it as it is with 'ht train " + directory
                         + " --resume', or choose another --out");
             }
         }

@@ -11,6 +11,7 @@ import hypertransfer.train.log.Line;
 import hypertransfer.train.log.Run;
 import hypertransfer.train.log.Standing;
 import hypertransfer.train.log.Tail;
+import hypertransfer.train.network.Preset;
 import java.io.PrintWriter;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -24,12 +25,12 @@ import java.util.function.BooleanSupplier;
 /** An experiment at a preset, in a directory: trains what is not finished yet, and shows what came out. */
 public final class Plan {
     private final Experiment experiment;
-    private final String preset;
+    private final Preset preset;
     private final List<String> settings;
     private final Path directory;
     private final PrintWriter out;
 
-    public Plan(Experiment experiment, String preset, List<String> settings, Path directory, PrintWriter out) {
+    public Plan(Experiment experiment, Preset preset, List<String> settings, Path directory, PrintWriter out) {
         this.experiment = experiment;
         this.preset = preset;
         this.settings = settings;
@@ -40,7 +41,7 @@ public final class Plan {
     /** Trains every run in turn; returns whether all were finished. */
     public boolean run(BooleanSupplier stop) {
         Experiment.Tuned tuned = experiment.tuned(preset);
-        out.println(experiment.title() + ", preset " + preset + ", in " + directory);
+        out.println(experiment.title() + ", preset " + preset.label() + ", in " + directory);
         if (tuned.settings().isEmpty() && tuned.runs().isEmpty()) {
             out.println("no rates are tuned for this preset, so every run takes the defaults; tune them with 'ht sweep'"
                     + " and put them into a file like those in runs/");
@@ -52,7 +53,7 @@ public final class Plan {
             number++;
             Path path = directory.resolve(name);
             boolean resume = new Run(path).begun();
-            Configuration c = resume ? Launch.same(path, configuration(name)) : configuration(name);
+            Configuration c = resume ? Launch.resumable(path, configuration(name)) : configuration(name);
             if (finished(path)) {
                 out.println("run " + number + " of " + experiment.runs().size() + ", " + name + ": finished before");
                 continue;
@@ -68,7 +69,7 @@ public final class Plan {
                     number,
                     experiment.runs().size(),
                     name,
-                    Double.isNaN(left) ? "" : "; " + StepLine.duration(left) + " left for the whole");
+                    Double.isNaN(left) ? "" : "; " + StepLine.duration(left) + " left for all runs");
             if (!new Launch(path, c, resume, number > 1, out).run(stop)) {
                 return false;
             }
@@ -77,8 +78,14 @@ public final class Plan {
         return true;
     }
 
-    /** The final validation loss of a run. */
-    public double validation(String run) {
+    /** The final validation losses, by the names of the runs. */
+    public Map<String, Double> validations() {
+        Map<String, Double> losses = new LinkedHashMap<>();
+        experiment.runs().keySet().forEach(run -> losses.put(run, validation(run)));
+        return losses;
+    }
+
+    private double validation(String run) {
         return new Run(directory.resolve(run)).standing().validation();
     }
 
@@ -91,7 +98,7 @@ public final class Plan {
         Experiment.Tuned tuned = experiment.tuned(preset);
         List<String> all = new ArrayList<>();
         if (member.follows() == null) {
-            all.add("preset=" + preset);
+            all.add("preset=" + preset.label());
             all.addAll(experiment.settings());
             all.addAll(tuned.settings());
         }
@@ -143,8 +150,14 @@ public final class Plan {
                     "%-32s %12.5f %12s %12s %12.4f%n",
                     name,
                     validation(name),
-                    gap == null ? "" : String.format(Locale.ROOT, "%+.1e", gap.validation().last()),
-                    gap == null ? "" : String.format(Locale.ROOT, "%.1e", gap.validation().largest()),
+                    gap == null
+                            ? ""
+                            : String.format(
+                                    Locale.ROOT, "%+.1e", gap.validation().last()),
+                    gap == null
+                            ? ""
+                            : String.format(
+                                    Locale.ROOT, "%.1e", gap.validation().largest()),
                     ratio(run));
             String network = new Run(run).configuration().network().name();
             networks.computeIfAbsent(network, n -> new ArrayList<>()).add(run);

@@ -1,8 +1,6 @@
 package hypertransfer.lab.report;
 
 import hypertransfer.core.Refusal;
-import hypertransfer.train.config.Configuration;
-import hypertransfer.train.config.ConfigurationFile;
 import hypertransfer.train.log.Damage;
 import hypertransfer.train.log.Gap;
 import hypertransfer.train.log.Line;
@@ -19,6 +17,7 @@ import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.function.Function;
 import java.util.function.ToDoubleFunction;
 import java.util.stream.Collectors;
@@ -55,7 +54,9 @@ final class Feed {
         provenance = run.provenance();
         metrics = run.metrics();
         matrices = run.matrices();
-        pair = target == null ? null : run.target().map(other -> new Pair(run, other)).orElse(null);
+        pair = target == null
+                ? null
+                : run.target().map(other -> new Pair(run, other)).orElse(null);
     }
 
     /** All messages since the last call; none where nothing happened. */
@@ -88,15 +89,15 @@ final class Feed {
     }
 
     private String header() {
-        Configuration c = run.configuration();
+        Map<String, String> settings = run.settings();
         ObjectNode node = message("run");
         node.put("target", target);
-        node.put("network", c.network() + " " + c.preset());
-        node.put("shape", Runs.shape(c));
-        node.put("direction", c.matrices().direction());
-        node.put("mode", c.matrices().mode());
+        node.put("network", settings.getOrDefault("network", "?") + " " + settings.getOrDefault("preset", ""));
+        node.put("shape", Runs.shape(settings));
+        node.put("direction", settings.get("matrices.direction"));
+        node.put("mode", settings.get("matrices.mode"));
         node.put("engine", provenance.facts().get("engine"));
-        node.set("config", JSON.valueToTree(ConfigurationFile.flat(c)));
+        node.set("config", JSON.valueToTree(settings));
         node.set("provenance", JSON.valueToTree(provenance.facts()));
         node.set("matrices", JSON.valueToTree(provenance.matrices()));
         return node.toString();

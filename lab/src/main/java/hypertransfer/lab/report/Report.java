@@ -1,48 +1,106 @@
 package hypertransfer.lab.report;
 
 import hypertransfer.core.Refusal;
+import hypertransfer.train.file.Atomic;
 import hypertransfer.train.log.Run;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
+import java.util.stream.Stream;
+import tools.jackson.databind.json.JsonMapper;
 
-/** The self-contained page of some runs and of those they follow. */
-public final class Report {
-    private Report() {}
+/**
+ * The self-contained page of some runs and of those they follow.
+ *
+ * @param names the runs on the page
+ * @param skipped one sentence per run that could not be read and is left out
+ */
+public record Report(List<String> names, List<String> skipped) {
 
-    /** Writes the report and returns the names of the runs in it. */
-    public static List<String> write(List<Path> places, Path out) {
+    /** Writes the page, whole or not at all. One run that cannot be read does not keep the others from being shown. */
+    public static Report write(List<Path> places, Path out) {
         if (places.isEmpty()) {
             throw new Refusal("a report needs at least one run; name the directories: ht report RUN...");
         }
-        var given = new ArrayList<Path>();
+        var runs = new LinkedHashMap<Path, Run>();
+        var skipped = new LinkedHashMap<Path, RuntimeException>();
+        var unlisted = new ArrayList<String>();
         for (Path place : places) {
-            List<Path> found = Runs.under(place);
+            List<Path> found = Runs.under(place, unlisted::add);
             if (found.isEmpty()) {
                 throw new Refusal("there is no run in " + place
                         + ": no directory in it has a config.yaml; give a directory that 'ht train' wrote");
             }
-            given.addAll(found);
+            found.forEach(run -> add(run, runs, skipped));
         }
-        List<Path> all = Runs.withTargets(given);
-        Map<Path, String> names = Runs.names(all);
-        List<Run> runs = all.stream().map(Run::new).toList();
-        Runs.sameNetwork(names, runs);
+        Map<Path, String> names = Runs.names(List.copyOf(runs.keySet()));
         var messages = new ArrayList<String>();
-        for (Run run : runs) {
-            String target = Runs.target(run).map(names::get).orElse(null);
-            messages.addAll(new Feed(names.get(run.directory()), target, run).read());
+        for (Run run : runs.values()) {
+            try {
+                String target = Runs.target(run).map(names::get).orElse(null);
+                messages.addAll(new Feed(names.get(run.directory()), target, run).read());
+            } catch (RuntimeException e) {
+                skipped.put(run.directory(), e);
+                names.remove(run.directory());
+            }
+        }
+        if (names.isEmpty()) {
+            throw skipped.values().iterator().next();
+        }
+        skipped.forEach((run, reason) -> messages.add(damaged(run.getFileName().toString(), reason)));
+        write(out, Page.report(messages));
+        return new Report(
+                List.copyOf(names.values()),
+                Stream.concat(skipped.values().stream().map(Report::sentence), unlisted.stream())
+                        .toList());
+    }
+
+    /** The run, and before it the one that it follows. */
+    private static void add(Path run, Map<Path, Run> runs, Map<Path, RuntimeException> skipped) {
+        if (runs.containsKey(run) || skipped.containsKey(run)) {
+            return;
         }
         try {
-            Path file = out.toAbsolutePath();
+            Run files = Runs.checked(run);
+            Optional<Path> target = Runs.target(files).filter(t -> !t.equals(run));
+            if (target.isPresent() && !runs.containsKey(target.get())) {
+                try {
+                    runs.put(target.get(), Runs.checked(target.get()));
+                } catch (RuntimeException e) {
+                    skipped.put(target.get(), e);
+                }
+            }
+            runs.put(run, files);
+        } catch (RuntimeException e) {
+            skipped.put(run, e);
+        }
+    }
+
+    private static void write(Path out, String page) {
+        Path file = out.toAbsolutePath();
+        try {
             Files.createDirectories(file.getParent());
-            Files.writeString(file, Page.report(messages));
-        } catch (IOException e) {
+            Atomic.write(file, page);
+        } catch (IOException | UncheckedIOException e) {
             throw new Refusal("cannot write " + out + " (" + e + "); give another file with --out", e);
         }
-        return List.copyOf(names.values());
+    }
+
+    /** What the page is told of a run that it cannot show. */
+    static String damaged(String name, RuntimeException reason) {
+        return JsonMapper.shared()
+                .writeValueAsString(Map.of("type", "damaged", "run", name, "message", sentence(reason)));
+    }
+
+    static String sentence(RuntimeException reason) {
+        return reason instanceof Refusal || reason instanceof UncheckedIOException
+                ? reason.getMessage()
+                : "cannot be shown: this is a bug (" + reason + ")";
     }
 }

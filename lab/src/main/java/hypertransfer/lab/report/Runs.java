@@ -1,16 +1,16 @@
 package hypertransfer.lab.report;
 
 import hypertransfer.core.Refusal;
-import hypertransfer.train.config.Configuration;
 import hypertransfer.train.log.Run;
 import java.io.IOException;
 import java.nio.file.Path;
-import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.function.Consumer;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 /** Finds runs and names them: by the last part of the path, and by more of it where two would be the same. */
 final class Runs {
@@ -19,22 +19,18 @@ final class Runs {
     private Runs() {}
 
     /** {@code place} itself where it is a run, else the runs inside it, in the order of their names. */
-    static List<Path> under(Path place) {
-        return Run.under(place, DEPTH, unreadable -> {}).stream()
+    static List<Path> under(Path place, Consumer<String> unlisted) {
+        return Run.under(place, DEPTH, unlisted).stream()
                 .map(run -> real(run.directory()))
                 .toList();
     }
 
-    /** The runs that a report shows: the given ones and the targets they follow, targets first. */
-    static List<Path> withTargets(List<Path> given) {
-        var all = new ArrayList<Path>();
-        for (Path run : given) {
-            target(new Run(run)).filter(t -> !all.contains(t)).ifPresent(all::add);
-            if (!all.contains(run)) {
-                all.add(run);
-            }
-        }
-        return all;
+    /** A run whose files can be read. */
+    static Run checked(Path directory) {
+        Run run = new Run(directory);
+        run.settings();
+        run.provenance();
+        return run;
     }
 
     /** The directory of the run that this one follows, if its configuration names one that is there. */
@@ -64,27 +60,12 @@ final class Runs {
         return path.subpath(Math.max(0, count - parts), count).toString();
     }
 
-    /** Refuses runs whose curves mean different things. */
-    static void sameNetwork(Map<Path, String> names, List<Run> runs) {
-        var shapes = runs.stream()
-                .collect(Collectors.groupingBy(
-                        run -> shape(run.configuration()),
-                        LinkedHashMap::new,
-                        Collectors.mapping(run -> names.get(run.directory()), Collectors.joining(", "))));
-        if (shapes.size() > 1) {
-            throw new Refusal("these runs are of different networks and cannot be laid over each other: "
-                    + shapes.entrySet().stream()
-                            .map(e -> e.getValue() + " (" + e.getKey() + ")")
-                            .collect(Collectors.joining("; "))
-                    + "; write a report for each network");
-        }
-    }
-
     /** Two runs can be laid over each other where this and the matrices are equal. */
-    static String shape(Configuration c) {
-        Configuration.Model m = c.model();
-        return c.network() + " with vocab " + m.vocab() + ", layers " + m.layers() + ", width " + m.width() + ", head "
-                + m.head();
+    static String shape(Map<String, String> settings) {
+        return settings.getOrDefault("network", "?") + " with "
+                + Stream.of("vocab", "layers", "width", "head")
+                        .map(size -> size + " " + settings.getOrDefault("model." + size, "?"))
+                        .collect(Collectors.joining(", "));
     }
 
     private static Path real(Path path) {

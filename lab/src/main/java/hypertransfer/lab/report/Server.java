@@ -1,5 +1,6 @@
 package hypertransfer.lab.report;
 
+import com.sun.net.httpserver.Headers;
 import com.sun.net.httpserver.HttpExchange;
 import com.sun.net.httpserver.HttpServer;
 import hypertransfer.core.Refusal;
@@ -14,6 +15,7 @@ import java.net.ServerSocket;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -45,7 +47,7 @@ public final class Server implements AutoCloseable {
     /** Serves the runs under {@code place}; port 0 takes a free one. */
     public static Server open(Path place, int port) {
         if (port < 0 || port > 65535) {
-            throw new Refusal("port " + port + " does not exist; give one from 0 to 65535");
+            throw new Refusal(port + " is not a port number; give one from 0 to 65535");
         }
         try {
             var server = new Server(place.toRealPath(), HttpServer.create(new InetSocketAddress(loopback(), port), 0));
@@ -55,8 +57,7 @@ public final class Server implements AutoCloseable {
             server.http.start();
             return server;
         } catch (BindException e) {
-            throw new Refusal(
-                    "port " + port + " on 127.0.0.1 cannot be had (" + e.getMessage() + "); " + next(port), e);
+            throw new Refusal("port " + port + " on 127.0.0.1 is in use (" + e.getMessage() + "); " + next(port), e);
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }
@@ -97,25 +98,24 @@ public final class Server implements AutoCloseable {
 
     private void page(HttpExchange exchange) throws IOException {
         try (exchange) {
-            if (refused(exchange)) {
-                return;
+            if (!refused(exchange, "/")) {
+                exchange.getResponseHeaders().set("Content-Type", "text/html; charset=utf-8");
+                answer(exchange, 200, Page.live());
             }
-            boolean home = exchange.getRequestURI().getPath().equals("/");
-            byte[] body = (home ? Page.live() : "there is only / here\n").getBytes(StandardCharsets.UTF_8);
-            exchange.getResponseHeaders().set("Content-Type", home ? "text/html; charset=utf-8" : "text/plain");
-            exchange.getResponseHeaders().set("Cache-Control", "no-store");
-            exchange.sendResponseHeaders(home ? 200 : 404, body.length);
-            exchange.getResponseBody().write(body);
         }
     }
 
     private void events(HttpExchange exchange) throws IOException {
         try (exchange) {
-            if (refused(exchange)) {
+            if (refused(exchange, "/events")) {
                 return;
             }
             exchange.getResponseHeaders().set("Content-Type", "text/event-stream");
             exchange.getResponseHeaders().set("Cache-Control", "no-store");
+            if (exchange.getRequestMethod().equals("HEAD")) {
+                exchange.sendResponseHeaders(200, -1);
+                return;
+            }
             exchange.sendResponseHeaders(200, 0);
             stream(exchange.getResponseBody());
         } catch (InterruptedException e) {
@@ -128,9 +128,11 @@ public final class Server implements AutoCloseable {
     private void stream(OutputStream out) throws IOException, InterruptedException {
         var feeds = new LinkedHashMap<Path, Feed>();
         var damaged = new HashMap<Path, Damage>();
+        List<String> told = List.of();
         send(out, TICK); // the first reading may take a while
         while (true) {
-            var runs = new TreeSet<>(Files.isDirectory(place) ? Runs.under(place) : List.of());
+            var runs = new TreeSet<Path>();
+            List<String> notices = find(runs);
             for (Path run : List.copyOf(feeds.keySet())) { // also targets that lie elsewhere
                 if (Run.in(run)) {
                     runs.add(run);
@@ -138,6 +140,10 @@ public final class Server implements AutoCloseable {
                     feeds.remove(run);
                     send(out, message("gone", run, "deleted"));
                 }
+            }
+            if (!notices.equals(told)) {
+                told = notices;
+                send(out, JsonMapper.shared().writeValueAsString(Map.of("type", "notice", "messages", notices)));
             }
             for (Path run : runs) {
                 poll(run, feeds, damaged, out);
@@ -147,8 +153,23 @@ public final class Server implements AutoCloseable {
         }
     }
 
-    /** One damaged run must not end the others: the page gets a sentence for it, and is read anew when its files change. */
+    /** Adds the runs there are now; returns what the reader must be told about those that cannot be found. */
+    private List<String> find(Set<Path> runs) {
+        try {
+            if (!Files.isDirectory(place)) {
+                return List.of(place + " is not there any more");
+            }
+            var unlisted = new ArrayList<String>();
+            runs.addAll(Runs.under(place, unlisted::add));
+            return unlisted;
+        } catch (RuntimeException e) {
+            return List.of(Report.sentence(e));
+        }
+    }
+
+    /** One damaged run must not end the others: the page gets a sentence for it, and it is read again when its files change. */
     private void poll(Path run, Map<Path, Feed> feeds, Map<Path, Damage> damaged, OutputStream out) throws IOException {
+        List<String> messages;
         try {
             Damage damage = damaged.get(run);
             if (damage != null) {
@@ -170,15 +191,18 @@ public final class Server implements AutoCloseable {
                     poll(target.get(), feeds, damaged, out);
                 }
             }
-            for (String message : feed.read()) {
-                send(out, message);
+            messages = feed.read();
+        } catch (RuntimeException e) {
+            feeds.remove(run);
+            Damage before = damaged.put(run, new Damage(Report.sentence(e), new Run(run).stamp()));
+            if (before == null || !before.message.equals(Report.sentence(e))) {
+                send(out, Report.damaged(name(run), e));
             }
-            damaged.remove(run);
-        } catch (Refusal | UncheckedIOException e) {
-            Damage before = damaged.put(run, new Damage(e.getMessage(), new Run(run).stamp()));
-            if (before == null || !before.message.equals(e.getMessage())) {
-                send(out, message("damaged", run, e.getMessage()));
-            }
+            return;
+        }
+        damaged.remove(run);
+        for (String message : messages) {
+            send(out, message);
         }
     }
 
@@ -198,15 +222,37 @@ public final class Server implements AutoCloseable {
         out.flush();
     }
 
-    /** A page of another site could reach us through a name of its own that resolves to 127.0.0.1; its Host gives it away. */
-    private boolean refused(HttpExchange exchange) throws IOException {
+    /**
+     * Answers what is not to be had: a page of another site could reach us through a name of its own that resolves to
+     * 127.0.0.1, its Host gives it away.
+     */
+    private boolean refused(HttpExchange exchange, String path) throws IOException {
         String host = exchange.getRequestHeaders().getFirst("Host");
-        if (Set.of("127.0.0.1:" + port(), "localhost:" + port()).contains(String.valueOf(host))) {
+        if (!Set.of("127.0.0.1:" + port(), "localhost:" + port()).contains(String.valueOf(host))) {
+            answer(exchange, 403, "ask http://127.0.0.1:" + port() + "/, not " + host + "\n");
+        } else if (!exchange.getRequestURI().getPath().equals(path)) {
+            answer(exchange, 404, "only / is here\n");
+        } else if (!Set.of("GET", "HEAD").contains(exchange.getRequestMethod())) {
+            exchange.getResponseHeaders().set("Allow", "GET, HEAD");
+            answer(exchange, 405, "only GET and HEAD are answered here\n");
+        } else {
             return false;
         }
-        byte[] body = ("ask http://127.0.0.1:" + port() + "/, not " + host + "\n").getBytes(StandardCharsets.UTF_8);
-        exchange.sendResponseHeaders(403, body.length);
-        exchange.getResponseBody().write(body);
         return true;
+    }
+
+    private static void answer(HttpExchange exchange, int status, String text) throws IOException {
+        byte[] body = text.getBytes(StandardCharsets.UTF_8);
+        Headers headers = exchange.getResponseHeaders();
+        headers.putIfAbsent("Content-Type", List.of("text/plain; charset=utf-8"));
+        headers.set("Cache-Control", "no-store");
+        headers.set("X-Content-Type-Options", "nosniff");
+        if (exchange.getRequestMethod().equals("HEAD")) {
+            headers.set("Content-Length", Integer.toString(body.length));
+            exchange.sendResponseHeaders(status, -1);
+        } else {
+            exchange.sendResponseHeaders(status, body.length);
+            exchange.getResponseBody().write(body);
+        }
     }
 }

@@ -1,8 +1,8 @@
 package hypertransfer.lab.terminal;
 
 import hypertransfer.train.config.Configuration;
-import hypertransfer.train.run.Trainee;
 import hypertransfer.train.log.Curves;
+import hypertransfer.train.run.Trainee;
 import hypertransfer.train.run.Watcher;
 import java.io.PrintWriter;
 import java.nio.file.Path;

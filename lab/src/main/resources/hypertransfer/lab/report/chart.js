@@ -11,7 +11,7 @@ class Chart {
   }
 
   render() {
-    this.canvas.innerHTML = this.svg(this.canvas.clientWidth, false);
+    put(this.canvas, this.svg(this.canvas.clientWidth, false));
     this.host.querySelector('.reset').hidden = !model.zoom;
   }
 
@@ -19,7 +19,7 @@ class Chart {
   svg(width, alone) {
     const parts = [];
     let top = alone ? 34 : 0;
-    if (alone) parts.push(`<text x="4" y="20" class="title">${esc(this.spec.title)}</text>`);
+    if (alone) parts.push(html`<text x="4" y="20" class="title">${this.spec.title}</text>`);
     const legend = this.legend(width, top);
     parts.push(legend.svg);
     top += legend.height + 2;
@@ -45,10 +45,10 @@ class Chart {
       y += head + (grid || row === 0 ? this.spec.height : Math.round(this.spec.height * (this.spec.second ?? 1))) + foot;
     }
     if (!cells.length) {
-      parts.push(`<text x="${width / 2}" y="${top + 60}" class="empty" text-anchor="middle">nothing to show yet</text>`);
+      parts.push(html`<text x="${width / 2}" y="${top + 60}" class="empty" text-anchor="middle">nothing to show yet</text>`);
       y = top + 110;
     }
-    return picture(width, y, this.spec.title, parts.join('') + '<g class="over"></g>');
+    return picture(width, y, this.spec.title, html`${parts}<g class="over"></g>`);
   }
 
   legend(width, top) {
@@ -62,12 +62,12 @@ class Chart {
       const off = model.hidden.has(run.name);
       const at = x;
       x += size + 14;
-      return `<g class="key${off ? ' off' : ''}" data-run="${esc(run.name)}" role="button" tabindex="0" aria-pressed="${!off}">`
-        + `<rect x="${at - 4}" y="${y - 14}" width="${size + 4}" height="20" rx="4" class="hit"/>`
-        + `<line x1="${at}" x2="${at + 26}" y1="${y - 4}" y2="${y - 4}" ${stroke(run, 2.4)}/>`
-        + `<text x="${at + 32}" y="${y}" class="name">${esc(run.name)}</text></g>`;
+      return html`<g class="key${off ? ' off' : ''}" data-run="${run.name}" role="button" tabindex="0" aria-pressed="${!off}">
+        <rect x="${at - 4}" y="${y - 14}" width="${size + 4}" height="20" rx="4" class="hit"/>
+        <line x1="${at}" x2="${at + 26}" y1="${y - 4}" y2="${y - 4}" ${stroke(run, 2.4)}/>
+        <text x="${at + 32}" y="${y}" class="name">${run.name}</text></g>`;
     });
-    return { svg: parts.join(''), height: y + 6 - top };
+    return { svg: html`${parts}`, height: y + 6 - top };
   }
 
   /** The common x range: what was zoomed to, or all there is. */
@@ -102,31 +102,31 @@ class Chart {
     const axis = (log ? logAxis : linearAxis)(bottom, ceiling, count);
     const parts = axis.at.filter(t => t.v >= bottom && t.v <= ceiling).map(t => {
       const y = cell.py(t.v).toFixed(1);
-      return `<line x1="${box.x}" x2="${box.x + box.w}" y1="${y}" y2="${y}" class="${cell.zero && !log && t.v === 0 ? 'zero' : 'grid'}"/>`
-        + `<text x="${box.x - 8}" y="${y}" dy="0.35em" text-anchor="end" class="tick">${t.text}</text>`;
+      return html`<line x1="${box.x}" x2="${box.x + box.w}" y1="${y}" y2="${y}" class="${cell.zero && !log && t.v === 0 ? 'zero' : 'grid'}"/>
+        <text x="${box.x - 8}" y="${y}" dy="0.35em" text-anchor="end" class="tick">${t.text}</text>`;
     });
-    if (axis.factor) parts.push(`<text x="${box.x}" y="${box.y - 5}" class="tick" text-anchor="end">${axis.factor}</text>`);
+    if (axis.factor) parts.push(html`<text x="${box.x}" y="${box.y - 5}" class="tick" text-anchor="end">${axis.factor}</text>`);
     const labelled = place.grid || place.bottom;
     for (const v of ticks(lo, hi, Math.max(2, Math.round(box.w / (place.grid ? 48 : 90)))).at) {
       const x = cell.px(v).toFixed(1);
-      parts.push(`<line x1="${x}" x2="${x}" y1="${box.y}" y2="${box.y + box.h}" class="grid"/>`);
+      parts.push(html`<line x1="${x}" x2="${x}" y1="${box.y}" y2="${box.y + box.h}" class="grid"/>`);
       if (labelled && Number.isInteger(v)) {
-        parts.push(`<text x="${x}" y="${box.y + box.h + 16}" text-anchor="middle" class="tick">${v.toLocaleString('en-US')}</text>`);
+        parts.push(html`<text x="${x}" y="${box.y + box.h + 16}" text-anchor="middle" class="tick">${v.toLocaleString('en-US')}</text>`);
       }
     }
-    parts.push(`<path d="M${box.x} ${box.y}V${box.y + box.h}H${box.x + box.w}" class="axis"/>`);
+    parts.push(html`<path d="M${box.x} ${box.y}V${box.y + box.h}H${box.x + box.w}" class="axis"/>`);
     if (place.grid) {
-      parts.push(`<text x="${box.x + box.w / 2}" y="${box.y - 8}" class="cell" text-anchor="middle">${esc(cell.title)}</text>`);
-      if (place.last) parts.push(`<text x="${box.x + box.w / 2}" y="${box.y + box.h + 32}" class="label" text-anchor="middle">step</text>`);
+      parts.push(html`<text x="${box.x + box.w / 2}" y="${box.y - 8}" class="cell" text-anchor="middle">${cell.title}</text>`);
+      if (place.last) parts.push(html`<text x="${box.x + box.w / 2}" y="${box.y + box.h + 32}" class="label" text-anchor="middle">step</text>`);
     } else {
       const label = cell.zero && log ? '|' + cell.label + '|' : cell.label;
-      parts.push(`<text transform="translate(${box.x - 50} ${box.y + box.h / 2}) rotate(-90)" text-anchor="middle" class="label">${esc(label)}</text>`);
-      if (place.bottom) parts.push(`<text x="${box.x + box.w / 2}" y="${box.y + box.h + 34}" text-anchor="middle" class="label">step</text>`);
+      parts.push(html`<text transform="translate(${box.x - 50} ${box.y + box.h / 2}) rotate(-90)" text-anchor="middle" class="label">${label}</text>`);
+      if (place.bottom) parts.push(html`<text x="${box.x + box.w / 2}" y="${box.y + box.h + 34}" text-anchor="middle" class="label">step</text>`);
     }
     const clip = 'clip' + ++Chart.clips;
-    parts.push(`<clipPath id="${clip}"><rect x="${box.x}" y="${box.y - 2}" width="${box.w + 1}" height="${box.h + 4}"/></clipPath><g clip-path="url(#${clip})">`);
-    for (const series of cell.drawn) parts.push(this.line(cell, series, place.grid ? 0.8 : 1));
-    return parts.join('') + '</g>';
+    parts.push(html`<clipPath id="${clip}"><rect x="${box.x}" y="${box.y - 2}" width="${box.w + 1}" height="${box.h + 4}"/></clipPath>
+      <g clip-path="url(#${clip})">${cell.drawn.map(series => this.line(cell, series, place.grid ? 0.8 : 1))}</g>`);
+    return html`${parts}`;
   }
 
   span(values, zero, log) {
@@ -159,12 +159,11 @@ class Chart {
       open = true;
       points++;
     }
-    const name = `data-run="${esc(series.run.name)}"`;
     if (points === 1) {
       const [x, y] = d.slice(1).split(' ');
-      return `<circle cx="${x}" cy="${y}" r="3" style="fill:${series.run.colour}" ${name}/>`;
+      return html`<circle cx="${x}" cy="${y}" r="3" fill="${series.run.colour}" data-run="${series.run.name}"/>`;
     }
-    return `<path d="${d}" fill="none" stroke-linejoin="round" ${cell.zero ? `style="stroke:${series.run.colour};stroke-width:${1.4 * scale}"` : stroke(series.run, (follows(series.run) ? 1.9 : 2.6) * scale)} ${name}/>`;
+    return html`<path d="${d}" fill="none" stroke-linejoin="round" ${cell.zero ? stroke({ colour: series.run.colour }, 1.4 * scale) : stroke(series.run, (follows(series.run) ? 1.9 : 2.6) * scale)} data-run="${series.run.name}"/>`;
   }
 
   /** All points of what is shown, whatever the zoom. */
@@ -180,7 +179,7 @@ class Chart {
 }
 Chart.clips = 0;
 
-const stroke = (run, width) => `style="stroke:${run.colour};stroke-width:${width}${run.dash ? ';stroke-dasharray:' + run.dash.replaceAll(' ', ',') : ''}"`;
+const stroke = (run, width) => html`stroke="${run.colour}" stroke-width="${width}" stroke-dasharray="${run.dash || 'none'}"`;
 const quoted = text => (/[",\n]/.test(text) ? '"' + text.replaceAll('"', '""') + '"' : text);
 const ruler = document.createElement('canvas').getContext('2d');
 
@@ -190,5 +189,5 @@ function textWidth(text, size) {
 }
 
 function picture(width, height, title, inside) {
-  return `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}" role="img" aria-label="${esc(title)}">${inside}</svg>`;
+  return html`<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}" role="img" aria-label="${title}">${inside}</svg>`;
 }

@@ -19,7 +19,7 @@ function watchPointer(chart) {
       const x = Math.max(cell.box.x, Math.min(p.x, cell.box.x + cell.box.w));
       const from = Math.min(start.x, x), width = Math.abs(x - start.x);
       over(chart, chart.cells.filter(c => c.box.x === cell.box.x).map(({ box }) =>
-        `<rect x="${from}" y="${box.y}" width="${width}" height="${box.h}" class="drag"/>`).join(''));
+        html`<rect x="${from}" y="${box.y}" width="${width}" height="${box.h}" class="drag"/>`));
       tip.hidden = true;
     } else if (!start) {
       hover(chart, cell, step(cell, p.x), event);
@@ -66,13 +66,13 @@ function watchPointer(chart) {
 
 const tip = document.getElementById('tip');
 
-function over(chart, svg) {
+function over(chart, parts) {
   const group = chart.canvas.querySelector('.over');
-  if (group) group.innerHTML = svg;
+  if (group) put(group, html`${parts}`);
 }
 
 function leave(chart) {
-  over(chart, '');
+  over(chart, []);
   tip.hidden = true;
 }
 
@@ -89,19 +89,19 @@ function hover(chart, cell, x, event) {
   const marks = [], rows = [];
   for (const c of chart.cells) {
     const px = c.px(best).toFixed(1);
-    marks.push(`<line x1="${px}" x2="${px}" y1="${c.box.y}" y2="${c.box.y + c.box.h}" class="cross"/>`);
+    marks.push(html`<line x1="${px}" x2="${px}" y1="${c.box.y}" y2="${c.box.y + c.box.h}" class="cross"/>`);
     if (grid && c !== cell) continue;
-    rows.push(`<tr><th colspan="3">${esc(grid ? c.title : c.label)}</th></tr>`);
+    rows.push(html`<tr><th colspan="3">${(grid ? c.title : c.label)}</th></tr>`);
     for (const series of c.series) {
       const i = lowerBound(series.x, best);
       const y = series.x[i] === best ? series.y[i] : null;
-      rows.push(`<tr><td><svg width="24" height="8"><line x2="24" y1="4" y2="4" ${stroke(series.run, 2.4)}/></svg></td>`
-        + `<td>${esc(series.run.name)}</td><td class="number" data-value="${y}">${c.zero ? signed(y) : show(y)}</td></tr>`);
-      if (c.drawable(y)) marks.push(`<circle cx="${px}" cy="${c.py(y).toFixed(1)}" r="3.5" class="dot" style="fill:${series.run.colour}"/>`);
+      rows.push(html`<tr><td><svg width="24" height="8"><line x2="24" y1="4" y2="4" ${stroke(series.run, 2.4)}/></svg></td>
+        <td>${series.run.name}</td><td class="number" data-value="${y}">${c.zero ? signed(y) : show(y)}</td></tr>`);
+      if (c.drawable(y)) marks.push(html`<circle cx="${px}" cy="${c.py(y).toFixed(1)}" r="3.5" class="dot" fill="${series.run.colour}"/>`);
     }
   }
-  over(chart, marks.join(''));
-  tip.innerHTML = `<b>step ${whole(best)}</b><table>${rows.join('')}</table>`;
+  over(chart, marks);
+  put(tip, html`<b>step ${whole(best)}</b><table>${rows}</table>`);
   tip.hidden = false;
   const box = tip.getBoundingClientRect();
   const left = event.clientX + 18 + box.width > innerWidth ? event.clientX - 18 - box.width : event.clientX + 18;

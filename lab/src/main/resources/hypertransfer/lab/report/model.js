@@ -2,7 +2,7 @@
 
 const COLUMNS = ['norm', 'target_norm', 'rate', 'effective', 'angle', 'implied_decay'];
 const KINDS = ['q', 'k', 'v', 'o', 'fc', 'proj'];
-const model = { runs: new Map(), hidden: new Set(), damaged: new Map(), zoom: null, shape: null };
+const model = { runs: new Map(), hidden: new Set(), damaged: new Map(), notices: [], zoom: null, shape: null };
 
 function apply(message) {
   const run = model.runs.get(message.run);
@@ -29,6 +29,9 @@ function apply(message) {
       model.runs.delete(message.run);
       model.damaged.delete(message.run);
       paint();
+      break;
+    case 'notice':
+      model.notices = message.messages;
       break;
     case 'damaged':
       model.damaged.set(message.run, message.message);

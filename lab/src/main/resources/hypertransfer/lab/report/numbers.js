@@ -1,9 +1,6 @@
-'use strict';
 // Numbers as text, axis ticks, and which points of a long series are worth drawing.
 
 const SUPERSCRIPT = { '-': '⁻', 0: '⁰', 1: '¹', 2: '²', 3: '³', 4: '⁴', 5: '⁵', 6: '⁶', 7: '⁷', 8: '⁸', 9: '⁹' };
-const escapes = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' };
-const esc = text => String(text).replace(/[&<>"]/g, c => escapes[c]);
 const finite = v => typeof v === 'number' && Number.isFinite(v);
 const minus = text => text.replace('-', '−');
 const power = e => '10' + [...String(e)].map(c => SUPERSCRIPT[c]).join('');

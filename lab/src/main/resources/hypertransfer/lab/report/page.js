@@ -68,8 +68,8 @@ function figureHost(id) {
 }
 
 function chips(host, values, chosen, label, change) {
-  host.innerHTML = `<button type="button" data-all aria-pressed="${values.every(v => chosen.has(v))}">all</button>`
-    + values.map(v => `<button type="button" data-value="${esc(v)}" aria-pressed="${chosen.has(v)}">${esc(label(v))}</button>`).join('');
+  put(host, html`<button type="button" data-all aria-pressed="${values.every(v => chosen.has(v))}">all</button>
+    ${values.map(v => html`<button type="button" data-value="${v}" aria-pressed="${chosen.has(v)}">${label(v)}</button>`)}`);
   host.onclick = event => {
     const button = event.target.closest('button');
     if (!button) return;
@@ -112,7 +112,7 @@ function networks() {
   host.hidden = shapes.size < 2;
   if (host.hidden) return;
   model.shape ??= shapes.keys().next().value;
-  host.innerHTML = [...shapes].map(([shape, name]) => `<button type="button" data-value="${esc(shape)}" title="${esc(shape)}" aria-pressed="${shape === model.shape}">${esc(name)}</button>`).join('');
+  put(host, html`${[...shapes].map(([shape, name]) => html`<button type="button" data-value="${shape}" title="${shape}" aria-pressed="${shape === model.shape}">${name}</button>`)}`);
   host.onclick = event => {
     model.shape = event.target.closest('button')?.dataset.value ?? model.shape;
     model.zoom = null;
@@ -130,11 +130,11 @@ function redraw() {
       data.written ? 'written ' + data.written.replace('T', ' ').replace('Z', ' UTC') : ''].filter(Boolean).join(' · ')
     : 'waiting for the first run';
   document.title = 'HyperTransfer' + (first ? ': ' + shown.map(run => run.name).join(', ') : '');
-  element('damaged').innerHTML = [...model.damaged].map(([run, message]) => `<p class="card"><b>${esc(run)}</b> ${esc(message)}</p>`).join('');
-  element('transfers').innerHTML = transferCards();
-  element('table').innerHTML = summaryTable();
-  element('settings').innerHTML = settingsTable(element('everything').checked);
-  element('origin').innerHTML = originTable();
+  put(element('damaged'), html`${[...model.notices.map(text => ['', text]), ...model.damaged].map(([run, message]) => html`<p class="card"><b>${run}</b> ${message}</p>`)}`);
+  put(element('transfers'), transferCards());
+  put(element('table'), summaryTable());
+  put(element('settings'), settingsTable(element('everything').checked));
+  put(element('origin'), originTable());
   filters();
   for (const figure of figures) {
     figure.stale = true;
@@ -171,7 +171,7 @@ function start() {
     theme(document.documentElement.dataset.theme === 'dark' ? 'light' : 'dark');
     redraw();
   });
-  element('quantity').innerHTML = Object.entries(QUANTITIES).map(([key, { text }]) => `<option value="${key}">${text}</option>`).join('');
+  put(element('quantity'), html`${Object.entries(QUANTITIES).map(([key, { text }]) => html`<option value="${key}">${text}</option>`)}`);
   element('quantity').addEventListener('change', event => {
     filter.quantity = event.target.value;
     filters();

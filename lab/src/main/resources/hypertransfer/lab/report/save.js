@@ -2,10 +2,10 @@
 
 function frame(host, figure, curves) {
   host.className = 'card figure';
-  host.innerHTML = `<div class="head"><h3>${esc(figure.spec.title)}</h3><div class="tools">`
-    + (curves ? '<button type="button" class="reset" hidden>Reset zoom</button><label class="switch"><input type="checkbox" class="log"> log</label>' : '')
-    + '<span class="group"><button type="button" data-as="svg">SVG</button><button type="button" data-as="png">PNG</button><button type="button" data-as="csv">CSV</button></span>'
-    + '</div></div>' + (figure.spec.note ? `<p class="note">${esc(figure.spec.note)}</p>` : '') + '<div class="canvas"></div>';
+  put(host, html`<div class="head"><h3>${figure.spec.title}</h3><div class="tools">
+    ${curves ? html`<button type="button" class="reset" hidden>Reset zoom</button><label class="switch"><input type="checkbox" class="log"> log</label>` : ''}
+    <span class="group"><button type="button" data-as="svg">SVG</button><button type="button" data-as="png">PNG</button><button type="button" data-as="csv">CSV</button></span>
+    </div></div>${figure.spec.note ? html`<p class="note">${figure.spec.note}</p>` : ''}<div class="canvas"></div>`);
   for (const button of host.querySelectorAll('[data-as]')) {
     button.title = 'Download as ' + button.dataset.as.toUpperCase();
     button.addEventListener('click', () => save(figure, button.dataset.as));
@@ -25,10 +25,10 @@ function frame(host, figure, curves) {
 function standalone(figure) {
   const rules = [...document.styleSheets[0].cssRules].filter(rule => rule.selectorText?.startsWith('svg ')).map(rule => rule.cssText.slice(4));
   const style = getComputedStyle(document.documentElement);
-  const svg = figure.svg(Math.max(720, Math.min(1400, figure.canvas.clientWidth)), true);
+  const svg = figure.svg(Math.max(720, Math.min(1400, figure.canvas.clientWidth)), true).text;
   figure.render(); // drawing for the file moved the cells that the pointer looks at
   return svg
-    .replace('>', `><style>${esc(rules.join(''))}</style><rect width="100%" height="100%" style="fill:var(--card)"/>`)
+    .replace('>', html`><style>${rules.join('')}</style><rect width="100%" height="100%" fill="var(--card)"/>`.text)
     .replace(/width="([\d.]+)" height="([\d.]+)" viewBox="[^"]*"/, (_, w, h) => {
       const [wide, high] = [Number(w) + 32, Number(h) + 16]; // a margin
       return `width="${wide}" height="${high}" viewBox="-16 -8 ${wide} ${high}"`;

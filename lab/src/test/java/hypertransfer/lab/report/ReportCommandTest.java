@@ -11,7 +11,9 @@ import java.io.PrintWriter;
 import java.io.StringWriter;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
 import java.util.List;
+import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import picocli.CommandLine;
@@ -61,7 +63,8 @@ class ReportCommandTest {
 
     @Test
     void aRunStillBeingWrittenIsShownAsSuch() throws IOException {
-        SyntheticRun run = new SyntheticRun(folder.resolve("muon"), 0, "steps=20").begin().append(3, 1);
+        SyntheticRun run =
+                new SyntheticRun(folder.resolve("muon"), 0, "steps=20").begin().append(3, 1);
         try (Hold hold = Hold.open(run.directory)) {
             write(folder);
             assertThat(folder.resolve("report.html")).content().contains("\"state\":\"running\"");
@@ -78,16 +81,14 @@ class ReportCommandTest {
     }
 
     @Test
-    void differentNetworks() throws IOException {
+    void severalNetworksShareAPage() throws IOException {
         new SyntheticRun(folder.resolve("one"), 0, "steps=20", "network=M1").finished();
         new SyntheticRun(folder.resolve("two"), 0, "steps=20", "network=M2").finished();
         new SyntheticRun(folder.resolve("three"), 0, "steps=20", "network=M1", "model.layers=3").finished();
-        refused(
-                "of different networks and cannot be laid over each other: one (M1 with vocab 256, layers 4, width 128,"
-                        + " head 32); two (M2",
-                folder.resolve("one"),
-                folder.resolve("two"));
-        refused("layers 3", folder.resolve("one"), folder.resolve("three"));
+        assertThat(write(folder)).containsExactly("one", "three", "two");
+        assertThat(folder.resolve("report.html"))
+                .content()
+                .contains("M1 with vocab 256, layers 4", "M2 with vocab 256, layers 4", "M1 with vocab 256, layers 3");
     }
 
     @Test
@@ -114,8 +115,39 @@ class ReportCommandTest {
                 .hasMessageContaining("cannot write " + folder.resolve("muon"));
     }
 
+    @Test
+    void oneRunThatCannotBeReadIsLeftOutAndTold() throws IOException {
+        for (String name : List.of("a", "b", "c", "d")) {
+            new SyntheticRun(folder.resolve(name), 0, "steps=20").finished();
+        }
+        Files.writeString(folder.resolve("b/provenance.json"), "{");
+        Files.writeString(folder.resolve("c/metrics.jsonl"), "{]\n");
+        Files.writeString(folder.resolve("d/config.yaml"), "\nstop_above: .inf\n", StandardOpenOption.APPEND);
+        Files.writeString(folder.resolve("d/config.yaml"), "target: /\n", StandardOpenOption.APPEND);
+        Report report = Report.write(List.of(folder), folder.resolve("report.html"));
+        assertThat(report.names()).contains("a", "c").doesNotContain("b");
+        assertThat(report.skipped()).anyMatch(s -> s.contains("provenance.json"));
+        assertThat(report.names().size() + report.skipped().size()).isEqualTo(4);
+        assertThat(folder.resolve("report.html"))
+                .content()
+                .contains("\"type\":\"damaged\"", "metrics.jsonl has 1 damaged line (line 1 is not JSON");
+    }
+
+    @Test
+    void aFullDiskLeavesTheOldPage() throws IOException {
+        Path full = Path.of("/dev/full");
+        Assumptions.assumeTrue(Files.exists(full), "this system has no /dev/full, so a full disk was not tried");
+        new SyntheticRun(folder.resolve("muon"), 0, "steps=20").finished();
+        Path page = Files.writeString(folder.resolve("report.html"), "the old page");
+        Files.createSymbolicLink(folder.resolve("report.html.part"), full);
+        refused("cannot write " + page, folder);
+        assertThat(page).hasContent("the old page");
+        write(folder);
+        assertThat(page).content().startsWith("<!doctype html>").endsWith("</html>\n");
+    }
+
     private List<String> write(Path... places) {
-        return Report.write(List.of(places), folder.resolve("report.html"));
+        return Report.write(List.of(places), folder.resolve("report.html")).names();
     }
 
     private void refused(String message, Path... places) {

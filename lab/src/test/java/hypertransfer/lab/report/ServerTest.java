@@ -16,9 +16,12 @@ import java.net.http.HttpResponse.BodyHandlers;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.nio.file.attribute.PosixFilePermissions;
 import java.util.Iterator;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -105,6 +108,62 @@ class ServerTest {
     }
 
     @Test
+    void oneOddRunDoesNotHideTheOthers() throws Exception {
+        SyntheticRun infinite = new SyntheticRun(folder.resolve("a"), 0, "steps=20").finished();
+        Files.writeString(infinite.directory.resolve("config.yaml"), "\nstop_above: .inf\n");
+        SyntheticRun rooted = new SyntheticRun(folder.resolve("b"), 0, "steps=20").finished();
+        Files.writeString(rooted.directory.resolve("config.yaml"), "\ntarget: /\n", StandardOpenOption.APPEND);
+        new SyntheticRun(folder.resolve("c"), 0, "steps=20").finished();
+        Iterator<JsonNode> messages = events();
+        JsonNode run = next(messages, "run");
+        while (!run.path("run").asString().equals("c")) {
+            run = next(messages, "run");
+        }
+    }
+
+    @Test
+    void aFolderThatCannotBeListedIsTold() throws Exception {
+        new SyntheticRun(folder.resolve("muon"), 0, "steps=20").finished();
+        Path closed = Files.createDirectories(folder.resolve("closed/inside")).getParent();
+        Files.setPosixFilePermissions(closed, PosixFilePermissions.fromString("---------"));
+        try {
+            Assumptions.assumeFalse(Files.isReadable(closed), "this user may read everything");
+            assertThat(next(events(), "notice").path("messages").toString()).contains(closed.toString());
+        } finally {
+            Files.setPosixFilePermissions(closed, PosixFilePermissions.fromString("rwx------"));
+        }
+    }
+
+    @Test
+    void aDirectoryThatGoesAwayIsTold() throws Exception {
+        Path inner = Files.createDirectories(folder.resolve("inner"));
+        try (Server one = Server.open(inner, 0)) {
+            Iterator<JsonNode> messages = events(one);
+            next(messages, "tick");
+            Files.delete(inner);
+            assertThat(next(messages, "notice").path("messages").toString()).contains("inner is not there any more");
+        }
+    }
+
+    @Test
+    void methodsAndPaths() throws Exception {
+        for (String path : new String[] {"/", "/events"}) {
+            var post = HttpRequest.newBuilder(request(path).uri()).POST(HttpRequest.BodyPublishers.ofString("x"));
+            HttpResponse<String> refused = client.send(post.build(), BodyHandlers.ofString());
+            assertThat(refused.statusCode()).isEqualTo(405);
+            assertThat(refused.headers().firstValue("Allow")).hasValue("GET, HEAD");
+            HttpResponse<String> head = client.send(
+                    HttpRequest.newBuilder(request(path).uri()).HEAD().build(), BodyHandlers.ofString());
+            assertThat(head.statusCode()).isEqualTo(200);
+            assertThat(head.body()).isEmpty();
+        }
+        for (String path : new String[] {"/eventsX", "/events/", "/index.html"}) {
+            assertThat(client.send(request(path), BodyHandlers.ofString()).statusCode())
+                    .isEqualTo(404);
+        }
+    }
+
+    @Test
     void anotherHostIsRefused() throws Exception {
         for (String path : new String[] {"/", "/events"}) {
             assertThat(raw(path, "rebound.example:" + server.port())).startsWith("HTTP/1.1 403");
@@ -117,11 +176,11 @@ class ServerTest {
     void aPortInUseIsNamedAndTheNextOffered() throws IOException {
         assertThatThrownBy(() -> Server.open(folder, server.port()))
                 .isInstanceOf(Refusal.class)
-                .hasMessageContaining("port " + server.port() + " on 127.0.0.1 cannot be had")
+                .hasMessageContaining("port " + server.port() + " on 127.0.0.1 is in use")
                 .hasMessageMatching(".*; \\d+ is free: --port \\d+");
         assertThatThrownBy(() -> Server.open(folder, 70000))
                 .isInstanceOf(Refusal.class)
-                .hasMessageContaining("port 70000 does not exist");
+                .hasMessageContaining("70000 is not a port number");
     }
 
     @Test

@@ -167,7 +167,9 @@ public record Configuration(
 
     /** The mode's transfer, with the gradient rule that was asked for; {@code auto} is left to be measured. */
     public Transfer transfer() {
-        Transfer transfer = Mode.parse(matrices.mode).transfer(matrices.decay, matrices.targetDecay);
+        Mode mode = Mode.parse(matrices.mode);
+        Transfer named = mode.transfer(matrices.decay);
+        Transfer transfer = mode == Mode.DECAY_TRANSFER ? named.following(new Space.Base(matrices.targetDecay)) : named;
         return switch (matrices.gradient) {
             case "mode", "auto" -> transfer;
             default ->

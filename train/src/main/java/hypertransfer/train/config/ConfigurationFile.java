@@ -68,11 +68,15 @@ public final class ConfigurationFile {
         return YAML.writeValueAsString(configuration);
     }
 
-    /** Every value under its whole key, {@code matrices.rate}, as people write it: 0.0005, not 5.0E-4. */
-    public static Map<String, String> flat(Configuration configuration) {
-        Map<String, String> flat = new LinkedHashMap<>();
-        flatten("", YAML.valueToTree(configuration), flat);
-        return flat;
+    /** What stands in a file, unchecked: every value under its whole key, {@code matrices.rate}, as people write it. */
+    public static Map<String, String> settings(Path file) {
+        try {
+            Map<String, String> flat = new LinkedHashMap<>();
+            flatten("", keys(file.toString(), YAML.readTree(file)), flat);
+            return flat;
+        } catch (JacksonException e) {
+            throw new Refusal(file + " is not YAML: " + e.getOriginalMessage(), e);
+        }
     }
 
     private static void flatten(String prefix, JsonNode node, Map<String, String> into) {
@@ -86,6 +90,7 @@ public final class ConfigurationFile {
         });
     }
 
+    /** 0.0005, not 5.0E-4. */
     private static String plain(double number) {
         if (!Double.isFinite(number)) {
             return Double.toString(number);
@@ -96,10 +101,7 @@ public final class ConfigurationFile {
 
     private static Configuration resolve(String source, JsonNode file, List<String> settings) {
         ObjectNode all = defaults();
-        if (!file.isObject() && !file.isNull() && !file.isMissingNode()) {
-            throw new Refusal(source + " holds no keys; see docs/CONFIGURATION.md");
-        }
-        lay(source, "", all, file);
+        lay(source, "", all, keys(source, file));
         for (String setting : settings) {
             int equals = setting.indexOf('=');
             if (equals <= 0) {
@@ -129,6 +131,13 @@ public final class ConfigurationFile {
             }
             throw new Refusal(source + ": " + e.getOriginalMessage(), e);
         }
+    }
+
+    private static JsonNode keys(String source, JsonNode file) {
+        if (!file.isObject() && !file.isNull() && !file.isMissingNode()) {
+            throw new Refusal(source + " holds no keys; see docs/CONFIGURATION.md");
+        }
+        return file;
     }
 
     private static ObjectNode defaults() {

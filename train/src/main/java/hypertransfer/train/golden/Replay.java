@@ -3,6 +3,7 @@ package hypertransfer.train.golden;
 import hypertransfer.core.Mode;
 import hypertransfer.core.Refusal;
 import hypertransfer.core.Schedule;
+import hypertransfer.core.Space;
 import hypertransfer.core.Step;
 import hypertransfer.core.Transfer;
 import hypertransfer.engine.Dims;
@@ -99,6 +100,7 @@ public final class Replay {
     }
 
     private static Transfer transfer(Golden.Case c) {
-        return Mode.parse(c.mode()).transfer(c.decay(), c.targetDecay() == null ? c.decay() : c.targetDecay());
+        Transfer transfer = Mode.parse(c.mode()).transfer(c.decay());
+        return c.targetDecay() == null ? transfer : transfer.following(new Space.Base(c.targetDecay()));
     }
 }

@@ -18,7 +18,7 @@ public record Damage(Path file, int lines, String first) {
     public String toString() {
         return lines == 0
                 ? ""
-                : file.getFileName() + " has " + lines + (lines == 1 ? " damaged line (" : " damaged lines (the first: ")
-                        + first + ")";
+                : file.getFileName() + " has " + lines
+                        + (lines == 1 ? " damaged line (" : " damaged lines (the first: ") + first + ")";
     }
 }

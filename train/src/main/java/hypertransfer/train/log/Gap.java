@@ -23,7 +23,8 @@ public record Gap(Loss training, Loss validation, int logged, double norm, doubl
         static final Loss NONE = new Loss(0, Double.NaN, Double.NaN);
 
         Loss and(double difference) {
-            return new Loss(steps + 1, difference, steps == 0 ? Math.abs(difference) : Math.max(largest, Math.abs(difference)));
+            return new Loss(
+                    steps + 1, difference, steps == 0 ? Math.abs(difference) : Math.max(largest, Math.abs(difference)));
         }
     }
 

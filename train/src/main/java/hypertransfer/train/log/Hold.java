@@ -126,7 +126,8 @@ public final class Hold implements AutoCloseable {
                         line -> line.step() < step
                                 || line.step() == step && validated && line instanceof Line.Validation)
                 .ifPresent(damaged);
-        Log.cut(run.file(Run.MATRICES), run.matrices(matrices), line -> line.step() < step).ifPresent(damaged);
+        Log.cut(run.file(Run.MATRICES), run.matrices(matrices), line -> line.step() < step)
+                .ifPresent(damaged);
     }
 
     @Override

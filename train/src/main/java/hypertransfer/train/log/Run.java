@@ -12,6 +12,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.function.Consumer;
 import java.util.regex.Pattern;
@@ -58,11 +59,20 @@ public record Run(Path directory) {
     }
 
     public Configuration configuration() {
+        return ConfigurationFile.read(configurationFile(), List.of());
+    }
+
+    /** The configuration as it stands there, by whole keys; also that of a version which knew other keys. */
+    public Map<String, String> settings() {
+        return ConfigurationFile.settings(configurationFile());
+    }
+
+    private Path configurationFile() {
         if (!in(directory)) {
             throw new Refusal(
                     directory + " is not a run: it has no " + CONFIGURATION + "; 'ht runs' lists the runs there are");
         }
-        return ConfigurationFile.read(file(CONFIGURATION), List.of());
+        return file(CONFIGURATION);
     }
 
     public Provenance provenance() {
@@ -109,8 +119,8 @@ public record Run(Path directory) {
             return List.of();
         }
         try (Stream<Path> files = Files.list(file(CHECKPOINTS))) {
-            return files.filter(
-                            file -> NUMBERS.matcher(file.getFileName().toString()).matches())
+            return files.filter(file ->
+                            NUMBERS.matcher(file.getFileName().toString()).matches())
                     .sorted(Comparator.comparingLong(Run::step).reversed())
                     .toList();
         } catch (IOException e) {
@@ -126,9 +136,9 @@ public record Run(Path directory) {
 
     /** The run that this one follows, where its configuration names one that is there. */
     public Optional<Run> target() {
-        String target = configuration().target();
+        String target = settings().getOrDefault("target", "null");
         try {
-            return target == null
+            return target.equals("null")
                     ? Optional.empty()
                     : Stream.of(
                                     Path.of(target),

@@ -18,10 +18,11 @@ import tools.jackson.databind.node.ObjectNode;
  * @param step the steps taken, of {@code steps}
  * @param loss the last training loss; NaN where there is none
  * @param validation the last validation loss; NaN where there is none
- * @param reason the kind of its failure; null where it did not fail, or an older version wrote it
+ * @param kind the kind of its failure; null where it did not fail, or an older version wrote it
  * @param message the failure in a sentence; null where it did not fail
  */
-public record Standing(State state, int step, int steps, double loss, double validation, Reason reason, String message) {
+public record Standing(
+        State state, int step, int steps, double loss, double validation, FailureKind kind, String message) {
 
     public enum State {
         /** Nothing was logged and nothing is being written. Never stands in a file. */
@@ -39,8 +40,7 @@ public record Standing(State state, int step, int steps, double loss, double val
         }
     }
 
-    private static final List<State> WRITTEN =
-            List.of(State.RUNNING, State.INTERRUPTED, State.FAILED, State.FINISHED);
+    private static final List<State> WRITTEN = List.of(State.RUNNING, State.INTERRUPTED, State.FAILED, State.FINISHED);
 
     /** As the run last said; running where it never did. */
     static Standing read(Path file) {
@@ -53,15 +53,14 @@ public record Standing(State state, int step, int steps, double loss, double val
                     .filter(s -> s.label().equals(node.path("state").asString("")))
                     .findFirst()
                     .orElseThrow(() -> new Refusal(file + " has state " + node.path("state") + "; expected one of "
-                            + Arrays.toString(
-                                    WRITTEN.stream().map(State::label).toArray())));
+                            + Arrays.toString(WRITTEN.stream().map(State::label).toArray())));
             return new Standing(
                     state,
                     node.path("step").asInt(0),
                     node.path("steps").asInt(0),
                     number(node.path("loss")),
                     number(node.path("validation")),
-                    Reason.parse(node.path("reason").asString("")),
+                    FailureKind.parse(node.path("kind").asString("")),
                     node.path("message").asString(null));
         } catch (JacksonException e) {
             throw new Refusal(file + " is damaged (" + e.getOriginalMessage() + "); continue the run with --resume", e);
@@ -77,13 +76,13 @@ public record Standing(State state, int step, int steps, double loss, double val
         node.put("state", state.label()).put("step", step).put("steps", steps);
         Line.put(node, "loss", loss);
         Line.put(node, "validation", validation);
-        if (reason != null) {
-            node.put("reason", reason.label()).put("message", message);
+        if (kind != null) {
+            node.put("kind", kind.label()).put("message", message);
         }
         Atomic.write(file, node.toString());
     }
 
     Standing with(State other) {
-        return new Standing(other, step, steps, loss, validation, reason, message);
+        return new Standing(other, step, steps, loss, validation, kind, message);
     }
 }

@@ -67,12 +67,11 @@ public final class Tail {
     }
 
     private void require(Line line) throws Damaged {
-        int before =
-                switch (line) {
-                    case Line.Training t -> trained;
-                    case Line.Validation v -> validated;
-                    case Line.Matrices m -> logged;
-                };
+        int before = switch (line) {
+            case Line.Training t -> trained;
+            case Line.Validation v -> validated;
+            case Line.Matrices m -> logged;
+        };
         if (line.step() <= before) {
             throw new Damaged("has step " + line.step() + " after step " + before);
         }

@@ -90,7 +90,7 @@ public final class Network {
         rlast = statistic("last.r", 1);
         losses = engine.tensor(Role.STATISTIC, "losses", micros * dims.N(), 1);
         for (int micro = 0; micro < micros; micro++) {
-            microLosses.add(losses.slice("losses." + micro, micro * dims.N(), dims.N()));
+            microLosses.add(engine.slice(losses, "losses." + micro, micro * dims.N(), dims.N()));
         }
         dh = activation("dh", C);
         dx = activation("dx", C);

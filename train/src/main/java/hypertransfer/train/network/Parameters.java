@@ -87,9 +87,9 @@ public final class Parameters {
         return new Parameter(name, hidden, weight, master, engine.tensor(gradient, name, rows, cols));
     }
 
-    private static Parameter part(Parameter whole, String name, int from, int rows) {
-        Tensor master = whole.master().slice(name, from, rows);
-        Tensor weight = whole.separate() ? whole.weight().slice(name, from, rows) : master;
-        return new Parameter(name, true, weight, master, whole.gradient().slice(name, from, rows));
+    private Parameter part(Parameter whole, String name, int from, int rows) {
+        Tensor master = engine.slice(whole.master(), name, from, rows);
+        Tensor weight = whole.separate() ? engine.slice(whole.weight(), name, from, rows) : master;
+        return new Parameter(name, true, weight, master, engine.slice(whole.gradient(), name, from, rows));
     }
 }

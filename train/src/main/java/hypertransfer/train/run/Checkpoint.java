@@ -98,8 +98,8 @@ public record Checkpoint(int step, List<State> states, Double validation, long t
                 passedOver.accept(e.getMessage());
             }
         }
-        throw new Refusal("there is no good checkpoint among the " + all.size() + " in "
-                + run.file(Run.CHECKPOINTS) + "; start the run again with another --out");
+        throw new Refusal("there is no good checkpoint among the " + all.size() + " in " + run.file(Run.CHECKPOINTS)
+                + "; start the run again with another --out");
     }
 
     /** Reads a checkpoint's numbers, checked against their own checksum. */

@@ -5,11 +5,11 @@ import hypertransfer.core.GradientRule;
 import hypertransfer.core.Schedule;
 import hypertransfer.core.Step;
 import hypertransfer.train.config.Configuration;
+import hypertransfer.train.log.FailureKind;
 import hypertransfer.train.log.Hold;
 import hypertransfer.train.log.Line;
 import hypertransfer.train.log.Log;
 import hypertransfer.train.log.Provenance;
-import hypertransfer.train.log.Reason;
 import hypertransfer.train.log.Run;
 import hypertransfer.train.log.Standing;
 import hypertransfer.train.log.Standing.State;
@@ -37,8 +37,7 @@ public final class Trainer {
      *
      * @param provenance what should be remembered of the program and the machine
      */
-    public Trainer(
-            Hold hold, Configuration configuration, Map<String, String> provenance, Watcher watcher) {
+    public Trainer(Hold hold, Configuration configuration, Map<String, String> provenance, Watcher watcher) {
         this.hold = hold;
         this.c = configuration;
         this.provenance = provenance;
@@ -59,7 +58,7 @@ public final class Trainer {
             return written(feed, trainee, resume, stop);
         } catch (RuntimeException e) {
             try {
-                standing(State.FAILED, Reason.of(e), e.getMessage());
+                standing(State.FAILED, FailureKind.of(e), e.getMessage());
             } catch (UncheckedIOException full) {
                 e.addSuppressed(full);
             }
@@ -91,11 +90,13 @@ public final class Trainer {
         facts.put("engine", trainee.engine().name());
         facts.put("parameters", Long.toString(c.architecture().parameters()));
         hold.provenance(new Provenance(
-                facts, matrices, trainee.rules().stream().map(GradientRule::name).toList()));
+                facts,
+                matrices,
+                trainee.rules().stream().map(GradientRule::name).toList()));
     }
 
-    private void standing(State state, Reason reason, String message) {
-        hold.standing(new Standing(state, step, c.steps(), loss, validation, reason, message));
+    private void standing(State state, FailureKind kind, String message) {
+        hold.standing(new Standing(state, step, c.steps(), loss, validation, kind, message));
     }
 
     private boolean train(Feed feed, Trainee trainee, BooleanSupplier stop) {
@@ -129,13 +130,7 @@ public final class Trainer {
     }
 
     private void step(
-            Feed feed,
-            Trainee trainee,
-            double[] rates,
-            double adamRate,
-            Log metrics,
-            Log matrices,
-            Events events) {
+            Feed feed, Trainee trainee, double[] rates, double adamRate, Log metrics, Log matrices, Events events) {
         long begun = System.nanoTime();
         if (c.matrices().proxyGrowth() != null) {
             trainee.optimizer().prescribe(c.proxy(step));

@@ -3,6 +3,7 @@ package hypertransfer.train.cpu;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import hypertransfer.core.Mode;
+import hypertransfer.engine.Checked;
 import hypertransfer.engine.Engine;
 import hypertransfer.engine.Memory;
 import hypertransfer.engine.cpu.CpuEngine;
@@ -29,8 +30,8 @@ final class Run implements AutoCloseable {
     Run(Architecture architecture, int batch, int threads) {
         String demanded = System.getProperty("ht.engine", "cpu");
         assumeTrue(demanded.equals("cpu"), "ht.engine demands " + demanded);
-        Routing routing = Routing.standard(Direction.Muon.standard(), Mode.HYPERTRANSFER.transfer(0.1, 0.1));
-        engine = new CpuEngine(architecture.dims(batch), threads);
+        Routing routing = Routing.standard(Direction.Muon.standard(), Mode.HYPERTRANSFER.transfer(0.1));
+        engine = new Checked(new CpuEngine(architecture.dims(batch), threads));
         parameters = new Parameters(engine, architecture, Optimizer.representative(routing, List.of("")));
         network = new Network(engine, architecture, parameters);
         optimizer = new Optimizer(engine, parameters, routing);

@@ -55,7 +55,8 @@ class GapTest {
         assertThat(gap.validation().steps()).isZero();
         assertThat(gap.logged()).isEqualTo(1); // step 3
         assertThat(gap.norm()).isEqualTo(0.25, org.assertj.core.api.Assertions.within(1e-15));
-        assertThat(gap.table(8)).contains("3 of 8 steps have a target", "no validation in common", "over 1 logged steps");
+        assertThat(gap.table(8))
+                .contains("3 of 8 steps have a target", "no validation in common", "over 1 logged steps");
     }
 
     @Test

@@ -45,10 +45,7 @@ class LogTest {
         assertThat(cut(4, true)).isEmpty();
         assertThat(identity()).as("the same file").isEqualTo(identity);
         assertThat(all).startsWith(Files.readString(file));
-        assertThat(Files.readAllLines(file))
-                .hasSize(9)
-                .last()
-                .isEqualTo("{\"step\":4,\"validation\":1.0}");
+        assertThat(Files.readAllLines(file)).hasSize(9).last().isEqualTo("{\"step\":4,\"validation\":1.0}");
         assertThat(cut(4, false)).isEmpty();
         assertThat(Files.readAllLines(file)).hasSize(8);
         assertThat(cut(0, false)).isEmpty();

@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
 
 import hypertransfer.engine.Engine;
-import hypertransfer.engine.reference.ReferenceEngine;
+import hypertransfer.engine.provider.Engines;
 import java.util.Arrays;
 import org.junit.jupiter.api.Test;
 
@@ -16,7 +16,7 @@ class InitializerTest {
 
     @Test
     void startsAsTheDesignSays() {
-        try (Engine engine = new ReferenceEngine(ARCHITECTURE.dims(1))) {
+        try (Engine engine = Engines.open("reference", ARCHITECTURE.dims(1))) {
             for (Parameter p : draw(engine, 1234).all()) {
                 double[] values = engine.read(p.master());
                 if (p.name().endsWith("gain")) {
@@ -42,7 +42,7 @@ class InitializerTest {
 
     @Test
     void everyMatrixHasItsOwnStream() {
-        try (Engine engine = new ReferenceEngine(ARCHITECTURE.dims(1))) {
+        try (Engine engine = Engines.open("reference", ARCHITECTURE.dims(1))) {
             Parameters parameters = draw(engine, 1234);
             double[] q = engine.read(parameters.hidden().get(0).master());
             double[] k = engine.read(parameters.hidden().get(1).master());
@@ -51,7 +51,7 @@ class InitializerTest {
     }
 
     private static double[] first(long seed) {
-        try (Engine engine = new ReferenceEngine(ARCHITECTURE.dims(1))) {
+        try (Engine engine = Engines.open("reference", ARCHITECTURE.dims(1))) {
             return engine.read(draw(engine, seed).hidden().getFirst().master());
         }
     }

@@ -8,7 +8,7 @@ import hypertransfer.engine.Engine;
 import hypertransfer.engine.Polynomial;
 import hypertransfer.engine.Role;
 import hypertransfer.engine.Tensor;
-import hypertransfer.engine.reference.ReferenceEngine;
+import hypertransfer.engine.provider.Engines;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -20,7 +20,7 @@ import org.junit.jupiter.params.provider.EnumSource;
 
 /** Newton-Schulz against the same polynomial applied to the singular values of an SVD. */
 class MuonTest {
-    private final Engine engine = new ReferenceEngine(new Dims(1, 1, 2, 2, 1));
+    private final Engine engine = open();
     private final Random random = new Random(5);
 
     @ParameterizedTest
@@ -113,11 +113,17 @@ class MuonTest {
     }
 
     private double[] orthogonalize(double[] x, int rows, int cols, Polynomial polynomial) {
-        Tensor tensor = engine.tensor(Role.GRADIENT, "x", rows, cols);
-        engine.commit();
-        engine.write(tensor, x);
-        engine.orthogonalize(List.of(tensor), polynomial);
-        return engine.read(tensor);
+        try (Engine fresh = open()) {
+            Tensor tensor = fresh.tensor(Role.GRADIENT, "x", rows, cols);
+            fresh.commit();
+            fresh.write(tensor, x);
+            fresh.orthogonalize(List.of(tensor), polynomial);
+            return fresh.read(tensor);
+        }
+    }
+
+    private static Engine open() {
+        return Engines.open("reference", new Dims(1, 1, 48, 2, 1));
     }
 
     private static double[] bySvd(double[] x, int rows, int cols, Polynomial polynomial) {

@@ -70,7 +70,8 @@ class OptimizerTest {
     @Test
     void aSavedStateGoesOnWithTheSameBits() {
         for (Mode mode : Mode.values()) {
-            Transfer transfer = mode.transfer(0.1, 0.05);
+            Transfer named = mode.transfer(0.1);
+            Transfer transfer = mode == Mode.DECAY_TRANSFER ? named.following(new Space.Base(0.05)) : named;
             try (Rig whole = new Rig(Variant.M1, transfer);
                     Rig half = new Rig(Variant.M1, transfer);
                     Rig rest = new Rig(Variant.M1, transfer)) {
@@ -128,7 +129,7 @@ class OptimizerTest {
 
     @Test
     void theRoutingTableNamesEveryParameter() {
-        Routing routing = Routing.standard(Direction.Muon.standard(), Mode.HYPERTRANSFER.transfer(0.1, 0.1));
+        Routing routing = Routing.standard(Direction.Muon.standard(), Mode.HYPERTRANSFER.transfer(0.1));
         try (Rig rig = new Rig(Variant.M1, routing)) {
             String table = routing.table(rig.parameters.all());
             for (Parameter p : rig.parameters.all()) {

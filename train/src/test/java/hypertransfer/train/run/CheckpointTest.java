@@ -3,10 +3,10 @@ package hypertransfer.train.run;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import hypertransfer.train.log.Run;
 import hypertransfer.core.Refusal;
 import hypertransfer.train.config.Configuration;
 import hypertransfer.train.config.ConfigurationFile;
+import hypertransfer.train.log.Run;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -55,8 +55,7 @@ class CheckpointTest {
                 refused(file, Arrays.copyOf(good, good.length + 1), trainee, "a byte too many");
                 Files.write(file, good);
             }
-            assertThat(Checkpoint.loadNewest(run(), trainee, this::unexpected)
-                            .step())
+            assertThat(Checkpoint.loadNewest(run(), trainee, this::unexpected).step())
                     .isEqualTo(20);
         }
     }
@@ -135,11 +134,11 @@ class CheckpointTest {
                 Checkpoint.prune(kept, step, 2);
             }
         }
-        assertThat(kept.checkpoints().stream()
-                        .map(Path::getFileName)
-                        .map(Path::toString))
+        assertThat(kept.checkpoints().stream().map(Path::getFileName).map(Path::toString))
                 .containsExactly("step-00000050.json", "step-00000040.json", "step-00000020.json");
-        assertThat(Tiny.files(kept.file(Run.CHECKPOINTS))).as("with their tensors").hasSize(6);
+        assertThat(Tiny.files(kept.file(Run.CHECKPOINTS)))
+                .as("with their tensors")
+                .hasSize(6);
     }
 
     @Test

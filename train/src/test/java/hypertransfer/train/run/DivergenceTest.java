@@ -3,11 +3,11 @@ package hypertransfer.train.run;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import hypertransfer.train.log.Curves;
-import hypertransfer.train.log.Run;
 import hypertransfer.core.Diverged;
 import hypertransfer.train.config.Configuration;
 import hypertransfer.train.config.ConfigurationFile;
+import hypertransfer.train.log.Curves;
+import hypertransfer.train.log.Run;
 import java.nio.file.Path;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -26,10 +26,11 @@ class DivergenceTest {
     }
 
     private static String newest(Path run) {
-        return new Run(run).checkpoints().stream()
-                .map(file -> file.getFileName().toString())
-                .findFirst()
-                .orElse("none");
+        return new Run(run)
+                .checkpoints().stream()
+                        .map(file -> file.getFileName().toString())
+                        .findFirst()
+                        .orElse("none");
     }
 
     @Test

@@ -3,10 +3,10 @@ package hypertransfer.train.run;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import hypertransfer.train.log.Hold;
-import hypertransfer.train.log.Run;
 import hypertransfer.core.Refusal;
 import hypertransfer.train.config.Configuration;
+import hypertransfer.train.log.Hold;
+import hypertransfer.train.log.Run;
 import java.nio.file.Path;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;

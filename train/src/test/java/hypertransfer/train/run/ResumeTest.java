@@ -2,10 +2,10 @@ package hypertransfer.train.run;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import hypertransfer.train.log.Curves;
-import hypertransfer.train.log.Run;
 import hypertransfer.core.Mode;
 import hypertransfer.train.config.Configuration;
+import hypertransfer.train.log.Curves;
+import hypertransfer.train.log.Run;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
@@ -64,8 +64,7 @@ class ResumeTest {
         Configuration c = tiny.configuration(settings);
         Path whole = tiny.train("whole", c);
         assertThat(tiny.trainUntil("parts", c, at)).as("finished").isFalse();
-        assertThat(new Run(tiny.path("parts")).standing().state().label())
-                .isEqualTo("interrupted");
+        assertThat(new Run(tiny.path("parts")).standing().state().label()).isEqualTo("interrupted");
         assertThat(new Run(tiny.path("parts")).standing().step()).isEqualTo(at);
 
         assertThat(tiny.resume("parts")).isEmpty();
@@ -77,8 +76,7 @@ class ResumeTest {
         assertThat(t.losses().lastEntry().getValue())
                 .as("it learns")
                 .isLessThan(t.losses().firstEntry().getValue());
-        assertThat(new Run(tiny.path("parts")).standing().state().label())
-                .isEqualTo("finished");
+        assertThat(new Run(tiny.path("parts")).standing().state().label()).isEqualTo("finished");
     }
 
     @Test

@@ -1,11 +1,11 @@
 package hypertransfer.train.run;
 
+import hypertransfer.train.config.Configuration;
+import hypertransfer.train.config.ConfigurationFile;
 import hypertransfer.train.log.Hold;
 import hypertransfer.train.log.Line;
 import hypertransfer.train.log.Run;
 import hypertransfer.train.log.Tail;
-import hypertransfer.train.config.Configuration;
-import hypertransfer.train.config.ConfigurationFile;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.ByteBuffer;

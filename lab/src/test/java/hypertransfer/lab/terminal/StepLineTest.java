@@ -1,8 +1,7 @@
-package hypertransfer.lab;
+package hypertransfer.lab.terminal;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import hypertransfer.lab.terminal.StepLine;
 import hypertransfer.train.config.ConfigurationFile;
 import java.io.PrintWriter;
 import java.io.StringWriter;
@@ -28,7 +27,7 @@ class StepLineTest {
     }
 
     @Test
-    void inAFileItIsALineAStep() {
+    void inAFileItIsOneLinePerStep() {
         assertThat(shown(false))
                 .isEqualTo("step 00000/00200 validation 5.50000\n"
                         + step(1, "0.50", "5.25000", "1:40") + "\n"

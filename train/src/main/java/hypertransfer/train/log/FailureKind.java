@@ -11,7 +11,7 @@ import java.util.Arrays;
 import java.util.Locale;
 
 /** Why a run failed. Only a divergence is a result; all others are worth another try. */
-public enum Reason {
+public enum FailureKind {
     DIVERGED,
     BAD_INPUT,
     NO_ROOM,
@@ -21,7 +21,7 @@ public enum Reason {
     BUG;
 
     /** What kind of failure this is. */
-    public static Reason of(Throwable failure) {
+    public static FailureKind of(Throwable failure) {
         return switch (failure) {
             case Diverged d -> DIVERGED;
             case Refusal r -> BAD_INPUT;
@@ -36,7 +36,7 @@ public enum Reason {
     }
 
     /** The JDK has no type for a full disk, only the system's words. */
-    private static Reason files(String message) {
+    private static FailureKind files(String message) {
         return message.contains("No space left") || message.contains("quota") || message.contains("not enough space")
                 ? NO_ROOM
                 : message.contains("ermission denied") || message.contains("Read-only") ? NO_PERMISSION : FILES;
@@ -47,7 +47,7 @@ public enum Reason {
         return name().toLowerCase(Locale.ROOT).replace('_', ' ');
     }
 
-    static Reason parse(String label) {
+    static FailureKind parse(String label) {
         return Arrays.stream(values())
                 .filter(reason -> reason.label().equals(label))
                 .findFirst()

@@ -1,0 +1,49 @@
+package hypertransfer.engine.ranks;
+
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.util.List;
+
+/** One process without others. */
+public final class Alone implements Ranks {
+    private final Arena arena = Arena.ofShared();
+
+    @Override
+    public int rank() {
+        return 0;
+    }
+
+    @Override
+    public int size() {
+        return 1;
+    }
+
+    @Override
+    public String label() {
+        return "one process";
+    }
+
+    @Override
+    public MemorySegment buffer(long bytes) {
+        return arena.allocate(bytes, 64);
+    }
+
+    @Override
+    public void exchange(List<MemorySegment> out, List<MemorySegment> in) {}
+
+    @Override
+    public void gather(List<MemorySegment> parts) {}
+
+    @Override
+    public List<byte[]> all(byte[] own) {
+        return List.of(own);
+    }
+
+    @Override
+    public void abort(int code) {}
+
+    @Override
+    public void close() {
+        arena.close();
+    }
+}

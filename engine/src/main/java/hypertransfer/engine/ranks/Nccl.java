@@ -1,0 +1,174 @@
+package hypertransfer.engine.ranks;
+
+import static java.lang.foreign.ValueLayout.JAVA_BYTE;
+import static java.lang.foreign.ValueLayout.JAVA_INT;
+import static java.lang.foreign.ValueLayout.JAVA_LONG;
+
+import hypertransfer.engine.EngineException;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.locks.LockSupport;
+import java.util.function.IntSupplier;
+
+/**
+ * Ranks with one card each, whose tensors NCCL carries from card to card. What is small, and NCCL's own identifier, is
+ * carried by the ranks below. All work is put on the engine's stream, so it runs after what the engine put there.
+ */
+public final class Nccl implements Ranks {
+    private static final int NOT_READY = 600; // CUDA_ERROR_NOT_READY
+
+    private final Ranks below;
+    private final NcclLibrary nccl;
+    private final Symbols cuda;
+    private final long stream;
+    private final Duration limit;
+    private final Arena arena = Arena.ofShared();
+    private final MemorySegment out = arena.allocate(8, 8);
+    private final List<Long> buffers = new ArrayList<>();
+    private final long communicator;
+
+    /** With the card's context current in this thread. Closing it closes the ranks below too. */
+    Nccl(Ranks below, NcclLibrary nccl, Symbols cuda, long stream, Duration limit) {
+        this.below = below;
+        this.nccl = nccl;
+        this.cuda = cuda;
+        this.stream = stream;
+        this.limit = limit;
+        byte[] id =
+                below.all(below.rank() == 0 ? nccl.identifier() : new byte[0]).getFirst();
+        MemorySegment value = arena.allocateFrom(JAVA_BYTE, id);
+        MemorySegment configuration = NcclLibrary.nonBlocking(arena);
+        nccl.check("ncclCommInitRankConfig", out, below.size(), value, below.rank(), configuration);
+        communicator = out.get(JAVA_LONG, 0);
+        settle("ncclCommInitRankConfig");
+    }
+
+    @Override
+    public int rank() {
+        return below.rank();
+    }
+
+    @Override
+    public int size() {
+        return below.size();
+    }
+
+    @Override
+    public String label() {
+        return "NCCL " + nccl.version() + ", started by " + below.label();
+    }
+
+    @Override
+    public MemorySegment buffer(long bytes) {
+        checkCuda("cuMemAlloc_v2", out, Math.max(1, bytes));
+        long pointer = out.get(JAVA_LONG, 0);
+        buffers.add(pointer);
+        checkCuda("cuMemsetD8Async", pointer, (byte) 0, bytes, stream);
+        return MemorySegment.ofAddress(pointer).reinterpret(bytes);
+    }
+
+    @Override
+    public void exchange(List<MemorySegment> out, List<MemorySegment> in) {
+        nccl.check("ncclGroupStart");
+        for (int peer = 0; peer < size(); peer++) {
+            if (peer != rank()) {
+                transfer("ncclSend", out.get(peer), peer);
+                transfer("ncclRecv", in.get(peer), peer);
+            }
+        }
+        finish();
+    }
+
+    @Override
+    public void gather(List<MemorySegment> parts) {
+        nccl.check("ncclGroupStart");
+        for (int owner = 0; owner < size(); owner++) {
+            MemorySegment part = parts.get(owner);
+            if (part.byteSize() > 0) {
+                long at = part.address();
+                nccl.check("ncclBroadcast", at, at, part.byteSize(), NcclLibrary.BYTES, owner, communicator, stream);
+            }
+        }
+        finish();
+    }
+
+    private void transfer(String function, MemorySegment part, int peer) {
+        if (part.byteSize() > 0) {
+            nccl.check(function, part.address(), part.byteSize(), NcclLibrary.BYTES, peer, communicator, stream);
+        }
+    }
+
+    /** Ends the group, and waits until the card has done it. */
+    private void finish() {
+        nccl.check("ncclGroupEnd");
+        settle("ncclGroupEnd");
+        await("the card", () -> {
+            fail("ncclGroupEnd", asynchronous());
+            return cuda.call("cuStreamQuery", stream) == NOT_READY ? NcclLibrary.IN_PROGRESS : 0;
+        });
+        checkCuda("cuStreamQuery", stream);
+    }
+
+    private void settle(String function) {
+        await(function, () -> {
+            int state = asynchronous();
+            fail(function, state);
+            return state;
+        });
+    }
+
+    private void fail(String function, int state) {
+        if (state != 0 && state != NcclLibrary.IN_PROGRESS) {
+            nccl.call("ncclCommAbort", communicator);
+            throw nccl.failed(function, state);
+        }
+    }
+
+    private int asynchronous() {
+        nccl.check("ncclCommGetAsyncError", communicator, out);
+        return out.get(JAVA_INT, 0);
+    }
+
+    private void await(String what, IntSupplier state) {
+        long end = System.nanoTime() + limit.toNanos();
+        while (state.getAsInt() == NcclLibrary.IN_PROGRESS) {
+            if (System.nanoTime() > end) {
+                nccl.call("ncclCommAbort", communicator);
+                throw new EngineException(
+                        "rank " + rank() + " of " + size() + " waited " + limit.toSeconds() + " s for "
+                                + what + ": another rank ended, hangs, or needs longer than ranks.limit;"
+                                + " continue from the last checkpoint with --resume");
+            }
+            LockSupport.parkNanos(5_000);
+        }
+    }
+
+    private void checkCuda(String function, Object... arguments) {
+        int status = cuda.call(function, arguments);
+        if (status != 0) {
+            throw new EngineException(function + " failed for NCCL: CUDA error " + status);
+        }
+    }
+
+    @Override
+    public List<byte[]> all(byte[] own) {
+        return below.all(own);
+    }
+
+    @Override
+    public void abort(int code) {
+        below.abort(code);
+    }
+
+    @Override
+    public void close() {
+        below.all(new byte[0]); // nobody destroys a communicator that another still uses
+        nccl.check("ncclCommDestroy", communicator);
+        buffers.forEach(pointer -> checkCuda("cuMemFree_v2", pointer));
+        arena.close();
+        below.close();
+    }
+}

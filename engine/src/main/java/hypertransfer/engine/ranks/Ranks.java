@@ -1,0 +1,69 @@
+package hypertransfer.engine.ranks;
+
+import java.lang.foreign.MemorySegment;
+import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
+import java.util.List;
+
+/**
+ * The processes that train one run together. Every method from {@link #exchange} on is called by all ranks in the same
+ * order. No call waits longer than the limit the ranks were opened with: one that would is refused with a sentence that
+ * names the ranks which did not answer.
+ */
+public interface Ranks extends AutoCloseable {
+    int rank();
+
+    int size();
+
+    /** What carries the bytes, for people. */
+    String label();
+
+    /** Zeroed memory that {@link #exchange} and {@link #gather} carry, on the host or on the card; freed by close. */
+    MemorySegment buffer(long bytes);
+
+    /**
+     * Part k of {@code out} goes to rank k, and part k of {@code in} comes from it. A rank's own part is not touched,
+     * empty parts are not sent.
+     */
+    void exchange(List<MemorySegment> out, List<MemorySegment> in);
+
+    /** Part k is copied from rank k to all others. */
+    void gather(List<MemorySegment> parts);
+
+    /** A few bytes of every rank, in the order of ranks. */
+    List<byte[]> all(byte[] own);
+
+    /** Ends all ranks at once with this exit code, because this one cannot continue. Returns only where it is alone. */
+    void abort(int code);
+
+    /** Waits for the others to close too. */
+    @Override
+    void close();
+
+    /** A text of every rank, in the order of ranks. */
+    default List<String> texts(String own) {
+        return all(own.getBytes(StandardCharsets.UTF_8)).stream()
+                .map(bytes -> new String(bytes, StandardCharsets.UTF_8))
+                .toList();
+    }
+
+    /** The numbers of every rank, in the order of ranks; each may have another count. */
+    default List<double[]> numbers(double... own) {
+        ByteBuffer bytes = ByteBuffer.allocate(own.length * Double.BYTES);
+        bytes.asDoubleBuffer().put(own);
+        return all(bytes.array()).stream()
+                .map(part -> {
+                    double[] values = new double[part.length / Double.BYTES];
+                    ByteBuffer.wrap(part).asDoubleBuffer().get(values);
+                    return values;
+                })
+                .toList();
+    }
+
+    /** Whether it holds at any rank. */
+    default boolean any(boolean own) {
+        return size() == 1
+                ? own
+                : all(new byte[] {(byte) (own ? 1 : 0)}).stream().anyMatch(b -> b[0] == 1);
+    }
+}

@@ -1,0 +1,83 @@
+package hypertransfer.engine.ranks;
+
+import static java.lang.foreign.ValueLayout.ADDRESS;
+import static java.lang.foreign.ValueLayout.JAVA_BYTE;
+import static java.lang.foreign.ValueLayout.JAVA_INT;
+import static java.lang.foreign.ValueLayout.JAVA_LONG;
+
+import hypertransfer.engine.EngineException;
+import java.lang.foreign.FunctionDescriptor;
+import java.lang.foreign.Linker;
+import java.lang.foreign.MemoryLayout;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.SymbolLookup;
+import java.lang.invoke.MethodHandle;
+import java.lang.invoke.MethodType;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+
+/** The functions of a loaded library, all of which return an int. The first call's arguments fix the signature. */
+final class Symbols {
+    private final String name;
+    private final SymbolLookup symbols;
+    private final Map<String, MethodHandle> functions = new ConcurrentHashMap<>();
+
+    Symbols(String name, SymbolLookup symbols) {
+        this.name = name;
+        this.symbols = symbols;
+    }
+
+    String name() {
+        return name;
+    }
+
+    boolean has(String symbol) {
+        return symbols.find(symbol).isPresent();
+    }
+
+    /** The address of a function or a variable. */
+    MemorySegment address(String symbol) {
+        return symbols.find(symbol)
+                .orElseThrow(() -> new EngineException(name + " has no " + symbol + "; it is too old or too new"));
+    }
+
+    int call(String function, Object... arguments) {
+        MethodHandle handle = functions.get(function);
+        if (handle == null) {
+            handle = functions.computeIfAbsent(function, f -> link(f, arguments));
+        }
+        try {
+            return (int) handle.invokeExact(arguments);
+        } catch (RuntimeException | Error e) {
+            throw e;
+        } catch (Throwable e) { // what MethodHandle declares; a C function throws nothing
+            throw new EngineException(function + " of " + name + " could not be called", e);
+        }
+    }
+
+    private MethodHandle link(String function, Object[] arguments) {
+        MemoryLayout[] layouts = new MemoryLayout[arguments.length];
+        for (int i = 0; i < layouts.length; i++) {
+            layouts[i] = switch (arguments[i]) {
+                case Integer _ -> JAVA_INT;
+                case Long _ -> JAVA_LONG;
+                case Byte _ -> JAVA_BYTE;
+                case MemorySegment _ -> ADDRESS;
+                default -> throw new IllegalArgumentException(function + ": " + arguments[i].getClass());
+            };
+        }
+        return spread(function, FunctionDescriptor.of(JAVA_INT, layouts));
+    }
+
+    /** Fixes the signature of a function whose arguments do not tell it: those with a structure passed by value. */
+    void declare(String function, MemoryLayout... layouts) {
+        functions.put(function, spread(function, FunctionDescriptor.of(JAVA_INT, layouts)));
+    }
+
+    private MethodHandle spread(String function, FunctionDescriptor descriptor) {
+        return Linker.nativeLinker()
+                .downcallHandle(address(function), descriptor)
+                .asSpreader(Object[].class, descriptor.argumentLayouts().size())
+                .asType(MethodType.methodType(int.class, Object[].class));
+    }
+}

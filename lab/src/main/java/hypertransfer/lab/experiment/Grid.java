@@ -1,0 +1,60 @@
+package hypertransfer.lab.experiment;
+
+import hypertransfer.core.Refusal;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.stream.Stream;
+
+/** The points of a sweep: every combination of the values of some keys. */
+public record Grid(List<Axis> axes) {
+    private static final int LARGEST = 10_000;
+
+    /** One key and the values it takes. */
+    public record Axis(String key, List<String> values) {
+        private static Axis parse(String text) {
+            int equals = text.indexOf('=');
+            String key = text.substring(0, Math.max(0, equals)).strip();
+            List<String> values = Arrays.stream(text.substring(equals + 1).split(",", -1))
+                    .map(String::strip)
+                    .toList();
+            if (key.isEmpty() || values.stream().anyMatch(String::isEmpty)) {
+                throw new Refusal("--grid is '" + text + "'; it must be KEY=VALUE,VALUE,..., such as rate=0.01,0.02");
+            }
+            if (values.stream().distinct().count() < values.size()) {
+                throw new Refusal("--grid " + text + " has a value twice; name each value once");
+            }
+            String whole = key.equals("rate") ? "matrices.rate" : key.equals("adam_rate") ? "adamw.rate" : key;
+            return new Axis(whole, values);
+        }
+    }
+
+    /** Reads the values of {@code --grid}. */
+    public static Grid parse(List<String> texts) {
+        List<Axis> axes = texts.stream().map(Axis::parse).toList();
+        if (axes.stream().map(Axis::key).distinct().count() < axes.size()) {
+            throw new Refusal("--grid has a key twice: " + String.join(" ", texts) + "; give all its values at once");
+        }
+        double points = axes.stream().mapToDouble(axis -> axis.values.size()).reduce(1, (a, b) -> a * b);
+        if (points > LARGEST) {
+            throw new Refusal("--grid has %.0f points; at most %,d can be trained".formatted(points, LARGEST));
+        }
+        return new Grid(axes);
+    }
+
+    /** All points, as settings; the last axis runs fastest. */
+    public List<List<String>> points() {
+        List<List<String>> points = List.of(List.of());
+        for (Axis axis : axes) {
+            List<List<String>> longer = new ArrayList<>();
+            for (List<String> point : points) {
+                for (String value : axis.values) {
+                    longer.add(Stream.concat(point.stream(), Stream.of(axis.key + "=" + value))
+                            .toList());
+                }
+            }
+            points = longer;
+        }
+        return points;
+    }
+}

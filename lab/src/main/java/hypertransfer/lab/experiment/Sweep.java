@@ -1,0 +1,165 @@
+package hypertransfer.lab.experiment;
+
+import hypertransfer.core.Diverged;
+import hypertransfer.core.Refusal;
+import hypertransfer.train.config.Configuration;
+import hypertransfer.train.config.ConfigurationFile;
+import hypertransfer.train.file.Atomic;
+import hypertransfer.train.log.FailureKind;
+import hypertransfer.train.log.Run;
+import hypertransfer.train.log.Standing;
+import java.io.PrintWriter;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Optional;
+import java.util.function.BooleanSupplier;
+import java.util.stream.Stream;
+import tools.jackson.databind.json.JsonMapper;
+import tools.jackson.databind.node.ArrayNode;
+import tools.jackson.databind.node.ObjectNode;
+import tools.jackson.dataformat.yaml.YAMLMapper;
+
+/**
+ * A configuration trained at every point of a grid. Divergence is a result, an infinite loss. Every other failure ends
+ * the sweep and leaves the point open, so that the next start tries it again.
+ */
+public final class Sweep {
+    private static final YAMLMapper YAML = new YAMLMapper();
+
+    private final Grid grid;
+    private final Path directory;
+    private final PrintWriter out;
+    private final Map<Path, Configuration> runs = new LinkedHashMap<>();
+    private final List<Point> points = new ArrayList<>();
+
+    /** A point that was trained; the loss is infinite where the run diverged. */
+    private record Point(List<String> settings, double validation) {}
+
+    /** Every point is checked here, before the first is trained. */
+    public Sweep(Path file, List<String> settings, Grid grid, Path directory, PrintWriter out) {
+        this.grid = grid;
+        this.directory = directory;
+        this.out = out;
+        for (List<String> point : grid.points()) {
+            Path run = directory.resolve(String.join("_", point).replaceAll("[^A-Za-z0-9._=-]", "-"));
+            List<String> all = Stream.concat(settings.stream(), point.stream()).toList();
+            if (runs.put(run, ConfigurationFile.read(file, all)) != null) {
+                throw new Refusal("two points of the grid would both be written to " + run
+                        + "; choose values that differ in more than punctuation");
+            }
+        }
+    }
+
+    /** Trains what is not trained yet; returns whether all was, or it was interrupted. */
+    public boolean run(BooleanSupplier stop) {
+        List<List<String>> all = grid.points();
+        for (Map.Entry<Path, Configuration> run : runs.entrySet()) {
+            List<String> point = all.get(points.size());
+            out.println("point " + (points.size() + 1) + " of " + all.size() + ": " + String.join(" ", point));
+            if (!known(run.getKey(), run.getValue()) && !train(run.getKey(), run.getValue(), stop)) {
+                return false;
+            }
+            points.add(new Point(point, loss(run.getKey())));
+        }
+        return true;
+    }
+
+    private static boolean known(Path run, Configuration c) {
+        if (new Run(run).begun()) {
+            Launch.resumable(run, c);
+        }
+        Standing now = new Run(run).standing();
+        return now.state() == Standing.State.FINISHED || now.kind() == FailureKind.DIVERGED;
+    }
+
+    private boolean train(Path run, Configuration c, BooleanSupplier stop) {
+        try {
+            return new Launch(run, c, new Run(run).begun(), true, out).run(stop);
+        } catch (Diverged diverged) {
+            out.println(diverged.getMessage());
+            return true;
+        }
+    }
+
+    /** A finished run without a finite loss has none that could be compared. */
+    private static double loss(Path run) {
+        Standing now = new Run(run).standing();
+        return now.state() == Standing.State.FINISHED && Double.isFinite(now.validation())
+                ? now.validation()
+                : Double.POSITIVE_INFINITY;
+    }
+
+    /** Prints the losses and writes {@code sweep.json}; returns whether there is a best point. */
+    public boolean show() {
+        Optional<Point> best = points.stream()
+                .filter(point -> Double.isFinite(point.validation))
+                .min(Comparator.comparingDouble(Point::validation));
+        out.println();
+        if (grid.axes().size() == 2) {
+            heatMap(grid.axes().get(0), grid.axes().get(1), best);
+        } else {
+            points.forEach(point -> out.printf(
+                    Locale.ROOT,
+                    "%10.5f%s %s%n",
+                    point.validation,
+                    best.filter(b -> b == point).isPresent() ? " *" : "  ",
+                    String.join(" ", point.settings)));
+        }
+        write();
+        out.println(best.map(point -> String.format(
+                        Locale.ROOT, "best %.5f with %s", point.validation, String.join(" ", point.settings)))
+                .orElse("no best: every point diverged; lower the rates"));
+        out.flush();
+        return best.isPresent();
+    }
+
+    /** Values as the configuration understands them: numbers, truth values or words. */
+    private void write() {
+        ArrayNode all = JsonMapper.shared().createArrayNode();
+        for (Point point : points) {
+            ObjectNode node = all.addObject();
+            for (String setting : point.settings) {
+                int equals = setting.indexOf('=');
+                node.set(setting.substring(0, equals), YAML.readTree(setting.substring(equals + 1)));
+            }
+            if (Double.isFinite(point.validation)) {
+                node.put("validation", point.validation);
+            } else {
+                node.putNull("validation");
+            }
+        }
+        Atomic.write(directory.resolve("sweep.json"), all.toString());
+    }
+
+    /** Rows and columns of validation losses, darker where they are lower. */
+    private void heatMap(Grid.Axis rows, Grid.Axis columns, Optional<Point> best) {
+        double lowest = best.map(Point::validation).orElse(0.0);
+        double highest = points.stream()
+                .mapToDouble(Point::validation)
+                .filter(Double::isFinite)
+                .max()
+                .orElse(lowest);
+        int width = Stream.concat(rows.values().stream(), columns.values().stream())
+                .mapToInt(String::length)
+                .reduce(10, Math::max);
+        out.printf("%s down, %s across; * is the best%n%" + width + "s", rows.key(), columns.key(), "");
+        columns.values().forEach(value -> out.printf(" %" + width + "s ", value));
+        out.println();
+        for (int i = 0; i < rows.values().size(); i++) {
+            out.printf("%" + width + "s", rows.values().get(i));
+            for (int j = 0; j < columns.values().size(); j++) {
+                Point point = points.get(i * columns.values().size() + j);
+                double depth = (highest - point.validation) / Math.max(1e-12, highest - lowest);
+                char shade = " ░▒▓█".charAt((int) Math.clamp(4 * depth, 0, 4));
+                boolean chosen = best.filter(b -> b == point).isPresent();
+                out.printf(Locale.ROOT, " %" + (width - 1) + ".5f%s%s", point.validation, shade, chosen ? "*" : " ");
+            }
+            out.println();
+        }
+    }
+}

@@ -1,0 +1,4 @@
+package crooked.lab.command;
+
+/** What the others must not know. */
+public record Command() {}

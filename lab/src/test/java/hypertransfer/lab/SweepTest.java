@@ -1,0 +1,141 @@
+package hypertransfer.lab;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.nio.file.Files;
+import java.nio.file.Path;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import tools.jackson.databind.JsonNode;
+import tools.jackson.databind.json.JsonMapper;
+
+class SweepTest {
+    @TempDir
+    Path dir;
+
+    private final Ht ht = new Ht();
+    private Path file;
+    private Path to;
+
+    @BeforeEach
+    void configuration() throws Exception {
+        file = Files.writeString(dir.resolve("muon.yaml"), "network: M1\n");
+        to = dir.resolve("sweep");
+    }
+
+    private JsonNode results() {
+        return JsonMapper.shared().readTree(to.resolve("sweep.json"));
+    }
+
+    @Test
+    void theBestIsFoundAndADivergingPointIsAResult() {
+        Object[] sweep = {
+            "sweep",
+            file,
+            "--grid",
+            "rate=0.0001,0.02",
+            "--grid",
+            "adam_rate=0.01,9.9",
+            "--out",
+            to,
+            Ht.TINY,
+            "--set",
+            "stop_above=9",
+            "--set",
+            "steps=10"
+        };
+        assertThat(ht.fine(sweep))
+                .contains("diverged", "Infinity", "matrices.rate down, adamw.rate across")
+                .containsPattern("best \\d\\.\\d+ with matrices.rate=0.0[0-9]+ adamw.rate=0.01");
+        assertThat(results().path(1).path("validation").isNull()).isTrue();
+        assertThat(ht.fine(sweep)).as("the second call trains nothing").doesNotContain("step 00001");
+    }
+
+    /** Failed with a NumberFormatException after all training, and left no result. */
+    @Test
+    void wordsAreValuesToo() {
+        ht.fine(
+                "sweep",
+                file,
+                "--grid",
+                "matrices.schedule=linear,cosine",
+                "--grid",
+                "matrices.nesterov=true,false",
+                "--grid",
+                "rate=0.01",
+                "--out",
+                to,
+                Ht.TINY);
+        assertThat(ht.out()).contains("best ", "with matrices.schedule=");
+        assertThat(results()).hasSize(4);
+        JsonNode last = results().path(3);
+        assertThat(last.path("matrices.schedule").asString()).isEqualTo("cosine");
+        assertThat(last.path("matrices.nesterov").isBoolean()).isTrue();
+        assertThat(last.path("matrices.rate").asDouble()).isEqualTo(0.01);
+    }
+
+    /** Was counted as divergence for ever, with exit code 0 and "best Infinity". */
+    @Test
+    void whatIsMissingIsTriedAgain() throws Exception {
+        Path data = dir.resolve("data");
+        Object[] sweep = {"sweep", file, "--grid", "rate=0.01,0.02", "--out", to, Ht.TINY, "--set", "data.train=" + data
+        };
+        assertThat(ht.refused(sweep)).contains(data.toString());
+        assertThat(to.resolve("sweep.json")).doesNotExist();
+
+        Path text = Files.writeString(dir.resolve("text.txt"), "Fellow citizens, <|endoftext|>\n".repeat(400));
+        ht.fine("data", "tokenize", text, "--out", data, "--tokens", "bytes");
+        assertThat(ht.fine(sweep)).containsPattern("best \\d\\.\\d+ with matrices.rate=");
+    }
+
+    /** A full disk is no divergence either: the state says which of the two it was. */
+    @Test
+    void onlyTheKindOfFailureDecides() throws Exception {
+        Object[] sweep = {"sweep", file, "--grid", "rate=0.01,0.02", "--out", to, Ht.TINY};
+        ht.fine(sweep);
+        String expected = results().toString();
+        Path state = to.resolve("matrices.rate=0.01/state.json");
+        String finished = Files.readString(state);
+        Files.writeString(state, finished.replace("finished", "failed"));
+        ht.fine(sweep);
+        assertThat(results()).hasToString(expected);
+
+        Files.writeString(state, finished.replace("\"finished\"", "\"failed\",\"kind\":\"diverged\""));
+        assertThat(ht.fine(sweep)).contains("best ", "with matrices.rate=0.02");
+    }
+
+    /** Was the best, with a loss of 0.00000. */
+    @Test
+    void aLossThatIsNoNumberIsNotTheBest() throws Exception {
+        Object[] sweep = {"sweep", file, "--grid", "rate=0.01,0.02", "--out", to, Ht.TINY};
+        ht.fine(sweep);
+        for (String point : new String[] {"0.01", "0.02"}) {
+            Path state = to.resolve("matrices.rate=" + point + "/state.json");
+            Files.writeString(
+                    state, Files.readString(state).replaceAll("\"validation\":[0-9.]+", "\"validation\":null"));
+            int exit = ht.run(sweep);
+            if (point.equals("0.01")) {
+                assertThat(exit).isZero();
+                assertThat(ht.out()).contains("with matrices.rate=0.02");
+            } else {
+                assertThat(exit).as("no finite point").isEqualTo(1);
+                assertThat(ht.out()).contains("no best").doesNotContain("best Infinity");
+            }
+        }
+    }
+
+    @Test
+    void aGridThatIsNone() {
+        for (String grid : new String[] {"rate", "rate=", "rate=,", "=1", "rate=1,,2", "rate= , "}) {
+            assertThat(ht.refused("sweep", file, "--grid", grid)).contains("--grid is '" + grid + "'; it must be KEY=");
+        }
+        assertThat(ht.refused("sweep", file, "--grid", "rate=1,1")).contains("has a value twice");
+        assertThat(ht.refused("sweep", file, "--grid", "rate=1", "--grid", "matrices.rate=2"))
+                .contains("has a key twice");
+        assertThat(ht.refused("sweep", file, "--grid", "data.train=a/b,a-b")).contains("both be written to");
+        assertThat(ht.refused("sweep", "/", "--grid", "rate=1")).contains("/ is not a file");
+        assertThat(ht.refused("sweep", file, "--grid", "rate=1", "--out", "")).contains("--out is ''");
+        assertThat(ht.refused("sweep", file, "--grid", "rate=1", "--out", "/")).contains("--out is '/'");
+    }
+}
