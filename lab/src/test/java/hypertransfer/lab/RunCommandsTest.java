@@ -119,7 +119,8 @@ class RunCommandsTest {
         fine("runs", dir);
         assertThat(out.toString())
                 .containsPattern("run +finished +12/12 +\\d\\.\\d{5} +\\d\\.\\d{5}")
-                .containsPattern("run-hypertransfer +finished +12/12 +\\d\\.\\d{5} +\\d\\.\\d{5} +[-+]\\d\\.\\de[-+]\\d+");
+                .containsPattern(
+                        "run-hypertransfer +finished +12/12 +\\d\\.\\d{5} +\\d\\.\\d{5} +[-+]\\d\\.\\de[-+]\\d+");
     }
 
     /** The twin of a decay transfer follows what that one followed, not the decay that it carried. */

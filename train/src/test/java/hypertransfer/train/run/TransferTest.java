@@ -38,7 +38,7 @@ class TransferTest {
     }
 
     /** The largest difference of training losses, over the steps that both have logged. */
-    private static double gap(Path a, Path b) {
+    static double gap(Path a, Path b) {
         Map<Integer, Double> own = Curves.read(a).losses(),
                 other = Curves.read(b).losses();
         assertThat(own).isNotEmpty();
