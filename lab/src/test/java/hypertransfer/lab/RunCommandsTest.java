@@ -87,7 +87,7 @@ class RunCommandsTest {
     void theEngineThatWasChosenIsWrittenDown() throws Exception {
         Path run = train("run", "engine=auto", "steps=2");
         assertThat(Files.readString(run.resolve("config.yaml")))
-                .doesNotContain("auto")
+                .doesNotContain("engine: \"auto")
                 .containsPattern("engine: \"?\\w+");
         fine("train", file, "--set", "engine=auto", "--set", "steps=2", "--out", run, "--resume");
     }
