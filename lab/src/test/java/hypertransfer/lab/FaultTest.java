@@ -2,8 +2,8 @@ package hypertransfer.lab;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import hypertransfer.train.log.Run;
 import hypertransfer.train.run.Checkpoint;
-import hypertransfer.train.run.RunDirectory;
 import java.io.PrintWriter;
 import java.io.StringWriter;
 import java.nio.ByteBuffer;
@@ -71,11 +71,11 @@ class FaultTest {
 
     private static List<Object> result(Path run) throws Exception {
         List<Object> all = new ArrayList<>();
-        for (String line : Files.readAllLines(run.resolve(RunDirectory.METRICS))) {
+        for (String line : Files.readAllLines(run.resolve(Run.METRICS))) {
             all.add(line.replaceFirst(",\"seconds\":[^,}]*", ""));
         }
-        all.addAll(Files.readAllLines(run.resolve(RunDirectory.MATRICES)));
-        Path newest = Checkpoint.list(run.resolve(RunDirectory.CHECKPOINTS)).getFirst();
+        all.addAll(Files.readAllLines(run.resolve(Run.MATRICES)));
+        Path newest = new Run(run).checkpoints().getFirst();
         all.add(Files.readString(newest));
         Path tensors = Path.of(newest.toString().replace(".json", ".safetensors"));
         all.add(ByteBuffer.wrap(Files.readAllBytes(tensors)));
@@ -83,7 +83,7 @@ class FaultTest {
     }
 
     private String state() {
-        return RunDirectory.state(run).path("state").asString("");
+        return new Run(run).standing().state().label();
     }
 
     @Test
@@ -140,7 +140,7 @@ class FaultTest {
             child.signal("INT");
             assertThat(child.end()).isEqualTo(130);
         }
-        assertThat(run.resolve(RunDirectory.CHECKPOINTS)).as("not saved").doesNotExist();
+        assertThat(run.resolve(Run.CHECKPOINTS)).as("not saved").doesNotExist();
         assertThat(state()).isEqualTo("running");
     }
 
@@ -157,9 +157,7 @@ class FaultTest {
                     .endsWith("; make room, then go on with --resume");
         }
         assertThat(state()).isEqualTo("failed");
-        assertThat(Checkpoint.list(run.resolve(RunDirectory.CHECKPOINTS)))
-                .isNotEmpty()
-                .allSatisfy(Checkpoint::read);
+        assertThat(new Run(run).checkpoints()).isNotEmpty().allSatisfy(Checkpoint::read);
         assertThat(main("train", run.toString(), "--resume")).as(err::toString).isZero();
         assertThat(result(run)).isEqualTo(expected);
     }
@@ -175,7 +173,7 @@ class FaultTest {
                     .asString()
                     .contains("cannot write", "step-00000005.safetensors", "make room");
         }
-        assertThat(Checkpoint.list(run.resolve(RunDirectory.CHECKPOINTS))).isEmpty();
+        assertThat(new Run(run).checkpoints()).isEmpty();
         assertThat(main("train", run.toString(), "--resume")).as(err::toString).isZero();
         assertThat(result(run)).isEqualTo(expected);
     }

@@ -3,6 +3,7 @@ package hypertransfer.lab.command;
 import hypertransfer.core.Refusal;
 import hypertransfer.lab.terminal.Exit;
 import hypertransfer.train.data.Vocabulary;
+import hypertransfer.train.log.Run;
 import hypertransfer.train.run.Trained;
 import java.io.PrintWriter;
 import java.nio.file.Path;
@@ -58,7 +59,7 @@ public final class SampleCommand implements Callable<Integer> {
                     + "; all must be finite, zero or more");
         }
         PrintWriter out = spec.commandLine().getOut();
-        try (Trained network = Trained.load(run, warning -> out.println("warning: " + warning))) {
+        try (Trained network = Trained.load(new Run(run), warning -> out.println("warning: " + warning))) {
             sample(network, out);
         }
         return Exit.FINE;

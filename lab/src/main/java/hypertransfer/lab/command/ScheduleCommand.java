@@ -2,8 +2,8 @@ package hypertransfer.lab.command;
 
 import hypertransfer.core.Refusal;
 import hypertransfer.lab.terminal.Exit;
+import hypertransfer.train.log.Run;
 import hypertransfer.train.run.RecordedRates;
-import hypertransfer.train.run.RunDirectory;
 import java.io.PrintWriter;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -45,9 +45,8 @@ public final class ScheduleCommand implements Callable<Integer> {
         if (out != null && Files.exists(out)) {
             throw new Refusal(out + " is already there; choose another --out");
         }
-        RunDirectory.configuration(run);
         Path to = out == null ? run.resolve("schedule-" + series + ".json") : out;
-        RecordedRates recorded = RecordedRates.of(run, series, RunDirectory.matrices(run));
+        RecordedRates recorded = RecordedRates.of(new Run(run), series);
         recorded.write(to);
         PrintWriter print = spec.commandLine().getOut();
         print.println(to + ": " + series + " of " + recorded.rates().size() + " matrices over "

@@ -1,8 +1,8 @@
 package hypertransfer.lab.terminal;
 
 import hypertransfer.train.config.Configuration;
+import hypertransfer.train.log.Curves;
 import hypertransfer.train.run.Trainee;
-import hypertransfer.train.run.Trajectory;
 import hypertransfer.train.run.Watcher;
 import java.io.PrintWriter;
 import java.nio.file.Path;
@@ -14,7 +14,7 @@ public final class StepLine implements Watcher {
     private final Configuration c;
     private final boolean live;
     private final boolean brief;
-    private Trajectory target;
+    private Curves target;
     private double validation = Double.NaN;
     private double pace; // seconds a step, the recent ones counting most
     private boolean unfinished; // whether the live line waits for its end
@@ -24,7 +24,7 @@ public final class StepLine implements Watcher {
         this.out = out;
         this.c = c;
         this.live = live;
-        target = c.target() == null ? null : Trajectory.read(Path.of(c.target()));
+        target = c.target() == null ? null : Curves.read(Path.of(c.target()));
     }
 
     @Override
@@ -81,7 +81,7 @@ public final class StepLine implements Watcher {
     public void validated(int step, double loss) {
         validation = loss;
         if (target != null && !target.validations().containsKey(step)) { // it may still be running
-            target = Trajectory.read(Path.of(c.target()));
+            target = Curves.read(Path.of(c.target()));
         }
         Double other = target == null ? null : target.validations().get(step);
         if (!live) {

@@ -19,6 +19,9 @@ function apply(message) {
       run.cache = {};
       for (const other of model.runs.values()) if (other.target === run.name) other.cache = {};
       break;
+    case 'gap':
+      run.gap = message;
+      break;
     case 'state':
       run.state = message;
       break;
@@ -144,23 +147,6 @@ function speed(t) {
   const first = t.step.length > 1 ? 1 : 0;
   const seconds = t.seconds.slice(first).reduce((sum, s) => sum + s, 0);
   return seconds > 0 ? (last(t.tokens) - (first ? t.tokens[0] : 0)) / seconds : undefined;
-}
-
-/** The largest relative error of a column against a column of the target, over all matrices and common logged steps. */
-function worst(run, mine, theirs) {
-  const target = follows(run);
-  const key = 'worst ' + mine;
-  if (!target) return undefined;
-  if (run.cache[key] !== undefined) return run.cache[key];
-  const rows = new Map(target.logged.step.map((step, i) => [step, target.logged[theirs][i]]));
-  let most;
-  run.logged.step.forEach((step, i) => {
-    rows.get(step)?.forEach((expected, m) => {
-      const error = Math.abs(run.logged[mine][i][m] - expected) / Math.abs(expected);
-      if (finite(error) && !(error <= most)) most = error;
-    });
-  });
-  return (run.cache[key] = most);
 }
 
 /** One number of one matrix over the logged steps. */

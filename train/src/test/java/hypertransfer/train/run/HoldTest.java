@@ -5,11 +5,13 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import hypertransfer.core.Refusal;
 import hypertransfer.train.config.Configuration;
+import hypertransfer.train.log.Hold;
+import hypertransfer.train.log.Run;
 import java.nio.file.Path;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-class RunDirectoryTest {
+class HoldTest {
     @TempDir
     Path dir;
 
@@ -18,17 +20,17 @@ class RunDirectoryTest {
         Tiny tiny = new Tiny(dir);
         Configuration c = tiny.configuration("steps=2");
         Path run = tiny.train("run", c);
-        assertThat(RunDirectory.held(run)).isFalse();
-        try (RunDirectory held = RunDirectory.open(run)) {
-            assertThat(RunDirectory.held(held.path())).isTrue();
-            assertThatThrownBy(() -> RunDirectory.open(run.resolve(".")))
+        assertThat(Hold.held(run)).isFalse();
+        try (Hold held = Hold.open(run)) {
+            assertThat(Hold.held(held.run().directory())).isTrue();
+            assertThatThrownBy(() -> Hold.open(run.resolve(".")))
                     .isInstanceOf(Refusal.class)
                     .hasMessageContaining("another process is writing the run");
-            assertThatThrownBy(() -> RunDirectory.create(run, c)).hasMessageContaining("another process");
-            assertThat(RunDirectory.held(run)).as("still").isTrue();
+            assertThatThrownBy(() -> Hold.create(run, c)).hasMessageContaining("another process");
+            assertThat(Hold.held(run)).as("still").isTrue();
         }
-        assertThat(RunDirectory.held(run)).isFalse();
-        RunDirectory.open(run).close();
+        assertThat(Hold.held(run)).isFalse();
+        Hold.open(run).close();
     }
 
     @Test
@@ -36,10 +38,10 @@ class RunDirectoryTest {
         Tiny tiny = new Tiny(dir);
         Configuration c = tiny.configuration("steps=2");
         Path run = tiny.train("run", c);
-        assertThatThrownBy(() -> RunDirectory.create(run, c))
+        assertThatThrownBy(() -> Hold.create(run, c))
                 .isInstanceOf(Refusal.class)
-                .hasMessageContaining("already holds a run; go on with it with --resume");
-        assertThat(RunDirectory.held(run)).as("let go again").isFalse();
+                .hasMessageContaining("already holds a run; continue it with --resume");
+        assertThat(Hold.held(run)).as("let go again").isFalse();
     }
 
     @Test
@@ -49,16 +51,16 @@ class RunDirectoryTest {
         assertThatThrownBy(() -> tiny.train("run", wrong)).isInstanceOf(Refusal.class);
         Configuration right = tiny.configuration("steps=2");
         tiny.train("run", right);
-        assertThat(RunDirectory.configuration(tiny.path("run"))).isEqualTo(right);
+        assertThat(new Run(tiny.path("run")).configuration()).isEqualTo(right);
     }
 
     @Test
     void noRun() {
-        assertThat(RunDirectory.held(dir)).isFalse();
-        assertThatThrownBy(() -> RunDirectory.open(dir))
+        assertThat(Hold.held(dir)).isFalse();
+        assertThatThrownBy(() -> Hold.open(dir))
                 .isInstanceOf(Refusal.class)
                 .hasMessageContaining("is not a run: it has no config.yaml");
-        assertThatThrownBy(() -> RunDirectory.matrices(dir))
+        assertThatThrownBy(() -> new Run(dir).provenance())
                 .isInstanceOf(Refusal.class)
                 .hasMessageContaining("provenance.json");
     }
