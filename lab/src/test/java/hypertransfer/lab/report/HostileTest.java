@@ -110,7 +110,7 @@ class HostileTest {
                         .asInt())
                 .isEqualTo(2);
         assertThat(browser.evaluate("[...document.querySelectorAll('*')].filter(e => [...e.attributes]"
-                                + ".some(a => a.name.startsWith('on') || a.name === 'style' && !e.closest('#tip')))"
+                                + ".some(a => a.name.startsWith('on') || a.name === 'style' && a.value.includes('hacked')))"
                                 + ".map(e => e.outerHTML.slice(0, 200)).join()")
                         .asString())
                 .isEmpty();
