@@ -7,6 +7,8 @@ import hypertransfer.lab.command.DemoCommand;
 import hypertransfer.lab.command.DoctorCommand;
 import hypertransfer.lab.command.ExportCommand;
 import hypertransfer.lab.command.InvarianceCommand;
+import hypertransfer.lab.command.PredictCommand;
+import hypertransfer.lab.command.RatesCommand;
 import hypertransfer.lab.command.ReportCommand;
 import hypertransfer.lab.command.ReproduceCommand;
 import hypertransfer.lab.command.RunsCommand;
@@ -39,6 +41,8 @@ import picocli.CommandLine.Spec;
             DoctorCommand.class,
             ExportCommand.class,
             InvarianceCommand.class,
+            PredictCommand.class,
+            RatesCommand.class,
             ReportCommand.class,
             ReproduceCommand.class,
             RunsCommand.class,
