@@ -1,9 +1,6 @@
 package hypertransfer.engine;
 
-import java.util.Collections;
-import java.util.IdentityHashMap;
 import java.util.List;
-import java.util.Set;
 
 /**
  * The door in front of every engine: it holds all rules of {@link Engine} about shapes, lists, tokens, rows and order,
@@ -11,20 +8,10 @@ import java.util.Set;
  * and what was expected. A check is a few comparisons and allocates nothing.
  */
 public final class Checked implements Engine {
-    private enum Phase {
-        DECLARING,
-        READY,
-        CLOSED
-    }
-
     private final Engine engine;
     private final Dims dims;
     private final int N, C, H, V;
-    private final Set<Tensor> own = Collections.newSetFromMap(new IdentityHashMap<>());
-    private Phase phase = Phase.DECLARING;
-    private boolean fed;
-    private String replayed; // the name of the replay we are in, or null
-    private String operation; // the one being checked
+    private final Rules rules = new Rules();
 
     public Checked(Engine engine) {
         this.engine = engine;
@@ -59,78 +46,72 @@ public final class Checked implements Engine {
 
     @Override
     public Tensor tensor(Role role, String name, int rows, int cols) {
-        declaring("tensor");
-        present("role", role);
-        present("name", name);
+        rules.declaring("tensor");
+        rules.present("role", role);
+        rules.present("name", name);
         if (rows <= 0 || cols <= 0 || (long) rows * cols > Integer.MAX_VALUE) {
-            throw refusal("'" + name + "' has shape " + shape(rows, cols)
+            throw rules.refusal("'" + name + "' has shape " + Rules.text(rows, cols)
                     + ", expected at least 1 row and 1 column and fewer than 2^31 numbers");
         }
-        return owned(engine.tensor(role, name, rows, cols));
+        return rules.owned(engine.tensor(role, name, rows, cols));
     }
 
     @Override
     public Tensor slice(Tensor whole, String name, int from, int rows) {
-        open("slice");
-        mine("whole", whole);
-        present("name", name);
+        rules.open("slice");
+        rules.mine("whole", whole);
+        rules.present("name", name);
         if (from < 0 || rows <= 0 || rows > whole.rows() - from) {
-            throw refusal("'" + name + "' takes " + rows + " rows from row " + from + " on, expected rows of '"
+            throw rules.refusal("'" + name + "' takes " + rows + " rows from row " + from + " on, expected rows of '"
                     + whole.name() + "', which has " + whole.rows());
         }
-        return owned(engine.slice(whole, name, from, rows));
-    }
-
-    private Tensor owned(Tensor tensor) {
-        own.add(tensor);
-        return tensor;
+        return rules.owned(engine.slice(whole, name, from, rows));
     }
 
     @Override
     public Memory commit() {
-        declaring("commit");
+        rules.declaring("commit");
         Memory memory = engine.commit();
-        phase = Phase.READY;
+        rules.committed();
         return memory;
     }
 
     @Override
     public void write(Tensor tensor, double[] values) {
-        outside("write");
-        mine("tensor", tensor);
-        present("values", values);
+        rules.outside("write");
+        rules.mine("tensor", tensor);
+        rules.present("values", values);
         if (values.length != tensor.size()) {
-            throw refusal(values.length + " values for '" + tensor.name() + "' of shape "
-                    + shape(tensor.rows(), tensor.cols()) + ", expected " + tensor.size());
+            throw rules.refusal(values.length + " values for '" + tensor.name() + "' of shape "
+                    + Rules.text(tensor.rows(), tensor.cols()) + ", expected " + tensor.size());
         }
         engine.write(tensor, values);
     }
 
     @Override
     public double[] read(Tensor tensor) {
-        outside("read");
-        mine("tensor", tensor);
+        rules.outside("read");
+        rules.mine("tensor", tensor);
         return engine.read(tensor);
     }
 
     @Override
     public double sum(Tensor tensor) {
-        outside("sum");
-        mine("tensor", tensor);
+        rules.outside("sum");
+        rules.mine("tensor", tensor);
         return engine.sum(tensor);
     }
 
     @Override
     public void zero(List<Tensor> tensors) {
-        ready("zero");
-        list("tensors", tensors);
+        rules.ready("zero");
+        rules.list("tensors", tensors);
         engine.zero(tensors);
     }
 
     @Override
     public void close() {
-        if (phase != Phase.CLOSED) {
-            phase = Phase.CLOSED;
+        if (rules.closes()) {
             engine.close();
         }
     }
@@ -139,214 +120,198 @@ public final class Checked implements Engine {
 
     @Override
     public void feed(int[] inputs, int[] targets) {
-        outside("feed");
+        rules.outside("feed");
         tokens("inputs", inputs);
         tokens("targets", targets);
         engine.feed(inputs, targets);
-        fed = true;
+        rules.nowFed();
     }
 
     private void tokens(String name, int[] tokens) {
-        present(name, tokens);
+        rules.present(name, tokens);
         if (tokens.length != N) {
-            throw refusal(name + " has " + tokens.length + " tokens, expected " + N);
+            throw rules.refusal(name + " has " + tokens.length + " tokens, expected " + N);
         }
         for (int n = 0; n < N; n++) {
             if (tokens[n] < 0 || tokens[n] >= V) {
-                throw refusal(name + "[" + n + "] is token " + tokens[n] + ", expected 0 to " + (V - 1));
+                throw rules.refusal(name + "[" + n + "] is token " + tokens[n] + ", expected 0 to " + (V - 1));
             }
         }
     }
 
     @Override
     public void replay(String name, Runnable operations) {
-        outside("replay");
-        present("name", name);
-        present("operations", operations);
-        replayed = name;
+        rules.outside("replay");
+        rules.present("name", name);
+        rules.present("operations", operations);
+        rules.replaying(name);
         try {
             engine.replay(name, operations);
         } finally {
-            replayed = null;
+            rules.replaying(null);
         }
     }
 
     @Override
     public void embed(Tensor w, Tensor x) {
-        fed("embed");
-        check("w", w, V, C);
-        check("x", x, N, C);
+        rules.fed("embed");
+        rules.shape(V, C, "w", w);
+        rules.shape(N, C, "x", x);
         engine.embed(w, x);
     }
 
     @Override
     public void embedBackward(Tensor dx, Tensor dw) {
-        outside("embedBackward");
-        fed("embedBackward");
-        check("dx", dx, N, C);
-        check("dw", dw, V, C);
+        rules.outside("embedBackward");
+        rules.fed("embedBackward");
+        rules.shape(N, C, "dx", dx);
+        rules.shape(V, C, "dw", dw);
         engine.embedBackward(dx, dw);
     }
 
     @Override
     public void product(Tensor x, Tensor w, Tensor y) {
-        ready("product");
-        mine("x", x);
-        mine("w", w);
-        check("w", w, w.rows(), x.cols());
-        check("y", y, x.rows(), w.rows());
+        rules.ready("product");
+        rules.mine("x", x);
+        rules.mine("w", w);
+        rules.shape(w.rows(), x.cols(), "w", w);
+        rules.shape(x.rows(), w.rows(), "y", y);
         engine.product(x, w, y);
     }
 
     @Override
     public void productInput(Tensor dy, Tensor w, Tensor dx) {
-        ready("productInput");
-        mine("dy", dy);
-        mine("w", w);
-        check("w", w, dy.cols(), w.cols());
-        check("dx", dx, dy.rows(), w.cols());
+        rules.ready("productInput");
+        rules.mine("dy", dy);
+        rules.mine("w", w);
+        rules.shape(dy.cols(), w.cols(), "w", w);
+        rules.shape(dy.rows(), w.cols(), "dx", dx);
         engine.productInput(dy, w, dx);
     }
 
     @Override
     public void productWeight(Tensor dy, Tensor x, Tensor dw) {
-        ready("productWeight");
-        mine("dy", dy);
-        mine("x", x);
-        check("x", x, dy.rows(), x.cols());
-        check("dw", dw, dy.cols(), x.cols());
+        rules.ready("productWeight");
+        rules.mine("dy", dy);
+        rules.mine("x", x);
+        rules.shape(dy.rows(), x.cols(), "x", x);
+        rules.shape(dy.cols(), x.cols(), "dw", dw);
         engine.productWeight(dy, x, dw);
     }
 
     @Override
     public void norm(Tensor x, Tensor gain, Tensor y, Tensor r) {
-        ready("norm");
-        check("x", x, N, C);
-        check("gain", gain, 1, C);
-        check("y", y, N, C);
-        check("r", r, N, 1);
+        rules.ready("norm");
+        rules.shape(N, C, "x", x, "y", y);
+        rules.shape(1, C, "gain", gain);
+        rules.shape(N, 1, "r", r);
         engine.norm(x, gain, y, r);
     }
 
     @Override
     public void normBackward(Tensor dy, Tensor x, Tensor gain, Tensor r, Tensor dx, Tensor dgain) {
-        ready("normBackward");
-        check("dy", dy, N, C);
-        check("x", x, N, C);
-        check("gain", gain, 1, C);
-        check("r", r, N, 1);
-        check("dx", dx, N, C);
-        check("dgain", dgain, 1, C);
+        rules.ready("normBackward");
+        rules.shape(N, C, "dy", dy, "x", x, "dx", dx);
+        rules.shape(1, C, "gain", gain, "dgain", dgain);
+        rules.shape(N, 1, "r", r);
         engine.normBackward(dy, x, gain, r, dx, dgain);
     }
 
     @Override
     public void residualNorm(Tensor h, Tensor z, Tensor zr, Tensor out, Tensor gain, Tensor y, Tensor r) {
-        ready("residualNorm");
-        check("h", h, N, C);
-        check("z", z, N, C);
-        optional("zr", zr, N, 1);
-        check("out", out, N, C);
-        check("gain", gain, 1, C);
-        check("y", y, N, C);
-        check("r", r, N, 1);
+        rules.ready("residualNorm");
+        rules.shape(N, C, "h", h, "z", z, "out", out);
+        rules.shape(N, C, "y", y);
+        rules.shape(1, C, "gain", gain);
+        rules.shape(N, 1, "r", r);
+        rules.optional(N, 1, "zr", zr);
         engine.residualNorm(h, z, zr, out, gain, y, r);
     }
 
     @Override
     public void residualNormBackward(
             Tensor dy, Tensor z, Tensor zr, Tensor out, Tensor gain, Tensor r, Tensor dh, Tensor dz, Tensor dgain) {
-        ready("residualNormBackward");
-        check("dy", dy, N, C);
+        rules.ready("residualNormBackward");
+        rules.shape(N, C, "dy", dy);
         if (zr != null) {
-            check("z", z, N, C);
-            check("zr", zr, N, 1);
-            check("dz", dz, N, C);
+            rules.shape(N, C, "z", z, "dz", dz);
+            rules.shape(N, 1, "zr", zr);
         }
-        check("out", out, N, C);
-        check("gain", gain, 1, C);
-        check("r", r, N, 1);
-        check("dh", dh, N, C);
-        check("dgain", dgain, 1, C);
+        rules.shape(N, C, "out", out, "dh", dh);
+        rules.shape(1, C, "gain", gain, "dgain", dgain);
+        rules.shape(N, 1, "r", r);
         engine.residualNormBackward(dy, z, zr, out, gain, r, dh, dz, dgain);
     }
 
     @Override
     public void heads(Tensor qkv, Tensor r, boolean normV) {
-        ready("heads");
-        check("qkv", qkv, N, 3 * C);
-        check("r", r, N, 3 * H);
+        rules.ready("heads");
+        rules.shape(N, 3 * C, "qkv", qkv);
+        rules.shape(N, 3 * H, "r", r);
         engine.heads(qkv, r, normV);
     }
 
     @Override
     public void headsBackward(Tensor dqkv, Tensor qkv, Tensor r, boolean normV) {
-        ready("headsBackward");
-        check("dqkv", dqkv, N, 3 * C);
-        check("qkv", qkv, N, 3 * C);
-        check("r", r, N, 3 * H);
+        rules.ready("headsBackward");
+        rules.shape(N, 3 * C, "dqkv", dqkv, "qkv", qkv);
+        rules.shape(N, 3 * H, "r", r);
         engine.headsBackward(dqkv, qkv, r, normV);
     }
 
     @Override
     public void attention(Tensor qkv, Tensor o, Tensor lse) {
-        ready("attention");
-        check("qkv", qkv, N, 3 * C);
-        check("o", o, N, C);
-        check("lse", lse, N, H);
+        rules.ready("attention");
+        rules.shape(N, 3 * C, "qkv", qkv);
+        rules.shape(N, C, "o", o);
+        rules.shape(N, H, "lse", lse);
         engine.attention(qkv, o, lse);
     }
 
     @Override
     public void attentionBackward(Tensor qkv, Tensor o, Tensor lse, Tensor dO, Tensor dqkv) {
-        ready("attentionBackward");
-        check("qkv", qkv, N, 3 * C);
-        check("o", o, N, C);
-        check("lse", lse, N, H);
-        check("dO", dO, N, C);
-        check("dqkv", dqkv, N, 3 * C);
+        rules.ready("attentionBackward");
+        rules.shape(N, 3 * C, "qkv", qkv, "dqkv", dqkv);
+        rules.shape(N, C, "o", o, "dO", dO);
+        rules.shape(N, H, "lse", lse);
         engine.attentionBackward(qkv, o, lse, dO, dqkv);
     }
 
     @Override
     public void activation(Tensor f, Tensor fr, Tensor s) {
-        ready("activation");
-        check("f", f, N, 4 * C);
-        optional("fr", fr, N, 1);
-        check("s", s, N, 4 * C);
+        rules.ready("activation");
+        rules.shape(N, 4 * C, "f", f, "s", s);
+        rules.optional(N, 1, "fr", fr);
         engine.activation(f, fr, s);
     }
 
     @Override
     public void activationBackward(Tensor f, Tensor fr, Tensor ds) {
-        ready("activationBackward");
-        check("f", f, N, 4 * C);
-        optional("fr", fr, N, 1);
-        check("ds", ds, N, 4 * C);
+        rules.ready("activationBackward");
+        rules.shape(N, 4 * C, "f", f, "ds", ds);
+        rules.optional(N, 1, "fr", fr);
         engine.activationBackward(f, fr, ds);
     }
 
     @Override
     public void head(Tensor x, Tensor w, Tensor losses, double scale, Tensor dx, Tensor dw) {
-        fed("head");
-        check("x", x, N, C);
-        check("w", w, V, C);
-        check("losses", losses, N, 1);
+        rules.fed("head");
+        rules.shape(N, C, "x", x);
+        rules.shape(V, C, "w", w);
+        rules.shape(N, 1, "losses", losses);
         if (dx != null || dw != null) {
-            check("dx", dx, N, C);
-            check("dw", dw, V, C);
+            rules.shape(N, C, "dx", dx);
+            rules.shape(V, C, "dw", dw);
         }
         engine.head(x, w, losses, scale, dx, dw);
     }
 
     @Override
     public double[] logits(Tensor x, int row, Tensor w) {
-        outside("logits");
-        check("x", x, N, C);
-        if (row < 0 || row >= N) {
-            throw refusal("row is " + row + ", expected 0 to " + (N - 1));
-        }
-        check("w", w, V, C);
+        rules.outside("logits");
+        rules.shape(N, C, "x", x);
+        rules.range(0, N - 1, "row", row);
+        rules.shape(V, C, "w", w);
         return engine.logits(x, row, w);
     }
 
@@ -354,10 +319,10 @@ public final class Checked implements Engine {
 
     @Override
     public void momentum(List<Tensor> g, double[] scale, double beta, boolean nesterov, List<Tensor> m) {
-        ready("momentum");
-        list("g", g);
-        factors("scale", scale, g);
-        like("m", m, g);
+        rules.ready("momentum");
+        rules.list("g", g);
+        rules.factors(g, "scale", scale);
+        rules.like(g, "m", m);
         engine.momentum(g, scale, beta, nesterov, m);
     }
 
@@ -371,176 +336,54 @@ public final class Checked implements Engine {
             long t,
             List<Tensor> m,
             List<Tensor> v) {
-        ready("adam");
-        list("g", g);
-        factors("scale", scale, g);
-        if (t < 1) {
-            throw refusal("t is " + t + ", expected 1 or more");
-        }
-        like("m", m, g);
-        like("v", v, g);
+        rules.ready("adam");
+        rules.list("g", g);
+        rules.factors(g, "scale", scale);
+        rules.range(1, Long.MAX_VALUE, "t", t);
+        rules.like(g, "m", m);
+        rules.like(g, "v", v);
         engine.adam(g, scale, beta1, beta2, epsilon, t, m, v);
     }
 
     @Override
     public void orthogonalize(List<Tensor> x, Polynomial polynomial) {
-        ready("orthogonalize");
-        list("x", x);
+        rules.ready("orthogonalize");
+        rules.list("x", x);
         for (int k = 0; k < x.size(); k++) {
             Tensor t = x.get(k);
             if (Math.min(t.rows(), t.cols()) > C || t.size() > 4L * C * C) { // what engines set memory aside for
-                throw refusal(at("x", k) + named(t) + " has shape " + shape(t.rows(), t.cols())
-                        + ", expected at most a hidden matrix's, " + shape(4 * C, C)
-                        + "; give it another direction than Muon's");
+                String expected = "at most a hidden matrix's, " + Rules.text(4 * C, C);
+                throw rules.misshapen("x[" + k + "]", t, expected + "; give it another direction than Muon's");
             }
         }
-        present("polynomial", polynomial);
+        rules.present("polynomial", polynomial);
         engine.orthogonalize(x, polynomial);
     }
 
     @Override
     public double[] readings(List<Tensor> w, List<Tensor> u) {
-        outside("readings");
-        list("w", w);
-        like("u", u, w);
+        rules.outside("readings");
+        rules.list("w", w);
+        rules.like(w, "u", u);
         return engine.readings(w, u);
     }
 
     @Override
     public void move(List<Tensor> w, List<Tensor> u, double[] keep, double[] push) {
-        ready("move");
-        list("w", w);
-        like("u", u, w);
-        factors("keep", keep, w);
-        factors("push", push, w);
+        rules.ready("move");
+        rules.list("w", w);
+        rules.like(w, "u", u);
+        rules.factors(w, "keep", keep);
+        rules.factors(w, "push", push);
         engine.move(w, u, keep, push);
     }
 
     @Override
     public void represent(List<Tensor> masters, double[] scale, List<Tensor> weights) {
-        ready("represent");
-        list("masters", masters);
-        factors("scale", scale, masters);
-        like("weights", weights, masters);
+        rules.ready("represent");
+        rules.list("masters", masters);
+        rules.factors(masters, "scale", scale);
+        rules.like(masters, "weights", weights);
         engine.represent(masters, scale, weights);
-    }
-
-    // ------------------------------------------------------------------- order
-
-    private void open(String name) {
-        operation = name;
-        if (phase == Phase.CLOSED) {
-            throw refusal("the engine is closed; open another one");
-        }
-    }
-
-    private void declaring(String name) {
-        open(name);
-        if (phase == Phase.READY) {
-            throw refusal("the engine has been committed; declare all tensors first, then commit once");
-        }
-    }
-
-    private void ready(String name) {
-        open(name);
-        if (phase == Phase.DECLARING) {
-            throw refusal("the engine is not committed; declare all tensors, then call commit");
-        }
-    }
-
-    /** What waits for results, or does other work for other tokens, cannot be replayed. */
-    private void outside(String name) {
-        ready(name);
-        if (replayed != null) {
-            throw refusal("not possible inside replay '" + replayed + "'; call it before or after");
-        }
-    }
-
-    private void fed(String name) {
-        ready(name);
-        if (!fed) {
-            throw refusal("there are no tokens yet; call feed first");
-        }
-    }
-
-    // --------------------------------------------------------------- arguments
-
-    private void present(String name, Object argument) {
-        if (argument == null) {
-            throw refusal(name + " is null");
-        }
-    }
-
-    private void mine(String name, Tensor tensor) {
-        if (!own.contains(tensor)) {
-            present(name, tensor);
-            throw refusal(name + named(tensor) + " belongs to another engine");
-        }
-    }
-
-    private void check(String name, Tensor tensor, int rows, int cols) {
-        mine(name, tensor);
-        if (tensor.rows() != rows || tensor.cols() != cols) {
-            throw misshapen(name, tensor, rows, cols);
-        }
-    }
-
-    private void optional(String name, Tensor tensor, int rows, int cols) {
-        if (tensor != null) {
-            check(name, tensor, rows, cols);
-        }
-    }
-
-    private void list(String name, List<Tensor> tensors) {
-        present(name, tensors);
-        for (int k = 0; k < tensors.size(); k++) {
-            if (!own.contains(tensors.get(k))) {
-                mine(at(name, k), tensors.get(k));
-            }
-        }
-    }
-
-    /** As many tensors as there are others, each of the other's shape. */
-    private void like(String name, List<Tensor> tensors, List<Tensor> others) {
-        list(name, tensors);
-        count(name, tensors.size(), others);
-        for (int k = 0; k < others.size(); k++) {
-            Tensor t = tensors.get(k), other = others.get(k);
-            if (t.rows() != other.rows() || t.cols() != other.cols()) {
-                throw misshapen(at(name, k), t, other.rows(), other.cols());
-            }
-        }
-    }
-
-    private void factors(String name, double[] factors, List<Tensor> tensors) {
-        present(name, factors);
-        count(name, factors.length, tensors);
-    }
-
-    private void count(String name, int met, List<Tensor> expected) {
-        if (met != expected.size()) {
-            throw refusal(name + " has length " + met + ", expected " + expected.size() + ", one per tensor");
-        }
-    }
-
-    private EngineException misshapen(String name, Tensor tensor, int rows, int cols) {
-        return refusal(name + (tensor.name().equals(name) ? "" : named(tensor)) + " has shape "
-                + shape(tensor.rows(), tensor.cols()) + ", expected " + shape(rows, cols));
-    }
-
-    private EngineException refusal(String sentence) {
-        return new EngineException(operation + ": " + sentence);
-    }
-
-    private static String at(String name, int k) {
-        return name + "[" + k + "]";
-    }
-
-    private static String named(Tensor tensor) {
-        return " '" + tensor.name() + "'";
-    }
-
-    private static String shape(int rows, int cols) {
-        return "(" + rows + "," + cols + ")";
     }
 }

@@ -5,8 +5,8 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import hypertransfer.engine.Checked;
 import hypertransfer.engine.Dims;
-import hypertransfer.engine.Engine;
 import hypertransfer.engine.proof.Comparison;
+import hypertransfer.engine.proof.Tolerance;
 import java.util.Optional;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -32,17 +32,11 @@ class CudaEngineTest {
     @EnumSource
     void everyOperationAgreesWithTheReference(Precision precision) {
         needsCard();
+        Tolerance tolerance = precision == Precision.BF16 ? Tolerance.BF16 : Tolerance.FLOAT32;
         for (Dims dims : Comparison.SIZES) {
-            try (Engine engine = new Checked(new CudaEngine(dims, precision))) {
-                assertThat(Comparison.run(engine, 1))
-                        .allSatisfy(result -> assertThat(result.error())
-                                .as("%s of %s, %s", result.tensor(), result.operation(), dims)
-                                .isLessThanOrEqualTo(
-                                        precision == Precision.BF16
-                                                        || result.operation().endsWith("bf16")
-                                                ? 2e-2
-                                                : 1e-5));
-            }
+            assertThat(Comparison.run(d -> new Checked(new CudaEngine(d, precision)), dims))
+                    .as("%s", dims)
+                    .allMatch(tolerance::accepts);
         }
     }
 }

@@ -1,0 +1,178 @@
+package hypertransfer.engine;
+
+import java.util.Collections;
+import java.util.IdentityHashMap;
+import java.util.List;
+import java.util.Set;
+
+/**
+ * What the door of one engine knows: how far the engine's life has come and which tensors are its own. Every operation
+ * begins with one of the rules of order, which also names it for the sentences that follow. No rule allocates anything
+ * unless it refuses.
+ */
+final class Rules {
+    private enum Phase {
+        DECLARING,
+        READY,
+        CLOSED
+    }
+
+    private final Set<Tensor> own = Collections.newSetFromMap(new IdentityHashMap<>());
+    private Phase phase = Phase.DECLARING;
+    private boolean fed;
+    private String replayed; // the name of the replay we are in, or null
+    private String operation; // the one being checked
+
+    void committed() {
+        phase = Phase.READY;
+    }
+
+    /** False if it was closed before. */
+    boolean closes() {
+        boolean first = phase != Phase.CLOSED;
+        phase = Phase.CLOSED;
+        return first;
+    }
+
+    void nowFed() {
+        fed = true;
+    }
+
+    /** From here on inside this replay; outside with null. */
+    void replaying(String name) {
+        replayed = name;
+    }
+
+    Tensor owned(Tensor tensor) {
+        own.add(tensor);
+        return tensor;
+    }
+
+    // ------------------------------------------------------------------- order
+
+    void open(String name) {
+        operation = name;
+        if (phase == Phase.CLOSED) {
+            throw refusal("the engine is closed; open another one");
+        }
+    }
+
+    void declaring(String name) {
+        open(name);
+        if (phase == Phase.READY) {
+            throw refusal("the engine has been committed; declare all tensors first, then commit once");
+        }
+    }
+
+    void ready(String name) {
+        open(name);
+        if (phase == Phase.DECLARING) {
+            throw refusal("the engine is not committed; declare all tensors, then call commit");
+        }
+    }
+
+    /** What waits for results, or does other work for other tokens, cannot be replayed. */
+    void outside(String name) {
+        ready(name);
+        if (replayed != null) {
+            throw refusal("not possible inside replay '" + replayed + "'; call it before or after");
+        }
+    }
+
+    void fed(String name) {
+        ready(name);
+        if (!fed) {
+            throw refusal("there are no tokens yet; call feed first");
+        }
+    }
+
+    // --------------------------------------------------------------- arguments
+
+    void present(String name, Object argument) {
+        if (argument == null) {
+            throw refusal(name + " is null");
+        }
+    }
+
+    void mine(String name, Tensor tensor) {
+        if (!own.contains(tensor)) {
+            present(name, tensor);
+            throw refusal(name + " '" + tensor.name() + "' belongs to another engine");
+        }
+    }
+
+    void shape(int rows, int cols, String name, Tensor tensor) {
+        mine(name, tensor);
+        if (tensor.rows() != rows || tensor.cols() != cols) {
+            throw misshapen(name, tensor, text(rows, cols));
+        }
+    }
+
+    void shape(int rows, int cols, String a, Tensor first, String b, Tensor second) {
+        shape(rows, cols, a, first);
+        shape(rows, cols, b, second);
+    }
+
+    void shape(int rows, int cols, String a, Tensor first, String b, Tensor second, String c, Tensor third) {
+        shape(rows, cols, a, first, b, second);
+        shape(rows, cols, c, third);
+    }
+
+    void optional(int rows, int cols, String name, Tensor tensor) {
+        if (tensor != null) {
+            shape(rows, cols, name, tensor);
+        }
+    }
+
+    void list(String name, List<Tensor> tensors) {
+        present(name, tensors);
+        for (int k = 0; k < tensors.size(); k++) {
+            if (!own.contains(tensors.get(k))) {
+                mine(name + "[" + k + "]", tensors.get(k));
+            }
+        }
+    }
+
+    /** As many tensors as there are others, each of the other's shape. */
+    void like(List<Tensor> others, String name, List<Tensor> tensors) {
+        list(name, tensors);
+        length(others.size(), name, tensors.size());
+        for (int k = 0; k < others.size(); k++) {
+            Tensor t = tensors.get(k), other = others.get(k);
+            if (t.rows() != other.rows() || t.cols() != other.cols()) {
+                throw misshapen(name + "[" + k + "]", t, text(other.rows(), other.cols()));
+            }
+        }
+    }
+
+    void factors(List<Tensor> tensors, String name, double[] factors) {
+        present(name, factors);
+        length(tensors.size(), name, factors.length);
+    }
+
+    private void length(int expected, String name, int length) {
+        if (length != expected) {
+            throw refusal(name + " has length " + length + ", expected " + expected + ", one per tensor");
+        }
+    }
+
+    void range(int low, long high, String name, long value) {
+        if (value < low || value > high) {
+            throw refusal(name + " is " + value + ", expected " + low
+                    + (high == Long.MAX_VALUE ? " or more" : " to " + high));
+        }
+    }
+
+    EngineException misshapen(String name, Tensor tensor, String expected) {
+        return refusal(name + (tensor.name().equals(name) ? "" : " '" + tensor.name() + "'") + " has shape "
+                + text(tensor.rows(), tensor.cols()) + ", expected " + expected);
+    }
+
+    EngineException refusal(String sentence) {
+        return new EngineException(operation + ": " + sentence);
+    }
+
+    static String text(int rows, int cols) {
+        return "(" + rows + "," + cols + ")";
+    }
+}

@@ -1,0 +1,182 @@
+package hypertransfer.engine.proof;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import hypertransfer.engine.Checked;
+import hypertransfer.engine.Dims;
+import hypertransfer.engine.Engine;
+import hypertransfer.engine.Tensor;
+import hypertransfer.engine.reference.ReferenceEngine;
+import java.lang.reflect.Method;
+import java.lang.reflect.Proxy;
+import java.util.Arrays;
+import java.util.List;
+import java.util.TreeSet;
+import java.util.stream.IntStream;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
+
+/** An engine that is wrong in one operation is caught, and in that operation. */
+class CrookedTest {
+    private static final Dims DIMS = new Dims(2, 3, 4, 2, 5);
+
+    /** What each operation writes: the positions of its arguments, or -1 for what it returns. */
+    private static final String OUTPUTS = """
+            write 0
+            embed 1
+            embedBackward 1
+            product 2
+            productInput 2
+            productWeight 2
+            norm 2 3
+            normBackward 4 5
+            residualNorm 2 3 5 6
+            residualNormBackward 6 7 8
+            heads 0 1
+            headsBackward 0
+            attention 1 2
+            attentionBackward 4
+            activation 1 2
+            activationBackward 2
+            head 2 4 5
+            logits -1
+            sum -1
+            zero 0
+            momentum 0 4
+            adam 0 6 7
+            orthogonalize 0
+            readings -1
+            move 0
+            represent 2
+            """;
+
+    /** How an operation can be wrong. */
+    enum Wrong {
+        ONE_NUMBER,
+        NOT_A_NUMBER,
+        NOTHING_DONE
+    }
+
+    record Case(String operation, int output, Wrong wrong) {}
+
+    static Stream<Case> cases() {
+        return OUTPUTS.lines()
+                .map(line -> line.split(" "))
+                .flatMap(parts -> Arrays.stream(parts)
+                        .skip(1)
+                        .map(Integer::parseInt)
+                        .flatMap(output -> Stream.of(Wrong.values()).map(wrong -> new Case(parts[0], output, wrong))));
+    }
+
+    private interface Alteration {
+        Object call(Engine engine, Method method, Object[] args) throws ReflectiveOperationException;
+    }
+
+    /** The reference, except in one operation; checked like every engine. */
+    private static Engine altered(Dims dims, String operation, Alteration alteration) {
+        Engine engine = new ReferenceEngine(dims);
+        return new Checked((Engine) Proxy.newProxyInstance(
+                CrookedTest.class.getClassLoader(),
+                new Class<?>[] {Engine.class},
+                (proxy, method, args) -> method.getName().equals(operation)
+                        ? alteration.call(engine, method, args)
+                        : method.invoke(engine, args)));
+    }
+
+    private static Engine crooked(Dims dims, Case c) {
+        return altered(dims, c.operation, (engine, method, args) -> {
+            if (c.output < 0) {
+                return bent(c.wrong, method.invoke(engine, args));
+            }
+            if (c.wrong != Wrong.NOTHING_DONE) {
+                method.invoke(engine, args);
+                Object output = args[c.output];
+                Tensor tensor = output instanceof List<?> list ? (Tensor) list.getLast() : (Tensor) output;
+                if (tensor != null) {
+                    double[] values = engine.read(tensor);
+                    bend(c.wrong, values);
+                    engine.write(tensor, values);
+                }
+            }
+            return null;
+        });
+    }
+
+    private static Object bent(Wrong wrong, Object returned) {
+        double[] values = returned instanceof Double value ? new double[] {value} : (double[]) returned;
+        if (wrong == Wrong.NOTHING_DONE) {
+            Arrays.fill(values, 0);
+        } else {
+            bend(wrong, values);
+        }
+        return returned instanceof Double ? (Object) values[0] : values;
+    }
+
+    /** The last number is off by a thousandth of the largest. */
+    private static void bend(Wrong wrong, double[] values) {
+        double largest = Arrays.stream(values).map(Math::abs).max().orElseThrow();
+        values[values.length - 1] += wrong == Wrong.NOT_A_NUMBER ? Double.NaN : largest == 0 ? 1 : largest / 1000;
+    }
+
+    @ParameterizedTest
+    @MethodSource("cases")
+    void isCaught(Case c) {
+        List<Result> results = Comparison.run(dims -> crooked(dims, c), DIMS);
+        List<String> refused = results.stream()
+                .filter(result -> !Tolerance.FLOAT32.accepts(result))
+                .map(Result::operation)
+                .toList();
+        assertThat(refused).anyMatch(operation -> operation.split(" ")[0].equals(c.operation));
+        if (c.wrong != Wrong.NOT_A_NUMBER) { // which spreads
+            assertThat(refused).allMatch(operation -> operation.split(" ")[0].equals(c.operation));
+        }
+    }
+
+    @Test
+    void theReferenceItselfAgreesToTheLastBit() {
+        List<Result> results = Comparison.run(dims -> new Checked(new ReferenceEngine(dims)), DIMS);
+        assertThat(results).hasSizeGreaterThan(80).allMatch(result -> result.error() == 0 && result.roundings() == 0);
+    }
+
+    /** Wrong tokens are caught by what reads them. */
+    @Test
+    void aWrongFeedIsCaught() {
+        List<Result> results = Comparison.run(
+                dims -> altered(dims, "feed", (engine, method, args) -> {
+                    args[0] = IntStream.of((int[]) args[0])
+                            .map(token -> (token + 1) % dims.V())
+                            .toArray();
+                    return method.invoke(engine, args);
+                }),
+                DIMS);
+        assertThat(results)
+                .filteredOn(result -> !Tolerance.FLOAT32.accepts(result))
+                .extracting(Result::operation)
+                .containsExactly("embed", "embedBackward");
+    }
+
+    /** What the comparison cannot see is named here. */
+    @Test
+    void everyOperationIsCompared() {
+        TreeSet<String> names = new TreeSet<>();
+        for (Method method : Engine.class.getMethods()) {
+            names.add(method.getName());
+        }
+        OUTPUTS.lines().forEach(line -> names.remove(line.split(" ")[0]));
+        assertThat(names)
+                .containsExactly(
+                        "bytes",
+                        "close",
+                        "commit",
+                        "dims",
+                        "feed",
+                        "name",
+                        "read",
+                        "replay",
+                        "separateWeights",
+                        "slice",
+                        "tensor");
+    }
+}

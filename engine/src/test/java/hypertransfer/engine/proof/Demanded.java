@@ -1,0 +1,23 @@
+package hypertransfer.engine.proof;
+
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
+
+import hypertransfer.engine.Checked;
+import hypertransfer.engine.Dims;
+import hypertransfer.engine.Engine;
+import hypertransfer.engine.cpu.CpuEngine;
+import java.util.function.Function;
+
+/** The engine that tests are about: nothing stands in for it, unless ht.engine demands another one. */
+final class Demanded {
+    /** What sums in float32 leave: eight roundings of the square root of their length. */
+    static final Tolerance ROUNDING = new Tolerance(Double.POSITIVE_INFINITY, 8);
+
+    private Demanded() {}
+
+    static Function<Dims, Engine> cpu(int threads) {
+        String engine = System.getProperty("ht.engine", "cpu");
+        assumeTrue(engine.equals("cpu"), "ht.engine demands " + engine);
+        return dims -> new Checked(new CpuEngine(dims, threads));
+    }
+}

@@ -1,0 +1,40 @@
+package hypertransfer.engine.proof;
+
+import static hypertransfer.engine.proof.Demanded.ROUNDING;
+import static hypertransfer.engine.proof.Demanded.cpu;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import hypertransfer.engine.Dims;
+import hypertransfer.engine.Engine;
+import java.util.List;
+import java.util.function.Function;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** Every operation of the network on the cpu engine, over sizes that fit no vector and no tile. */
+class OperationsTest {
+    private static final List<Dims> SIZES = List.of(
+            new Dims(1, 1, 2, 2, 1),
+            new Dims(1, 5, 6, 6, 13),
+            new Dims(3, 25, 26, 2, 207),
+            new Dims(1, 207, 12, 4, 25),
+            new Dims(2, 33, 78, 26, 702),
+            new Dims(2, 64, 128, 32, 256),
+            new Dims(1, 70, 20, 10, 4098));
+
+    @ParameterizedTest
+    @ValueSource(ints = {1, 2, 4})
+    void agreeWithTheReference(int threads) {
+        Function<Dims, Engine> open = cpu(threads);
+        for (Dims dims : SIZES) {
+            assertThat(Comparison.network(open, dims)).as("%s", dims).allMatch(ROUNDING::accepts);
+            assertThat(Comparison.sharp(open, dims)).as("%s", dims).allMatch(ROUNDING::accepts);
+        }
+    }
+
+    @Test
+    void agreeWithMoreLogitsThanTheEngineKeepsAtATime() {
+        assertThat(Comparison.network(cpu(2), new Dims(1, 70, 2, 2, 270_001))).allMatch(ROUNDING::accepts);
+    }
+}
