@@ -17,6 +17,9 @@ import java.util.List;
 public interface Engine extends AutoCloseable {
     double NORM_EPSILON = 1e-10;
 
+    /** As many bits of mantissa as the widest format has. */
+    int FULL_GRID = 53;
+
     /** {@code reference}, {@code cpu}, {@code cuda}. */
     String name();
 
@@ -161,6 +164,12 @@ public interface Engine extends AutoCloseable {
     /** w = keep w - push u for each pair. */
     void move(List<Tensor> w, List<Tensor> u, double[] keep, double[] push);
 
-    /** weight = scale master for each pair: what the network is evaluated at. */
-    void represent(List<Tensor> masters, double[] scale, List<Tensor> weights);
+    /**
+     * weight = scale master for each pair, rounded once: what the network is evaluated at.
+     *
+     * @param grid the bits of mantissa that a weight keeps, {@link #FULL_GRID} for all that its format has. Weights that
+     *     are rounded from exact masters to a grid coarser than the masters' error are the same in two runs whose
+     *     masters agree but for that error
+     */
+    void represent(List<Tensor> masters, double[] scale, int grid, List<Tensor> weights);
 }

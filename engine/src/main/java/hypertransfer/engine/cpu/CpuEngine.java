@@ -139,17 +139,23 @@ public final class CpuEngine implements Engine {
     @Override
     public void write(Tensor tensor, double[] values) {
         long at = at(tensor);
+        boolean exact = ((Floats) tensor).exact();
         for (int i = 0; i < values.length; i++) {
-            Lanes.put(at + 4L * i, (float) values[i]);
+            if (exact) {
+                Doubles.put(at + 8L * i, values[i]);
+            } else {
+                Lanes.put(at + 4L * i, (float) values[i]);
+            }
         }
     }
 
     @Override
     public double[] read(Tensor tensor) {
         long at = at(tensor);
+        boolean exact = ((Floats) tensor).exact();
         double[] values = new double[Math.toIntExact(tensor.size())];
         for (int i = 0; i < values.length; i++) {
-            values[i] = Lanes.get(at + 4L * i);
+            values[i] = exact ? Doubles.get(at + 8L * i) : Lanes.get(at + 4L * i);
         }
         return values;
     }
@@ -321,8 +327,8 @@ public final class CpuEngine implements Engine {
     }
 
     @Override
-    public void represent(List<Tensor> masters, double[] scale, List<Tensor> weights) {
-        updates.scale(masters, scale, weights);
+    public void represent(List<Tensor> masters, double[] scale, int grid, List<Tensor> weights) {
+        updates.represent(masters, scale, grid, weights);
     }
 
     private static long at(Tensor tensor) {

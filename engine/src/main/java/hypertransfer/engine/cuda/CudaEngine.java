@@ -428,7 +428,7 @@ public final class CudaEngine implements Engine {
     }
 
     @Override
-    public void represent(List<Tensor> masters, double[] scale, List<Tensor> weights) {
+    public void represent(List<Tensor> masters, double[] scale, int grid, List<Tensor> weights) {
         lists.run(
                 "represent",
                 each(

@@ -3,6 +3,7 @@ package hypertransfer.engine.reference;
 import hypertransfer.engine.Dims;
 import hypertransfer.engine.Engine;
 import hypertransfer.engine.EngineException;
+import hypertransfer.engine.Grid;
 import hypertransfer.engine.Memory;
 import hypertransfer.engine.Polynomial;
 import hypertransfer.engine.Role;
@@ -365,12 +366,14 @@ public final class ReferenceEngine implements Engine {
     }
 
     @Override
-    public void represent(List<Tensor> masters, double[] scale, List<Tensor> weights) {
+    public void represent(List<Tensor> masters, double[] scale, int grid, List<Tensor> weights) {
         for (int k = 0; k < masters.size(); k++) {
             double s = scale[k];
             write(
                     weights.get(k),
-                    Arrays.stream(read(masters.get(k))).map(w -> s * w).toArray());
+                    Arrays.stream(read(masters.get(k)))
+                            .map(w -> Grid.round(s * w, grid))
+                            .toArray());
         }
     }
 

@@ -49,7 +49,7 @@ class CrookedTest {
             orthogonalize 0
             readings -1
             move 0
-            represent 2
+            represent 3
             """;
 
     /** How an operation can be wrong. */

@@ -36,7 +36,7 @@ public final class Workload implements AutoCloseable {
     public Workload(String engineName, Architecture architecture, int batch, Transfer transfer, boolean recompute) {
         Routing routing = Routing.standard(muon(engineName), transfer);
         engine = Engines.open(engineName, architecture.dims(batch));
-        parameters = new Parameters(engine, architecture, Optimizer.representative(routing, List.of("")));
+        parameters = new Parameters(engine, architecture, routing.masters(List.of("")));
         network = new Network(engine, architecture, parameters, 1, recompute);
         optimizer = new Optimizer(engine, parameters, routing);
         memory = engine.commit();

@@ -1,6 +1,7 @@
 package hypertransfer.train.run;
 
 import hypertransfer.core.GradientRule;
+import hypertransfer.engine.Engine;
 import hypertransfer.engine.Tensor;
 import hypertransfer.train.config.Configuration;
 import hypertransfer.train.network.Parameter;
@@ -39,7 +40,7 @@ public record Invariance(double loss, Map<String, Double> change, double roundin
 
     private static void represent(Trainee trainee, Parameter p, double scale) {
         List<Tensor> masters = List.of(p.master()), weights = List.of(p.weight());
-        trainee.engine().represent(masters, new double[] {scale}, weights);
+        trainee.engine().represent(masters, new double[] {scale}, Engine.FULL_GRID, weights);
     }
 
     public boolean invariant(String matrix) {

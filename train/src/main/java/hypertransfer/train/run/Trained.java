@@ -107,13 +107,14 @@ public final class Trained implements AutoCloseable {
                             name,
                             shape.length == 1 ? 1 : shape[0],
                             shape[shape.length - 1],
+                            Float.BYTES,
                             () -> Arrays.stream(tensors.values(name))
                                     .map(value -> scale * value)
                                     .toArray()));
                 }
             }
             Map<String, String> metadata = Map.of("network", of.network().name(), "step", Integer.toString(c.step()));
-            SafeTensorsWriter.write(file, entries, Float.BYTES, metadata);
+            SafeTensorsWriter.write(file, entries, metadata);
         }
     }
 }

@@ -1,0 +1,104 @@
+package hypertransfer.core;
+
+/**
+ * What can be said of a hidden matrix before its run, or of one like it.
+ *
+ * @param norm |w| at the start
+ * @param direction |u|, taken as constant
+ * @param memory how directions resemble those before them
+ */
+public record Expected(double norm, double direction, Memory memory) {
+    /** The part of a normal distribution's standard deviation that is left when it is cut at two of them. */
+    private static final double CUT = 0.8796256610342398;
+    /** The root mean square of the singular values that five steps of Newton-Schulz (jordan) leave. */
+    private static final double SINGULAR_VALUE = 0.88;
+
+    /** Refuses norms that are not above zero. */
+    public Expected {
+        positive("norm at the start", norm);
+        positive("direction's norm", direction);
+    }
+
+    /**
+     * Muon.
+     *
+     * @param rows of the matrix
+     * @param cols of the matrix
+     * @param factor the shape factor of the update, 1 if there is none
+     * @param momentum beta of the momentum
+     * @return a matrix as this project initialises it
+     */
+    public static Expected muon(int rows, int cols, double factor, double momentum) {
+        shape(rows, cols);
+        return new Expected(
+                initial(rows),
+                SINGULAR_VALUE * factor * Math.sqrt(Math.min(rows, cols)),
+                Memory.orthogonalized(momentum, rows, cols));
+    }
+
+    /**
+     * Adam: every element is a mean of gradients over their root mean square.
+     *
+     * @param rows of the matrix
+     * @param cols of the matrix
+     * @param beta1 of the mean
+     * @return a matrix as this project initialises it
+     */
+    public static Expected adam(int rows, int cols, double beta1) {
+        shape(rows, cols);
+        double element = Math.sqrt((1 - beta1) / (1 + beta1));
+        return new Expected(initial(rows), element * Math.sqrt((double) rows * cols), Memory.momentum(beta1));
+    }
+
+    /**
+     * The norm of a matrix whose elements are normal with deviation {@code 1/sqrt(cols)}, cut at two deviations.
+     *
+     * @param rows of the matrix
+     * @return its expected norm
+     */
+    public static double initial(int rows) {
+        return CUT * Math.sqrt(rows);
+    }
+
+    /**
+     * The same with another norm at the start.
+     *
+     * @param norm |w| at the start
+     * @return the changed copy
+     */
+    public Expected withNorm(double norm) {
+        return new Expected(norm, direction, memory);
+    }
+
+    /**
+     * The same with another |u|.
+     *
+     * @param direction |u|
+     * @return the changed copy
+     */
+    public Expected withDirection(double direction) {
+        return new Expected(norm, direction, memory);
+    }
+
+    /**
+     * The same with another memory.
+     *
+     * @param memory how directions resemble those before them
+     * @return the changed copy
+     */
+    public Expected withMemory(Memory memory) {
+        return new Expected(norm, direction, memory);
+    }
+
+    private static void shape(int rows, int cols) {
+        if (rows < 1 || cols < 1) {
+            throw new Refusal("a matrix of " + rows + " x " + cols + " is empty; give its rows and columns");
+        }
+    }
+
+    private static void positive(String name, double value) {
+        if (!(value > 0 && value < Double.POSITIVE_INFINITY)) {
+            throw new Refusal("the " + name + " is " + value + "; it must be finite and above zero");
+        }
+    }
+}

@@ -1,0 +1,229 @@
+package hypertransfer.core;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.Assertions.within;
+
+import hypertransfer.core.Schedule.Shaped;
+import hypertransfer.core.Space.Base;
+import hypertransfer.core.Space.Hyperball;
+import hypertransfer.core.Translation.Matrix;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.SplittableRandom;
+import java.util.random.RandomGenerator;
+import org.junit.jupiter.api.Test;
+
+/** Predictions against closed forms, against vectors drawn at random, and against their own inverses. */
+class PredictionTest {
+    private static final Expected SQUARE = Expected.muon(128, 128, 1, 0.95);
+    private static final Expected TALL = Expected.muon(512, 128, 1, 0.95);
+    private static final Shaped TENTH = new Shaped(0.03, 400, 0.05, 0.1, new Shape.Linear());
+
+    @Test
+    void constantRateReachesTheEquilibrium() {
+        some(50, random -> {
+            Expected matrix = new Expected(
+                    Draws.power(random, -1, 1),
+                    Draws.power(random, -1, 2),
+                    Memory.orthogonalized(random.nextDouble(0, 0.98), random.nextInt(1, 500), random.nextInt(1, 500)));
+            double rate = Draws.power(random, -1.5, -0.5);
+            double decay = Draws.power(random, -1, 0);
+            int steps = (int) Math.ceil(Equilibrium.steps(rate, decay, 1e-12)) + 1_000;
+            Shaped schedule = new Shaped(rate, steps, 0, 1, new Shape.Constant());
+            Prediction run = Prediction.of(matrix, new Base(decay), schedule);
+            Equilibrium end = Equilibrium.of(matrix, rate, decay);
+            assertThat(run.norm()[steps - 1]).isCloseTo(end.norm(), within(1e-5 * end.norm()));
+            assertThat(run.effective()[steps - 1]).isCloseTo(end.effective(), within(1e-5 * end.effective()));
+        });
+    }
+
+    /** The closed forms hold for a small product of rate and decay. */
+    @Test
+    void equilibriumIsTheClosedForm() {
+        double b = 0.95;
+        double e = 1e-3;
+        double l = 1e-3;
+        Expected matrix = new Expected(1, 7, Memory.momentum(b));
+        Equilibrium end = Equilibrium.of(matrix, e, l);
+        double s = Math.sqrt(e * 49 * (1 + b) / ((1 - b) * 2 * l));
+        assertThat(end.norm()).isCloseTo(s, within(2e-5 * s));
+        double effective = Math.sqrt(2 * e * l * (1 - b) / (1 + b));
+        assertThat(end.effective()).isCloseTo(effective, within(2e-5 * effective));
+    }
+
+    /** No memory: every step is a right angle, and the recursion is Pythagoras. */
+    @Test
+    void withoutMemoryTheNormIsPythagoras() {
+        Expected matrix = new Expected(3, 2, Memory.none());
+        Shaped schedule = new Shaped(0.5, 2, 0, 1, new Shape.Constant());
+        assertThat(Prediction.of(matrix, new Base(0.4), schedule).norm()[1])
+                .isCloseTo(Math.sqrt(0.64 * 9 + 1), within(1e-15));
+    }
+
+    /** Momentum of white noise, with the vectors in hand: the recursion is the mean of many runs. */
+    @Test
+    void recursionIsTheMeanOfRandomWalksWithMomentum() {
+        double b = 0.8;
+        int size = 4_000;
+        int steps = 60;
+        Shaped schedule = new Shaped(0.2, steps, 0.1, 0, new Shape.Linear());
+        RandomGenerator random = new SplittableRandom(9);
+        double[] w = Draws.vector(random, size, 1);
+        double[] m = Draws.vector(random, size, 1);
+        Prediction predicted = Prediction.of(new Expected(1, 1, Memory.momentum(b)), new Base(0.05), schedule);
+        double[] norm = predicted.norm();
+        for (int t = 0; t < steps; t++) {
+            double[] u = Explicit.scaled(1 / Explicit.norm(m), m);
+            assertThat(norm[t]).as("step " + t).isCloseTo(Explicit.norm(w), within(0.05));
+            w = Explicit.step(new Base(0.05), w, u, schedule.rate(t));
+            m = Explicit.sum(b, m, Math.sqrt(1 - b * b), Draws.vector(random, size, 1));
+        }
+        assertThat(norm[steps - 1]).as("the norm has moved").isGreaterThan(1.2);
+    }
+
+    /** The control for the test above: without the memory the same walk is far from predicted. */
+    @Test
+    void memoryIsNotSmall() {
+        Expected forgetful = SQUARE.withMemory(Memory.none());
+        double with = Prediction.of(SQUARE, new Base(0.1), TENTH).norm()[399];
+        double without = Prediction.of(forgetful, new Base(0.1), TENTH).norm()[399];
+        assertThat(with / without).isGreaterThan(1.5);
+    }
+
+    @Test
+    void followingItsOwnEffectiveRatesGivesTheRunBack() {
+        some(200, random -> {
+            Expected matrix = random.nextBoolean() ? SQUARE : TALL;
+            Space space = new Base(Draws.power(random, -3, 0));
+            Shaped schedule = new Shaped(
+                    Draws.power(random, -4, -1), random.nextInt(1, 500), 0.05, random.nextDouble(), new Shape.Cosine());
+            Prediction run = Prediction.of(matrix, space, schedule);
+            Prediction back = Prediction.following(matrix, space, run.effective());
+            double[] nominal = back.nominal();
+            double[] norm = back.norm();
+            double[] own = run.norm();
+            for (int t = 0; t < schedule.steps(); t++) {
+                close(nominal[t], schedule.rate(t), 1e-11);
+                close(norm[t], own[t], 1e-11);
+            }
+        });
+    }
+
+    /** Muon to MuonH and back, per matrix: the angles carry everything. */
+    @Test
+    void muonOverHyperballToMuonIsTheIdentity() {
+        Space base = new Base(0.1);
+        Space ball = new Hyperball();
+        Matrix matrix = new Matrix(SQUARE, SQUARE, 1);
+        Prediction angles = Translation.induced(matrix, base, TENTH, ball);
+        List<Double> rates = new ArrayList<>();
+        for (double angle : angles.nominal()) {
+            rates.add(angle);
+        }
+        Prediction back = Translation.induced(matrix, ball, new Schedule.Recorded(rates), base);
+        double[] nominal = back.nominal();
+        for (int t = 0; t < TENTH.steps(); t++) {
+            close(nominal[t], TENTH.rate(t), 1e-11);
+        }
+    }
+
+    @Test
+    void pairToTheSameOptimizerIsTheTunedOne() {
+        List<Matrix> matrices = List.of(new Matrix(SQUARE, SQUARE, 4), new Matrix(TALL, TALL, 1));
+        Translation.Pair pair = Translation.pair(matrices, new Base(0.1), TENTH, new Base(0.1));
+        assertThat(pair.error()).isLessThan(1e-4);
+        assertThat(pair.schedule().peak()).isCloseTo(0.03, within(1e-5));
+        assertThat(pair.schedule().finalRatio()).isCloseTo(0.1, within(1e-4));
+    }
+
+    /** Rate times a factor and decay over it are the same run where the shape factor is that much smaller. */
+    @Test
+    void shapeFactorMovesIntoRateAndDecay() {
+        double factor = 5.5;
+        Expected larger = SQUARE.withDirection(factor * SQUARE.direction());
+        Shaped smaller = new Shaped(TENTH.peak() / factor, 400, 0.05, 0.1, new Shape.Linear());
+        Translation.Pair pair =
+                Translation.pair(List.of(new Matrix(SQUARE, larger, 1)), new Base(0.1), TENTH, new Base(0.1 * factor));
+        assertThat(pair.schedule().peak()).isCloseTo(smaller.peak(), within(1e-6));
+        assertThat(pair.error()).isLessThan(1e-4);
+    }
+
+    /** What there and back costs when one pair stands for the whole run: the way back starts from the pair. */
+    @Test
+    void pairsThereAndBackAreInverse() {
+        List<Matrix> matrices = List.of(new Matrix(SQUARE, SQUARE, 1));
+        Shaped angles = new Shaped(0.02, 400, 0.05, 0.1, new Shape.Linear());
+        Translation.Pair rates = Translation.pair(matrices, new Hyperball(), angles, new Base(0.1));
+        Translation.Pair back = Translation.pair(matrices, new Base(0.1), rates.schedule(), new Hyperball());
+        assertThat(back.schedule().peak()).isCloseTo(0.02, within(0.02 * 0.1));
+        assertThat(rates.error()).isLessThan(0.15);
+    }
+
+    @Test
+    void nominalFinalRatioThatEndsAtAnEffectiveTenth() {
+        double ratio = Translation.finalRatio(SQUARE, 0.1, TENTH, 0.1);
+        Shaped schedule = new Shaped(0.03, 400, 0.05, ratio, new Shape.Linear());
+        assertThat(Prediction.of(SQUARE, new Base(0.1), schedule).finalToPeak()).isCloseTo(0.1, within(1e-9));
+        assertThat(ratio).as("norms grow, so the nominal rate must end higher").isGreaterThan(0.1);
+        assertThatThrownBy(() -> Translation.finalRatio(SQUARE, 0.1, TENTH, 0.999))
+                .isInstanceOf(Refusal.class)
+                .hasMessageContaining("no nominal final ratio ends at an effective 0.999");
+    }
+
+    @Test
+    void hyperballStaysWhereItIs() {
+        Prediction run = Prediction.of(TALL, new Hyperball(), TENTH);
+        assertThat(run.norm()).containsOnly(Expected.initial(512));
+        assertThat(run.effective()).isEqualTo(run.nominal());
+        assertThat(run.peak()).isEqualTo(0.03);
+        assertThat(run.peakStep()).isEqualTo(19);
+        assertThat(run.steps()).isEqualTo(400);
+    }
+
+    @Test
+    void memoryOfRandomMatricesIsTheMeasuredOne() {
+        // Newton-Schulz of random 128 x 128 and 128 x 512 matrices, summed over 59 steps: 13.2 and 16.1; momentum 18.1
+        assertThat(sum(Memory.orthogonalized(0.95, 128, 128))).isCloseTo(13.2, within(0.5));
+        assertThat(sum(Memory.orthogonalized(0.95, 128, 512))).isCloseTo(16.1, within(0.8));
+        assertThat(sum(Memory.momentum(0.95))).isCloseTo(18.1, within(0.1));
+        assertThat(Memory.momentum(0.95).times(0.5).cosine(1)).isEqualTo(0.475);
+    }
+
+    @Test
+    void refusals() {
+        refused(() -> new Expected(0, 1, Memory.none()), "norm at the start is 0.0");
+        refused(() -> new Expected(1, Double.NaN, Memory.none()), "direction's norm is NaN");
+        refused(() -> Expected.muon(0, 4, 1, 0.95), "0 x 4 is empty");
+        refused(() -> Memory.momentum(1), "decay 1.0");
+        refused(() -> Equilibrium.of(SQUARE, 0.1, 0), "0.1 and 0.0");
+        refused(() -> Equilibrium.steps(0.1, 0.1, 1), "0.1, 0.1 and 1.0");
+        refused(() -> Prediction.of(SQUARE, new Base(40), TENTH), "step 16 times weight decay 40");
+        refused(() -> Prediction.following(SQUARE, new Base(1), new double[0]), "there are none");
+        refused(() -> Prediction.following(SQUARE, new Base(1), new double[] {-1}), "step 0 is -1.0");
+        refused(() -> Translation.pair(List.of(), new Base(1), TENTH, new Base(1)), "at least one matrix");
+        refused(() -> new Matrix(SQUARE, SQUARE, 0), "0 matrices");
+    }
+
+    private static void refused(org.assertj.core.api.ThrowableAssert.ThrowingCallable action, String message) {
+        assertThatThrownBy(action).isInstanceOf(Refusal.class).hasMessageContaining(message);
+    }
+
+    private static double sum(Memory memory) {
+        double sum = 0;
+        for (int j = 1; j < 60; j++) {
+            sum += memory.cosine(j);
+        }
+        return sum;
+    }
+
+    private static void some(int count, java.util.function.Consumer<RandomGenerator> body) {
+        for (int i = 0; i < count; i++) {
+            body.accept(new SplittableRandom(i));
+        }
+    }
+
+    private static void close(double actual, double expected, double relative) {
+        assertThat(actual).isCloseTo(expected, within(relative * Math.abs(expected)));
+    }
+}
