@@ -7,8 +7,11 @@ import hypertransfer.core.Mode;
 import hypertransfer.core.Refusal;
 import hypertransfer.engine.EngineException;
 import hypertransfer.lab.terminal.Exit;
+import java.io.IOException;
 import java.io.PrintWriter;
 import java.io.StringWriter;
+import java.io.UncheckedIOException;
+import java.nio.file.AccessDeniedException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.Callable;
@@ -199,6 +202,12 @@ class MainTest {
     void everyKindOfFailureHasItsOwnCode() {
         assertThat(Exit.of(new Diverged(null, 3, "the loss is NaN"))).isEqualTo(3);
         assertThat(Exit.of(new OutOfMemoryError())).isEqualTo(4);
+        assertThat(Exit.of(new UncheckedIOException(new IOException("No space left on device"))))
+                .isEqualTo(4);
+        assertThat(Exit.of(new UncheckedIOException(new AccessDeniedException("x"))))
+                .isEqualTo(5);
+        assertThat(Exit.of(new UncheckedIOException(new IOException("Input/output error"))))
+                .isEqualTo(6);
     }
 
     @Test

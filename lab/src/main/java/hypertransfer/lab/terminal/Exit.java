@@ -3,7 +3,10 @@ package hypertransfer.lab.terminal;
 import hypertransfer.core.Diverged;
 import hypertransfer.core.Refusal;
 import hypertransfer.engine.EngineException;
+import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.nio.file.AccessDeniedException;
+import java.util.stream.Stream;
 
 /** The exit codes of every command. */
 public final class Exit {
@@ -25,10 +28,17 @@ public final class Exit {
             case Diverged d -> DIVERGED;
             case Refusal r -> BAD_INPUT;
             case EngineException e -> BAD_INPUT;
-            case UncheckedIOException e -> FILES;
+            case UncheckedIOException e -> files(e.getCause());
             case OutOfMemoryError o -> NO_ROOM;
             case InterruptedException i -> INTERRUPTED;
             default -> BUG;
         };
+    }
+
+    /** The JDK has no type for a full disk, only the system's words. */
+    private static int files(IOException e) {
+        String words = String.valueOf(e.getMessage());
+        boolean full = Stream.of("No space left", "quota", "File too large").anyMatch(words::contains);
+        return full ? NO_ROOM : e instanceof AccessDeniedException ? NO_PERMISSION : FILES;
     }
 }
