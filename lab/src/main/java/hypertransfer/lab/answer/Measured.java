@@ -2,12 +2,14 @@ package hypertransfer.lab.answer;
 
 import hypertransfer.core.Prediction;
 import hypertransfer.train.config.Configuration;
-import hypertransfer.train.run.RunDirectory;
-import hypertransfer.train.run.Trajectory;
+import hypertransfer.train.log.Line;
+import hypertransfer.train.log.Run;
+import hypertransfer.train.log.Tail;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.TreeMap;
 
 /** A prediction beside the run it was made for. */
 public final class Measured {
@@ -27,8 +29,14 @@ public final class Measured {
 
     /** Nothing if the run has not logged a step. */
     public static Optional<Error> error(Path run, Configuration c, List<Kind> kinds) {
-        Map<Integer, Trajectory.Matrices> logged = Trajectory.read(run).matrices();
-        List<String> names = RunDirectory.matrices(run);
+        Map<Integer, Line.Matrices> logged = new TreeMap<>();
+        Tail lines = new Run(run).matrices();
+        for (Line line = lines.next(); line != null; line = lines.next()) {
+            if (line instanceof Line.Matrices m) {
+                logged.put(m.step(), m);
+            }
+        }
+        List<String> names = new Run(run).provenance().matrices();
         if (logged.isEmpty()) {
             return Optional.empty();
         }
@@ -45,8 +53,8 @@ public final class Measured {
             double[] effective = carrier.effective();
             double peak = 0;
             double predictedPeak = 0;
-            for (Map.Entry<Integer, Trajectory.Matrices> line : logged.entrySet()) {
-                double real = line.getValue().effective().get(i);
+            for (Map.Entry<Integer, Line.Matrices> line : logged.entrySet()) {
+                double real = line.getValue().effective()[i];
                 peak = Math.max(peak, real);
                 predictedPeak = Math.max(predictedPeak, effective[line.getKey()]);
                 if (real > 0) {
@@ -54,8 +62,8 @@ public final class Measured {
                     compared++;
                 }
             }
-            norms += square(carrier.norm()[last] / logged.get(last).norm().get(i) - 1);
-            ended += logged.get(last).effective().get(i) / peak / names.size();
+            norms += square(carrier.norm()[last] / logged.get(last).norm()[i] - 1);
+            ended += logged.get(last).effective()[i] / peak / names.size();
             predictedEnded += effective[last] / predictedPeak / names.size();
         }
         return Optional.of(new Error(

@@ -23,7 +23,8 @@ import picocli.CommandLine.Spec;
             "Examples:",
             "  ht export out/muon --out muon.safetensors",
             "",
-            "The weights are those the network is evaluated at; docs/FORMATS.md has ten lines of Python that read them."
+            "The weights are those the network is evaluated at. docs/FORMATS.md shows how to",
+            "read them with Python."
         })
 public final class ExportCommand implements Callable<Integer> {
     @Spec

@@ -11,7 +11,7 @@ import hypertransfer.lab.terminal.Exit;
 import hypertransfer.lab.terminal.JsonLine;
 import hypertransfer.train.config.Configuration;
 import hypertransfer.train.config.ConfigurationFile;
-import hypertransfer.train.run.RunDirectory;
+import hypertransfer.train.log.Run;
 import java.io.PrintWriter;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -88,7 +88,7 @@ public final class PredictCommand implements Callable<Integer> {
             throw new Refusal("--set changes a configuration, and " + file
                     + " is a run; give its config.yaml instead, or leave --set away");
         }
-        Configuration c = isRun ? RunDirectory.configuration(file) : ConfigurationFile.read(file, set.settings);
+        Configuration c = isRun ? new Run(file).configuration() : ConfigurationFile.read(file, set.settings);
         List<Kind> kinds = Kind.of(c);
         List<Row> rows = new ArrayList<>();
         kinds.forEach(kind -> rows.add(row(kind, c)));

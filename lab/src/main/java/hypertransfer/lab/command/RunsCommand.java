@@ -18,7 +18,7 @@ import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Parameters;
 import picocli.CommandLine.Spec;
 
-/** {@code ht runs}: what there is. */
+/** {@code ht runs}: the runs below a directory. */
 @Command(
         name = "runs",
         description = "Lists the runs below a directory: how each stands, its losses, its gap to the run it follows.",
@@ -28,7 +28,8 @@ import picocli.CommandLine.Spec;
             "  ht runs",
             "  ht runs out/exp1",
             "",
-            "A run that was killed, or was interrupted or failed, goes on with 'ht train RUN --resume'."
+            "Continue a run that was killed, interrupted or failed with",
+            "  ht train RUN --resume"
         })
 public final class RunsCommand implements Callable<Integer> {
     private static final int DEPTH = 4;
@@ -36,7 +37,11 @@ public final class RunsCommand implements Callable<Integer> {
     @Spec
     private CommandSpec spec;
 
-    @Parameters(paramLabel = "DIR", defaultValue = "out", description = "Where to look (default: ${DEFAULT-VALUE}).")
+    @Parameters(
+            paramLabel = "DIR",
+            arity = "0..1",
+            defaultValue = "out",
+            description = "Where to look (default: ${DEFAULT-VALUE}).")
     private Path directory;
 
     @Override

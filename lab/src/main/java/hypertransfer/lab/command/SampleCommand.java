@@ -18,7 +18,7 @@ import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 import picocli.CommandLine.Spec;
 
-/** {@code ht sample}: what a trained network says. */
+/** {@code ht sample}: text from a trained network. */
 @Command(
         name = "sample",
         description = "Continues a text with the network of a run's newest good checkpoint.",
@@ -26,9 +26,9 @@ import picocli.CommandLine.Spec;
             "",
             "Examples:",
             "  ht sample out/muon --prompt 'Fellow citizens, '",
-            "  ht sample out/muon --prompt 'The ' --tokens 500 --temperature 0.5 --top-k 20 --seed 7",
+            "  ht sample out/muon --prompt 'The ' --tokens 500 --temperature 0.5 --seed 7",
             "",
-            "The same seed gives the same text. Temperature 0 always takes the likeliest token."
+            "The same seed gives the same text. Temperature 0 takes the likeliest token."
         })
 public final class SampleCommand implements Callable<Integer> {
     @Spec

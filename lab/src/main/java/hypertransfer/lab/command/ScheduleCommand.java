@@ -21,11 +21,13 @@ import picocli.CommandLine.Spec;
         footer = {
             "",
             "Examples:",
-            "  ht schedule out/fair                               writes out/fair/schedule-rate.json",
+            "  ht schedule out/fair              writes out/fair/schedule-rate.json",
             "  ht schedule out/muon --series effective --out muon-as-angles.json",
-            "  ht train runs/muon.yaml --set matrices.recorded=out/fair/schedule-rate.json --out out/replayed",
+            "  ht train runs/muon.yaml --out out/replayed \\",
+            "      --set matrices.recorded=out/fair/schedule-rate.json",
             "",
-            "rate is what a Base optimizer uses, effective the angle that a Hyperball uses."
+            "It is for reuse in another run: rate for a Base optimizer, effective (an angle)",
+            "for a Hyperball."
         })
 public final class ScheduleCommand implements Callable<Integer> {
     @Spec

@@ -28,7 +28,7 @@ import picocli.CommandLine.Spec;
             "  ht train runs/muon.yaml --set matrices.rate=0.04 --out out/fast",
             "  ht train out/fast --resume",
             "",
-            "Ctrl-C saves, then stops with exit code 130. docs/CONFIGURATION.md lists every key."
+            "Ctrl-C saves, then stops with exit code 130. All keys: docs/CONFIGURATION.md"
         })
 public final class TrainCommand implements Callable<Integer> {
     @Spec

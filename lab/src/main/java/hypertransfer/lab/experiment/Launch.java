@@ -3,12 +3,12 @@ package hypertransfer.lab.experiment;
 import hypertransfer.core.Refusal;
 import hypertransfer.engine.provider.Engines;
 import hypertransfer.lab.terminal.StepLine;
+import hypertransfer.lab.terminal.Width;
 import hypertransfer.train.config.Configuration;
 import hypertransfer.train.config.ConfigurationFile;
 import hypertransfer.train.log.Hold;
 import hypertransfer.train.log.Run;
 import hypertransfer.train.run.Trainer;
-import java.io.Console;
 import java.io.PrintWriter;
 import java.nio.file.Path;
 import java.time.Instant;
@@ -29,7 +29,7 @@ public record Launch(Path directory, Configuration configuration, boolean resume
     public boolean run(BooleanSupplier stop) {
         Configuration c = chosen();
         try (Hold held = hold(c)) {
-            StepLine line = new StepLine(out, c, terminal(), brief);
+            StepLine line = new StepLine(out, c, Width.terminal(), Width.here(), brief);
             out.println("run " + directory);
             try {
                 return new Trainer(held, c, provenance(), line).run(resume, stop);
@@ -89,10 +89,5 @@ public record Launch(Path directory, Configuration configuration, boolean resume
         provenance.put("cores", Integer.toString(machine.cores()));
         provenance.put("started", Instant.now().truncatedTo(ChronoUnit.SECONDS).toString());
         return provenance;
-    }
-
-    static boolean terminal() {
-        Console console = System.console();
-        return console != null && console.isTerminal();
     }
 }
