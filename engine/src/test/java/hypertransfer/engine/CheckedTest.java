@@ -285,9 +285,9 @@ class CheckedTest {
         operations().forEach(line -> names.remove(line.substring(0, line.indexOf(' '))));
         assertThat(names)
                 .containsExactly(
-                        "bytes",
                         "close",
                         "commit",
+                        "decisions",
                         "dims",
                         "name",
                         "pack", // PackTest
@@ -295,7 +295,8 @@ class CheckedTest {
                         "separateWeights",
                         "slice",
                         "tensor",
-                        "unpack");
+                        "unpack",
+                        "weights");
         try (Engine engine = kind.open()) {
             assertThat(engine.dims()).isEqualTo(DIMS);
         }

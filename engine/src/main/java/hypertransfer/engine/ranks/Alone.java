@@ -2,6 +2,7 @@ package hypertransfer.engine.ranks;
 
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
+import java.time.Duration;
 import java.util.List;
 
 /** One process without others. */
@@ -20,6 +21,9 @@ public final class Alone implements Ranks {
     public String label() {
         return "one process";
     }
+
+    @Override
+    public void limit(Duration limit) {}
 
     @Override
     public MemorySegment buffer(long bytes) {

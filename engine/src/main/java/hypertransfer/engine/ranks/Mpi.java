@@ -27,7 +27,7 @@ public final class Mpi implements Ranks {
     private static final int SPINS = 200;
 
     private final OpenMpi mpi;
-    private final Duration limit;
+    private Duration limit;
     private final Arena arena = Arena.ofShared();
     private final MemorySegment flag = arena.allocate(JAVA_INT);
     private final int rank;
@@ -64,6 +64,11 @@ public final class Mpi implements Ranks {
     @Override
     public String label() {
         return mpi.version();
+    }
+
+    @Override
+    public void limit(Duration limit) {
+        this.limit = limit;
     }
 
     @Override

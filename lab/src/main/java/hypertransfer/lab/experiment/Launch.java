@@ -2,12 +2,16 @@ package hypertransfer.lab.experiment;
 
 import hypertransfer.core.Refusal;
 import hypertransfer.engine.provider.Engines;
+import hypertransfer.engine.ranks.Alone;
+import hypertransfer.engine.ranks.Ranks;
 import hypertransfer.lab.terminal.StepLine;
+import hypertransfer.lab.terminal.Width;
 import hypertransfer.train.config.Configuration;
 import hypertransfer.train.config.ConfigurationFile;
-import hypertransfer.train.run.RunDirectory;
+import hypertransfer.train.log.Hold;
+import hypertransfer.train.log.Run;
 import hypertransfer.train.run.Trainer;
-import java.io.Console;
+import hypertransfer.train.run.Watcher;
 import java.io.PrintWriter;
 import java.nio.file.Path;
 import java.time.Instant;
@@ -21,17 +25,27 @@ import java.util.function.BooleanSupplier;
  * Trains one run in its directory, with its lines on a writer.
  *
  * @param brief whether the tables of memory and routing are left out, as for one run of many
+ * @param ranks the processes that train it together
  */
-public record Launch(Path directory, Configuration configuration, boolean resume, boolean brief, PrintWriter out) {
+public record Launch(
+        Path directory, Configuration configuration, boolean resume, boolean brief, PrintWriter out, Ranks ranks) {
+
+    /** One process. */
+    public Launch(Path directory, Configuration configuration, boolean resume, boolean brief, PrintWriter out) {
+        this(directory, configuration, resume, brief, out, new Alone());
+    }
 
     /** Trains; returns whether the last step was reached, or the run was interrupted before. */
     public boolean run(BooleanSupplier stop) {
         Configuration c = chosen();
-        try (RunDirectory held = hold(c)) {
-            StepLine line = new StepLine(out, c, terminal(), brief);
+        if (ranks.rank() > 0) {
+            return new Trainer(new Run(directory), null, ranks, c, provenance(), new Watcher() {}).run(resume, stop);
+        }
+        try (Hold held = hold(c)) {
+            StepLine line = new StepLine(out, c, Width.terminal(), Width.here(), brief);
             out.println("run " + directory);
             try {
-                return new Trainer(held, c, provenance(), line).run(resume, stop);
+                return new Trainer(held.run(), held, ranks, c, provenance(), line).run(resume, stop);
             } finally {
                 line.end();
             }
@@ -48,12 +62,12 @@ public record Launch(Path directory, Configuration configuration, boolean resume
         return ConfigurationFile.with(configuration, "engine=" + engine);
     }
 
-    private RunDirectory hold(Configuration c) {
-        if (!resume || !RunDirectory.begun(directory)) {
-            return RunDirectory.create(directory, c);
+    private Hold hold(Configuration c) {
+        if (!resume || !new Run(directory).begun()) {
+            return Hold.create(directory, c);
         }
         resumable(directory, c);
-        return RunDirectory.open(directory);
+        return Hold.open(directory);
     }
 
     /**
@@ -61,7 +75,7 @@ public record Launch(Path directory, Configuration configuration, boolean resume
      * chosen, the engine chosen before stays.
      */
     public static Configuration resumable(Path directory, Configuration asked) {
-        Configuration before = RunDirectory.configuration(directory);
+        Configuration before = new Run(directory).configuration();
         Configuration now =
                 asked.engine().equals("auto") ? ConfigurationFile.with(asked, "engine=" + before.engine()) : asked;
         List<String> old = ConfigurationFile.write(before).lines().toList();
@@ -88,10 +102,5 @@ public record Launch(Path directory, Configuration configuration, boolean resume
         provenance.put("cores", Integer.toString(machine.cores()));
         provenance.put("started", Instant.now().truncatedTo(ChronoUnit.SECONDS).toString());
         return provenance;
-    }
-
-    static boolean terminal() {
-        Console console = System.console();
-        return console != null && console.isTerminal();
     }
 }

@@ -5,13 +5,24 @@ import java.util.function.BooleanSupplier;
 import sun.misc.Signal;
 import sun.misc.SignalHandler;
 
-/** Ctrl-C and SIGTERM: the first asks the work to save and end, the second ends it at once. */
+/** Ctrl-C, SIGTERM and SIGHUP: the first asks the work to save and stop, the second stops it immediately. */
 public final class Interrupt implements BooleanSupplier, AutoCloseable {
     private final AtomicBoolean asked = new AtomicBoolean();
+    private final boolean tells;
     private final SignalHandler interrupted;
     private final SignalHandler terminated;
 
     public Interrupt() {
+        this(true);
+    }
+
+    /**
+     * For one of several ranks.
+     *
+     * @param tells whether it says what it will do: one of them is enough
+     */
+    public Interrupt(boolean tells) {
+        this.tells = tells;
         interrupted = Signal.handle(new Signal("INT"), this::received);
         terminated = Signal.handle(new Signal("TERM"), this::received);
     }
@@ -20,7 +31,9 @@ public final class Interrupt implements BooleanSupplier, AutoCloseable {
         if (asked.getAndSet(true)) {
             Runtime.getRuntime().halt(Exit.INTERRUPTED);
         }
-        System.err.println("\nht: saving, then ending (once more ends at once)");
+        if (tells) {
+            System.err.println("\nht: saving, then stopping (Ctrl-C again stops immediately)");
+        }
     }
 
     @Override

@@ -8,6 +8,7 @@ import hypertransfer.train.data.Split;
 import hypertransfer.train.data.Windows;
 import hypertransfer.train.ranks.Team;
 import java.util.List;
+import java.util.Map;
 import java.util.OptionalLong;
 import java.util.stream.IntStream;
 
@@ -35,6 +36,15 @@ public final class Feed implements AutoCloseable {
 
     private static Corpus open(String place, Split split, int vocab) {
         return place.equals("demo") ? DemoText.corpus(split) : Corpus.open(List.of(place.split(",")), split, vocab);
+    }
+
+    /** How many tokens each corpus has, by the key that names it. */
+    Map<String, String> sizes() {
+        return Map.of(
+                "the tokens of data.train",
+                Long.toString(training.count()),
+                "the tokens of data.validation",
+                Long.toString(validation.count()));
     }
 
     /** The gradient of a step, in the gradients of what this rank owns. */

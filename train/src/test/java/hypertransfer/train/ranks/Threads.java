@@ -3,6 +3,7 @@ package hypertransfer.train.ranks;
 import hypertransfer.engine.ranks.Ranks;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.BrokenBarrierException;
@@ -102,6 +103,9 @@ public final class Threads {
         public String label() {
             return "threads";
         }
+
+        @Override
+        public void limit(Duration limit) {}
 
         @Override
         public MemorySegment buffer(long bytes) {

@@ -8,6 +8,7 @@ import hypertransfer.engine.Role;
 import hypertransfer.engine.ranks.Alone;
 import hypertransfer.engine.ranks.Ranks;
 import hypertransfer.train.config.Configuration;
+import hypertransfer.train.log.Run;
 import hypertransfer.train.ranks.Threads;
 import java.nio.ByteBuffer;
 import java.nio.file.Files;
@@ -46,7 +47,7 @@ class RanksTest {
 
     /** Losses, norms and rates of a few steps, the validation loss, and the bytes of a checkpoint. */
     private List<Object> trained(Configuration c, int size) throws Exception {
-        Path checkpoints = directory.resolve("on " + size);
+        Run run = new Run(directory.resolve("on " + size));
         List<Object> result = new ArrayList<>();
         Body body = ranks -> {
             try (Feed feed = new Feed(c);
@@ -62,7 +63,7 @@ class RanksTest {
                 }
                 double validation = feed.validate(trainee);
                 trainee.requireFinite(3);
-                Path numbers = Checkpoint.save(checkpoints, 3, validation, trainee);
+                Path numbers = Checkpoint.save(run, 3, validation, trainee);
                 if (ranks.rank() == 0) {
                     result.add(validation);
                     result.add(Files.readString(numbers));
