@@ -1,5 +1,6 @@
 package hypertransfer.engine;
 
+import java.nio.file.Path;
 import java.util.List;
 
 /**
@@ -20,7 +21,7 @@ public interface Engine extends AutoCloseable {
     /** As many bits of mantissa as the widest format has. */
     int FULL_GRID = 53;
 
-    /** {@code reference}, {@code cpu}, {@code cuda}. */
+    /** {@code reference}, {@code cpu}, {@code cuda} or {@code cuda-float32}. */
     String name();
 
     Dims dims();
@@ -28,10 +29,17 @@ public interface Engine extends AutoCloseable {
     /** Whether weights have a format of their own, so that they cannot be the masters themselves. */
     boolean separateWeights();
 
-    /** The bytes of a number that is kept between steps: masters, gradients and optimizer state. */
-    default int bytes() {
-        return Float.BYTES;
+    /** The format of weights and activations, which bounds the accuracy of what is computed. */
+    default Format weights() {
+        return Format.FLOAT32;
     }
+
+    /**
+     * Names a file for what the engine decides by measuring, such as the algorithm of each matrix product. What the file
+     * holds is followed; what it lacks is decided and added. So a run that is resumed keeps the bits it began with. To be
+     * called before the first product; an engine that decides nothing by measuring writes no file.
+     */
+    default void decisions(Path file) {}
 
     // ------------------------------------------------------------------ memory
 

@@ -285,7 +285,16 @@ class CheckedTest {
         operations().forEach(line -> names.remove(line.substring(0, line.indexOf(' '))));
         assertThat(names)
                 .containsExactly(
-                        "bytes", "close", "commit", "dims", "name", "replay", "separateWeights", "slice", "tensor");
+                        "close",
+                        "commit",
+                        "decisions",
+                        "dims",
+                        "name",
+                        "replay",
+                        "separateWeights",
+                        "slice",
+                        "tensor",
+                        "weights");
         try (Engine engine = kind.open()) {
             assertThat(engine.dims()).isEqualTo(DIMS);
         }

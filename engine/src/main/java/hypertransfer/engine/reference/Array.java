@@ -26,6 +26,10 @@ record Array(String name, int rows, int cols, Block block, int offset) implement
         return this;
     }
 
+    void free() {
+        block.data = null;
+    }
+
     double[] data() {
         return block.data;
     }

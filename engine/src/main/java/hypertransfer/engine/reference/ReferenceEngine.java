@@ -3,6 +3,7 @@ package hypertransfer.engine.reference;
 import hypertransfer.engine.Dims;
 import hypertransfer.engine.Engine;
 import hypertransfer.engine.EngineException;
+import hypertransfer.engine.Format;
 import hypertransfer.engine.Grid;
 import hypertransfer.engine.Memory;
 import hypertransfer.engine.Polynomial;
@@ -43,8 +44,8 @@ public final class ReferenceEngine implements Engine {
     }
 
     @Override
-    public int bytes() {
-        return Double.BYTES;
+    public Format weights() {
+        return Format.FLOAT64;
     }
 
     // ------------------------------------------------------------------ memory
@@ -65,7 +66,7 @@ public final class ReferenceEngine implements Engine {
     public Memory commit() {
         Map<Role, Long> bytes = new EnumMap<>(Role.class);
         declared.forEach((role, arrays) -> bytes.put(
-                role, arrays.stream().mapToLong(a -> a.size() * bytes()).sum()));
+                role, arrays.stream().mapToLong(a -> a.size() * Double.BYTES).sum()));
         Memory memory = new Memory(bytes);
         long free = Runtime.getRuntime().maxMemory();
         if (memory.total() > free) {
@@ -98,7 +99,7 @@ public final class ReferenceEngine implements Engine {
 
     @Override
     public void close() {
-        declared.clear();
+        declared.values().forEach(arrays -> arrays.forEach(Array::free));
     }
 
     // ----------------------------------------------------------------- network

@@ -2,6 +2,7 @@ package hypertransfer.train.run;
 
 import hypertransfer.core.GradientRule;
 import hypertransfer.engine.Engine;
+import hypertransfer.engine.Format;
 import hypertransfer.engine.Tensor;
 import hypertransfer.train.config.Configuration;
 import hypertransfer.train.network.Parameter;
@@ -33,7 +34,7 @@ public record Invariance(double loss, Map<String, Double> change, double roundin
                 represent(trainee, p, 1);
                 change.put(p.name(), largest);
             }
-            double epsilon = trainee.engine().bytes() == Double.BYTES ? 1e-9 : 0x1p-24;
+            double epsilon = trainee.engine().weights() == Format.FLOAT64 ? 1e-9 : 0x1p-24;
             return new Invariance(loss, change, ROUNDINGS * epsilon);
         }
     }
