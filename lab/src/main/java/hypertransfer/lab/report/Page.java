@@ -18,12 +18,18 @@ final class Page {
             "markup.js",
             "numbers.js",
             "model.js",
+            "paint.js",
             "chart.js",
-            "hover.js",
+            "pointer.js",
             "heat.js",
+            "sweep.js",
+            "geometry.js",
             "save.js",
             "tables.js",
             "page.js");
+
+    private static final String D3 =
+            "/META-INF/resources/webjars/d3/7.9.0/dist/d3.min.js"; // a WebJar on the class path
 
     private Page() {}
 
@@ -39,12 +45,14 @@ final class Page {
     }
 
     private static String page(String data) {
-        String script = SCRIPTS.stream().map(Page::resource).collect(Collectors.joining("\n", "(() => {\n", "\n})();"));
+        String own = SCRIPTS.stream().map(Page::resource).collect(Collectors.joining("\n", "(() => {\n", "\n})();"));
+        String script = resource(D3) + "\n" + own;
         String style = resource("page.css");
         // A "<" inside JSON can only stand in a string, where the escape means the same and ends no script element.
         return resource("page.html")
                 .replace("{{policy}}", policy(style, script))
                 .replace("{{style}}", style)
+                .replace("{{networks}}", resource("networks.svg"))
                 .replace("{{script}}", script)
                 .replace("{{data}}", data.replace("<", "\\u003c"));
     }

@@ -1,48 +1,51 @@
 // Line charts as SVG: cells that share x, one below the other or in a grid. What is on the page is what is saved.
 
+/** How all charts are looked at: the x axis, its zoom, smoothing as a part of x, the run that is subtracted, and the setting that colours the runs. */
+const view = { x: 'step', zoom: null, smooth: 0, focus: true, shared: false, baseline: '', colour: '', pick: null };
+const X_LABEL = { step: 'step', tokens: 'tokens', hours: 'hours of training' };
+
 class Chart {
-  /** spec: title, file, columns(width), height, cells(): [{title, label, zero, series: [{run, x, y}]}] */
+  /** spec: title, file, note, grid, columns(width), height, second, cells(): [{key, title, label, zero, focus, smooth, marks, series: [{run, x, y}]}] */
   constructor(host, spec) {
     this.host = host;
     this.spec = spec;
     this.log = false;
+    this.y = new Map(); // zoomed y ranges by the cell's key
     this.canvas = frame(host, this, true);
     watchPointer(this);
   }
 
   render() {
     put(this.canvas, this.svg(this.canvas.clientWidth, false));
-    this.host.querySelector('.reset').hidden = !model.zoom;
+    this.host.querySelector('.reset').hidden = !view.zoom && !this.y.size;
+    values(this);
   }
 
-  /** The picture; with its title where it has to stand alone. */
+  /** The picture; with title and legend where it has to stand alone. */
   svg(width, alone) {
-    const parts = [];
-    let top = alone ? 34 : 0;
-    if (alone) parts.push(html`<text x="4" y="20" class="title">${this.spec.title}</text>`);
-    const legend = this.legend(width, top);
-    parts.push(legend.svg);
-    top += legend.height + 2;
+    const { grid, height, second = 1 } = this.spec;
+    const parts = alone ? [html`<text x="4" y="20" class="title">${this.spec.title}</text>`] : [];
+    const names = alone ? this.legend(width, 34) : { height: 0 };
+    if (alone) parts.push(names.svg);
+    const top = alone ? 36 + names.height : 2;
     const cells = this.spec.cells().filter(cell => cell.series.length);
-    const columns = Math.min(this.spec.columns(width), Math.max(1, cells.length));
-    const grid = this.spec.columns(10000) > 1;
+    const columns = grid ? Math.min(this.spec.columns(width), Math.max(1, cells.length)) : 1;
     this.range = this.domain(cells);
     const rows = Math.ceil(cells.length / columns);
+    const shared = grid && view.shared ? this.extent(cells.flatMap(cell => cell.series), cells[0] ?? {}) : null;
     this.cells = [];
     let y = top;
     for (let row = 0; row < rows; row++) {
-      const bottom = row === rows - 1;
+      const bottom = row === rows - 1, high = !grid && row > 0 ? Math.round(height * second) : height;
       const head = grid ? 22 : 14, foot = grid ? (bottom ? 40 : 24) : bottom ? 42 : 10;
       for (let column = 0; column < columns && row * columns + column < cells.length; column++) {
         const cell = cells[row * columns + column];
-        const left = grid ? 46 : 64, x = (width / columns) * column;
-        const height = grid ? this.spec.height : row === 0 ? this.spec.height : Math.round(this.spec.height * (this.spec.second ?? 1));
-        const box = { x: x + left, y: y + head, w: width / columns - left - (grid ? 16 : 14), h: height };
-        parts.push(this.cell(cell, box, { grid, bottom, last: row * columns + column + columns >= cells.length }));
-        cell.box = box;
+        const left = grid ? 46 : 64, wide = width / columns;
+        cell.box = { x: wide * column + left, y: y + head, w: wide - left - (grid ? 16 : 14), h: high };
+        parts.push(this.cell(cell, { bottom, last: row * columns + column + columns >= cells.length, shared }));
         this.cells.push(cell);
       }
-      y += head + (grid || row === 0 ? this.spec.height : Math.round(this.spec.height * (this.spec.second ?? 1))) + foot;
+      y += head + high + foot;
     }
     if (!cells.length) {
       parts.push(html`<text x="${width / 2}" y="${top + 60}" class="empty" text-anchor="middle">nothing to show yet</text>`);
@@ -53,134 +56,119 @@ class Chart {
 
   legend(width, top) {
     let x = 4, y = top + 14;
-    const parts = runs().map(run => {
+    const parts = visible().map(run => {
       const size = 38 + textWidth(run.name, 13);
       if (x > 4 && x + size > width) {
         x = 4;
         y += 22;
       }
-      const off = model.hidden.has(run.name);
       const at = x;
       x += size + 14;
-      return html`<g class="key${off ? ' off' : ''}" data-run="${run.name}" role="button" tabindex="0" aria-pressed="${!off}">
-        <rect x="${at - 4}" y="${y - 14}" width="${size + 4}" height="20" rx="4" class="hit"/>
-        <line x1="${at}" x2="${at + 26}" y1="${y - 4}" y2="${y - 4}" ${stroke(run, 2.4)}/>
-        <text x="${at + 32}" y="${y}" class="name">${run.name}</text></g>`;
+      return html`<line x1="${at}" x2="${at + 26}" y1="${y - 4}" y2="${y - 4}" ${stroke(run, 2.4)}/><text x="${at + 32}" y="${y}" class="name">${run.name}</text>`;
     });
     return { svg: html`${parts}`, height: y + 6 - top };
   }
 
   /** The common x range: what was zoomed to, or all there is. */
   domain(cells) {
-    if (model.zoom) return model.zoom;
-    let lo = Infinity, hi = -Infinity;
-    for (const { series } of cells) {
-      for (const { x } of series) {
-        if (x.length) {
-          lo = Math.min(lo, x[0]);
-          hi = Math.max(hi, last(x));
-        }
-      }
-    }
+    if (view.zoom) return view.zoom;
+    const ends = cells.flatMap(cell => cell.series).filter(({ x }) => x.length).flatMap(({ x }) => [x[0], last(x)]);
+    const [lo, hi] = d3.extent(ends);
     return lo < hi ? [lo, hi] : finite(lo) ? [lo - 0.5, lo + 0.5] : [0, 1];
   }
 
-  cell(cell, box, place) {
-    const [lo, hi] = this.range;
-    const log = this.log;
-    const value = cell.zero && log ? v => (finite(v) ? Math.abs(v) : v) : v => v;
-    cell.px = x => box.x + ((x - lo) / (hi - lo)) * box.w;
-    cell.drawn = cell.series.map(series => ({ ...series, at: thin(series.x, series.y, lo, hi, Math.ceil(box.w)) }));
-    const inside = cell.drawn.flatMap(s => s.at.filter(i => s.x[i] >= lo && s.x[i] <= hi).map(i => value(s.y[i])))
-      .filter(v => finite(v) && (!log || v > 0));
-    const [bottom, ceiling] = this.span(inside, cell.zero, log);
-    const scale = log ? Math.log : v => v;
-    cell.py = v => box.y + box.h - ((scale(value(v)) - scale(bottom)) / (scale(ceiling) - scale(bottom))) * box.h;
-    cell.drawable = v => finite(v) && (!log || value(v) > 0);
+  cell(cell, place) {
+    const { box } = cell, { grid } = this.spec, log = this.log, [lo, hi] = this.range;
+    const size = cell.zero && log ? Math.abs : v => v;
+    cell.drawable = v => finite(v) && (!log || size(v) > 0);
+    cell.x = d3.scaleLinear([lo, hi], [box.x, box.x + box.w]);
+    const domain = this.y.get(cell.key) ?? place.shared ?? this.extent(cell.series, cell);
+    cell.scale = (log ? d3.scaleLog : d3.scaleLinear)(domain, [box.y + box.h, box.y]);
+    cell.py = v => cell.scale(size(v));
 
-    const count = Math.max(2, Math.round(box.h / (place.grid ? 30 : 38)));
-    const axis = (log ? logAxis : linearAxis)(bottom, ceiling, count);
-    const parts = axis.at.filter(t => t.v >= bottom && t.v <= ceiling).map(t => {
-      const y = cell.py(t.v).toFixed(1);
+    const axis = axisTicks(cell.scale, Math.max(2, Math.round(box.h / (grid ? 30 : 38))), log);
+    const parts = axis.at.map(t => {
+      const y = cell.scale(t.v).toFixed(1);
       return html`<line x1="${box.x}" x2="${box.x + box.w}" y1="${y}" y2="${y}" class="${cell.zero && !log && t.v === 0 ? 'zero' : 'grid'}"/>
         <text x="${box.x - 8}" y="${y}" dy="0.35em" text-anchor="end" class="tick">${t.text}</text>`;
     });
     if (axis.factor) parts.push(html`<text x="${box.x}" y="${box.y - 5}" class="tick" text-anchor="end">${axis.factor}</text>`);
-    const labelled = place.grid || place.bottom;
-    for (const v of ticks(lo, hi, Math.max(2, Math.round(box.w / (place.grid ? 48 : 90)))).at) {
-      const x = cell.px(v).toFixed(1);
+    const labelled = grid || place.bottom, across = Math.max(2, Math.round(box.w / (grid ? 52 : 90)));
+    for (const v of d3.ticks(lo, hi, across).filter(v => view.x !== 'step' || Number.isInteger(v))) {
+      const x = cell.x(v).toFixed(1);
       parts.push(html`<line x1="${x}" x2="${x}" y1="${box.y}" y2="${box.y + box.h}" class="grid"/>`);
-      if (labelled && Number.isInteger(v)) {
-        parts.push(html`<text x="${x}" y="${box.y + box.h + 16}" text-anchor="middle" class="tick">${v.toLocaleString('en-US')}</text>`);
-      }
+      if (labelled) parts.push(html`<text x="${x}" y="${box.y + box.h + 16}" text-anchor="middle" class="tick">${xTick(v, lo, hi, across)}</text>`);
     }
     parts.push(html`<path d="M${box.x} ${box.y}V${box.y + box.h}H${box.x + box.w}" class="axis"/>`);
-    if (place.grid) {
-      parts.push(html`<text x="${box.x + box.w / 2}" y="${box.y - 8}" class="cell" text-anchor="middle">${cell.title}</text>`);
-      if (place.last) parts.push(html`<text x="${box.x + box.w / 2}" y="${box.y + box.h + 32}" class="label" text-anchor="middle">step</text>`);
-    } else {
-      const label = cell.zero && log ? '|' + cell.label + '|' : cell.label;
-      parts.push(html`<text transform="translate(${box.x - 50} ${box.y + box.h / 2}) rotate(-90)" text-anchor="middle" class="label">${label}</text>`);
-      if (place.bottom) parts.push(html`<text x="${box.x + box.w / 2}" y="${box.y + box.h + 34}" text-anchor="middle" class="label">step</text>`);
-    }
+    const middle = box.x + box.w / 2;
+    if (grid) parts.push(html`<text x="${middle}" y="${box.y - 8}" class="cell" text-anchor="middle">${cell.title}</text>`);
+    else parts.push(html`<text transform="translate(${box.x - 50} ${box.y + box.h / 2}) rotate(-90)" text-anchor="middle" class="label">${cell.zero && log ? '|' + cell.label + '|' : cell.label}</text>`);
+    if (grid ? place.last : place.bottom) parts.push(html`<text x="${middle}" y="${box.y + box.h + (grid ? 32 : 34)}" class="label" text-anchor="middle">${X_LABEL[view.x]}</text>`);
     const clip = 'clip' + ++Chart.clips;
     parts.push(html`<clipPath id="${clip}"><rect x="${box.x}" y="${box.y - 2}" width="${box.w + 1}" height="${box.h + 4}"/></clipPath>
-      <g clip-path="url(#${clip})">${cell.drawn.map(series => this.line(cell, series, place.grid ? 0.8 : 1))}</g>`);
+      <g clip-path="url(#${clip})">${(cell.marks ?? []).map(mark => this.mark(cell, mark))}${cell.series.map(series => this.line(cell, series))}</g>`);
+    if (cell.beyond > domain[1] && !this.y.has(cell.key)) parts.push(html`<text x="${box.x + box.w}" y="${box.y + 9}" class="tick" text-anchor="end">↑ to ${show(cell.beyond)}</text>`);
     return html`${parts}`;
   }
 
-  span(values, zero, log) {
-    let lo = Infinity, hi = -Infinity;
-    for (const v of values) {
-      lo = Math.min(lo, v);
-      hi = Math.max(hi, v);
+  /** A step that deserves a name. */
+  mark(cell, { at, text }) {
+    const x = cell.x(at), right = x > cell.box.x + cell.box.w * 0.6;
+    return html`<line x1="${x}" x2="${x}" y1="${cell.box.y}" y2="${cell.box.y + cell.box.h}" class="mark"/>
+      <text x="${right ? x - 5 : x + 5}" y="${cell.box.y + 12}" text-anchor="${right ? 'end' : 'start'}" class="tick">${text}</text>`;
+  }
+
+  /**
+   * The y range: all that is drawn, the lines' values at both edges too, so that no line leaves through the top. With focus,
+   * the first twentieth and single points two ranges away from the others do not count.
+   */
+  extent(series, cell) {
+    const [lo, hi] = this.range, log = this.log, size = cell.zero && log ? Math.abs : v => v;
+    const usable = v => finite(v) && (!log || size(v) > 0);
+    const from = cell.focus && view.focus && !view.zoom ? lo + 0.05 * (hi - lo) : lo;
+    const inside = series.flatMap(({ x, y }) => {
+      const at = y.slice(d3.bisectLeft(x, from), d3.bisectRight(x, hi));
+      at.push(between(x, y, from), between(x, y, hi));
+      return at.filter(usable).map(size);
+    });
+    let [bottom, top] = d3.extent(inside);
+    if (cell.focus) cell.beyond = d3.max(series, s => d3.max(s.y, v => (usable(v) ? v : undefined)));
+    if (bottom === undefined) return log ? [0.1, 1] : cell.zero ? [-1, 1] : [0, 1];
+    if (cell.focus && view.focus) {
+      const sorted = Float64Array.from(inside).sort();
+      const low = d3.quantileSorted(sorted, 0.01), high = d3.quantileSorted(sorted, 0.99), room = 2 * (high - low);
+      if (room > 0) [bottom, top] = [Math.max(bottom, low - room), Math.min(top, high + room)];
     }
-    if (!(lo <= hi)) return log ? [0.1, 1] : zero ? [-1, 1] : [0, 1];
-    if (log) return lo < hi ? [lo / (hi / lo) ** 0.04, hi * (hi / lo) ** 0.04] : [lo / 2, hi * 2];
-    if (zero) {
-      lo = Math.min(lo, 0);
-      hi = Math.max(hi, 0);
-    }
+    if (log) return bottom < top ? [bottom / (top / bottom) ** 0.04, top * (top / bottom) ** 0.04] : [bottom / 2, top * 2];
+    if (cell.zero) [bottom, top] = [Math.min(bottom, 0), Math.max(top, 0)];
     // Rounding noise of a constant must not be blown up to the height of the picture.
-    const room = Math.max((hi - lo) * 0.06, zero ? 1e-12 : Math.max(Math.abs(hi), Math.abs(lo)) * 5e-4, 1e-300);
-    return [lo - room, hi + room];
+    const room = Math.max((top - bottom) * 0.06, cell.zero ? 1e-16 : Math.max(Math.abs(top), Math.abs(bottom)) * 5e-4, 1e-300);
+    return [bottom - room, top + room];
   }
 
   /** A target is broad, so that it can be seen under the one that follows it; differences have nothing under them. */
-  line(cell, series, scale) {
-    let d = '', open = false, points = 0;
-    for (const i of series.at) {
-      const y = series.y[i];
-      if (!cell.drawable(y)) {
-        open = false;
-        continue;
-      }
-      d += `${open ? 'L' : 'M'}${cell.px(series.x[i]).toFixed(1)} ${cell.py(y).toFixed(1)}`;
-      open = true;
-      points++;
+  line(cell, { run, x, y }) {
+    const [lo, hi] = this.range, scale = this.spec.grid ? 0.8 : 1;
+    const path = ys => d3.line(i => cell.x(x[i]), i => cell.py(ys[i])).defined(i => cell.drawable(ys[i])).digits(1)(thin(x, ys, lo, hi, Math.ceil(cell.box.w)));
+    const only = y.findIndex(cell.drawable);
+    if (only >= 0 && y.findLastIndex(cell.drawable) === only) {
+      return html`<circle cx="${cell.x(x[only])}" cy="${cell.py(y[only])}" r="3" fill="${run.colour}" data-run="${run.name}"/>`;
     }
-    if (points === 1) {
-      const [x, y] = d.slice(1).split(' ');
-      return html`<circle cx="${x}" cy="${y}" r="3" fill="${series.run.colour}" data-run="${series.run.name}"/>`;
-    }
-    return html`<path d="${d}" fill="none" stroke-linejoin="round" ${cell.zero ? stroke({ colour: series.run.colour }, 1.4 * scale) : stroke(series.run, (follows(series.run) ? 1.9 : 2.6) * scale)} data-run="${series.run.name}"/>`;
+    const smooth = cell.smooth && view.smooth > 0;
+    const style = cell.zero ? stroke({ colour: run.colour }, 1.4 * scale) : stroke(run, cell.fine ? 1 : (follows(run) ? 1.9 : 2.6) * scale * (cell.series.length > 8 ? 0.65 : 1));
+    return html`${smooth ? html`<path d="${path(y)}" class="raw" stroke="${run.colour}"/>` : ''}
+      <path d="${path(smooth ? smoothed(x, y, view.smooth * (last(x) - x[0])) : y)}" fill="none" stroke-linejoin="round" ${style} data-run="${run.name}"/>`;
   }
 
   /** All points of what is shown, whatever the zoom. */
   csv() {
-    const lines = ['panel,run,step,value'];
-    for (const cell of this.spec.cells()) {
-      for (const { run, x, y } of cell.series) {
-        x.forEach((step, i) => lines.push([quoted(cell.title ?? cell.label), quoted(run.name), step, y[i] ?? ''].join(',')));
-      }
-    }
-    return lines.join('\n') + '\n';
+    const rows = this.spec.cells().flatMap(cell => cell.series.flatMap(({ run, x, y }) => Array.from(x, (at, i) => [cell.title ?? cell.label, run.name, at, y[i] ?? ''])));
+    return d3.csvFormatRows([['panel', 'run', view.x, 'value'], ...rows]) + '\n';
   }
 }
 Chart.clips = 0;
 
-const stroke = (run, width) => html`stroke="${run.colour}" stroke-width="${width}" stroke-dasharray="${run.dash || 'none'}"`;
-const quoted = text => (/[",\n]/.test(text) ? '"' + text.replaceAll('"', '""') + '"' : text);
+const xTick = (v, lo, hi, count) => (hi >= 1e5 ? d3.formatPrefix(',.3~', hi)(v).replace('G', 'B') : d3.tickFormat(lo, hi, count)(v));
 const ruler = document.createElement('canvas').getContext('2d');
 
 function textWidth(text, size) {

@@ -1,6 +1,7 @@
-// The heat map of final-to-peak effective rates: kinds by layers, a map a run, one colour scale for all.
+// Heat maps with numbers in their cells, one notation and one colour scale with its bar for all maps of a figure.
 
 class Heat {
+  /** spec: title, file, note, from0, maps(): [{run, title, rows, columns, across, down, mean, cells: [{row, column, value, name}]}], csv() */
   constructor(host, spec) {
     this.host = host;
     this.spec = spec;
@@ -12,79 +13,98 @@ class Heat {
     put(this.canvas, this.svg(this.canvas.clientWidth, false));
   }
 
-  maps() {
-    return visible().map(run => ({ run, cells: ratios(run).filter(cell => cell.ratio !== null) })).filter(map => map.cells.length);
-  }
-
   svg(width, alone) {
-    const maps = this.maps();
-    const layers = [...new Set(maps.flatMap(map => map.cells.map(cell => cell.layer)))].sort((a, b) => a - b);
-    const kinds = kindsOf(maps.flatMap(map => map.cells));
-    const values = maps.flatMap(map => map.cells.map(cell => cell.ratio));
-    const lo = Math.min(...values), hi = Math.max(...values);
-    const shade = shades(lo, hi);
-    const left = 46, gap = 10, high = 30;
-    const natural = left + (layers.length + 1) * 56 + gap;
-    const fit = Math.max(1, Math.min(maps.length, Math.floor((width + 28) / (natural + 28))));
+    const maps = this.spec.maps();
+    const known = maps.flatMap(map => map.cells.map(cell => cell.value)).filter(finite);
+    const text = this.spec.text ?? notation(known);
+    const shade = shades(known, this.spec.from0);
+    const left = Math.max(46, ...maps.flatMap(map => map.rows.map(row => 16 + textWidth(row, 11.5))), ...maps.map(map => 16 + textWidth(map.down ?? '', 12)));
+    const gap = 10, high = 30, across = d3.max(maps, map => map.columns.length + (map.mean ? 1 : 0)) ?? 1;
+    const fit = Math.max(1, Math.min(maps.length, Math.floor((width + 28) / (left + across * 60 + gap + 28))));
     const columns = Math.ceil(maps.length / Math.ceil(maps.length / fit)) || 1;
     const room = (width + 28) / columns - 28;
-    const wide = Math.max(48, Math.min(112, (room - left - gap) / (layers.length + 1)));
-    const total = Math.max(width, left + gap + (layers.length + 1) * wide);
-    const height = 58 + kinds.length * high + 26;
-    const all = alone ? [html`<text x="4" y="20" class="title">${this.spec.title}</text>`] : [];
-    maps.forEach(({ run, cells }, i) => {
-      const parts = [];
-      const x = (i % columns) * (room + 28), y = Math.floor(i / columns) * height + (alone ? 30 : 0);
-      const box = (c, r, value, strong) => {
+    const wide = Math.max(52, Math.min(112, (room - left - gap) / across));
+    const total = Math.max(width, left + gap + across * wide);
+    const height = 58 + (d3.max(maps, map => map.rows.length) ?? 0) * high + 28;
+    const top = alone ? 30 : 0;
+    const parts = alone ? [html`<text x="4" y="20" class="title">${this.spec.title}</text>`] : [];
+    maps.forEach((map, i) => {
+      const x = (i % columns) * (room + 28), y = top + Math.floor(i / columns) * height;
+      const at = c => x + left + c * wide + (map.mean && c === map.columns.length ? gap : 0);
+      const box = (c, r, value, name, strong, ring) => {
         const { fill, ink } = shade(value);
-        const at = x + left + c * wide + (c === layers.length ? gap : 0), top = y + 44 + r * high;
-        return html`<g data-cell="${strong ? 'mean' : kinds[r] + layers[c]}" data-value="${value}"><rect x="${at + 1}" y="${top + 1}" width="${wide - 2}" height="${high - 2}" rx="3" fill="${fill}"/>
-          <text x="${at + wide / 2}" y="${top + high / 2}" dy="0.35em" text-anchor="middle" class="${strong ? 'cell' : 'tick'} ${ink}">${ratio(value)}</text></g>`;
+        return html`<g data-cell="${name}" data-value="${value}"><rect x="${at(c) + 1}" y="${y + 45 + r * high}" width="${wide - 2}" height="${high - 2}" rx="3" fill="${fill}" class="${ring ? 'best' : ''}"/>
+          <text x="${at(c) + wide / 2}" y="${y + 44 + (r + 0.5) * high}" dy="0.35em" text-anchor="middle" class="${strong ? 'cell' : 'tick'} ${ink}">${finite(value) ? text(value) : '–'}</text></g>`;
       };
-      parts.push(html`<line x1="${x}" x2="${x + 26}" y1="${y + 11}" y2="${y + 11}" ${stroke(run, 2.4)}/>
-        <text x="${x + 32}" y="${y + 15}" class="cell">${run.name}<tspan class="name">, mean ${ratio(mean(cells))}</tspan></text>`);
-      layers.forEach((layer, c) => parts.push(html`<text x="${x + left + (c + 0.5) * wide}" y="${y + 38}" text-anchor="middle" class="tick">${layer}</text>`));
-      parts.push(html`<text x="${x + left + gap + (layers.length + 0.5) * wide}" y="${y + 38}" text-anchor="middle" class="tick">mean</text>`);
-      kinds.forEach((kind, r) => {
-        parts.push(html`<text x="${x + left - 8}" y="${y + 44 + (r + 0.5) * high}" dy="0.35em" text-anchor="end" class="tick">${kind}</text>`);
-        const row = cells.filter(cell => cell.kind === kind);
-        for (const cell of row) parts.push(box(layers.indexOf(cell.layer), r, cell.ratio, false));
-        if (row.length) parts.push(box(layers.length, r, mean(row), true));
+      const inside = map.run ? [html`<line x1="${x}" x2="${x + 26}" y1="${y + 11}" y2="${y + 11}" ${stroke(map.run, 2.4)}/>`] : [];
+      inside.push(html`<text x="${x + (map.run ? 32 : 0)}" y="${y + 15}" class="cell">${fitting(map.title, room - 130)}<tspan class="name">${map.mean ? ', mean ' + text(d3.mean(map.cells, c => c.value)) : ''}</tspan></text>`);
+      [...map.columns, ...(map.mean ? ['mean'] : [])].forEach((column, c) => inside.push(html`<text x="${at(c) + wide / 2}" y="${y + 38}" text-anchor="middle" class="tick">${column}</text>`));
+      map.rows.forEach((row, r) => {
+        inside.push(html`<text x="${x + left - 8}" y="${y + 44 + (r + 0.5) * high}" dy="0.35em" text-anchor="end" class="tick">${row}</text>`);
+        const cells = map.cells.filter(cell => cell.row === row);
+        for (const cell of cells) inside.push(box(map.columns.indexOf(cell.column), r, cell.value, cell.name, cell.best, cell.best));
+        if (map.mean && cells.length) inside.push(box(map.columns.length, r, d3.mean(cells, c => c.value), 'mean', true));
       });
-      parts.push(html`<text x="${x + left + (layers.length * wide) / 2}" y="${y + 44 + kinds.length * high + 18}" text-anchor="middle" class="label">layer</text>`);
-      all.push(html`<g data-run="${run.name}">${parts}</g>`);
+      const foot = y + 44 + map.rows.length * high + 18;
+      inside.push(html`<text x="${x + left + (map.columns.length * wide) / 2}" y="${foot}" text-anchor="middle" class="label">${map.across}</text>`);
+      if (map.down) inside.push(html`<text x="${x + left - 8}" y="${y + 38}" text-anchor="end" class="label">${map.down}</text>`);
+      parts.push(map.run ? html`<g data-run="${map.run.name}">${inside}</g>` : html`<g>${inside}</g>`);
     });
-    if (!maps.length) all.push(html`<text x="${width / 2}" y="60" class="empty" text-anchor="middle">nothing to show yet</text>`);
-    return picture(total, Math.max(1, Math.ceil(maps.length / columns)) * height + (alone ? 30 : 0), this.spec.title, html`${all}`);
+    if (!maps.length) parts.push(html`<text x="${width / 2}" y="60" class="empty" text-anchor="middle">nothing to show yet</text>`);
+    const below = top + Math.max(1, Math.ceil(maps.length / columns)) * height;
+    if (known.length) parts.push(this.bar(shade, below, text));
+    return picture(total, below + (known.length ? 36 : 0), this.spec.title, html`${parts}`);
+  }
+
+  /** What the colours mean. */
+  bar({ scale }, y, text) {
+    const [lo, hi] = scale.domain(), n = 48;
+    return html`<g class="scale">${d3.range(n).map(i => html`<rect x="${46 + i * 5}" y="${y}" width="5" height="10" fill="${scale(lo + ((hi - lo) * i) / (n - 1))}"/>`)}
+      ${[lo, (lo + hi) / 2, hi].map((v, i) => html`<text x="${46 + i * 120}" y="${y + 24}" text-anchor="${['start', 'middle', 'end'][i]}" class="tick">${text(v)}</text>`)}</g>`;
   }
 
   csv() {
-    const lines = ['run,matrix,layer,kind,final,peak,ratio'];
-    for (const { run, cells } of this.maps()) {
-      for (const c of cells) lines.push([quoted(run.name), quoted(c.name), c.layer, quoted(c.kind), c.final, c.peak, c.ratio].join(','));
-    }
-    return lines.join('\n') + '\n';
+    return d3.csvFormatRows(this.spec.csv()) + '\n';
   }
 }
 
-const mean = cells => cells.reduce((sum, cell) => sum + cell.ratio, 0) / cells.length;
-const ratio = v => (v === 0 ? '0' : v < 0.00995 ? minus(v.toExponential(1)) : v.toFixed(3));
-
-/** The kinds there are, the usual ones in their usual order. */
-function kindsOf(matrices) {
-  const found = new Set(matrices.map(matrix => matrix.kind));
-  return [...KINDS.filter(kind => found.has(kind)), ...[...found].filter(kind => !KINDS.includes(kind)).sort()];
+/** The text, cut where it does not fit. */
+function fitting(text, width) {
+  if (textWidth(text, 12) <= width) return text;
+  let kept = text.length;
+  while (kept > 4 && textWidth(text.slice(0, kept), 12) > width) kept--;
+  return text.slice(0, kept) + '…';
 }
 
-/** From a value to a colour between the theme's two ends, and an ink that can be read on it. */
-function shades(lo, hi) {
-  const style = getComputedStyle(document.documentElement);
-  const ends = ['--heat-low', '--heat-high'].map(name => style.getPropertyValue(name).trim().match(/\w\w/g).map(h => parseInt(h, 16)));
-  return value => {
-    // Equal values share one middling shade: there is no difference to show.
-    const t = hi - lo > 1e-9 * hi ? (value - lo) / (hi - lo) : 0.4;
-    const rgb = ends[0].map((from, i) => Math.round(from + t * (ends[1][i] - from)));
-    const light = 0.299 * rgb[0] + 0.587 * rgb[1] + 0.114 * rgb[2];
-    return { fill: `rgb(${rgb.join(',')})`, ink: light > 118 ? 'on-light' : 'on-dark' };
+/** From a value to a colour, and the ink that can be read on it: black or white, whichever stands out more (at least 4.5:1). */
+function shades(values, from0) {
+  const dark = document.documentElement.dataset.theme === 'dark';
+  const [lo, hi] = d3.extent(values);
+  const low = from0 ? 0 : lo, high = hi > low ? hi : low + 1;
+  const scale = d3.scaleSequential([low, high], dark ? t => d3.interpolateBlues(0.95 - 0.75 * t) : t => d3.interpolateBlues(0.05 + 0.9 * t));
+  const shade = value => {
+    const fill = finite(value) ? d3.color(scale(value)).formatHex() : 'var(--grid)';
+    return { fill, ink: finite(value) ? (luminance(fill) > 0.179 ? 'on-light' : 'on-dark') : '' };
   };
+  return Object.assign(shade, { scale });
 }
+
+/** As the accessibility guidelines define it. */
+function luminance(colour) {
+  const { r, g, b } = d3.rgb(colour);
+  const [x, y, z] = [r, g, b].map(v => (v / 255 <= 0.04045 ? v / 255 / 12.92 : ((v / 255 + 0.055) / 1.055) ** 2.4));
+  return 0.2126 * x + 0.7152 * y + 0.0722 * z;
+}
+
+function ratioMaps() {
+  return visible().map(run => {
+    const cells = ratios(run).filter(cell => cell.ratio !== null);
+    return {
+      run, title: run.name, across: 'layer', mean: true, rows: kindsOf(cells), columns: [...new Set(cells.map(cell => cell.layer))].sort(d3.ascending),
+      cells: cells.map(cell => ({ row: cell.kind, column: cell.layer, value: cell.ratio, name: cell.kind + cell.layer })),
+    };
+  }).filter(map => map.cells.length);
+}
+
+const ratioRows = () => [['run', 'matrix', 'layer', 'kind', 'final', 'peak', 'ratio'],
+  ...visible().flatMap(run => ratios(run).filter(c => c.ratio !== null).map(c => [run.name, c.name, c.layer, c.kind, c.final, c.peak, c.ratio]))];

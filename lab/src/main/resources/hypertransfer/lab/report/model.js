@@ -2,7 +2,7 @@
 
 const COLUMNS = ['norm', 'target_norm', 'rate', 'effective', 'angle', 'implied_decay'];
 const KINDS = ['q', 'k', 'v', 'o', 'fc', 'proj'];
-const model = { runs: new Map(), hidden: new Set(), damaged: new Map(), notices: [], zoom: null, shape: null };
+const model = { runs: new Map(), hidden: new Set(), damaged: new Map(), notices: [], shape: null, query: '' };
 
 function apply(message) {
   const run = model.runs.get(message.run);
@@ -10,7 +10,6 @@ function apply(message) {
     case 'run':
       model.damaged.delete(message.run);
       model.runs.set(message.run, begin(message));
-      paint();
       break;
     case 'lines':
       for (const key of ['step', 'loss', 'rate', 'adam_rate', 'tokens', 'seconds']) extend(run.training[key], message.training[key]);
@@ -19,13 +18,15 @@ function apply(message) {
       run.cache = {};
       for (const other of model.runs.values()) if (other.target === run.name) other.cache = {};
       break;
+    case 'gap':
+      run.gap = message;
+      break;
     case 'state':
       run.state = message;
       break;
     case 'gone':
       model.runs.delete(message.run);
       model.damaged.delete(message.run);
-      paint();
       break;
     case 'notice':
       model.notices = message.messages;
@@ -42,15 +43,8 @@ function extend(array, more) {
 
 function begin(message) {
   return {
+    ...message,
     name: message.run,
-    target: message.target,
-    network: message.network,
-    shape: message.shape,
-    direction: message.direction,
-    mode: message.mode,
-    engine: message.engine,
-    config: message.config,
-    provenance: message.provenance,
     matrices: message.matrices.map(part),
     state: { state: 'running' },
     training: { step: [], loss: [], rate: [], adam_rate: [], tokens: [], seconds: [] },
@@ -66,17 +60,36 @@ function part(name) {
   return found ? { name, layer: Number(found[1]), kind: found[2] } : { name, layer: 0, kind: name };
 }
 
-/** The runs of the network on show, every target before those that follow it. */
+/** The kinds there are, the usual ones in their usual order. */
+function kindsOf(matrices) {
+  const found = new Set(matrices.map(matrix => matrix.kind));
+  return [...KINDS.filter(kind => found.has(kind)), ...[...found].filter(kind => !KINDS.includes(kind)).sort()];
+}
+
+/** The runs of the network on show that pass the filter, every target before those that follow it. */
 function runs() {
   const all = [...model.runs.values()];
   const shape = model.shape ?? all[0]?.shape;
-  const shown = all.filter(run => run.shape === shape);
-  const leads = shown.filter(run => !follows(run));
-  return leads.flatMap(lead => [lead, ...followers(lead, shown)]);
+  const shown = all.filter(run => run.shape === shape && passes(run));
+  const order = [];
+  const add = run => {
+    if (order.includes(run)) return;
+    order.push(run);
+    shown.filter(other => follows(other) === run).forEach(add);
+  };
+  shown.filter(run => !shown.includes(follows(run))).forEach(add);
+  shown.forEach(add); // runs that follow each other in a circle
+  return order;
 }
 
-function followers(lead, shown) {
-  return shown.filter(run => run !== lead && follows(run) === lead).flatMap(run => [run, ...followers(run, shown)]);
+/** Every word of the filter is in the run's name, optimizer or state, or is one of its settings: rate=0.02. */
+function passes(run) {
+  return model.query.toLowerCase().split(/\s+/).filter(Boolean).every(word => {
+    const [key, value] = word.split('=');
+    return value === undefined
+      ? [run.name, run.direction, run.mode, run.engine, run.state.state].join(' ').toLowerCase().includes(word)
+      : Object.entries(run.config).some(([k, v]) => k.endsWith(key) && v.toLowerCase() === value);
+  });
 }
 
 const visible = () => runs().filter(run => !model.hidden.has(run.name));
@@ -87,32 +100,29 @@ function follows(run) {
   return target && target !== run && target.shape === run.shape ? target : undefined;
 }
 
-/** Targets are solid, those that follow them dashed, as in the paper. Colours repeat with another dash. */
-function paint() {
-  const count = new Map();
-  for (const run of model.runs.values()) {
-    const dashed = Boolean(follows(run)), key = run.shape + dashed;
-    const i = count.get(key) ?? 0;
-    count.set(key, i + 1);
-    run.colour = `var(--${dashed ? 'dashed' : 'solid'}-${i % 4})`;
-    run.dash = dashed ? ['6 5', '2 3', '12 4 2 4'][Math.floor(i / 4) % 3] : ['', '16 3', '3 2'][Math.floor(i / 4) % 3];
-  }
+/** Settings with several numbers among the runs that follow none: what a sweep went through. The one with most values first. */
+function swept(among = runs()) {
+  const free = among.filter(run => !follows(run));
+  const keys = [...new Set(free.flatMap(run => Object.keys(run.config)))].filter(key => key !== 'seed' && key !== 'steps');
+  return keys.map(key => ({ key, values: [...new Set(free.map(run => run.config[key]))] }))
+    .filter(({ values }) => values.length > 1 && values.every(v => v !== undefined && v !== '' && finite(Number(v))))
+    .map(({ key, values }) => ({ key, values: values.map(Number).sort(d3.ascending) }))
+    .sort((a, b) => b.values.length - a.values.length)
+    .filter((axis, i, all) => all[0].values.length > 2 && free.length > 3 && i < 3);
 }
 
-/** Run minus target, at the steps both have. */
-function difference(run, part) {
-  const target = follows(run);
-  if (!target) return { x: [], y: [] };
-  return (run.cache[part] ??= join(run[part], target[part], (a, b) => a - b));
+/** Run minus another at the steps both have. */
+function difference(run, other, part) {
+  if (!other) return { x: [], y: [] };
+  return (run.cache[part + ' minus ' + other.name] ??= join(run[part], other[part]));
 }
 
-function join(a, b, combine) {
+function join(a, b) {
   const x = [], y = [];
   for (let i = 0, j = 0; i < a.step.length && j < b.step.length;) {
     if (a.step[i] === b.step[j]) {
-      const known = finite(a.loss[i]) && finite(b.loss[j]);
       x.push(a.step[i]);
-      y.push(known ? combine(a.loss[i], b.loss[j]) : null);
+      y.push(finite(a.loss[i]) && finite(b.loss[j]) ? a.loss[i] - b.loss[j] : null);
       i++;
       j++;
     } else if (a.step[i] < b.step[j]) i++; else j++;
@@ -120,59 +130,82 @@ function join(a, b, combine) {
   return { x, y };
 }
 
-const last = array => array[array.length - 1];
-const largest = array => array.reduce((most, v) => (finite(v) && Math.abs(v) > most ? Math.abs(v) : most), 0);
+/** The step from which on one curve stays on its side of the other; undefined where it always was there. */
+function crossover({ x, y }) {
+  const known = d3.range(x.length).filter(i => finite(y[i]) && y[i] !== 0);
+  if (!known.length) return undefined;
+  const side = Math.sign(y[last(known)]);
+  const before = known.findLast(i => Math.sign(y[i]) !== side);
+  return before === undefined ? undefined : x[known[known.indexOf(before) + 1]];
+}
+
+const largest = array => d3.max(array, v => (finite(v) ? Math.abs(v) : undefined));
 
 /** The numbers of a run's row in the first table. */
 function summary(run) {
-  const gaps = follows(run) ? { validation: difference(run, 'validation').y, training: difference(run, 'training').y } : null;
+  const target = follows(run);
+  const gaps = target ? { validation: difference(run, target, 'validation').y, training: difference(run, target, 'training').y } : null;
   const t = run.training;
-  return {
+  return (run.cache.summary ??= {
     steps: t.step.length ? last(t.step) + 1 : 0,
     training: last(t.loss),
     validation: last(run.validation.loss),
     gap: gaps?.validation.length ? last(gaps.validation) : undefined,
     largest: gaps?.validation.length ? largest(gaps.validation) : undefined,
-    trainingGap: gaps?.training.length ? last(gaps.training) : undefined,
     trainingLargest: gaps?.training.length ? largest(gaps.training) : undefined,
     speed: speed(t),
-  };
+  });
 }
 
-/** Tokens a second; the first step, which compiles and warms up, is left out where there are more. */
+/** The run with the lowest last validation loss of those that took all their steps. */
+function best() {
+  const done = runs().filter(run => run.state.state === 'finished' && finite(summary(run).validation));
+  return done.length > 1 ? d3.least(done, run => summary(run).validation) : undefined;
+}
+
+/** Tokens per second; the first step, which compiles and warms up, is left out where there are more. */
 function speed(t) {
   const first = t.step.length > 1 ? 1 : 0;
-  const seconds = t.seconds.slice(first).reduce((sum, s) => sum + s, 0);
+  const seconds = d3.sum(t.seconds.slice(first));
   return seconds > 0 ? (last(t.tokens) - (first ? t.tokens[0] : 0)) / seconds : undefined;
 }
 
-/** The largest relative error of a column against a column of the target, over all matrices and common logged steps. */
-function worst(run, mine, theirs) {
-  const target = follows(run);
-  const key = 'worst ' + mine;
-  if (!target) return undefined;
-  if (run.cache[key] !== undefined) return run.cache[key];
-  const rows = new Map(target.logged.step.map((step, i) => [step, target.logged[theirs][i]]));
-  let most;
-  run.logged.step.forEach((step, i) => {
-    rows.get(step)?.forEach((expected, m) => {
-      const error = Math.abs(run.logged[mine][i][m] - expected) / Math.abs(expected);
-      if (finite(error) && !(error <= most)) most = error;
-    });
-  });
-  return (run.cache[key] = most);
-}
-
 /** One number of one matrix over the logged steps. */
-function track(run, column, matrix) {
-  return run.logged[column].map(row => row[matrix]);
-}
+const track = (run, column, matrix) => (run.cache[column + matrix] ??= run.logged[column].map(row => row[matrix]));
+
+/** The mean over all hidden matrices. */
+const meanTrack = (run, column) => (run.cache['mean ' + column] ??= run.logged[column].map(row => d3.mean(row) ?? null));
 
 /** The last effective rate over the largest, for every matrix. */
 function ratios(run) {
-  return run.matrices.map((matrix, m) => {
+  return (run.cache.ratios ??= run.matrices.map((matrix, m) => {
     const rates = track(run, 'effective', m).filter(finite);
-    const peak = Math.max(...rates);
+    const peak = d3.max(rates);
     return { ...matrix, final: last(rates), peak, ratio: rates.length ? (peak === 0 ? 0 : last(rates) / peak) : null };
-  });
+  }));
+}
+
+/** Where a step stands on the x axis: steps, tokens after so many steps, or hours. */
+function position(run, steps, unit) {
+  if (unit === 'step') return steps;
+  const { step, tokens, seconds } = run.training;
+  const after = (run.cache['after ' + unit] ??= [0, ...(unit === 'tokens' ? tokens : d3.cumsum(seconds).map(s => s / 3600))]);
+  const starts = (run.cache.starts ??= [0, ...step.map(s => s + 1)]);
+  return steps.map(s => between(starts, after, s) ?? last(after));
+}
+
+/** What the page shows, in one sentence: how far the optimizers are from each other, and how near each transfer is to its target. */
+function claim() {
+  const all = runs().filter(run => finite(summary(run).validation));
+  const leads = all.filter(run => !follows(run)), pairs = all.filter(run => finite(summary(run).largest));
+  const ends = leads.map(run => summary(run).validation);
+  const apart = leads.length > 1 ? d3.max(ends) - d3.min(ends) : undefined;
+  const near = pairs.length ? d3.max(pairs, run => summary(run).largest) : undefined;
+  const winner = best();
+  const parts = [];
+  if (leads.length === 2) parts.push(`${leads[0].name} and ${leads[1].name} end ${gap(apart)} apart`);
+  else if (leads.length > 2 && winner) parts.push(`${winner.name} ends lowest, at ${show(summary(winner).validation)}; the runs are up to ${gap(apart)} apart`);
+  if (pairs.length) parts.push(`${pairs.length > 1 ? 'each transfer is' : pairs[0].name + ' is'} within ${gap(near)} of its target at every validation`
+    + (apart > 0 && near > 0 && apart / near >= 2 ? `, ${d3.format(',.2~r')(apart / near)} times closer` : ''));
+  return parts.length ? parts.join('; ') + '.' : '';
 }

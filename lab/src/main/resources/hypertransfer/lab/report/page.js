@@ -1,42 +1,56 @@
 // Puts the page together, and keeps it up to date while runs are written.
 
 const element = id => document.getElementById(id);
-const all = (x, y) => ({ x, y });
+const data = JSON.parse(element('data').textContent);
 const lines = get => visible().map(run => ({ run, ...get(run) }));
+const curve = (run, steps, y) => ({ x: position(run, steps, view.x), y });
 
 const QUANTITIES = {
-  target_norm: { text: 'norm in the target’s space', note: 'The target’s |w|, and the norm s (or R) by which the follower keeps track of it: the curves should coincide.', column: run => (follows(run) ? 'target_norm' : 'norm') },
   effective: { text: 'effective rate', note: 'The angular step of every matrix.', column: () => 'effective' },
+  target_norm: { text: 'norm in the target’s space', note: 'The target’s |w|, and the norm s (or R) by which the follower keeps track of it: the curves should coincide.', column: run => (follows(run) ? 'target_norm' : 'norm') },
   rate: { text: 'nominal rate', note: 'The learning rate that the carrier applied.', column: () => 'rate' },
   norm: { text: 'norm |w|', note: 'The norm of the weights as they are.', column: () => 'norm' },
   angle: { text: 'angle moved (radians)', note: 'The angle between the weights before and after a step.', column: () => 'angle' },
   implied_decay: { text: 'implied decay', note: '(1 − keep) / effective rate.', column: () => 'implied_decay' },
 };
-const filter = { quantity: 'target_norm', kinds: null, layers: null };
+const filter = { quantity: 'effective', kinds: null, layers: null };
 
 function lossCells(part, label) {
+  const base = runs().find(run => run.name === view.baseline);
+  const differences = lines(run => {
+    const { x, y } = difference(run, base ?? follows(run), part);
+    return { ...curve(run, x, y), steps: { x, y } };
+  }).filter(series => series.x.length && series.run !== base);
   return [
-    { label, series: lines(run => all(run[part].step, run[part].loss)) },
-    { label: 'difference to target', zero: true, series: lines(run => difference(run, part)).filter(series => series.x.length) },
+    { key: 'loss', label, focus: true, smooth: part === 'training', series: lines(run => curve(run, run[part].step, run[part].loss)) },
+    { key: 'difference', label: base ? 'minus ' + fitting(base.name, 90) : 'difference to target', zero: true, smooth: part === 'training', series: differences, marks: base ? crossovers(differences, part) : [] },
   ];
+}
+
+/** Where a run gets ahead of the subtracted one, or falls behind it, for good; only a few can be read in one panel. */
+function crossovers(differences, part) {
+  if (differences.length > 3) return [];
+  return differences.map(({ run, steps: { x, y } }) => {
+    const step = crossover({ x, y: part === 'training' ? smoothed(x, y, 0.02 * (last(x) - x[0])) : y });
+    return step === undefined ? null : { at: position(run, [step], view.x)[0], text: `crossover at step ${whole(step)}` };
+  }).filter(Boolean);
 }
 
 function throughput(run) {
   const { step, tokens, seconds } = run.training;
-  return all(step, step.map((_, i) => (seconds[i] > 0 ? (tokens[i] - (i ? tokens[i - 1] : 0)) / seconds[i] : null)));
+  return curve(run, step, step.map((_, i) => (seconds[i] > 0 ? (tokens[i] - (i ? tokens[i - 1] : 0)) / seconds[i] : null)));
 }
 
 function matrixCells() {
-  const shown = visible();
-  const column = QUANTITIES[filter.quantity].column;
-  const order = kindsOf(runs()[0]?.matrices ?? []);
-  return (runs()[0]?.matrices ?? [])
-    .map((matrix, m) => ({ matrix, m }))
+  const shown = visible().filter(run => run.logged.step.length);
+  const { column } = QUANTITIES[filter.quantity], matrices = runs()[0]?.matrices ?? [], order = kindsOf(matrices);
+  return matrices.map((matrix, m) => ({ matrix, m }))
     .filter(({ matrix }) => filter.kinds.has(matrix.kind) && filter.layers.has(matrix.layer))
     .sort((a, b) => a.matrix.layer - b.matrix.layer || order.indexOf(a.matrix.kind) - order.indexOf(b.matrix.kind))
     .map(({ matrix, m }) => ({
+      key: matrix.name,
       title: `layer ${matrix.layer} ${matrix.kind}`,
-      series: shown.filter(run => run.logged.step.length).map(run => ({ run, ...all(run.logged.step, track(run, column(run), m)) })),
+      series: shown.map(run => ({ run, ...curve(run, run.logged.step, track(run, column(run), m)) })),
     }));
 }
 
@@ -47,25 +61,29 @@ function matrixColumns(width) {
   return kinds === 1 ? Math.max(2, Math.min(4, Math.floor(width / 220))) : width >= 336 ? 2 : 1;
 }
 
-const one = () => 1;
+const host = id => element(id).appendChild(document.createElement('div'));
+const matrices = new Chart(element('multiples'), { title: 'Every matrix', file: 'matrices', note: ' ', grid: true, columns: matrixColumns, height: 96, paper: 1120, cells: matrixCells });
 const figures = [
-  new Chart(figureHost('figures'), { title: 'Validation loss', file: 'validation-loss', columns: one, height: 250, second: 0.45, cells: () => lossCells('validation', 'loss (nats per token)') }),
-  new Chart(figureHost('figures'), { title: 'Training loss', file: 'training-loss', columns: one, height: 250, second: 0.45, cells: () => lossCells('training', 'loss (nats per token)') }),
-  new Chart(figureHost('figures'), {
-    title: 'Learning rates', file: 'rates', columns: one, height: 130,
+  new Sweep(element('sweep-curve'), { title: 'Sweep: last validation loss', file: 'sweep' }),
+  new Heat(element('sweep-map'), { title: 'Sweep: every point', file: 'sweep-map', maps: sweepMaps, text: d3.format('.4f'), csv: () => [['run', 'validation'], ...sweepMaps().flatMap(map => map.cells.map(cell => [cell.name, cell.value]))] }),
+  new Chart(host('figures'), { title: 'Validation loss', file: 'validation-loss', height: 250, second: 0.45, cells: () => lossCells('validation', 'loss (nats per token)') }),
+  new Chart(host('figures'), { title: 'Training loss', file: 'training-loss', height: 250, second: 0.45, cells: () => lossCells('training', 'loss (nats per token)') }),
+  new Chart(host('figures'), {
+    title: 'Mean effective rate', file: 'effective-rate', height: 284, note: 'The mean over all hidden matrices.',
+    cells: () => [{ key: 'mean', label: 'effective rate', series: lines(run => curve(run, run.logged.step, meanTrack(run, 'effective'))) }],
+  }),
+  new Chart(host('figures'), {
+    title: 'Nominal rates', file: 'rates', height: 140, note: 'As the schedules give them.',
     cells: () => [
-      { label: 'hidden matrices', series: lines(run => all(run.training.step, run.training.rate)) },
-      { label: 'AdamW', series: lines(run => all(run.training.step, run.training.adam_rate)) },
+      { key: 'matrices', label: 'hidden matrices', series: lines(run => curve(run, run.training.step, run.training.rate)) },
+      { key: 'adamw', label: 'AdamW', series: lines(run => curve(run, run.training.step, run.training.adam_rate)) },
     ],
   }),
-  new Chart(figureHost('figures'), { title: 'Throughput', file: 'throughput', columns: one, height: 284, cells: () => [{ label: 'tokens per second', series: lines(throughput) }] }),
-  new Chart(element('multiples'), { title: 'Every matrix', file: 'matrices', note: ' ', columns: matrixColumns, height: 96, cells: matrixCells }),
-  new Heat(element('heat'), { title: 'Last effective rate over the largest', file: 'final-to-peak', note: 'Rows are kinds of matrices, columns layers. One colour scale for all runs.' }),
+  new Chart(host('figures'), { title: 'Throughput', file: 'throughput', height: 200, cells: () => [{ key: 'speed', label: 'tokens per second', focus: true, smooth: true, fine: true, series: lines(throughput) }] }),
+  matrices,
+  new Geometry(element('step'), { title: 'One step', file: 'step', note: 'The weights w turn by the angle of the step, in the carrier and in the target alike: both stay on one ray.' }),
+  new Heat(element('heat'), { title: 'Last effective rate over the largest', file: 'final-to-peak', note: 'Rows are kinds of matrices, columns layers.', from0: true, paper: 1120, maps: ratioMaps, csv: ratioRows }),
 ];
-
-function figureHost(id) {
-  return element(id).appendChild(document.createElement('div'));
-}
 
 function chips(host, values, chosen, label, change) {
   put(host, html`<button type="button" data-all aria-pressed="${values.every(v => chosen.has(v))}">all</button>
@@ -86,8 +104,8 @@ function chips(host, values, chosen, label, change) {
 }
 
 function filters() {
-  const matrices = runs()[0]?.matrices ?? [];
-  const kinds = kindsOf(matrices), layers = [...new Set(matrices.map(m => m.layer))].sort((a, b) => a - b);
+  const all = runs()[0]?.matrices ?? [];
+  const kinds = kindsOf(all), layers = [...new Set(all.map(m => m.layer))].sort(d3.ascending);
   const key = kinds + '|' + layers;
   if (filter.key !== key) {
     filter.key = key;
@@ -97,44 +115,70 @@ function filters() {
   }
   const change = () => {
     filters();
-    figures[4].render();
+    matrices.render();
   };
   chips(element('kinds'), kinds, filter.kinds, kind => kind, change);
   chips(element('layers'), layers, filter.layers, layer => 'layer ' + layer, change);
   const { text, note } = QUANTITIES[filter.quantity];
-  element('multiples').querySelector('h3').textContent = figures[4].spec.title = 'Every matrix: ' + text;
+  element('multiples').querySelector('h3').textContent = matrices.spec.title = 'Every matrix: ' + text;
   element('multiples').querySelector('.note').textContent = note;
 }
 
+/** A button for each network; two of one name are told apart by what differs. */
 function networks() {
   const shapes = new Map([...model.runs.values()].map(run => [run.shape, run.network]));
-  const host = element('networks');
-  host.hidden = shapes.size < 2;
-  if (host.hidden) return;
-  model.shape ??= shapes.keys().next().value;
-  put(host, html`${[...shapes].map(([shape, name]) => html`<button type="button" data-value="${shape}" title="${shape}" aria-pressed="${shape === model.shape}">${name}</button>`)}`);
-  host.onclick = event => {
+  const box = element('networks');
+  box.hidden = shapes.size < 2;
+  if (box.hidden) return;
+  if (!shapes.has(model.shape)) model.shape = shapes.keys().next().value;
+  const parts = [...shapes.keys()].map(shape => shape.split(/ with |, /));
+  const differs = parts[0].map((_, i) => new Set(parts.map(part => part[i])).size > 1);
+  const label = (name, part) => [name.trim(), ...part.filter((_, i) => i > 0 && differs[i])].join(', ');
+  put(box, html`${[...shapes].map(([shape, name], i) => html`<button type="button" data-value="${shape}" title="${shape}" aria-pressed="${shape === model.shape}">${label(name, parts[i])}</button>`)}`);
+  box.onclick = event => {
     model.shape = event.target.closest('button')?.dataset.value ?? model.shape;
-    model.zoom = null;
+    view.zoom = null;
     redraw();
   };
 }
 
-/** Everything anew; figures out of sight wait until they are seen. */
+/** The switches above the curves; what they offer depends on the runs. */
+function controls() {
+  const options = (id, all, value) => {
+    put(element(id), html`${all.map(([key, text]) => html`<option value="${key}">${text}</option>`)}`);
+    element(id).value = value;
+    element(id).closest('label').hidden = all.length < 2;
+  };
+  const shown = runs(), axes = swept();
+  const offered = axes.map(({ key }) => key);
+  view.colour = offered.includes(view.pick) ? view.pick : view.pick === '' || shown.length <= 8 ? '' : offered[0] ?? '';
+  if (!shown.some(run => run.name === view.baseline)) view.baseline = '';
+  options('colour', [['', 'run'], ...offered.map(key => [key, key])], view.colour);
+  options('baseline', [['', 'its target'], ...shown.filter(run => shown.length > 1).map(run => [run.name, run.name])], view.baseline);
+}
+
+/** Everything again; figures out of sight wait until they are seen. */
 function redraw() {
   networks();
+  controls();
+  paint();
   const shown = runs(), first = shown[0];
   const parameters = Number(first?.provenance.parameters);
   element('about').textContent = first
     ? [`${shown.length} ${shown.length === 1 ? 'run' : 'runs'}`, 'network ' + first.network, finite(parameters) ? whole(parameters) + ' parameters' : '',
       data.written ? 'written ' + data.written.replace('T', ' ').replace('Z', ' UTC') : ''].filter(Boolean).join(' · ')
-    : 'waiting for the first run';
-  document.title = 'HyperTransfer' + (first ? ': ' + shown.map(run => run.name).join(', ') : '');
+    : model.query ? 'no run passes the filter' : 'waiting for the first run';
+  document.title = (data.title ?? 'HyperTransfer') + (first && !data.title ? ': ' + shown.map(run => run.name).join(', ') : '');
+  element('claim').textContent = claim();
   put(element('damaged'), html`${[...model.notices.map(text => ['', text]), ...model.damaged].map(([run, message]) => html`<p class="card"><b>${run}</b> ${message}</p>`)}`);
   put(element('transfers'), transferCards());
   put(element('table'), summaryTable());
   put(element('settings'), settingsTable(element('everything').checked));
   put(element('origin'), originTable());
+  element('sweep').hidden = !swept().length;
+  element('sweep-map').hidden = swept().length < 2;
+  for (const drawing of document.querySelectorAll('#network [data-network]')) drawing.classList.toggle('off', first && !first.network.startsWith(drawing.dataset.network));
+  legend();
   filters();
   for (const figure of figures) {
     figure.stale = true;
@@ -143,7 +187,7 @@ function redraw() {
 }
 
 function draw(figure) {
-  if (!figure.stale) return;
+  if (!figure.stale || figure.host.closest('[hidden]')) return;
   figure.stale = false;
   figure.render();
 }
@@ -160,39 +204,75 @@ function theme(name) {
   document.documentElement.dataset.theme = name;
 }
 
+/** Paper has a width of its own, and is white. */
+function print(on) {
+  print.before ??= document.documentElement.dataset.theme;
+  document.documentElement.classList.toggle('paper', on);
+  theme(on ? 'light' : print.before);
+  if (!on) print.before = undefined;
+  redraw();
+  if (on) figures.forEach(draw);
+}
+
+const SMOOTH = [0, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1];
+
 function start() {
   const dark = matchMedia('(prefers-color-scheme: dark)');
+  const change = (id, event, action) => element(id).addEventListener(event, e => {
+    action(e.target);
+    redraw();
+  });
   theme(dark.matches ? 'dark' : 'light');
   dark.addEventListener('change', () => {
     theme(dark.matches ? 'dark' : 'light');
     redraw();
   });
-  element('theme').addEventListener('click', () => {
-    theme(document.documentElement.dataset.theme === 'dark' ? 'light' : 'dark');
-    redraw();
-  });
+  change('theme', 'click', () => theme(document.documentElement.dataset.theme === 'dark' ? 'light' : 'dark'));
   put(element('quantity'), html`${Object.entries(QUANTITIES).map(([key, { text }]) => html`<option value="${key}">${text}</option>`)}`);
-  element('quantity').addEventListener('change', event => {
-    filter.quantity = event.target.value;
-    filters();
-    figures[4].render();
+  change('quantity', 'change', box => (filter.quantity = box.value));
+  change('everything', 'change', () => {});
+  change('search', 'input', box => (model.query = box.value));
+  change('axis', 'change', box => Object.assign(view, { x: box.value, zoom: null }));
+  change('colour', 'change', box => (view.pick = box.value));
+  change('baseline', 'change', box => (view.baseline = box.value));
+  change('focus', 'change', box => (view.focus = box.checked));
+  const smooth = i => {
+    view.smooth = SMOOTH[i];
+    element('smooth').value = i;
+    element('smooth-text').textContent = i > 0 ? d3.format('.1~%')(SMOOTH[i]) + ' of the run' : 'none';
+  };
+  change('smooth', 'input', box => smooth(Number(box.value)));
+  element('table').addEventListener('click', event => {
+    const key = event.target.closest('[data-sort]')?.dataset.sort;
+    if (key !== undefined) sortBy(key);
   });
-  element('everything').addEventListener('change', redraw);
   let width = innerWidth;
   addEventListener('resize', () => {
-    if (width !== innerWidth) {
+    if (width !== innerWidth && !document.documentElement.classList.contains('paper')) {
       width = innerWidth;
       redraw();
     }
   });
+  addEventListener('beforeprint', () => print(true));
+  addEventListener('afterprint', () => print(false));
+  if (data.title) element('title').textContent = data.title;
   data.messages.forEach(apply);
+  smooth(d3.max([...model.runs.values()], run => run.training.step.length) > 1000 ? 3 : 0); // noise of long runs hides the curves
   redraw();
-  figures.forEach(draw); // once, seen or not: a link to a section must know how high those above it are
   figures.forEach(figure => sight.observe(figure.host));
+  soon([...figures]);
   if (data.live) listen();
 }
 
-/** The server sends everything anew to each connection, so a lost one starts from nothing. */
+/** Draws the others one by one while nothing else is to do: a link to a section must know how high those above it are. */
+function soon(waiting) {
+  const figure = waiting.shift();
+  if (!figure) return;
+  draw(figure);
+  setTimeout(() => soon(waiting), 0);
+}
+
+/** The server sends everything again to each connection, so a lost one starts from nothing. */
 function listen() {
   const live = element('live');
   const say = (text, lost) => {
@@ -206,6 +286,7 @@ function listen() {
   source.onopen = () => {
     model.runs.clear();
     model.damaged.clear();
+    model.notices = [];
     say('live', false);
     changed = true;
   };
@@ -226,5 +307,4 @@ function listen() {
   };
 }
 
-const data = JSON.parse(element('data').textContent);
 start();

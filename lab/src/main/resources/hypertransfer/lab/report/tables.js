@@ -1,58 +1,102 @@
 // The tables: summary, configuration, provenance. A cell that shows a rounded number has all of it in data-value.
 
-const swatch = run => html`<svg class="swatch" width="26" height="10" aria-hidden="true"><line x2="26" y1="5" y2="5" ${stroke(run, 2.4)}/></svg>`;
-const number = (key, value, format) => html`<td class="number" data-key="${key}" data-value="${value ?? ''}" title="${value ?? ''}">${format(value)}</td>`;
+const sorting = { key: null, down: false };
+const number = (key, value, format, mark) => html`<td class="number ${mark ? 'best' : ''}" data-key="${key}" data-value="${value}" title="${mark ? 'the lowest of all' : value}">${mark ? '★ ' : ''}${format(value)}</td>`;
+
+/** The columns of the first table; those in which no run has a value are left out. */
+function summaryColumns() {
+  const winner = best();
+  const sizes = swept().map(({ key }) => ({
+    key, head: key.replace(/^.*\./, ''), title: key, of: run => Number(run.config[key]),
+    cell: run => html`<td class="number" data-key="${key}" title="${run.config[key]}">${plain(run.config[key])}</td>`,
+  }));
+  const value = (key, head, title, format) => ({ key, head, title, of: run => summary(run)[key], cell: run => number(key, summary(run)[key], format, key === 'validation' && run === winner) });
+  return [
+    { key: 'run', head: 'Run', title: '', text: true, of: run => run.name, cell: runCell },
+    { key: 'optimizer', head: 'Optimizer', title: 'direction and mode of the hidden matrices', text: true, of: optimizer, cell: run => html`<td>${optimizer(run)}</td>` },
+    ...sizes,
+    { key: 'engine', head: 'Engine', title: '', text: true, of: run => run.engine ?? '', cell: run => html`<td>${run.engine ?? '–'}</td>` },
+    { key: 'steps', head: 'Steps', title: 'taken, of those planned', of: run => summary(run).steps, cell: stepsCell },
+    value('training', 'Training loss', 'of the last step', show),
+    value('validation', 'Validation loss', 'the last one measured', show),
+    value('gap', 'Gap', 'last validation loss minus the target’s at the same step', signed),
+    value('largest', 'Largest gap', 'over all common validations, without sign', gap),
+    value('trainingLargest', 'Largest, training', 'largest gap of the training loss over all common steps, without sign', gap),
+    value('speed', 'Tokens/s', 'over the whole run without its first step', whole),
+    { key: 'state', head: 'State', title: '', text: true, of: run => run.state.state, cell: run => html`<td>${badge(run)}</td>` },
+  ].filter(column => column.text || column.key === 'steps' || runs().some(run => finite(column.of(run))));
+}
+
+const optimizer = run => [run.direction, run.mode].filter(Boolean).join(' · ');
+
+function runCell(run) {
+  const target = follows(run);
+  const note = run.config.target && run.config.target !== 'null' ? html`<small>${target ? 'follows ' + target.name : 'its target is not on this page'}</small>` : '';
+  return html`<th scope="row">${swatch(run)}${run.name}${note}</th>`;
+}
+
+function stepsCell(run) {
+  const { steps } = summary(run), planned = run.state.steps ?? Number(run.config.steps);
+  return html`<td class="number" data-key="steps" data-value="${steps}">${whole(steps)}${planned && planned !== steps ? html`<small>of ${whole(planned)}</small>` : ''}</td>`;
+}
 
 function summaryTable() {
-  const heads = [
-    ['Run', ''], ['Network', ''], ['Optimizer', 'direction and mode of the hidden matrices'], ['Engine', ''], ['Steps', 'taken, of those planned'],
-    ['Training loss', 'of the last step'], ['Validation loss', 'the last one measured'],
-    ['Gap', 'last validation loss minus the target’s at the same step'], ['Largest gap', 'over all validations, without sign'],
-    ['Largest, training', 'largest gap of the training loss over all steps, without sign'],
-    ['Tokens/s', 'over the whole run but its first step'], ['State', ''],
-  ];
-  const numeric = new Set([4, 5, 6, 7, 8, 9, 10]);
-  const body = runs().map(run => {
-    const s = summary(run);
-    const planned = run.state.steps ?? Number(run.config.steps);
-    const target = follows(run);
-    return html`<tr data-run="${run.name}"><th scope="row">${swatch(run)}${run.name}
-      ${run.config.target && run.config.target !== 'null' ? html`<small>${target ? 'follows ' + target.name : 'its target is not on this page'}</small>` : ''}</th>
-      <td>${run.network}</td><td>${([run.direction, run.mode].filter(Boolean).join(' · '))}</td><td>${(run.engine ?? '–')}</td>
-      <td class="number" data-key="steps" data-value="${s.steps}">${whole(s.steps)}${planned ? html`<small>of ${whole(planned)}</small>` : ''}</td>
-      ${number('training', s.training, show)}${number('validation', s.validation, show)}
-      ${number('gap', s.gap, signed)}${number('largest', s.largest, gap)}${number('trainingLargest', s.trainingLargest, gap)}
-      ${number('speed', s.speed, whole)}<td>${badge(run)}</td></tr>`;
-  });
-  return html`<thead><tr>${heads.map(([text, title], i) => html`<th scope="col" class="${numeric.has(i) ? 'number' : ''}" title="${title}">${text}</th>`)}</tr></thead><tbody>${body}</tbody>`;
+  const columns = summaryColumns(), by = columns.find(column => column.key === sorting.key);
+  let rows = runs();
+  if (by) {
+    const empty = run => by.of(run) === undefined || by.of(run) === null || Number.isNaN(by.of(run));
+    rows = [...d3.sort(rows.filter(run => !empty(run)), (a, b) => (sorting.down ? d3.descending : d3.ascending)(by.of(a), by.of(b))), ...rows.filter(empty)];
+  }
+  const head = ({ key, head, title, text }) => {
+    const order = sorting.key !== key ? 'none' : sorting.down ? 'descending' : 'ascending';
+    return html`<th scope="col" class="${text ? '' : 'number'}" title="${title}" aria-sort="${order}"><button type="button" data-sort="${key}">${head}${{ ascending: ' ↑', descending: ' ↓' }[order]}</button></th>`;
+  };
+  return html`<thead><tr>${columns.map(head)}</tr></thead><tbody>${rows.map(run => html`<tr data-run="${run.name}">${columns.map(column => column.cell(run))}</tr>`)}</tbody>`;
+}
+
+/** A click sorts, another turns the order round, a third gives targets and followers back. */
+function sortBy(key) {
+  if (sorting.key !== key) Object.assign(sorting, { key, down: false });
+  else if (!sorting.down) sorting.down = true;
+  else sorting.key = null;
+  put(element('table'), summaryTable());
+  element('table').querySelector(`[data-sort="${CSS.escape(key)}"]`)?.focus();
 }
 
 function badge(run) {
   const { state, updated, message } = run.state;
-  const since = state === 'running' && updated ? html`<small>last line ${new Date(updated).toLocaleString('en-GB', { day: 'numeric', month: 'short', hour: '2-digit', minute: '2-digit' })}</small>` : '';
-  return html`<span class="badge ${state}" title="${(message ?? '')}">${state}</span>${since}${message ? html`<small>${message}</small>` : ''}`;
+  const when = updated && state === 'running' ? html`<small>last line ${new Date(updated).toLocaleString('en-GB', { day: 'numeric', month: 'short', hour: '2-digit', minute: '2-digit' })}</small>` : '';
+  const short = message?.replace(/\d+\.\d{6,}/g, digits => d3.format('.6~r')(digits));
+  return html`<span class="badge ${state}" title="${message}">${state}</span>${when}${short ? html`<small class="message">${short}</small>` : ''}`;
 }
 
 /** One card for each run that follows another: how well it does. */
 function transferCards() {
   return html`${runs().filter(follows).map(run => {
     const s = summary(run);
-    const fact = (label, value, format, title) => html`<div title="${title}"><dt>${label}</dt><dd data-value="${value ?? ''}">${format(value)}</dd></div>`;
-    const percent = v => (finite(v) ? (v * 100 >= 0.01 || v === 0 ? Number((v * 100).toPrecision(2)) + ' %' : scientific(v * 100, 2) + ' %') : '–');
-    return html`<article class="card transfer" data-run="${run.name}"><h3>${swatch(run)}<span>${run.name}</span> follows ${swatch(follows(run))}<span>${(follows(run).name)}</span></h3><dl>
+    const fact = (label, value, format, title) => html`<div title="${title}"><dt>${label}</dt><dd data-value="${value}">${format(value)}</dd></div>`;
+    return html`<article class="card transfer" data-run="${run.name}"><h3>${swatch(run)}<span>${run.name}</span> follows ${swatch(follows(run))}<span>${follows(run).name}</span></h3><dl>
       ${fact('final gap', s.gap, signed, 'validation loss minus the target’s, at the last common validation')}
-      ${fact('largest gap', s.largest, gap, 'of the validation loss')}
-      ${fact('norm error', worst(run, 'target_norm', 'norm'), percent, 'largest relative error of the target norm, over all matrices and logged steps')}
-      ${fact('rate error', worst(run, 'effective', 'effective'), percent, 'largest relative error of the effective rate, over all matrices and logged steps')}
+      ${fact('largest gap', s.largest, gap, 'of the validation loss, over all common validations')}
+      ${fact('norm error', run.gap?.norm, percent, `largest relative error of the target norm, over all matrices and ${run.gap?.logged ?? 0} common logged steps`)}
+      ${fact('rate error', run.gap?.rate, percent, `largest relative error of the effective rate, over all matrices and ${run.gap?.logged ?? 0} common logged steps`)}
       </dl></article>`;
   })}`;
 }
 
+/** Keys down and runs across; of many runs, what all have in common first, then the runs down and what differs across. */
 function comparison(rows) {
-  const all = runs();
-  const head = html`<thead><tr><th scope="col"></th>${all.map(run => html`<th scope="col">${swatch(run)}${run.name}</th>`)}</tr></thead>`;
-  return html`${head}<tbody>${rows.map(([key, values]) => html`<tr><th scope="row"><code>${key}</code></th>
-    ${values.map(value => html`<td class="value">${value === undefined || value === 'null' ? '–' : value}</td>`)}</tr>`)}</tbody>`;
+  const all = runs(), text = value => (value === undefined || value === 'null' ? '–' : value);
+  const cell = value => html`<td class="value">${text(value)}</td>`;
+  const name = (run, scope) => html`<th scope="${scope}">${swatch(run)}${run.name}</th>`;
+  const key = (text, scope) => html`<th scope="${scope}"><code>${text}</code></th>`;
+  if (all.length <= 6) {
+    return html`<thead><tr><th scope="col"></th>${all.map(run => name(run, 'col'))}</tr></thead><tbody>${rows.map(([k, values]) => html`<tr>${key(k, 'row')}${values.map(cell)}</tr>`)}</tbody>`;
+  }
+  const [same, differing] = [true, false].map(equal => rows.filter(([, values]) => (new Set(values).size === 1) === equal));
+  const across = Math.max(1, differing.length);
+  return html`<tbody>${same.map(([k, [value]]) => html`<tr>${key(k, 'row')}<td class="value" colspan="${across}">${text(value)}</td></tr>`)}</tbody>
+    ${differing.length ? html`<thead><tr><th scope="col"></th>${differing.map(([k]) => key(k, 'col'))}</tr></thead><tbody>${all.map((run, i) => html`<tr>${name(run, 'row')}${differing.map(([, values]) => cell(values[i]))}</tr>`)}</tbody>` : ''}`;
 }
 
 function rowsOf(field) {

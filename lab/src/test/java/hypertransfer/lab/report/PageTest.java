@@ -54,7 +54,7 @@ class PageTest {
 
     @BeforeEach
     void open() throws Exception {
-        browser.open(address, 1280, 4500, false);
+        browser.open(address, 1280, 7000, false);
         Browser.waitFor("the heat map", () -> count("#heat [data-cell]") > 0);
     }
 
@@ -138,14 +138,17 @@ class PageTest {
 
     @Test
     void theLegendTogglesARunEverywhere() throws Exception {
-        assertThat(count("#figures path[data-run=muon]")).isEqualTo(5);
+        assertThat(count("#figures path[data-run=muon]")).isEqualTo(6);
         assertThat(count("#multiples path[data-run=muon]")).isEqualTo(24);
-        click("#figures .key[data-run=muon]");
+        click("#legend .key[data-run=muon]");
         assertThat(count("path[data-run=muon]")).isZero();
-        assertThat(count("path[data-run=inverse]")).isEqualTo(7 + 24);
+        assertThat(count("path[data-run=inverse]")).isEqualTo(8 + 24);
         assertThat(count("#heat [data-run=muon]")).isZero();
-        click("#figures .key[data-run=muon]");
-        assertThat(count("#figures path[data-run=muon]")).isEqualTo(5);
+        click("#legend .key[data-run=muon]");
+        assertThat(count("#figures path[data-run=muon]")).isEqualTo(6);
+        browser.evaluate("document.querySelector('#legend .key[data-run=inverse]').dispatchEvent("
+                + "new MouseEvent('click', {altKey: true, bubbles: true}))");
+        assertThat(count("#figures path[data-run]")).isEqualTo(count("#figures path[data-run=inverse]"));
     }
 
     @Test
@@ -165,11 +168,7 @@ class PageTest {
     void zoomLogAndReset() throws Exception {
         String before = text("#figures .figure:nth-child(1) svg");
         double[] box = box("#figures .figure:nth-child(1) .canvas");
-        double y = box[1] + 120;
-        browser.mouse("mousePressed", box[0] + 250, y);
-        browser.mouse("mouseMoved", box[0] + 300, y);
-        browser.mouse("mouseMoved", box[0] + 400, y);
-        browser.mouse("mouseReleased", box[0] + 400, y);
+        drag(box[0] + 250, box[1] + 120, box[0] + 400, box[1] + 120);
         assertThat(text("#figures .figure:nth-child(1) svg")).isNotEqualTo(before);
         click("#figures .figure:nth-child(1) .reset");
         assertThat(text("#figures .figure:nth-child(1) svg")).isEqualTo(before);
@@ -215,6 +214,195 @@ class PageTest {
         assertThat(svg.getElementsByTagName("path").getLength()).isEqualTo(2 + 4 + 2);
         assertThat(Files.readAllBytes(saved.resolve("validation-loss.png"))).startsWith(0x89, 'P', 'N', 'G');
         assertThat(Files.readAllLines(saved.resolve("final-to-peak.csv"))).hasSize(1 + 4 * 24);
+    }
+
+    @Test
+    void theMeanEffectiveRateIsDrawn() throws Exception {
+        double[] box = box("#figures .figure:nth-child(3) .canvas");
+        browser.mouse("mouseMoved", box[0] + box[2] * 0.5, box[1] + 140);
+        int step = Integer.parseInt(text("#tip b").replaceAll("\\D", ""));
+        JsonNode line = runs.get("muon").matrixLines.stream()
+                .map(JsonMapper.shared()::readTree)
+                .filter(l -> l.path("step").intValue() == step)
+                .findFirst()
+                .orElseThrow();
+        double mean = line.path("effective")
+                .valueStream()
+                .mapToDouble(JsonNode::doubleValue)
+                .average()
+                .orElseThrow();
+        assertThat(numbers("#tip .number").getFirst()).isCloseTo(mean, within(1e-12));
+    }
+
+    @Test
+    void anyRunCanBeSubtractedAndTheCrossoverIsNamed() throws Exception {
+        choose("baseline", "muonh");
+        List<JsonNode> a = lines(runs.get("muon"), "validation"), b = lines(runs.get("muonh"), "validation");
+        int from = 0;
+        for (int i = 1; i < a.size(); i++) {
+            double before = a.get(i - 1).path("validation").doubleValue()
+                    - b.get(i - 1).path("validation").doubleValue();
+            double now = a.get(i).path("validation").doubleValue()
+                    - b.get(i).path("validation").doubleValue();
+            if (before * now <= 0) {
+                from = a.get(i).path("step").intValue();
+            }
+        }
+        assertThat(from).isPositive();
+        assertThat(text("#figures .figure:nth-child(1) svg")).contains("crossover at step " + from, "minus muonh");
+    }
+
+    @Test
+    void xIsStepsTokensOrTime() throws Exception {
+        choose("axis", "tokens");
+        assertThat(text("#figures .figure:nth-child(1) svg")).contains("tokens");
+        double[] box = box("#figures .figure:nth-child(2) .canvas");
+        browser.mouse("mouseMoved", box[0] + box[2] * 0.5, box[1] + 140);
+        long tokens = Long.parseLong(text("#tip b").replaceAll("\\D", ""));
+        long each = runs.get("muon").configuration.tokensPerStep();
+        assertThat(tokens % each).isZero();
+        double loss = lines(runs.get("muon"), "loss")
+                .get((int) (tokens / each))
+                .path("loss")
+                .doubleValue();
+        assertThat(numbers("#tip .number").getFirst()).isEqualTo(loss);
+        choose("axis", "hours");
+        assertThat(text("#figures .figure:nth-child(1) svg")).contains("hours of training");
+    }
+
+    @Test
+    void smoothingKeepsTheRawLineBehind() throws Exception {
+        assertThat(count("#figures .raw")).isZero();
+        browser.evaluate(
+                "(e => { e.value = 4; e.dispatchEvent(new Event('input')); })(document.getElementById('smooth'))");
+        assertThat(count("#figures .figure:nth-child(2) .raw")).isEqualTo(4 + 2);
+        assertThat(count("#figures .figure:nth-child(1) .raw")).isZero();
+    }
+
+    @Test
+    void theTableSortsFiltersAndMarksTheBest() throws Exception {
+        assertThat(count("#table .best")).isEqualTo(1);
+        double best = numbers("#table .best").getFirst();
+        click("#table [data-sort=validation]");
+        List<Double> up = numbers("#table [data-key=validation]");
+        assertThat(up).isSorted().first().isEqualTo(best);
+        click("#table [data-sort=validation]");
+        assertThat(numbers("#table [data-key=validation]")).isEqualTo(up.reversed());
+        browser.evaluate("(e => { e.value = 'inverse'; e.dispatchEvent(new Event('input')); })"
+                + "(document.getElementById('search'))");
+        assertThat(count("#table tbody tr")).isEqualTo(1);
+        assertThat(count("#legend .key")).isEqualTo(1);
+    }
+
+    @Test
+    void zoomedLinesStayInside() throws Exception {
+        double[] box = box("#figures .figure:nth-child(1) .canvas");
+        drag(box[0] + 82, box[1] + 100, box[0] + 110, box[1] + 100);
+        // Where a line meets the edges of the picture it is inside, so no path has a point outside of it that is drawn.
+        JsonNode out = browser.evaluate("""
+                (() => {
+                  const svg = document.querySelector('#figures .figure:nth-child(1) svg');
+                  let outside = 0;
+                  for (const group of svg.querySelectorAll('g[clip-path]')) {
+                    const frame = svg.querySelector(group.getAttribute('clip-path').slice(4, -1) + ' rect').getBBox();
+                    for (const path of group.querySelectorAll('path[data-run]')) {
+                      const length = path.getTotalLength();
+                      for (let i = 0; i <= 400; i++) {
+                        const p = path.getPointAtLength((length * i) / 400);
+                        const within = p.x >= frame.x && p.x <= frame.x + frame.width;
+                        if (within && (p.y < frame.y || p.y > frame.y + frame.height)) outside++;
+                      }
+                    }
+                  }
+                  return outside;
+                })()""");
+        assertThat(out.intValue()).isZero();
+    }
+
+    @Test
+    void aDragUpwardsZoomsOnePanel() throws Exception {
+        String other = text("#figures .figure:nth-child(2) svg"), before = text("#figures .figure:nth-child(1) svg");
+        double[] box = box("#figures .figure:nth-child(1) .canvas");
+        drag(box[0] + 300, box[1] + 200, box[0] + 305, box[1] + 100);
+        assertThat(text("#figures .figure:nth-child(1) svg")).isNotEqualTo(before);
+        assertThat(text("#figures .figure:nth-child(2) svg")).isEqualTo(other);
+        click("#figures .figure:nth-child(1) .reset");
+        assertThat(text("#figures .figure:nth-child(1) svg")).isEqualTo(before);
+    }
+
+    @Test
+    void keysReadAFigure() throws Exception {
+        browser.evaluate("document.querySelector('#figures .figure:nth-child(1) .canvas').focus()");
+        for (int i = 0; i < 3; i++) {
+            browser.evaluate("document.activeElement.dispatchEvent("
+                    + "new KeyboardEvent('keydown', {key: 'ArrowRight', bubbles: true}))");
+        }
+        assertThat(text("#tip b")).isEqualTo("step 30");
+        assertThat(count("svg[role=img] [tabindex], svg[role=img] [role=button]"))
+                .isZero();
+        assertThat(count("#legend [tabindex='0']")).isEqualTo(1);
+        browser.evaluate("document.querySelector('#figures .figure:nth-child(1) summary').click()");
+        Browser.waitFor("the values", () -> count("#figures .figure:nth-child(1) .values tbody tr") == 6);
+    }
+
+    @Test
+    void nothingIsCutOnPaper() throws Exception {
+        for (int width : new int[] {1280, 700}) {
+            browser.open(address, width, 1000, true);
+            browser.call("Emulation.setEmulatedMedia", Map.of("media", "print"));
+            browser.evaluate("dispatchEvent(new Event('beforeprint'))");
+            assertThat(browser.evaluate("[...document.querySelectorAll('main *')]"
+                                    + ".filter(e => e.getBoundingClientRect().width > 0 && !e.closest('[clip-path]'))"
+                                    + ".map(e => e.getBoundingClientRect().right - document.querySelector('main')"
+                                    + ".getBoundingClientRect().left).reduce((a, b) => Math.max(a, b))")
+                            .doubleValue())
+                    .isLessThanOrEqualTo(703); // A4 without the page's margins
+            assertThat(ground()).isEqualTo("rgb(255, 255, 255)");
+            browser.evaluate("dispatchEvent(new Event('afterprint'))");
+            assertThat(ground()).isEqualTo("rgb(14, 18, 23)");
+            browser.call("Emulation.setEmulatedMedia", Map.of("media", ""));
+        }
+    }
+
+    @Test
+    void exportsAreLightAndLinesStandOut() throws Exception {
+        for (boolean dark : new boolean[] {false, true}) {
+            browser.open(address, 1280, 1500, dark);
+            Browser.waitFor("the legend", () -> count("#legend .key") == 4);
+            List<Double> contrasts = browser.evaluate("""
+                    (() => {
+                      const style = getComputedStyle(document.documentElement);
+                      const light = hex => hex.match(/\\w\\w/g).map(h => parseInt(h, 16) / 255)
+                        .map(v => v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4)
+                        .reduce((sum, v, i) => sum + v * [0.2126, 0.7152, 0.0722][i], 0);
+                      const colour = name => light(style.getPropertyValue(name).trim());
+                      const ground = colour('--card');
+                      return ['solid', 'dashed'].flatMap(kind => [0, 1, 2, 3, 4, 5].map(i => colour(`--${kind}-${i}`)))
+                        .map(v => (Math.max(v, ground) + 0.05) / (Math.min(v, ground) + 0.05));
+                    })()""")
+                    .valueStream()
+                    .map(JsonNode::doubleValue)
+                    .toList();
+            assertThat(contrasts).hasSize(12).allMatch(contrast -> contrast >= 3);
+        }
+        Path saved = Files.createDirectories(folder.resolve("dark"));
+        browser.call("Browser.setDownloadBehavior", Map.of("behavior", "allow", "downloadPath", saved.toString()));
+        click("#figures .figure:nth-child(1) [data-as=svg]");
+        Browser.waitFor("the figure", () -> Files.exists(saved.resolve("validation-loss.svg")));
+        assertThat(saved.resolve("validation-loss.svg"))
+                .content()
+                .contains("#ffffff")
+                .doesNotContain("#161b22");
+        assertThat(ground()).isEqualTo("rgb(14, 18, 23)");
+    }
+
+    @Test
+    void oneStepIsDrawnToScale() throws Exception {
+        Browser.waitFor("the step", () -> count("#step svg circle") > 4);
+        assertThat(text("#step svg")).contains("to scale", "carrier", "target norm", "effective rate");
+        assertThat(count("#network rect.matrix")).isGreaterThanOrEqualTo(12);
+        assertThat(text("#network")).contains("attn.q.weight", "mlp.proj.weight", "head.gain", "embed.gain");
+        assertThat(text("#claim")).contains("muon and muonh end", "times closer");
     }
 
     @Test
@@ -267,6 +455,19 @@ class PageTest {
     private static String ground() throws Exception {
         return browser.evaluate("getComputedStyle(document.body).backgroundColor")
                 .asString();
+    }
+
+    private static void choose(String id, String value) throws Exception {
+        browser.evaluate("(e => { e.value = '" + value + "'; e.dispatchEvent(new Event('change')); })"
+                + "(document.getElementById('" + id + "'))");
+    }
+
+    private static void drag(double x, double y, double toX, double toY) throws Exception {
+        browser.mouse("mouseMoved", x, y);
+        browser.mouse("mousePressed", x, y);
+        browser.mouse("mouseMoved", (x + toX) / 2, (y + toY) / 2);
+        browser.mouse("mouseMoved", toX, toY);
+        browser.mouse("mouseReleased", toX, toY);
     }
 
     /** A real click, where the element is. */

@@ -1,0 +1,77 @@
+// Colours and dashes of the runs.
+
+const SOLID = 6;
+
+/** Colours that a swept value can have: both ends keep a contrast of 3:1 to the ground. */
+const ramp = t => (document.documentElement.dataset.theme === 'dark' ? d3.interpolatePlasma(0.42 + 0.55 * t) : d3.interpolatePlasma(0.6 * t));
+
+/** Targets are solid, those that follow them dashed, as in the paper. Colours repeat with another dash. */
+function paint() {
+  const count = new Map();
+  const among = [...model.runs.values()];
+  for (const run of among) {
+    const dashed = Boolean(follows(run)), key = run.shape + dashed;
+    const i = count.get(key) ?? 0;
+    count.set(key, i + 1);
+    run.colour = `var(--${dashed ? 'dashed' : 'solid'}-${i % SOLID})`;
+    const dashes = dashed ? ['6 5', '2 3', '12 4 2 4'] : ['', '16 3', '3 2', '10 3 2 3'];
+    run.dash = dashes[Math.floor(i / SOLID) % dashes.length];
+  }
+  const scale = colourScale();
+  if (!scale) return;
+  for (const run of runs()) {
+    const value = Number(run.config[view.colour]);
+    run.colour = finite(value) ? d3.color(ramp(scale(value))).formatHex() : 'var(--axis)';
+    run.dash = follows(run) ? '6 5' : '';
+  }
+}
+
+/** From the swept value that colours the runs to 0..1; undefined where every run has a colour of its own. */
+function colourScale() {
+  const axis = swept().find(({ key }) => key === view.colour);
+  if (!axis) return undefined;
+  const [lo, hi] = d3.extent(axis.values);
+  return (lo > 0 && hi / lo >= 4 ? d3.scaleLog() : d3.scaleLinear()).domain([lo, hi]).range([0, 1]);
+}
+
+const stroke = (run, width) => html`stroke="${run.colour}" stroke-width="${width}" stroke-dasharray="${run.dash || 'none'}"`;
+const swatch = run => html`<svg class="swatch" width="26" height="10" aria-hidden="true"><line x2="26" y1="5" y2="5" ${stroke(run, 2.4)}/></svg>`;
+
+/** One legend for all figures: click hides or shows a run, with Alt only that one stays. Arrow keys go from name to name. */
+function legend() {
+  const host = element('legend');
+  const scale = colourScale();
+  const focused = host.contains(document.activeElement) ? document.activeElement.dataset.run : null;
+  put(host, html`${runs().map((run, i) => html`<button type="button" class="key" data-run="${run.name}" tabindex="${i ? -1 : 0}" aria-pressed="${!model.hidden.has(run.name)}">${swatch(run)}${run.name}</button>`)}
+    ${scale ? bar(scale) : ''}`);
+  const keys = [...host.querySelectorAll('.key')];
+  keys.find(key => key.dataset.run === focused)?.focus();
+  host.onclick = event => {
+    const name = event.target.closest('.key')?.dataset.run;
+    if (name === undefined) return;
+    if (event.altKey) {
+      const alone = visible().length === 1 && !model.hidden.has(name);
+      model.hidden = new Set(alone ? [] : runs().map(run => run.name).filter(other => other !== name));
+    } else if (!model.hidden.delete(name)) model.hidden.add(name);
+    redraw();
+  };
+  host.onkeydown = event => {
+    const move = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
+    const at = keys.indexOf(document.activeElement);
+    if (!move || at < 0) return;
+    event.preventDefault();
+    keys[(at + move + keys.length) % keys.length].focus();
+  };
+  const light = event => {
+    const name = event.type === 'pointerover' ? event.target.closest('.key')?.dataset.run : undefined;
+    d3.selectAll('.canvas path[data-run]').classed('dim', function () {
+      return name !== undefined && this.dataset.run !== name;
+    });
+  };
+  host.onpointerover = host.onpointerout = light;
+}
+
+function bar(scale) {
+  const [lo, hi] = scale.domain();
+  return html`<span class="bar-legend">${view.colour} ${show(lo)} <svg width="120" height="10" aria-hidden="true">${d3.range(24).map(i => html`<rect x="${i * 5}" width="5" height="10" fill="${d3.color(ramp(i / 23)).formatHex()}"/>`)}</svg> ${show(hi)}</span>`;
+}
