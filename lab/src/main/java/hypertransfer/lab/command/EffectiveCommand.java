@@ -27,18 +27,19 @@ import picocli.CommandLine.Spec;
             "  ht effective norms.jsonl.gz --csv effective.csv",
             "  ht effective norms.csv --json | tail -n 1",
             "",
-            "Columns, by name, of a .csv or .jsonl file (also .gz), one row per step and matrix:",
+            "The columns, by name, with one row per step and matrix:",
             "  step            counted from zero, rising; every k-th step is enough",
-            "  matrix          its name; one row per step with columns such as weight_norm/NAME works too",
+            "  matrix          its name; columns such as weight_norm/NAME work too",
             "  weight_norm     |w| before the update (Frobenius)",
             "  update_norm     |rate * u|, what is subtracted, without weight decay; or",
             "  direction_norm  |u|, before it is multiplied by the rate",
-            "  rate, decay     the learning rate, and the decoupled weight decay (w shrinks by rate * decay)",
-            "  inner_product   <u,w>, if you have it: gives the exact angle of a step",
+            "  rate, decay     learning rate and decoupled weight decay",
+            "  inner_product   <u,w>, optional: gives the exact angle of a step",
             "",
-            "docs/RECIPES.md has 15 lines of PyTorch and of JAX that write such a file.",
-            "at rest: the norm at which decay and growth balance. Hyperball: the schedule of angles",
-            "that does the same, with its error. Rows that cannot be used are named on the error stream."
+            "docs/RECIPES.md has the lines of PyTorch and JAX that write such a file.",
+            "at rest: the norm at which decay and growth balance. implied: rate * decay /",
+            "effective. The last column is the schedule of angles with which a Hyperball",
+            "does the same. Rows that cannot be used are named on the error stream."
         })
 public final class EffectiveCommand implements Callable<Integer> {
     private static final int MOST = 200;
