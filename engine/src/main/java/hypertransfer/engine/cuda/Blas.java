@@ -124,7 +124,7 @@ final class Blas implements AutoCloseable {
         if (kept == null || !usable(plan, kept)) {
             choose(p, plan, kept, keep, a, b, c);
         }
-        plans.use(plan.name, plan.bytes());
+        plan.take(plans.use(plan.name, plan.bytes(), kept));
         planned.put(p, plan);
         return plan;
     }
