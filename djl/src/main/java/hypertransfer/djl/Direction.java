@@ -1,53 +1,115 @@
 package hypertransfer.djl;
 
 import ai.djl.ndarray.NDArray;
+import ai.djl.ndarray.types.Shape;
 import hypertransfer.core.Refusal;
 import java.util.List;
 
-/** What a gradient is turned into before the parameter moves against it. */
-public sealed interface Direction {
-
-    /** How many arrays of the parameter's shape it remembers between two steps; they start at zero. */
-    int memory();
+/**
+ * What a gradient is turned into before the parameter moves against it. Muon and Adam are here; a direction of your own is
+ * an implementation of this interface, and any {@link Rule} takes it.
+ *
+ * <p>One direction serves all parameters of a rule, so it keeps nothing of them in its fields: what it remembers of a
+ * parameter lives in the arrays of {@link #memory}, which the optimizer makes, saves and restores. Its answer depends on
+ * the arguments of {@link #of} only. Then a resumed run is the uninterrupted one, bit for bit.
+ */
+public interface Direction {
 
     /**
-     * The direction u, on the gradient's manager. The memory is brought up to date in place.
+     * What it is, with its settings, e.g. {@code adam(0.9, 0.95, 1.0E-10)}. It stands in the routing table and in saved
+     * states: a state is restored only under the signature it was saved with. So two directions that understand each
+     * other's memory have the same one, all others have different ones, and it stays the same from version to version.
      *
-     * @param step the number of steps taken so far
+     * @return the signature, at most a few hundred characters
+     */
+    String signature();
+
+    /**
+     * The arrays it remembers between two steps. They start at zero and have the parameter's data type.
+     *
+     * @param parameter the parameter's shape
+     * @return the shape of each array, each with at least one element; empty if it remembers nothing
+     */
+    List<Shape> memory(Shape parameter);
+
+    /**
+     * The direction u of one step, called once per parameter and device. Parameters of different names may be
+     * updated by different threads at the same time.
+     *
+     * @param gradient the gradient, already scaled as the transfer asks; it must not be changed
+     * @param memory the arrays of {@link #memory}, in its order, to be brought up to date in place
+     * @param step the number of steps the parameter has taken so far, so 0 at the first
+     * @return an array of the gradient's shape and type: a new one, the gradient, or one of the memory's, which the
+     *     optimizer only reads. New arrays are freed at the end of the step; large ones are better closed at once
      */
     NDArray of(NDArray gradient, List<NDArray> memory, long step);
 
-    /** Muon as the paper has it: a mean of gradients with momentum 0.95, orthogonalised by Newton-Schulz. */
+    /**
+     * Refuses parameters that it cannot train, before the first step.
+     *
+     * @param name the parameter's name, for the message
+     * @param parameter its shape
+     * @throws Refusal if it cannot train a parameter of this shape; the default takes any
+     */
+    default void check(String name, Shape parameter) {}
+
+    /**
+     * Muon as the paper has it: a mean of gradients with momentum 0.95, orthogonalised by Newton-Schulz.
+     *
+     * @return the direction
+     */
     static Direction muon() {
         return new Muon(0.95);
     }
 
-    /** Adam with betas 0.9 and 0.95, epsilon 1e-10. */
+    /**
+     * Adam with betas 0.9 and 0.95, epsilon 1e-10.
+     *
+     * @return the direction
+     */
     static Direction adam() {
         return new Adam(0.9, 0.95, 1e-10);
     }
 
-    /** The orthogonalised mean {@code m <- momentum m + (1 - momentum) g}, which starts at the first gradient. */
+    /**
+     * The orthogonalised mean {@code m <- momentum m + (1 - momentum) g}, which starts at the first gradient.
+     *
+     * @param momentum from 0 to less than 1
+     */
     record Muon(double momentum) implements Direction {
         private static final int STEPS = 5;
         private static final double A = 3.4445;
         private static final double B = -4.7750;
         private static final double C = 2.0315;
 
+        /** Refuses a momentum out of range. */
         public Muon {
             fraction("momentum", momentum);
         }
 
         @Override
-        public int memory() {
-            return 1;
+        public String signature() {
+            return "muon(" + momentum + ")";
+        }
+
+        @Override
+        public List<Shape> memory(Shape parameter) {
+            return List.of(parameter);
+        }
+
+        @Override
+        public void check(String name, Shape parameter) {
+            if (parameter.dimension() != 2) {
+                throw new Refusal(name + " has shape " + parameter
+                        + ", and Muon orthogonalises matrices; choose an Adam direction for it");
+            }
         }
 
         @Override
         public NDArray of(NDArray gradient, List<NDArray> memory, long step) {
             NDArray m = memory.getFirst();
             if (step == 0) {
-                gradient.copyTo(m);
+                m.addi(gradient); // to zero; copyTo would go through the heap, and not above 2 GiB
             } else {
                 mix(m, momentum, gradient);
             }
@@ -76,26 +138,33 @@ public sealed interface Direction {
             }
             return tall ? x.transpose() : x;
         }
-
-        @Override
-        public String toString() {
-            return "muon(" + momentum + ")";
-        }
     }
 
-    /** {@code (m / (1 - beta1^t)) / (sqrt(v / (1 - beta2^t)) + epsilon)}. */
+    /**
+     * {@code (m / (1 - beta1^t)) / (sqrt(v / (1 - beta2^t)) + epsilon)}.
+     *
+     * @param beta1 of the mean of gradients m, from 0 to less than 1
+     * @param beta2 of the mean of squares v, from 0 to less than 1
+     * @param epsilon finite, zero or more; with zero an entry that never had a gradient is 0/0, and the step refuses it
+     */
     record Adam(double beta1, double beta2, double epsilon) implements Direction {
+        /** Refuses what is out of range. */
         public Adam {
             fraction("beta1", beta1);
             fraction("beta2", beta2);
-            if (!(epsilon > 0 && epsilon < 1)) {
-                throw new Refusal("Adam's epsilon is " + epsilon + "; it must be above 0 and below 1");
+            if (!(epsilon >= 0 && epsilon < Double.POSITIVE_INFINITY)) {
+                throw new Refusal("Adam's epsilon is " + epsilon + "; it must be a finite number, zero or more");
             }
         }
 
         @Override
-        public int memory() {
-            return 2;
+        public String signature() {
+            return "adam(" + beta1 + ", " + beta2 + ", " + epsilon + ")";
+        }
+
+        @Override
+        public List<Shape> memory(Shape parameter) {
+            return List.of(parameter, parameter);
         }
 
         @Override
@@ -111,11 +180,6 @@ public sealed interface Direction {
             try (NDArray root = v.div(c2).sqrt()) {
                 return m.div(c1).divi(root.addi(epsilon));
             }
-        }
-
-        @Override
-        public String toString() {
-            return "adam(" + beta1 + ", " + beta2 + ", " + epsilon + ")";
         }
     }
 

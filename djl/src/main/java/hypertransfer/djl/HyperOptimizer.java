@@ -2,6 +2,7 @@ package hypertransfer.djl;
 
 import ai.djl.Device;
 import ai.djl.ndarray.NDArray;
+import ai.djl.ndarray.NDManager;
 import ai.djl.nn.Block;
 import ai.djl.training.optimizer.Optimizer;
 import hypertransfer.core.Refusal;
@@ -36,7 +37,12 @@ import java.util.stream.Collectors;
  * representative; {@link #toCarrier} and {@link #toRepresentative} go from one to the other.
  *
  * <p>A parameter that cannot be moved (a NaN, a zero matrix on a Hyperball, a rate that would erase it) stops the step
- * with a {@link Refusal} that names it. Parameters before it have moved by then: go on from what was saved before.
+ * with a {@link Refusal} that names it, which is a {@link hypertransfer.core.Diverged} where the training ran away.
+ * Parameters before it have moved by then: continue from what was saved before.
+ *
+ * <p>Threads: {@link #update} may be called at the same time for different parameters or devices. Nothing else may overlap
+ * with it or with each other: reading {@link #last}, saving, loading, closing and moving between carrier and representative
+ * belong between two steps.
  *
  * <p>The state is freed with the model, or before it by {@link #close}.
  */
@@ -48,23 +54,31 @@ public final class HyperOptimizer extends Optimizer implements AutoCloseable {
     private final Routes routes;
     private final Map<Key, Slot> slots = new ConcurrentHashMap<>();
     private final Map<String, Saved> loaded = new ConcurrentHashMap<>();
+    private NDManager shelf; // holds what was loaded until the slots have it; null where nothing was
     private boolean printed;
 
     /**
+     * An optimizer with the standard routes.
+     *
      * @param block the block that is trained, for the names of its parameters
      * @param hidden the rule of hidden matrices
-     * @param rest the rule of all else
+     * @param rest the rule of everything else
      */
     public HyperOptimizer(Block block, Rule hidden, Rule rest) {
         this(new Routes(block, hidden, rest));
     }
 
+    /**
+     * An optimizer with routes of one's own.
+     *
+     * @param routes which rule trains which parameter
+     */
     public HyperOptimizer(Routes routes) {
         super(new Nothing());
         this.routes = routes;
     }
 
-    /** Which rule trains which parameter; the table is logged before the first update. */
+    /** {@return which rule trains which parameter; the table is logged before the first update} */
     public Routes routes() {
         return routes;
     }
@@ -76,7 +90,7 @@ public final class HyperOptimizer extends Optimizer implements AutoCloseable {
         Slot slot = slots.computeIfAbsent(new Key(parameterId, weight.getDevice()), key -> open(route, weight));
         slot.step(parameterId, weight, grad);
         if (slot.stepsHere() == 2) {
-            loaded.remove(route.name()); // by now every device has opened its slot from it
+            forget(route.name()); // by now every device has opened its slot from it
         }
         if (weight.hasGradient()) {
             // engines add to gradients, and DJL leaves it to the optimizer to start them afresh
@@ -86,7 +100,7 @@ public final class HyperOptimizer extends Optimizer implements AutoCloseable {
         }
     }
 
-    /** What the last update did to each parameter, by name: norms, rates, angle. On several devices, one of them. */
+    /** {@return what the last update did to each parameter, by name: norms, rates, angle; on several devices, on one} */
     public Map<String, Step> last() {
         Map<String, Step> steps = new LinkedHashMap<>();
         slots.forEach((key, slot) -> {
@@ -103,7 +117,7 @@ public final class HyperOptimizer extends Optimizer implements AutoCloseable {
         slots.values().forEach(Slot::toCarrier);
     }
 
-    /** Undoes {@link #toCarrier}; needed before training goes on. */
+    /** Undoes {@link #toCarrier}; needed before training continues. */
     public void toRepresentative() {
         started();
         slots.values().forEach(Slot::toRepresentative);
@@ -112,6 +126,9 @@ public final class HyperOptimizer extends Optimizer implements AutoCloseable {
     /**
      * Saves all that the optimizer remembers: written beside the file and renamed, so that a crash leaves either the
      * old file or the new one. The model's parameters are the model's to save, at the same moment.
+     *
+     * @param file where to; a file that is there is replaced
+     * @throws IOException if it cannot be written; what was there is still there
      */
     public void save(Path file) throws IOException {
         started();
@@ -125,6 +142,12 @@ public final class HyperOptimizer extends Optimizer implements AutoCloseable {
         Files.move(beside, file, StandardCopyOption.ATOMIC_MOVE, StandardCopyOption.REPLACE_EXISTING);
     }
 
+    /**
+     * Saves all that the optimizer remembers. It is checked by a checksum when it is loaded.
+     *
+     * @param out where to; it is flushed and stays open
+     * @throws IOException if the stream cannot take it
+     */
     public void save(OutputStream out) throws IOException {
         started();
         Map<String, Saved> saved = new LinkedHashMap<>();
@@ -133,29 +156,56 @@ public final class HyperOptimizer extends Optimizer implements AutoCloseable {
         Checkpoint.write(saved, out);
     }
 
-    /** Goes on from a saved state; the model's parameters must be those of that moment, and the rules the same. */
+    /**
+     * Continues from a saved state; the model's parameters must be those of that moment, and the rules the same.
+     *
+     * @param file what {@link #save(Path)} wrote
+     * @throws IOException if it cannot be read
+     * @throws Refusal if it is damaged, of another format version, model or rule; the optimizer is then as before
+     */
     public void load(Path file) throws IOException {
         try (InputStream in = new BufferedInputStream(Files.newInputStream(file))) {
             load(in);
         }
     }
 
+    /**
+     * Continues from a saved state, as {@link #load(Path)} does.
+     *
+     * @param in what {@link #save(OutputStream)} wrote; it stays open
+     * @throws Refusal if it is damaged, cut short, of another format version, model or rule; the optimizer is then as
+     *     before
+     */
     public void load(InputStream in) {
-        Map<String, Saved> read = Checkpoint.read(in);
+        NDManager fresh = routes.shelf();
+        try {
+            Map<String, Saved> read = Checkpoint.read(in, fresh);
+            fits(read);
+            close();
+            loaded.putAll(read);
+            shelf = fresh;
+        } catch (RuntimeException e) {
+            fresh.close();
+            throw e;
+        }
+    }
+
+    private void fits(Map<String, Saved> read) {
         Set<String> names = routes.all().stream().map(Route::name).collect(Collectors.toCollection(TreeSet::new));
         if (!names.equals(read.keySet())) {
             throw new Refusal("the optimizer state is of the parameters " + new TreeSet<>(read.keySet())
                     + ", and the block trains " + names + "; load the state of this model, with the same ones frozen");
         }
         for (Route route : routes.all()) {
-            String rule = read.get(route.name()).rule();
-            if (!rule.equals(route.rule().toString())) {
-                throw new Refusal(route.name() + " was trained with " + rule + ", and is routed to " + route.rule()
+            Saved saved = read.get(route.name());
+            Rule rule = route.rule();
+            if (!saved.transfer().equals(rule.transfer())
+                    || !saved.direction().equals(rule.direction().signature())) {
+                throw new Refusal(route.name() + " was trained with "
+                        + Rule.text(saved.direction(), saved.transfer()) + ", and is routed to " + rule
                         + "; give the optimizer the rules it was saved with");
             }
         }
-        close();
-        loaded.putAll(read);
     }
 
     /** Frees the native memory of the state and forgets it. */
@@ -164,6 +214,17 @@ public final class HyperOptimizer extends Optimizer implements AutoCloseable {
         slots.values().forEach(Slot::close);
         slots.clear();
         loaded.clear();
+        if (shelf != null) {
+            shelf.close();
+            shelf = null;
+        }
+    }
+
+    private void forget(String name) {
+        Saved saved = loaded.remove(name);
+        if (saved != null) {
+            saved.memory().forEach(NDArray::close);
+        }
     }
 
     private Slot open(Route route, NDArray weight) {

@@ -1,5 +1,7 @@
 package hypertransfer.djl;
 
+import ai.djl.Device;
+import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Block;
 import ai.djl.nn.Parameter;
@@ -18,11 +20,12 @@ import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 
 /**
- * Which rule trains which parameter. Hidden matrices go to one rule, all else to another: whatever is not a matrix,
+ * Which rule trains which parameter. Hidden matrices go to one rule, everything else to another: whatever is not a matrix,
  * biases, gains, embeddings (a name with {@code embed}) and the head (a matrix of that name, or else the last one). A
  * choice by name comes before all of that.
  *
- * <p>Shapes are known when the block is initialised, so the table is made when it is first asked for.
+ * <p>Shapes are known when the block is initialised, so the table is made when it is first asked for. Any number of threads
+ * may ask.
  */
 public final class Routes {
     private static final String HIDDEN = "hidden matrix";
@@ -37,6 +40,13 @@ public final class Routes {
     private final List<Choice> choices;
     private Map<String, Route> byId;
 
+    /**
+     * Routes without choices by name.
+     *
+     * @param block the block that is trained, for the names and shapes of its parameters
+     * @param hidden the rule of hidden matrices
+     * @param rest the rule of everything else
+     */
     public Routes(Block block, Rule hidden, Rule rest) {
         this(block, hidden, rest, List.of());
     }
@@ -48,19 +58,30 @@ public final class Routes {
         this.choices = choices;
     }
 
-    /** The same routes, but for the parameters whose whole name matches; the first match wins. */
+    /**
+     * The same routes except for the parameters whose whole name matches; of several choices the first match wins.
+     *
+     * @param regex a regular expression for names as the routing table shows them
+     * @param rule how to train what matches
+     * @return the changed routes; asked for a table, they refuse an expression that matches no parameter
+     */
     public Routes choose(String regex, Rule rule) {
         List<Choice> more = new ArrayList<>(choices);
         more.add(new Choice(Pattern.compile(regex), rule));
         return new Routes(block, hidden, rest, List.copyOf(more));
     }
 
-    /** The routes of all parameters that are trained, in the block's order. */
+    /**
+     * The routes of all parameters that are trained.
+     *
+     * @return one route per parameter, in the block's order
+     * @throws Refusal if the block is not initialised yet, or a choice matches no parameter
+     */
     public Collection<Route> all() {
         return byId().values();
     }
 
-    /** The table, a line a parameter. */
+    /** The table, one line per parameter. */
     @Override
     public String toString() {
         String line =
@@ -85,6 +106,11 @@ public final class Routes {
                     + " trained parameters; give the optimizer the block that is trained, after freezing what is not");
         }
         return route;
+    }
+
+    /** A manager whose arrays live in the computer's own memory and are freed with the block's at the latest. */
+    NDManager shelf() {
+        return block.getParameters().valueAt(0).getArray().getManager().newSubManager(Device.cpu());
     }
 
     private synchronized Map<String, Route> byId() {

@@ -7,26 +7,52 @@ import hypertransfer.core.Transfer;
 import java.util.Locale;
 
 /**
- * How a parameter is trained. Any direction goes with any transfer.
+ * How a parameter is trained. Any direction can be combined with any transfer.
  *
  * @param direction what the gradient becomes
  * @param transfer the space the parameter lives in, and the one whose dynamics it follows
- * @param rate the schedule of the target: an angle a step where it is a Hyperball
+ * @param rate the schedule of the target: a nominal rate where it is a Base space, an angular step where it is a Hyperball
  */
 public record Rule(Direction direction, Transfer transfer, Rate rate) {
 
+    /**
+     * Muon: orthogonalised momentum with decoupled weight decay.
+     *
+     * @param rate the nominal rate
+     * @param decay the weight decay lambda, zero or more; a step shrinks the matrix by rate times decay
+     * @return the rule, for matrices only
+     */
     public static Rule muon(Rate rate, double decay) {
         return new Rule(Direction.muon(), Mode.BASE.transfer(decay), rate);
     }
 
+    /**
+     * MuonH: orthogonalised momentum at fixed norm.
+     *
+     * @param rate the angular step
+     * @return the rule, for matrices only
+     */
     public static Rule muonH(Rate rate) {
         return new Rule(Direction.muon(), Mode.HYPERBALL.transfer(0), rate);
     }
 
+    /**
+     * AdamW: Adam with betas 0.9 and 0.95, epsilon 1e-10 and decoupled weight decay.
+     *
+     * @param rate the nominal rate
+     * @param decay the weight decay lambda, zero or more; a step shrinks the parameter by rate times decay
+     * @return the rule, for parameters of any shape
+     */
     public static Rule adamW(Rate rate, double decay) {
         return new Rule(Direction.adam(), Mode.BASE.transfer(decay), rate);
     }
 
+    /**
+     * AdamH: Adam at fixed norm.
+     *
+     * @param rate the angular step
+     * @return the rule, for parameters of any shape that do not start at zero
+     */
     public static Rule adamH(Rate rate) {
         return new Rule(Direction.adam(), Mode.HYPERBALL.transfer(0), rate);
     }
@@ -35,33 +61,37 @@ public record Rule(Direction direction, Transfer transfer, Rate rate) {
      * The same direction and rate in another of the paper's modes, e.g. {@code muon(rate, 0).in(Mode.HYPERTRANSFER,
      * 0.1)}. The rate is read as the mode's target reads it.
      *
-     * @param decay the weight decay of the Base space, wherever it stands
+     * @param mode the algorithm
+     * @param decay the weight decay of the Base space, whether it is carrier or target
+     * @return the changed rule
      */
     public Rule in(Mode mode, double decay) {
         return new Rule(direction, mode.transfer(decay), rate);
     }
 
-    /** A Base optimizer with weight decay {@code decay} that follows one with {@code targetDecay}. */
-    public Rule decayTransfer(double targetDecay, double decay) {
-        return new Rule(direction, Mode.DECAY_TRANSFER.transfer(decay).following(new Space.Base(targetDecay)), rate);
+    /**
+     * The same rule with another target, e.g. {@code muon(rate, 0.1).in(Mode.DECAY_TRANSFER, 0.1).following(new Base(0.3))}:
+     * Muon with weight decay 0.1 that follows Muon with weight decay 0.3.
+     *
+     * @param target the space whose dynamics to follow
+     * @return the changed rule
+     */
+    public Rule following(Space target) {
+        return new Rule(direction, transfer.following(target), rate);
     }
 
-    /** {@code muon, Base(0.1) on Hyperball, rescaled}: all of it but the rate. */
+    /** {@code muon(0.95), Base(0.1) on Hyperball, rescaled}: all of it except the rate. */
     @Override
     public String toString() {
-        String spaces = transfer.isPlain()
-                ? text(transfer.carrier())
-                : text(transfer.target()) + " on " + text(transfer.carrier());
+        return text(direction.signature(), transfer);
+    }
+
+    static String text(String direction, Transfer transfer) {
+        String spaces =
+                transfer.isPlain() ? transfer.carrier().toString() : transfer.target() + " on " + transfer.carrier();
         String gradient = transfer.gradient() == GradientRule.AS_IS
                 ? ""
                 : ", " + transfer.gradient().name().toLowerCase(Locale.ROOT);
         return direction + ", " + spaces + gradient;
-    }
-
-    private static String text(Space space) {
-        return switch (space) {
-            case Space.Base(double decay) -> "Base(" + decay + ")";
-            case Space.Hyperball() -> "Hyperball";
-        };
     }
 }

@@ -3,12 +3,12 @@ package hypertransfer.djl;
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.types.DataType;
+import ai.djl.ndarray.types.Shape;
 import hypertransfer.core.Refusal;
 import hypertransfer.core.State;
 import hypertransfer.core.Step;
 import hypertransfer.core.Transfer;
 import java.util.List;
-import java.util.stream.IntStream;
 
 /**
  * All that is remembered of one parameter on one device. Its arrays live with the weight: closing the model frees them,
@@ -20,7 +20,7 @@ final class Slot implements AutoCloseable {
     private final List<NDArray> memory;
     private NDArray weight;
     private State state;
-    /** What the weight stands at, as a multiple of the carrier: other than 1 in the + forms alone. */
+    /** What the weight stands at, as a multiple of the carrier: differs from 1 only where the gradient is taken elsewhere. */
     private double scale;
 
     private Step last; // null before the first
@@ -39,34 +39,38 @@ final class Slot implements AutoCloseable {
         check(route, weight);
         State state = State.start(route.name(), Measure.norm(weight));
         NDManager home = weight.getManager().newSubManager();
-        List<NDArray> memory = IntStream.range(0, route.rule().direction().memory())
-                .mapToObj(i -> home.zeros(weight.getShape(), weight.getDataType()))
+        List<NDArray> memory = route.rule().direction().memory(weight.getShape()).stream()
+                .map(shape -> home.zeros(shape, weight.getDataType()))
                 .toList();
         return new Slot(route.rule(), home, weight, memory, state, 1);
     }
 
     static Slot restore(Route route, NDArray weight, Saved saved) {
         check(route, weight);
-        NDManager home = weight.getManager().newSubManager();
-        List<NDArray> memory =
-                saved.memory().stream().map(bytes -> decode(home, bytes)).toList();
-        for (NDArray array : memory) {
-            if (!array.getShape().equals(weight.getShape()) || array.getDataType() != weight.getDataType()) {
-                home.close();
-                throw new Refusal(route.name() + " is " + weight.getDataType() + " " + weight.getShape()
-                        + ", but its saved state is " + array.getDataType() + " " + array.getShape()
-                        + "; load the state of this model");
-            }
+        List<Shape> shapes = route.rule().direction().memory(weight.getShape());
+        List<Shape> found = saved.memory().stream().map(NDArray::getShape).toList();
+        if (!found.equals(shapes)
+                || saved.memory().stream().anyMatch(array -> array.getDataType() != weight.getDataType())) {
+            throw new Refusal(route.name() + " is " + weight.getDataType() + " " + weight.getShape() + " and needs "
+                    + shapes + ", but its saved state is "
+                    + saved.memory().stream()
+                            .map(array -> array.getDataType() + " " + array.getShape())
+                            .toList()
+                    + "; load the state of this model");
         }
+        NDManager home = weight.getManager().newSubManager();
+        List<NDArray> memory = saved.memory().stream()
+                .map(array -> {
+                    NDArray copy = array.toDevice(weight.getDevice(), true);
+                    copy.attach(home);
+                    return copy;
+                })
+                .toList();
         return new Slot(route.rule(), home, weight, memory, saved.state(), saved.scale());
     }
 
     Saved save() {
-        return new Saved(
-                rule.toString(),
-                state,
-                scale,
-                memory.stream().map(NDArray::encode).toList());
+        return new Saved(rule.direction().signature(), rule.transfer(), state, scale, memory);
     }
 
     Step last() {
@@ -85,7 +89,7 @@ final class Slot implements AutoCloseable {
         if (scale != evaluated) {
             throw new Refusal(state.matrix() + " at step " + state.step() + ": the gradient was taken at " + scale
                     + " times the carrier, and " + rule + " needs it at " + evaluated
-                    + "; call toRepresentative() before going on with the training");
+                    + "; call toRepresentative() before training continues");
         }
         // Results of array operations belong to the manager of their first operand: all of them end with the scratch.
         try (NDManager scratch = weight.getManager().newSubManager()) {
@@ -95,8 +99,15 @@ final class Slot implements AutoCloseable {
             double factor = transfer.gradientScale(state);
             NDArray g = factor == 1 ? gradient : gradient.mul(factor);
             NDArray u = rule.direction().of(g, memory, state.step());
+            if (!u.getShape().equals(weight.getShape())) { // a smaller one would be broadcast, silently
+                throw new Refusal(state.matrix() + " has shape " + weight.getShape() + ", and its direction "
+                        + rule.direction().signature() + " made one of shape " + u.getShape()
+                        + "; a direction has the shape of its gradient");
+            }
             last = transfer.step(state, Measure.reading(weight, u), rule.rate().at(parameterId, state.step()));
-            weight.muli(last.keep()).subi(u.mul(last.push()));
+            // not keep times w: 1 - keep is small, and as a float it has digits that keep itself has not
+            NDArray lost = weight.mul(1 - last.keep());
+            weight.subi(lost.addi(u.mul(last.push())));
             state = last.next();
             stepsHere++;
             stand(transfer.evaluationScale(state));
@@ -130,22 +141,11 @@ final class Slot implements AutoCloseable {
         home.close();
     }
 
-    /** DJL decodes into a buffer that the garbage collector frees: a copy is the engine's own memory. */
-    private static NDArray decode(NDManager home, byte[] bytes) {
-        try (NDArray buffer = home.decode(bytes)) {
-            return buffer.duplicate();
-        }
-    }
-
     private static void check(Route route, NDArray weight) {
         DataType type = weight.getDataType();
         if (type != DataType.FLOAT32 && type != DataType.FLOAT64) {
             throw new Refusal(route.name() + " is of type " + type + "; train it in FLOAT32 or FLOAT64");
         }
-        if (route.rule().direction() instanceof Direction.Muon
-                && weight.getShape().dimension() != 2) {
-            throw new Refusal(route.name() + " has shape " + weight.getShape()
-                    + ", and Muon orthogonalises matrices; choose an Adam direction for it");
-        }
+        route.rule().direction().check(route.name(), weight.getShape());
     }
 }

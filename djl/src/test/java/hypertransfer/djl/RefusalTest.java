@@ -9,6 +9,7 @@ import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Parameter;
 import ai.djl.training.tracker.Tracker;
+import hypertransfer.core.Diverged;
 import hypertransfer.core.Mode;
 import hypertransfer.core.Refusal;
 import java.util.ArrayList;
@@ -34,7 +35,22 @@ class RefusalTest {
     @Test
     void aNotANumberOrAnInfinity() {
         refused(Rule.muon(RATE, 0), 1f, Float.NaN, "fc at step 0: |w| is 16.0, |u| is NaN");
+        try (TinyTraining training = training(Rule.muon(RATE, 0), 1f)) {
+            assertThatThrownBy(() -> update(training, Float.NaN)).isInstanceOf(Diverged.class);
+        }
         refused(Rule.adamW(RATE, 0), 1f, Float.POSITIVE_INFINITY, "fc at step 0: |w| is 16.0, |u| is NaN");
+    }
+
+    /** Zero is allowed, as in the trainer: where every entry has a gradient it is plain Adam, elsewhere 0/0 is named. */
+    @Test
+    void anEpsilonOfZero() {
+        Rule rule = new Rule(new Direction.Adam(0.9, 0.95, 0), Mode.BASE.transfer(0), RATE);
+        refused(rule, 1f, 1f, "fc at step 0: |w| is 16.0, |u| is NaN");
+        for (double bad : new double[] {-1e-10, Double.NaN, Double.POSITIVE_INFINITY}) {
+            assertThatThrownBy(() -> new Direction.Adam(0.9, 0.95, bad))
+                    .isInstanceOf(Refusal.class)
+                    .hasMessage("Adam's epsilon is " + bad + "; it must be a finite number, zero or more");
+        }
     }
 
     @Test

@@ -7,6 +7,7 @@ import ai.djl.ndarray.types.DataType;
 import hypertransfer.core.Mode;
 import hypertransfer.core.Refusal;
 import java.io.ByteArrayInputStream;
+import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -71,6 +72,27 @@ class StateTest {
                 bad[at] ^= 0x10;
                 refused(training, bad);
             }
+        }
+    }
+
+    /** Version 1 began with HTJ1 and had no number; a later one may come. */
+    @Test
+    void anotherVersionOfTheFormatIsRefused() throws IOException {
+        try (TinyTraining training = training(START, Mode.BASE)) {
+            run(training, 0, 1);
+            ByteArrayOutputStream bytes = new ByteArrayOutputStream();
+            training.optimizer.save(bytes);
+            byte[] later = bytes.toByteArray(), first = later.clone();
+            later[7] = 3;
+            first[3] = '1';
+            for (Map.Entry<byte[], Integer> file : Map.of(first, 1, later, 3).entrySet()) {
+                assertThatThrownBy(() -> training.optimizer.load(new ByteArrayInputStream(file.getKey())))
+                        .isInstanceOf(Refusal.class)
+                        .hasMessage("the optimizer state has format version " + file.getValue()
+                                + ", and this library reads version 2; load it with the library that saved it, or let the"
+                                + " optimizer start afresh");
+            }
+            run(training, 1, 2); // a refused file leaves the optimizer as it was
         }
     }
 

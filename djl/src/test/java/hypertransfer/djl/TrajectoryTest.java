@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.within;
 import ai.djl.ndarray.types.DataType;
 import hypertransfer.core.Mode;
 import hypertransfer.core.Schedule;
+import hypertransfer.core.Space;
 import hypertransfer.core.State;
 import hypertransfer.djl.TinyReference.Law;
 import java.util.Arrays;
@@ -54,12 +55,17 @@ class TrajectoryTest {
         TinyReference reference = new TinyReference(start, invariant);
         try (TinyTraining training = new TinyTraining(start, invariant, type, block -> {
             Rule plain = muon ? Rule.muon(Rate.of(hidden), DECAY) : Rule.adamW(Rate.of(hidden), DECAY);
-            Rule rule = mode == Mode.DECAY_TRANSFER ? plain.decayTransfer(DECAY, OTHER_DECAY) : plain.in(mode, DECAY);
+            Rule rule = mode == Mode.DECAY_TRANSFER
+                    ? plain.in(mode, OTHER_DECAY).following(new Space.Base(DECAY))
+                    : plain.in(mode, DECAY);
             return new HyperOptimizer(block, rule, Rule.adamW(Rate.of(rest), 0.1));
         })) {
             // In double precision what is left is the 1e-10 inside the norms, which is not invariant to scale;
             // in float it is the rounding of the loss itself, 2.4e-7, and of a hundred moves.
             boolean exact = type == DataType.FLOAT64;
+            // Adam's quotient magnifies a rounding where an entry hardly has a gradient: 1e-5 in one matrix of one
+            // mode, 1e-6 else.
+            double near = exact ? 1e-9 : muon ? 2e-6 : 2e-5;
             for (int t = 0; t < steps; t++) {
                 double loss = training.step(t);
                 double target = reference.step(muon, law, hidden.rate(t), rest.rate(t), 0.1);
@@ -72,7 +78,7 @@ class TrajectoryTest {
                 double[] weight = Arrays.stream(training.weight(name))
                         .map(w -> toTarget * w)
                         .toArray();
-                assertThat(distance(weight, reference.weight(name))).as(name).isLessThan(exact ? 1e-9 : 1e-5);
+                assertThat(distance(weight, reference.weight(name))).as(name).isLessThan(near);
             }
         }
     }

@@ -38,8 +38,8 @@ public final class Checked implements Engine {
     }
 
     @Override
-    public int bytes() {
-        return engine.bytes();
+    public Format weights() {
+        return engine.weights();
     }
 
     // ------------------------------------------------------------------ memory
@@ -53,19 +53,19 @@ public final class Checked implements Engine {
             throw rules.refusal("'" + name + "' has shape " + Rules.text(rows, cols)
                     + ", expected at least 1 row and 1 column and fewer than 2^31 numbers");
         }
-        return rules.owned(engine.tensor(role, name, rows, cols));
+        return rules.owned(engine.tensor(role, name, rows, cols), role == Role.EXACT_MASTER);
     }
 
     @Override
     public Tensor slice(Tensor whole, String name, int from, int rows) {
         rules.open("slice");
-        rules.mine("whole", whole);
+        rules.any("whole", whole);
         rules.present("name", name);
         if (from < 0 || rows <= 0 || rows > whole.rows() - from) {
             throw rules.refusal("'" + name + "' takes " + rows + " rows from row " + from + " on, expected rows of '"
                     + whole.name() + "', which has " + whole.rows());
         }
-        return rules.owned(engine.slice(whole, name, from, rows));
+        return rules.owned(engine.slice(whole, name, from, rows), rules.exact(whole));
     }
 
     @Override
@@ -79,7 +79,7 @@ public final class Checked implements Engine {
     @Override
     public void write(Tensor tensor, double[] values) {
         rules.outside("write");
-        rules.mine("tensor", tensor);
+        rules.any("tensor", tensor);
         rules.present("values", values);
         if (values.length != tensor.size()) {
             throw rules.refusal(values.length + " values for '" + tensor.name() + "' of shape "
@@ -91,7 +91,7 @@ public final class Checked implements Engine {
     @Override
     public double[] read(Tensor tensor) {
         rules.outside("read");
-        rules.mine("tensor", tensor);
+        rules.any("tensor", tensor);
         return engine.read(tensor);
     }
 
@@ -363,15 +363,16 @@ public final class Checked implements Engine {
     @Override
     public double[] readings(List<Tensor> w, List<Tensor> u) {
         rules.outside("readings");
-        rules.list("w", w);
-        rules.like(w, "u", u);
+        rules.masters("w", w);
+        rules.masters("u", u);
+        rules.alike(w, "u", u);
         return engine.readings(w, u);
     }
 
     @Override
     public void move(List<Tensor> w, List<Tensor> u, double[] keep, double[] push) {
         rules.ready("move");
-        rules.list("w", w);
+        rules.masters("w", w);
         rules.like(w, "u", u);
         rules.factors(w, "keep", keep);
         rules.factors(w, "push", push);
@@ -379,11 +380,12 @@ public final class Checked implements Engine {
     }
 
     @Override
-    public void represent(List<Tensor> masters, double[] scale, List<Tensor> weights) {
+    public void represent(List<Tensor> masters, double[] scale, int grid, List<Tensor> weights) {
         rules.ready("represent");
-        rules.list("masters", masters);
+        rules.masters("masters", masters);
         rules.factors(masters, "scale", scale);
+        rules.range(1, FULL_GRID, "grid", grid);
         rules.like(masters, "weights", weights);
-        engine.represent(masters, scale, weights);
+        engine.represent(masters, scale, grid, weights);
     }
 }

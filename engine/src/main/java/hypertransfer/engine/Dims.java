@@ -22,9 +22,19 @@ public record Dims(int B, int T, int C, int D, int V) {
         if (D % 2 != 0) {
             throw new EngineException("head size " + D + " is odd; rotary embedding turns pairs, so make it even");
         }
-        if ((long) B * T * 4 * C > Integer.MAX_VALUE || (long) V * C > Integer.MAX_VALUE) {
-            throw new EngineException("batch " + B + " x sequence " + T + " x width " + C + " with vocabulary " + V
-                    + " exceeds 2^31 numbers in one tensor; lower the batch and accumulate gradients instead");
+        fits("width " + C + " makes hidden matrices of 4 x " + C + " x " + C, C, 4L * C, "lower the width");
+        fits("vocabulary " + V + " x width " + C, V, C, "lower either");
+        fits(
+                "batch " + B + " x sequence " + T + " x 4 x width " + C,
+                (long) B * T,
+                4L * C,
+                "lower the batch and accumulate gradients instead");
+    }
+
+    /** Neither product overflows: each factor is below 2^62, and the first is compared with a quotient. */
+    private static void fits(String what, long rows, long cols, String instead) {
+        if (rows > Integer.MAX_VALUE / cols) {
+            throw new EngineException(what + " numbers, but one tensor holds fewer than 2^31; " + instead);
         }
     }
 

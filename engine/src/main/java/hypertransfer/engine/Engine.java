@@ -17,7 +17,10 @@ import java.util.List;
 public interface Engine extends AutoCloseable {
     double NORM_EPSILON = 1e-10;
 
-    /** {@code reference}, {@code cpu}, {@code cuda}. */
+    /** As many bits of mantissa as the widest format has. */
+    int FULL_GRID = 53;
+
+    /** {@code reference}, {@code cpu}, {@code cuda} or {@code cuda-float32}. */
     String name();
 
     Dims dims();
@@ -25,9 +28,9 @@ public interface Engine extends AutoCloseable {
     /** Whether weights have a format of their own, so that they cannot be the masters themselves. */
     boolean separateWeights();
 
-    /** The bytes of a number that is kept between steps: masters, gradients and optimizer state. */
-    default int bytes() {
-        return Float.BYTES;
+    /** The format of weights and activations, which bounds the accuracy of what is computed. */
+    default Format weights() {
+        return Format.FLOAT32;
     }
 
     // ------------------------------------------------------------------ memory
@@ -161,6 +164,12 @@ public interface Engine extends AutoCloseable {
     /** w = keep w - push u for each pair. */
     void move(List<Tensor> w, List<Tensor> u, double[] keep, double[] push);
 
-    /** weight = scale master for each pair: what the network is evaluated at. */
-    void represent(List<Tensor> masters, double[] scale, List<Tensor> weights);
+    /**
+     * weight = scale master for each pair, rounded once: what the network is evaluated at.
+     *
+     * @param grid the bits of mantissa that a weight keeps, {@link #FULL_GRID} for all that its format has. Weights that
+     *     are rounded from exact masters to a grid coarser than the masters' error are the same in two runs whose
+     *     masters agree but for that error
+     */
+    void represent(List<Tensor> masters, double[] scale, int grid, List<Tensor> weights);
 }

@@ -8,6 +8,11 @@ public enum Role {
     GAIN,
     /** What the optimizer moves; the same tensor as the weight where the formats agree. */
     MASTER,
+    /**
+     * What the optimizer moves, in double precision: two runs that are equal in exact arithmetic then round to the same
+     * weights. Only {@link Engine#readings}, {@link Engine#move}, {@link Engine#represent}, reading and writing take it.
+     */
+    EXACT_MASTER,
     /** What the backward pass adds to, and the optimizer turns into a direction in place. */
     GRADIENT,
     /** The same of a hidden matrix, which may be orthogonalised. */

@@ -18,6 +18,7 @@ final class Rules {
     }
 
     private final Set<Tensor> own = Collections.newSetFromMap(new IdentityHashMap<>());
+    private final Set<Tensor> exact = Collections.newSetFromMap(new IdentityHashMap<>()); // its exact masters
     private Phase phase = Phase.DECLARING;
     private boolean fed;
     private String replayed; // the name of the replay we are in, or null
@@ -43,9 +44,16 @@ final class Rules {
         replayed = name;
     }
 
-    Tensor owned(Tensor tensor) {
+    Tensor owned(Tensor tensor, boolean exactly) {
         own.add(tensor);
+        if (exactly) {
+            exact.add(tensor);
+        }
         return tensor;
+    }
+
+    boolean exact(Tensor tensor) {
+        return exact.contains(tensor);
     }
 
     // ------------------------------------------------------------------- order
@@ -94,10 +102,20 @@ final class Rules {
         }
     }
 
-    void mine(String name, Tensor tensor) {
+    /** A tensor of this engine, of any role. */
+    void any(String name, Tensor tensor) {
         if (!own.contains(tensor)) {
             present(name, tensor);
             throw refusal(name + " '" + tensor.name() + "' belongs to another engine");
+        }
+    }
+
+    /** A tensor of this engine in the engine's own format. */
+    void mine(String name, Tensor tensor) {
+        any(name, tensor);
+        if (exact.contains(tensor)) {
+            throw refusal(
+                    name + " '" + tensor.name() + "' is an exact master, expected a tensor in the engine's own format");
         }
     }
 
@@ -125,10 +143,20 @@ final class Rules {
     }
 
     void list(String name, List<Tensor> tensors) {
+        masters(name, tensors);
+        for (int k = 0; k < tensors.size(); k++) {
+            if (exact.contains(tensors.get(k))) {
+                mine(name + "[" + k + "]", tensors.get(k));
+            }
+        }
+    }
+
+    /** A list in which exact masters may stand. */
+    void masters(String name, List<Tensor> tensors) {
         present(name, tensors);
         for (int k = 0; k < tensors.size(); k++) {
             if (!own.contains(tensors.get(k))) {
-                mine(name + "[" + k + "]", tensors.get(k));
+                any(name + "[" + k + "]", tensors.get(k));
             }
         }
     }
@@ -136,6 +164,10 @@ final class Rules {
     /** As many tensors as there are others, each of the other's shape. */
     void like(List<Tensor> others, String name, List<Tensor> tensors) {
         list(name, tensors);
+        alike(others, name, tensors);
+    }
+
+    void alike(List<Tensor> others, String name, List<Tensor> tensors) {
         length(others.size(), name, tensors.size());
         for (int k = 0; k < others.size(); k++) {
             Tensor t = tensors.get(k), other = others.get(k);

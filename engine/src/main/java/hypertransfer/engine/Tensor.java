@@ -11,6 +11,9 @@ public interface Tensor {
 
     int cols();
 
+    /** The bytes of one number. */
+    int numberBytes();
+
     default long size() {
         return (long) rows() * cols();
     }

@@ -41,7 +41,12 @@ class CheckedTest {
         }
     }
 
-    private record Handle(String name, int rows, int cols) implements Tensor {}
+    private record Handle(String name, int rows, int cols) implements Tensor {
+        @Override
+        public int numberBytes() {
+            return Float.BYTES;
+        }
+    }
 
     private static Engine none() {
         return (Engine) Proxy.newProxyInstance(
@@ -88,7 +93,7 @@ class CheckedTest {
             orthogonalize x[] polynomial
             readings w[] u[]
             move w[] u[] keep*2 push*2
-            represent masters[] scale*2 weights[]
+            represent masters[] scale*2 grid=1..53 weights[]
             feed inputs#3 targets#3
             """;
 
@@ -138,11 +143,11 @@ class CheckedTest {
             } else if (argument.contains("..")) {
                 String[] range = argument.replaceAll(".*=", "").split("\\.\\.");
                 int low = Integer.parseInt(range[0]), high = Integer.parseInt(range[1]);
-                boolean row = name.equals("row");
+                boolean row = !name.equals("t"); // an int with two ends
                 values.put(row ? (Object) low : (Object) (long) low, "");
                 values.put(row ? (Object) (low - 1) : (Object) (low - 1L), name + " is " + (low - 1) + ", expected");
                 if (row) {
-                    values.put(high + 1, name + " is " + (high + 1) + ", expected 0 to " + high);
+                    values.put(high + 1, name + " is " + (high + 1) + ", expected " + low + " to " + high);
                 }
             } else if (argument.contains("[]")) {
                 Tensor a = tensor(2, 3), b = tensor(4, 4);
@@ -280,7 +285,7 @@ class CheckedTest {
         operations().forEach(line -> names.remove(line.substring(0, line.indexOf(' '))));
         assertThat(names)
                 .containsExactly(
-                        "bytes", "close", "commit", "dims", "name", "replay", "separateWeights", "slice", "tensor");
+                        "close", "commit", "dims", "name", "replay", "separateWeights", "slice", "tensor", "weights");
         try (Engine engine = kind.open()) {
             assertThat(engine.dims()).isEqualTo(DIMS);
         }

@@ -122,10 +122,10 @@ class ConformanceTest {
             for (String name : tensors.names()) {
                 double[] values = tensors.values(name);
                 double[] written = name.equals(zero) ? new double[values.length] : values;
-                entries.add(new SafeTensorsWriter.Entry(name, 1, values.length, () -> written));
+                entries.add(new SafeTensorsWriter.Entry(name, 1, values.length, Double.BYTES, () -> written));
             }
         }
-        SafeTensorsWriter.write(directory.resolve("M1.safetensors"), entries, Double.BYTES, Map.of());
+        SafeTensorsWriter.write(directory.resolve("M1.safetensors"), entries, Map.of());
         refused("blocks.1.attn.o.weight at step 0", "conformance", directory.toString());
         assertThat(err.toString()).contains("0.0", "above zero", "train it with the plain Base optimizer");
     }

@@ -41,7 +41,7 @@ public final class Rig implements AutoCloseable {
     public Rig(Variant variant, Routing routing, int micros, boolean recompute) {
         Architecture architecture = new Architecture(variant, 11, 2, 8, 4, 5);
         engine = Engines.open("reference", architecture.dims(2));
-        parameters = new Parameters(engine, architecture, Optimizer.representative(routing, List.of("")));
+        parameters = new Parameters(engine, architecture, routing.masters(List.of("")));
         network = new Network(engine, architecture, parameters, micros, recompute);
         optimizer = new Optimizer(engine, parameters, routing);
         memory = engine.commit();

@@ -1,11 +1,12 @@
 package hypertransfer.engine.cpu;
 
 import hypertransfer.engine.Dims;
+import hypertransfer.engine.Role;
 import jdk.incubator.vector.FloatVector;
 import jdk.incubator.vector.VectorOperators;
 
 /**
- * Causal attention, a head of a sequence a piece. A strip of queries meets the keys up to its last one, in a scratch
+ * Causal attention, one head of one sequence per piece. A strip of queries meets the keys up to its last one, in a scratch
  * that stays in the cache; what lies right of the strip is never computed, and no T x T matrix exists.
  */
 final class Attention {
@@ -15,29 +16,21 @@ final class Attention {
     private final Pool pool;
     private final Dims dims;
     private final int width; // of a strip's rows: T in whole pairs of the widest vectors
-    private final long strips; // (workers, 2, STRIP, width)
-    private final long means; // (N, H)
+    private final Floats strips; // (workers, 2, STRIP, width)
+    private final Floats means; // (N, H)
     private final float scale;
     private final Task forward = this::forward;
     private final Task backward = this::backward;
     private final Task toMeans = this::means;
     private long qkv, o, lse, dO, dqkv;
 
-    Attention(Pool pool, Dims dims, long strips) {
+    Attention(Pool pool, Dims dims, Blocks blocks) {
         this.pool = pool;
         this.dims = dims;
-        this.strips = strips;
-        width = width(dims);
-        means = strips + 8L * pool.size() * STRIP * width;
+        width = (dims.T() + 31) / 32 * 32;
+        strips = blocks.declare(Role.SCRATCH, "attention.strips", pool.size() * 2 * STRIP, width);
+        means = blocks.declare(Role.SCRATCH, "attention.means", dims.N(), dims.H());
         scale = (float) (1 / Math.sqrt(dims.D()));
-    }
-
-    static long scratch(Dims dims, int workers) {
-        return 2L * workers * STRIP * width(dims) + (long) dims.N() * dims.H();
-    }
-
-    private static int width(Dims dims) {
-        return (dims.T() + 31) / 32 * 32;
     }
 
     void forward(long qkv, long o, long lse) {
@@ -73,7 +66,7 @@ final class Attention {
         int rows = Chunks.rows(dims.N()), from = piece * rows, to = Math.min(dims.N(), from + rows);
         for (int i = from * dims.H(); i < to * dims.H(); i++) {
             long head = 4L * i * dims.D();
-            Lanes.put(means + 4L * i, Lanes.dot(dO + head, o + head, dims.D()));
+            Lanes.put(means.at() + 4L * i, Lanes.dot(dO + head, o + head, dims.D()));
         }
     }
 
@@ -87,7 +80,7 @@ final class Attention {
     }
 
     private long strip(int worker) {
-        return strips + 8L * worker * STRIP * width;
+        return strips.at() + 8L * worker * STRIP * width;
     }
 
     private void forward(long first, int h, int i, int rows, long p) {
@@ -119,7 +112,7 @@ final class Attention {
             int seen = i + row + 1;
             long at = p + 4L * row * width, d = dp + 4L * row * width;
             blind(at, seen, keys, -Float.MAX_VALUE);
-            float mean = Lanes.get(means + 4L * ((first + i + row) * dims.H() + h));
+            float mean = Lanes.get(means.at() + 4L * ((first + i + row) * dims.H() + h));
             Exp.shifted(at, pairs(seen), Lanes.get(kept + 4L * row * dims.H()));
             blind(at, seen, keys, 0);
             slopes(at, d, pairs(seen) * 2, mean, scale);

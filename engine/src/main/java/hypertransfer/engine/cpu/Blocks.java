@@ -23,7 +23,7 @@ final class Blocks implements AutoCloseable {
     private final Map<Role, List<Floats>> declared = new EnumMap<>(Role.class);
 
     Floats declare(Role role, String name, int rows, int cols) {
-        Floats tensor = new Floats(name, rows, cols);
+        Floats tensor = new Floats(role, name, rows, cols);
         declared.computeIfAbsent(role, r -> new ArrayList<>()).add(tensor);
         return tensor;
     }
@@ -51,7 +51,7 @@ final class Blocks implements AutoCloseable {
     }
 
     private static long size(Floats tensor) {
-        return (tensor.size() * Float.BYTES + ALIGN - 1) / ALIGN * ALIGN;
+        return (tensor.size() * tensor.numberBytes() + ALIGN - 1) / ALIGN * ALIGN;
     }
 
     /** What the system, or the container around us, still has to give. */

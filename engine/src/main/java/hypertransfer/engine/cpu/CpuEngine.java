@@ -20,18 +20,17 @@ public final class CpuEngine implements Engine {
     private final Blocks blocks = new Blocks();
     private final int[] inputs;
     private final int[] targets;
-    private final Floats scratch;
 
     private final Product product;
     private final Embedding embedding;
     private final Norms norms;
     private final Activation activation;
     private final Updates updates;
-    private NormGradients normGradients;
-    private Heads heads;
-    private Attention attention;
-    private CrossEntropy crossEntropy;
-    private NewtonSchulz newtonSchulz;
+    private final NormGradients normGradients;
+    private final Heads heads;
+    private final Attention attention;
+    private final CrossEntropy crossEntropy;
+    private final NewtonSchulz newtonSchulz;
 
     /** On as many threads as {@code ht.threads} says, or as there are cores. */
     public CpuEngine(Dims dims) {
@@ -41,15 +40,19 @@ public final class CpuEngine implements Engine {
     public CpuEngine(Dims dims, int threads) {
         Natives.library(); // here, so that a platform without it is refused in words
         this.dims = dims;
-        pool = new Pool(threads);
         inputs = new int[dims.N()];
         targets = new int[dims.N()];
+        pool = new Pool(threads); // after all that can fail, since it starts threads
         product = new Product(pool);
         embedding = new Embedding(pool);
         norms = new Norms(pool);
+        normGradients = new NormGradients(pool, dims, blocks);
+        heads = new Heads(pool, dims, blocks);
+        attention = new Attention(pool, dims, blocks);
         activation = new Activation(pool);
+        crossEntropy = new CrossEntropy(pool, product, dims, blocks);
         updates = new Updates(pool);
-        scratch = blocks.declare(Role.SCRATCH, "scratch", scratchRows(), 16);
+        newtonSchulz = new NewtonSchulz(pool, dims, blocks);
     }
 
     /** What this machine or this JVM lacks for the engine to work; empty where nothing is missing. */
@@ -106,50 +109,30 @@ public final class CpuEngine implements Engine {
     @Override
     public Memory commit() {
         Memory memory = blocks.commit();
-        divide(scratch.at());
+        heads.commit();
         return memory;
-    }
-
-    /** In lines of 16 floats. */
-    private int scratchRows() {
-        long lines = lines(NormGradients.scratch(dims.N(), dims.C()))
-                + lines(Heads.scratch(dims))
-                + lines(Attention.scratch(dims, pool.size()))
-                + lines(CrossEntropy.scratch(dims))
-                + lines(NewtonSchulz.scratch(dims, pool.size()));
-        return Math.toIntExact(lines);
-    }
-
-    private void divide(long at) {
-        normGradients = new NormGradients(pool, at);
-        at += 64 * lines(NormGradients.scratch(dims.N(), dims.C()));
-        heads = new Heads(pool, dims, at);
-        at += 64 * lines(Heads.scratch(dims));
-        attention = new Attention(pool, dims, at);
-        at += 64 * lines(Attention.scratch(dims, pool.size()));
-        crossEntropy = new CrossEntropy(pool, product, dims, at);
-        at += 64 * lines(CrossEntropy.scratch(dims));
-        newtonSchulz = new NewtonSchulz(pool, dims, at);
-    }
-
-    private static long lines(long floats) {
-        return (floats + 15) / 16;
     }
 
     @Override
     public void write(Tensor tensor, double[] values) {
         long at = at(tensor);
+        boolean exact = ((Floats) tensor).exact();
         for (int i = 0; i < values.length; i++) {
-            Lanes.put(at + 4L * i, (float) values[i]);
+            if (exact) {
+                Doubles.put(at + 8L * i, values[i]);
+            } else {
+                Lanes.put(at + 4L * i, (float) values[i]);
+            }
         }
     }
 
     @Override
     public double[] read(Tensor tensor) {
         long at = at(tensor);
+        boolean exact = ((Floats) tensor).exact();
         double[] values = new double[Math.toIntExact(tensor.size())];
         for (int i = 0; i < values.length; i++) {
-            values[i] = Lanes.get(at + 4L * i);
+            values[i] = exact ? Doubles.get(at + 8L * i) : Lanes.get(at + 4L * i);
         }
         return values;
     }
@@ -321,8 +304,8 @@ public final class CpuEngine implements Engine {
     }
 
     @Override
-    public void represent(List<Tensor> masters, double[] scale, List<Tensor> weights) {
-        updates.scale(masters, scale, weights);
+    public void represent(List<Tensor> masters, double[] scale, int grid, List<Tensor> weights) {
+        updates.represent(masters, scale, grid, weights);
     }
 
     private static long at(Tensor tensor) {

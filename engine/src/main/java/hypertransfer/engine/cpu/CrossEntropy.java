@@ -1,11 +1,12 @@
 package hypertransfer.engine.cpu;
 
 import hypertransfer.engine.Dims;
+import hypertransfer.engine.Role;
 
 /**
  * The head and its loss, a chunk of rows at a time. With e = exp(z - max) and sum its sum, the gradient at the logits is
- * (scale / sum) (e - sum [target]): the factor is given to the rows of x and dx, so that the logits, which are the most,
- * are passed over but twice.
+ * (scale / sum) (e - sum [target]): the factor is given to the rows of x and dx, so that the logits, the largest
+ * array, are read only twice.
  */
 final class CrossEntropy {
     /** Logits kept at a time. */
@@ -16,9 +17,9 @@ final class CrossEntropy {
     private final Dims dims;
     private final int rows;
     private final int width;
-    private final long logits; // (rows, width)
-    private final long scaled; // (rows, C)
-    private final long sums; // (rows)
+    private final Floats logits; // (rows, width)
+    private final Floats scaled; // (rows, C)
+    private final Floats sums; // (rows, 1)
     private final Task softmax = this::softmax;
     private final Task scaleInput = this::scaleInput;
     private final Task scaleGradient = this::scaleGradient;
@@ -27,30 +28,18 @@ final class CrossEntropy {
     private double scale;
     private long x, losses, dx;
 
-    CrossEntropy(Pool pool, Product product, Dims dims, long scratch) {
+    CrossEntropy(Pool pool, Product product, Dims dims, Blocks blocks) {
         this.pool = pool;
         this.product = product;
         this.dims = dims;
-        rows = rows(dims);
-        width = width(dims);
-        logits = scratch;
-        scaled = logits + 4L * rows * width;
-        sums = scaled + 4L * rows * dims.C();
+        width = (dims.V() + 31) / 32 * 32;
+        rows = (int) Math.clamp(MOST / width / 64 * 64, Math.min(64, dims.N()), dims.N());
+        logits = blocks.declare(Role.SCRATCH, "head.logits", rows, width);
+        scaled = blocks.declare(Role.SCRATCH, "head.scaled", rows, dims.C());
+        sums = blocks.declare(Role.SCRATCH, "head.sums", rows, 1);
     }
 
-    static long scratch(Dims dims) {
-        return (long) rows(dims) * (width(dims) + dims.C() + 1);
-    }
-
-    private static int rows(Dims dims) {
-        return (int) Math.clamp(MOST / width(dims) / 64 * 64, Math.min(64, dims.N()), dims.N());
-    }
-
-    private static int width(Dims dims) {
-        return (dims.V() + 31) / 32 * 32;
-    }
-
-    /** dx = 0: the losses alone. */
+    /** dx = 0: only the losses. */
     void run(int[] targets, long x, long w, long losses, double scale, long dx, long dw) {
         this.targets = targets;
         this.x = x;
@@ -61,12 +50,12 @@ final class CrossEntropy {
         for (first = 0; first < dims.N(); first += rows) {
             count = Math.min(rows, dims.N() - first);
             long row = 4L * first * C;
-            product.run(Blas.N, Blas.T, count, V, C, x + row, C, w, C, 0, logits, width);
+            product.run(Blas.N, Blas.T, count, V, C, x + row, C, w, C, 0, logits.at(), width);
             pool.run(softmax, Chunks.count(count));
             if (dx != 0) {
                 pool.run(scaleInput, Chunks.count(count));
-                product.run(Blas.N, Blas.N, count, C, V, logits, width, w, C, 0, dx + row, C);
-                product.run(Blas.T, Blas.N, V, C, count, logits, width, scaled, C, 1, dw, C);
+                product.run(Blas.N, Blas.N, count, C, V, logits.at(), width, w, C, 0, dx + row, C);
+                product.run(Blas.T, Blas.N, V, C, count, logits.at(), width, scaled.at(), C, 1, dw, C);
                 pool.run(scaleGradient, Chunks.count(count));
             }
         }
@@ -76,20 +65,20 @@ final class CrossEntropy {
         int from = piece * Chunks.rows(count), to = Math.min(count, from + Chunks.rows(count));
         int pairs = (dims.V() + 2 * Lanes.W - 1) / (2 * Lanes.W);
         for (int n = from; n < to; n++) {
-            long at = logits + 4L * n * width, target = at + 4L * targets[first + n];
+            long at = logits.at() + 4L * n * width, target = at + 4L * targets[first + n];
             Lanes.fill(-Float.MAX_VALUE, at + 4L * dims.V(), 2 * pairs * Lanes.W - dims.V());
             float max = Attention.max(at, 2 * pairs), wanted = Lanes.get(target);
             float sum = Exp.shifted(at, pairs, max);
             Lanes.put(losses + 4L * (first + n), (float) (max - wanted + Math.log(sum)));
             if (dx != 0) {
                 Lanes.put(target, Lanes.get(target) - sum);
-                Lanes.put(sums + 4L * n, sum);
+                Lanes.put(sums.at() + 4L * n, sum);
             }
         }
     }
 
     private void scaleInput(int piece, int worker) {
-        scale(piece, x + 4L * first * dims.C(), scaled);
+        scale(piece, x + 4L * first * dims.C(), scaled.at());
     }
 
     private void scaleGradient(int piece, int worker) {
@@ -100,7 +89,7 @@ final class CrossEntropy {
         int from = piece * Chunks.rows(count), end = Math.min(count, from + Chunks.rows(count));
         for (int n = from; n < end; n++) {
             long row = 4L * n * dims.C();
-            Lanes.scale((float) (scale / Lanes.get(sums + 4L * n)), rows + row, to + row, dims.C());
+            Lanes.scale((float) (scale / Lanes.get(sums.at() + 4L * n)), rows + row, to + row, dims.C());
         }
     }
 }

@@ -1,20 +1,26 @@
 package hypertransfer.engine.cpu;
 
+import hypertransfer.engine.Role;
 import hypertransfer.engine.Tensor;
 
 /**
- * A tensor of floats outside the heap: a piece of its role's memory, placed when the engine commits, or some of its
- * rows.
+ * A tensor of floats outside the heap, or of doubles where it is an exact master: a piece of its role's memory, placed
+ * when the engine commits, or some of its rows.
  *
+ * @param numberBytes of one number
  * @param offset where it starts in the piece, in bytes
  */
-record Floats(String name, int rows, int cols, Piece piece, long offset) implements Tensor {
+record Floats(String name, int rows, int cols, int numberBytes, Piece piece, long offset) implements Tensor {
     static final class Piece {
         private long address;
     }
 
-    Floats(String name, int rows, int cols) {
-        this(name, rows, cols, new Piece(), 0);
+    Floats(Role role, String name, int rows, int cols) {
+        this(name, rows, cols, role == Role.EXACT_MASTER ? Double.BYTES : Float.BYTES, new Piece(), 0);
+    }
+
+    boolean exact() {
+        return numberBytes == Double.BYTES;
     }
 
     void place(long address) {
@@ -27,6 +33,6 @@ record Floats(String name, int rows, int cols, Piece piece, long offset) impleme
     }
 
     Floats slice(String sliceName, int from, int count) {
-        return new Floats(sliceName, count, cols, piece, offset + (long) from * cols * Float.BYTES);
+        return new Floats(sliceName, count, cols, numberBytes, piece, offset + (long) from * cols * numberBytes);
     }
 }

@@ -1,36 +1,36 @@
 package hypertransfer.engine.cpu;
 
 import hypertransfer.engine.Dims;
+import hypertransfer.engine.Role;
 import jdk.incubator.vector.FloatVector;
 
 /** The norm of each head and the rotary embedding of queries and keys, in one pass; and back. */
 final class Heads {
     private final Pool pool;
     private final Dims dims;
-    private final long cos; // (T, D/2)
-    private final long sin;
+    private final Floats cos, sin; // (T, D/2)
     private final Task forward = this::forward;
     private final Task backward = this::backward;
     private boolean normV;
     private long d, qkv, r;
 
-    Heads(Pool pool, Dims dims, long tables) {
+    Heads(Pool pool, Dims dims, Blocks blocks) {
         this.pool = pool;
         this.dims = dims;
+        cos = blocks.declare(Role.SCRATCH, "heads.cos", dims.T(), dims.D() / 2);
+        sin = blocks.declare(Role.SCRATCH, "heads.sin", dims.T(), dims.D() / 2);
+    }
+
+    /** Fills the tables of angles, once there is memory for them. */
+    void commit() {
         int half = dims.D() / 2;
-        cos = tables;
-        sin = tables + 4L * dims.T() * half;
         for (int t = 0; t < dims.T(); t++) {
             for (int i = 0; i < half; i++) {
                 double angle = t * Math.pow(10000, -(double) i / half);
-                Lanes.put(cos + 4L * (t * half + i), (float) Math.cos(angle));
-                Lanes.put(sin + 4L * (t * half + i), (float) Math.sin(angle));
+                Lanes.put(cos.at() + 4L * (t * half + i), (float) Math.cos(angle));
+                Lanes.put(sin.at() + 4L * (t * half + i), (float) Math.sin(angle));
             }
         }
-    }
-
-    static long scratch(Dims dims) {
-        return (long) dims.T() * dims.D();
     }
 
     void forward(long qkv, long r, boolean normV) {
@@ -57,7 +57,7 @@ final class Heads {
                 long at = qkv + 4L * (3L * n * dims.C() + (long) head * D);
                 float rn = Norms.factor(at, D, r + 4L * (3L * n * H + head));
                 if (head < 2 * H) {
-                    rotate(at, D / 2, rn, cos + turn, sin + turn, rn);
+                    rotate(at, D / 2, rn, cos.at() + turn, sin.at() + turn, rn);
                 } else {
                     Lanes.scale(rn, at, at, D);
                 }
@@ -75,7 +75,7 @@ final class Heads {
                 float rn = Lanes.get(r + 4L * (3L * n * H + head)), mean = Lanes.dot(at, normed, D) / D;
                 through(at, normed, rn, -rn * mean, D);
                 if (head < 2 * H) {
-                    rotate(at, D / 2, 1, cos + turn, sin + turn, -1);
+                    rotate(at, D / 2, 1, cos.at() + turn, sin.at() + turn, -1);
                 }
             }
         }

@@ -1,14 +1,16 @@
 package hypertransfer.engine.cpu;
 
 import hypertransfer.engine.Dims;
+import hypertransfer.engine.Format;
 import hypertransfer.engine.Polynomial;
+import hypertransfer.engine.Role;
 import hypertransfer.engine.Tensor;
 import java.util.List;
 
 /**
  * X <- (a I + b A + c A A) X with A = X X^T, or X <- X (..) with A = X^T X where X is tall. A and A A are symmetric:
  * their lower triangles are computed and mirrored. Where X is much longer than wide a few steps are taken on A alone
- * before X is multiplied. A matrix a piece, the costly ones first.
+ * before X is multiplied. One matrix per piece, the costly ones first.
  */
 final class NewtonSchulz implements Task {
     private static final int TILE = 16;
@@ -19,19 +21,15 @@ final class NewtonSchulz implements Task {
 
     private final Pool pool;
     private final Dims dims;
-    private final long scratch; // (workers, 8 C C): four squares and the other X
+    private final Floats scratch; // (workers, 8, C, C): four squares and the other X
     private List<Tensor> x;
     private Polynomial polynomial;
     private int[] order = {};
 
-    NewtonSchulz(Pool pool, Dims dims, long scratch) {
+    NewtonSchulz(Pool pool, Dims dims, Blocks blocks) {
         this.pool = pool;
         this.dims = dims;
-        this.scratch = scratch;
-    }
-
-    static long scratch(Dims dims, int workers) {
-        return 8L * dims.C() * dims.C() * workers;
+        scratch = blocks.declare(Role.SCRATCH, "newtonSchulz", pool.size() * 8 * dims.C(), dims.C());
     }
 
     void run(List<Tensor> x, Polynomial polynomial) {
@@ -55,7 +53,7 @@ final class NewtonSchulz implements Task {
     public void piece(int piece, int worker) {
         Tensor t = x.get(order[piece]);
         int m = Math.min(t.rows(), t.cols()), n = Math.max(t.rows(), t.cols());
-        orthogonalize(((Floats) t).at(), m, n, t.rows() > t.cols(), scratch + 32L * dims.C() * dims.C() * worker);
+        orthogonalize(((Floats) t).at(), m, n, t.rows() > t.cols(), scratch.at() + 32L * dims.C() * dims.C() * worker);
     }
 
     private void orthogonalize(long x, int m, int n, boolean tall, long free) {
@@ -175,14 +173,13 @@ final class NewtonSchulz implements Task {
         }
     }
 
-    /** To the nearest bfloat16, ties to even, where the polynomial asks for it. */
+    /** To the nearest bfloat16 where the polynomial asks for it. */
     private void round(long x, int n) {
         if (!polynomial.bf16()) {
             return;
         }
         for (long i = 0; i < 4L * n; i += 4) {
-            int bits = Float.floatToRawIntBits(Lanes.get(x + i));
-            Lanes.put(x + i, Float.intBitsToFloat((bits + 0x7fff + (bits >>> 16 & 1)) & 0xffff0000));
+            Lanes.put(x + i, Format.toBf16(Lanes.get(x + i)));
         }
     }
 }

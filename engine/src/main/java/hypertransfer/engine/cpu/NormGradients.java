@@ -1,22 +1,20 @@
 package hypertransfer.engine.cpu;
 
+import hypertransfer.engine.Dims;
+import hypertransfer.engine.Role;
 import jdk.incubator.vector.FloatVector;
 
 /** The norms of {@link Norms}, backward. The gain's gradient is summed chunk by chunk, then over the chunks in order. */
 final class NormGradients implements Task {
     private final Pool pool;
-    private final long partial; // (chunks, cols)
+    private final Floats partial; // (chunks, C)
     private boolean residual;
     private int rows, cols;
     private long dy, z, zr, out, gain, r, dh, dz;
 
-    NormGradients(Pool pool, long partial) {
+    NormGradients(Pool pool, Dims dims, Blocks blocks) {
         this.pool = pool;
-        this.partial = partial;
-    }
-
-    static long scratch(int rows, int cols) {
-        return (long) Chunks.count(rows) * cols;
+        partial = blocks.declare(Role.SCRATCH, "norms", Chunks.count(dims.N()), dims.C());
     }
 
     /**
@@ -50,14 +48,14 @@ final class NormGradients implements Task {
         int chunks = Chunks.count(rows);
         pool.run(this, chunks);
         for (int chunk = 0; chunk < chunks; chunk++) {
-            Lanes.add(partial + 4L * chunk * cols, dgain, cols);
+            Lanes.add(partial.at() + 4L * chunk * cols, dgain, cols);
         }
     }
 
     @Override
     public void piece(int piece, int worker) {
         int from = piece * Chunks.rows(rows), to = Math.min(rows, from + Chunks.rows(rows));
-        long sums = partial + 4L * piece * cols;
+        long sums = partial.at() + 4L * piece * cols;
         Lanes.fill(0, sums, cols);
         for (int n = from; n < to; n++) {
             long row = 4L * n * cols;

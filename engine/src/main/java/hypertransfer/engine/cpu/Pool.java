@@ -7,7 +7,7 @@ import java.util.concurrent.locks.LockSupport;
 
 /**
  * A fixed set of threads, the caller among them, that take the pieces of one task after the other. Which thread takes
- * which piece is left to chance; what a piece computes is not.
+ * which piece is left to chance; what a piece computes is not. Only one thread at a time may call {@link #run}.
  */
 final class Pool implements AutoCloseable {
     /** Operations follow each other within microseconds, so a thread without work looks again a while before it sleeps. */
@@ -69,7 +69,7 @@ final class Pool implements AutoCloseable {
             } else {
                 waiting = Thread.currentThread();
                 if (finished.get() < pieces) {
-                    LockSupport.parkNanos(this, 1_000_000);
+                    LockSupport.park(this);
                 }
                 waiting = null;
             }
@@ -107,9 +107,9 @@ final class Pool implements AutoCloseable {
             } catch (Throwable e) {
                 failure = e;
             }
-            Thread caller = waiting;
-            if (finished.incrementAndGet() == pieces && caller != null) {
-                LockSupport.unpark(caller);
+            if (finished.incrementAndGet() == pieces) {
+                LockSupport.unpark(
+                        waiting); // read after the count, or a caller that goes to sleep in between sleeps on
             }
         }
         return true;

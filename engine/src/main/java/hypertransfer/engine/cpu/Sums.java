@@ -13,10 +13,10 @@ import jdk.incubator.vector.VectorSpecies;
 /** Sums of floats in double precision, in which the products of floats are exact. */
 final class Sums {
     /** Half as many bits as the doubles they become, so that one load makes one vector. */
-    private static final VectorSpecies<Double> DOUBLES =
+    static final VectorSpecies<Double> DOUBLES =
             VectorSpecies.of(double.class, VectorShape.forBitSize(Math.max(128, Lanes.SPECIES.vectorBitSize())));
 
-    private static final VectorSpecies<Float> FLOATS =
+    static final VectorSpecies<Float> FLOATS =
             VectorSpecies.of(float.class, VectorShape.forBitSize(DOUBLES.vectorBitSize() / 2));
     private static final int STEP = FLOATS.length() * Float.BYTES;
     private static final MemorySegment ALL = MemorySegment.NULL.reinterpret(Long.MAX_VALUE);
@@ -34,13 +34,18 @@ final class Sums {
             s0 = load(a).fma(load(a + delta), s0);
             s1 = load(a + STEP).fma(load(a + delta + STEP), s1);
         }
-        double sum = 0;
-        DoubleVector both = s0.add(s1);
-        for (int i = 0; i < DOUBLES.length(); i++) {
-            sum += both.lane(i); // in one order, see Lanes.sum
-        }
+        double sum = lanes(s0.add(s1));
         for (; a < end; a += 4) {
             sum += (double) ALL.get(JAVA_FLOAT_UNALIGNED, a) * ALL.get(JAVA_FLOAT_UNALIGNED, a + delta);
+        }
+        return sum;
+    }
+
+    /** In one order, see {@link Lanes#sum}. */
+    static double lanes(DoubleVector v) {
+        double sum = 0;
+        for (int i = 0; i < DOUBLES.length(); i++) {
+            sum += v.lane(i);
         }
         return sum;
     }
@@ -53,7 +58,7 @@ final class Sums {
         return sum;
     }
 
-    private static DoubleVector load(long at) {
+    static DoubleVector load(long at) {
         return (DoubleVector) FloatVector.fromMemorySegment(FLOATS, ALL, at, ByteOrder.nativeOrder())
                 .convertShape(VectorOperators.F2D, DOUBLES, 0);
     }

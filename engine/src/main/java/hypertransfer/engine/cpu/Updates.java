@@ -17,6 +17,7 @@ final class Updates {
     private double beta1, beta2, epsilon;
     private float c1, c2;
     private boolean nesterov;
+    private int grid;
     private int[] first = {}; // the first piece of each tensor
     private double[] partial = {};
 
@@ -36,17 +37,27 @@ final class Updates {
     private final Task read = (piece, worker) -> {
         int k = tensor(piece), n = length(k, piece);
         long x = at(a, k, piece), y = at(b, k, piece);
-        partial[3 * piece] = Sums.squares(x, n);
-        partial[3 * piece + 1] = Sums.squares(y, n);
-        partial[3 * piece + 2] = Sums.dot(x, y, n);
+        boolean exactly = exact(a, k), both = exact(b, k);
+        partial[3 * piece] = exactly ? Doubles.squares(x, n) : Sums.squares(x, n);
+        partial[3 * piece + 1] = both ? Doubles.squares(y, n) : Sums.squares(y, n);
+        partial[3 * piece + 2] = exactly ? Doubles.dot(x, y, both, n) : Sums.dot(x, y, n);
     };
     private final Task move = (piece, worker) -> {
         int k = tensor(piece);
+        if (exact(a, k)) {
+            Doubles.move(at(a, k, piece), at(b, k, piece), f[k], g[k], length(k, piece));
+            return;
+        }
         move(at(a, k, piece), at(b, k, piece), (float) (1 - f[k]), (float) g[k], length(k, piece));
     };
-    private final Task scale = (piece, worker) -> {
+    private final Task represent = (piece, worker) -> {
         int k = tensor(piece);
-        Lanes.scale((float) f[k], at(a, k, piece), at(b, k, piece), length(k, piece));
+        if (exact(a, k)) {
+            Doubles.represent(at(a, k, piece), f[k], grid, at(b, k, piece), length(k, piece));
+        } else {
+            Lanes.scale((float) f[k], at(a, k, piece), at(b, k, piece), length(k, piece));
+            Doubles.round(at(b, k, piece), grid, length(k, piece));
+        }
     };
 
     Updates(Pool pool) {
@@ -110,9 +121,10 @@ final class Updates {
         run(move, w, u, u);
     }
 
-    void scale(List<Tensor> from, double[] scale, List<Tensor> to) {
+    void represent(List<Tensor> masters, double[] scale, int grid, List<Tensor> weights) {
         this.f = scale;
-        run(this.scale, from, to, to);
+        this.grid = grid;
+        run(represent, masters, weights, weights);
     }
 
     private void run(Task task, List<Tensor> a, List<Tensor> b, List<Tensor> c) {
@@ -150,7 +162,12 @@ final class Updates {
     }
 
     private long at(List<Tensor> list, int k, int piece) {
-        return ((Floats) list.get(k)).at() + 4L * (piece - first[k]) * CHUNK;
+        Floats tensor = (Floats) list.get(k);
+        return tensor.at() + (long) tensor.numberBytes() * (piece - first[k]) * CHUNK;
+    }
+
+    private static boolean exact(List<Tensor> list, int k) {
+        return ((Floats) list.get(k)).exact();
     }
 
     private int length(int k, int piece) {

@@ -41,6 +41,11 @@ final class Block implements Tensor {
         return whole.pointer + offset;
     }
 
+    @Override
+    public int numberBytes() {
+        return format.bytes;
+    }
+
     Precision format() {
         return format;
     }

@@ -5,6 +5,7 @@ import static java.lang.foreign.ValueLayout.JAVA_FLOAT;
 import hypertransfer.engine.Dims;
 import hypertransfer.engine.Engine;
 import hypertransfer.engine.EngineException;
+import hypertransfer.engine.Format;
 import hypertransfer.engine.Memory;
 import hypertransfer.engine.Polynomial;
 import hypertransfer.engine.Role;
@@ -63,12 +64,17 @@ public final class CudaEngine implements Engine {
 
     @Override
     public String name() {
-        return "cuda";
+        return precision == Precision.BF16 ? "cuda" : "cuda-float32";
     }
 
     @Override
     public Dims dims() {
         return dims;
+    }
+
+    @Override
+    public Format weights() {
+        return precision == Precision.BF16 ? Format.BF16 : Format.FLOAT32;
     }
 
     @Override
@@ -428,7 +434,7 @@ public final class CudaEngine implements Engine {
     }
 
     @Override
-    public void represent(List<Tensor> masters, double[] scale, List<Tensor> weights) {
+    public void represent(List<Tensor> masters, double[] scale, int grid, List<Tensor> weights) {
         lists.run(
                 "represent",
                 each(

@@ -3,6 +3,7 @@ package hypertransfer.engine.cuda;
 import static java.lang.foreign.ValueLayout.JAVA_FLOAT;
 import static java.lang.foreign.ValueLayout.JAVA_SHORT;
 
+import hypertransfer.engine.Format;
 import java.lang.foreign.MemorySegment;
 
 /** Between doubles here and the card's formats. */
@@ -13,7 +14,7 @@ final class Host {
         for (int i = 0; i < values.length; i++) {
             switch (format) {
                 case FLOAT32 -> to.setAtIndex(JAVA_FLOAT, i, (float) values[i]);
-                case BF16 -> to.setAtIndex(JAVA_SHORT, i, bf16((float) values[i]));
+                case BF16 -> to.setAtIndex(JAVA_SHORT, i, Format.bf16((float) values[i]));
             }
         }
     }
@@ -27,14 +28,5 @@ final class Host {
             };
         }
         return values;
-    }
-
-    /** To the nearest, ties to even; a NaN stays one. */
-    static short bf16(float value) {
-        int bits = Float.floatToRawIntBits(value);
-        if (Float.isNaN(value)) {
-            return (short) (bits >>> 16 | 0x40);
-        }
-        return (short) (bits + 0x7fff + (bits >>> 16 & 1) >>> 16);
     }
 }

@@ -40,7 +40,7 @@ final class Storage implements AutoCloseable {
     static Precision format(Role role, Precision precision) {
         return switch (role) {
             case WEIGHT, ACTIVATION, SCRATCH -> precision;
-            case GAIN, STATISTIC, MASTER, GRADIENT, HIDDEN_GRADIENT, STATE -> Precision.FLOAT32;
+            case GAIN, STATISTIC, MASTER, EXACT_MASTER, GRADIENT, HIDDEN_GRADIENT, STATE -> Precision.FLOAT32;
         };
     }
 

@@ -207,6 +207,7 @@ public final class Comparison {
         List<String> g = declare(Role.HIDDEN_GRADIENT, "g", shapes), m = declare(Role.STATE, "m", shapes);
         List<String> v = declare(Role.STATE, "v", shapes), w = declare(Role.MASTER, "w", shapes);
         List<String> weights = declare(Role.WEIGHT, "weight", shapes);
+        List<String> exact = declare(Role.EXACT_MASTER, "exact", shapes);
         double[] scale = factors(shapes, 0.7), keep = factors(shapes, 0.9), push = factors(shapes, 0.2);
         pair.commit();
         for (boolean nesterov : new boolean[] {false, true}) {
@@ -219,8 +220,19 @@ public final class Comparison {
         pair.numbers("readings", 1, s -> s.engine().readings(s.all(w), s.all(g)))
                 .run("move", s -> s.engine().move(s.all(w), s.all(g), keep, push))
                 .same(1, w)
-                .run("represent", s -> s.engine().represent(s.all(w), scale, s.all(weights)))
+                .run("represent", s -> s.engine().represent(s.all(w), scale, Engine.FULL_GRID, s.all(weights)))
                 .same(1, weights);
+        pair.numbers("readings of exact masters", 1, s -> s.engine().readings(s.all(exact), s.all(g)))
+                .numbers(
+                        "readings of exact masters with themselves",
+                        1,
+                        s -> s.engine().readings(s.all(exact), s.all(exact)))
+                .run("move of exact masters", s -> s.engine().move(s.all(exact), s.all(g), keep, push))
+                .same(1, exact);
+        for (int grid : new int[] {Engine.FULL_GRID, 16}) {
+            pair.run("represent exact masters", s -> s.engine().represent(s.all(exact), scale, grid, s.all(weights)))
+                    .same(1, weights);
+        }
         // Five steps amplify the rounding of the least singular values, 3.4 times each.
         double terms = 64
                 * Arrays.stream(shapes)

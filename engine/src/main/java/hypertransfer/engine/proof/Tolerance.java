@@ -1,5 +1,7 @@
 package hypertransfer.engine.proof;
 
+import hypertransfer.engine.Format;
+
 /**
  * How far results may be from the reference's.
  *
@@ -10,11 +12,16 @@ public record Tolerance(double error, double roundings) {
     /** A rounding that falls the other way is half a percent of a number, so that bfloat16 is compared loosely. */
     private static final double BFLOAT16 = 2e-2;
 
-    /** What an engine in bfloat16 must reach. */
-    public static final Tolerance BF16 = new Tolerance(BFLOAT16, Double.POSITIVE_INFINITY);
-
-    /** What an engine in float32 must reach. */
-    public static final Tolerance FLOAT32 = new Tolerance(1e-5, Double.POSITIVE_INFINITY);
+    /** What an engine whose weights have this format must reach. */
+    public static Tolerance of(Format weights) {
+        return new Tolerance(
+                switch (weights) {
+                    case FLOAT64 -> 1e-12;
+                    case FLOAT32 -> 1e-5;
+                    case BF16 -> BFLOAT16;
+                },
+                Double.POSITIVE_INFINITY);
+    }
 
     public boolean accepts(Result result) {
         return result.rounded()

@@ -4,16 +4,61 @@ import hypertransfer.engine.Checked;
 import hypertransfer.engine.Dims;
 import hypertransfer.engine.Engine;
 import hypertransfer.engine.EngineException;
+import hypertransfer.engine.Format;
 import hypertransfer.engine.cpu.CpuEngine;
 import hypertransfer.engine.cuda.CudaEngine;
 import hypertransfer.engine.cuda.Precision;
 import hypertransfer.engine.reference.ReferenceEngine;
 import java.util.List;
+import java.util.function.Function;
+import java.util.function.Supplier;
 
-/** The engines there are, in the order in which {@code auto} prefers them. */
+/** The engines there are, and what is known of them without opening one. Only the engine that is asked for is examined. */
 public final class Engines {
-    /** The cuda engine in float32, for proof; {@code auto} never means it. */
-    public static final String CUDA_FLOAT32 = "cuda-float32";
+    /**
+     * One engine.
+     *
+     * @param weights the format of weights and activations
+     * @param preferred whether {@code auto} may mean it
+     * @param missing what would make it work on this machine; empty where it does
+     */
+    record Kind(
+            String name,
+            Format weights,
+            String description,
+            boolean preferred,
+            Supplier<String> missing,
+            Function<Dims, Engine> open) {}
+
+    private static final List<Kind> KINDS = List.of(
+            new Kind(
+                    "cuda",
+                    Format.BF16,
+                    "bf16 on an NVIDIA card",
+                    true,
+                    () -> CudaEngine.missing().orElse(""),
+                    dims -> new CudaEngine(dims, Precision.BF16)),
+            new Kind(
+                    "cpu",
+                    Format.FLOAT32,
+                    "float32, OpenBLAS and the Vector API",
+                    true,
+                    CpuEngine::missing,
+                    CpuEngine::new),
+            new Kind(
+                    "reference",
+                    Format.FLOAT64,
+                    "double precision, one thread, slow and obvious",
+                    true,
+                    () -> "",
+                    ReferenceEngine::new),
+            new Kind(
+                    "cuda-float32",
+                    Format.FLOAT32,
+                    "float32 on an NVIDIA card, for proof",
+                    false,
+                    () -> CudaEngine.missing().orElse(""),
+                    dims -> new CudaEngine(dims, Precision.FLOAT32)));
 
     private Engines() {}
 
@@ -28,49 +73,69 @@ public final class Engines {
         }
     }
 
+    /** All engines that {@code auto} may mean, each examined. */
     public static List<Status> survey() {
-        return List.of(
-                new Status(
-                        "cuda", "bf16 on an NVIDIA card", CudaEngine.missing().orElse("")),
-                new Status("cpu", "float32, OpenBLAS and the Vector API", CpuEngine.missing()),
-                new Status("reference", "double precision, one thread, slow and obvious", ""));
+        return KINDS.stream()
+                .filter(Kind::preferred)
+                .map(kind -> new Status(kind.name, kind.description, kind.missing.get()))
+                .toList();
     }
 
-    /** All names, in the order in which {@code auto} tries them. */
+    /** Their names, in the order in which {@code auto} tries them. */
     public static String order() {
-        return String.join(", ", survey().stream().map(Status::name).toList());
+        return names(KINDS.stream().filter(Kind::preferred).toList());
+    }
+
+    private static String names(List<Kind> kinds) {
+        return String.join(", ", kinds.stream().map(Kind::name).toList());
     }
 
     /** The name of an engine that works here: the one asked for, never another; for {@code auto} the first there is. */
     public static String choose(String name) {
-        List<Status> survey = survey();
+        return choose(KINDS, name).name;
+    }
+
+    static Kind choose(List<Kind> kinds, String name) {
         if (name.equals("auto")) {
-            return survey.stream()
-                    .filter(Status::works)
+            return kinds.stream()
+                    .filter(kind -> kind.preferred && kind.missing.get().isEmpty())
                     .findFirst()
-                    .orElseThrow()
-                    .name();
+                    .orElseThrow();
         }
-        Status status = survey.stream()
-                .filter(s -> s.name().equals(name.equals(CUDA_FLOAT32) ? "cuda" : name))
+        Kind kind = find(kinds, name);
+        String missing = kind.missing.get();
+        if (!missing.isEmpty()) {
+            throw new EngineException("engine " + name + " does not work here: " + missing);
+        }
+        return kind;
+    }
+
+    private static Kind find(List<Kind> kinds, String name) {
+        return kinds.stream()
+                .filter(kind -> kind.name.equals(name))
                 .findFirst()
-                .orElseThrow(
-                        () -> new EngineException("unknown engine '" + name + "'; the engines are auto, " + order()));
-        if (!status.works()) {
-            throw new EngineException("engine " + name + " does not work here: " + status.missing());
-        }
-        return name;
+                .orElseThrow(() ->
+                        new EngineException("unknown engine '" + name + "'; the engines are auto, " + names(kinds)));
+    }
+
+    /** Whether there is an engine of this name, and it works here. */
+    public static boolean works(String name) {
+        return KINDS.stream()
+                .anyMatch(kind -> kind.name.equals(name) && kind.missing.get().isEmpty());
+    }
+
+    /** The format of an engine's weights and activations, without opening it. */
+    public static Format weights(String name) {
+        return find(KINDS, name).weights;
+    }
+
+    /** The engine that computes in float32 at least, on the same hardware: for proof. */
+    public static String exact(String name) {
+        return weights(name) == Format.BF16 ? name + "-float32" : name;
     }
 
     /** Opens an engine by name, behind the door that checks every call. */
     public static Engine open(String name, Dims dims) {
-        return new Checked(
-                switch (choose(name)) {
-                    case "cuda" -> new CudaEngine(dims, Precision.BF16);
-                    case CUDA_FLOAT32 -> new CudaEngine(dims, Precision.FLOAT32);
-                    case "cpu" -> new CpuEngine(dims);
-                    case "reference" -> new ReferenceEngine(dims);
-                    default -> throw new IllegalStateException(name);
-                });
+        return new Checked(choose(KINDS, name).open.apply(dims));
     }
 }

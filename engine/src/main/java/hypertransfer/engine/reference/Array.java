@@ -16,9 +16,18 @@ record Array(String name, int rows, int cols, Block block, int offset) implement
         this(name, rows, cols, new Block(), 0);
     }
 
+    @Override
+    public int numberBytes() {
+        return Double.BYTES;
+    }
+
     Array allocate() {
         block.data = new double[Math.multiplyExact(rows, cols)];
         return this;
+    }
+
+    void free() {
+        block.data = null;
     }
 
     double[] data() {

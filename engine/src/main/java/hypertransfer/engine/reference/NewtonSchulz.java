@@ -1,5 +1,6 @@
 package hypertransfer.engine.reference;
 
+import hypertransfer.engine.Format;
 import hypertransfer.engine.Polynomial;
 
 /** Newton-Schulz: X <- a X + (b A + c A A) X with A = X X^T, on the shorter side. */
@@ -53,13 +54,9 @@ final class NewtonSchulz {
         return tall ? transpose(X, cols, rows) : X;
     }
 
-    /** To the nearest bfloat16, ties to even, where the polynomial asks for it. */
+    /** To the nearest bfloat16 where the polynomial asks for it. */
     private static double round(double value, Polynomial polynomial) {
-        if (!polynomial.bf16()) {
-            return value;
-        }
-        int bits = Float.floatToRawIntBits((float) value);
-        return Float.intBitsToFloat((bits + 0x7fff + (bits >>> 16 & 1)) & 0xffff0000);
+        return polynomial.bf16() ? Format.toBf16((float) value) : value;
     }
 
     private static double[] transpose(double[] x, int rows, int cols) {

@@ -3,6 +3,8 @@ package hypertransfer.engine.reference;
 import hypertransfer.engine.Dims;
 import hypertransfer.engine.Engine;
 import hypertransfer.engine.EngineException;
+import hypertransfer.engine.Format;
+import hypertransfer.engine.Grid;
 import hypertransfer.engine.Memory;
 import hypertransfer.engine.Polynomial;
 import hypertransfer.engine.Role;
@@ -42,8 +44,8 @@ public final class ReferenceEngine implements Engine {
     }
 
     @Override
-    public int bytes() {
-        return Double.BYTES;
+    public Format weights() {
+        return Format.FLOAT64;
     }
 
     // ------------------------------------------------------------------ memory
@@ -64,7 +66,7 @@ public final class ReferenceEngine implements Engine {
     public Memory commit() {
         Map<Role, Long> bytes = new EnumMap<>(Role.class);
         declared.forEach((role, arrays) -> bytes.put(
-                role, arrays.stream().mapToLong(a -> a.size() * bytes()).sum()));
+                role, arrays.stream().mapToLong(a -> a.size() * Double.BYTES).sum()));
         Memory memory = new Memory(bytes);
         long free = Runtime.getRuntime().maxMemory();
         if (memory.total() > free) {
@@ -97,7 +99,7 @@ public final class ReferenceEngine implements Engine {
 
     @Override
     public void close() {
-        declared.clear();
+        declared.values().forEach(arrays -> arrays.forEach(Array::free));
     }
 
     // ----------------------------------------------------------------- network
@@ -365,12 +367,14 @@ public final class ReferenceEngine implements Engine {
     }
 
     @Override
-    public void represent(List<Tensor> masters, double[] scale, List<Tensor> weights) {
+    public void represent(List<Tensor> masters, double[] scale, int grid, List<Tensor> weights) {
         for (int k = 0; k < masters.size(); k++) {
             double s = scale[k];
             write(
                     weights.get(k),
-                    Arrays.stream(read(masters.get(k))).map(w -> s * w).toArray());
+                    Arrays.stream(read(masters.get(k)))
+                            .map(w -> Grid.round(s * w, grid))
+                            .toArray());
         }
     }
 

@@ -46,10 +46,33 @@ class RefusalsTest {
         }
     }
 
+    /** The count of scratch lines was an int, and failed with an ArithmeticException before memory was looked at. */
+    @Test
+    void scratchBeyondTheMachineIsRefusedWithTheTableToo() {
+        try (Engine engine = new Checked(new CpuEngine(new Dims(1, 8, 23_168, 64, 256), 64))) {
+            engine.tensor(Role.MASTER, "fc", 4 * 23_168, 23_168);
+            refuses(engine::commit, "scratch", "total", "does not fit", "lower the batch", "smaller network");
+        }
+    }
+
     @Test
     void sizesThatDoNotDivide() {
         refuses(() -> new Dims(1, 1, 10, 4, 3), "width 10", "head size 4");
         refuses(() -> new Dims(1, 1, 9, 3, 3), "head size 3 is odd");
         refuses(() -> new CpuEngine(DIMS, 0), "0 threads");
+    }
+
+    /** Products that overflow a long were taken for small ones. */
+    @Test
+    void sizesBeyondOneTensor() {
+        int most = Integer.MAX_VALUE;
+        refuses(() -> new Dims(most, most, 8, 2, 3), "batch 2147483647 x sequence 2147483647", "lower the batch");
+        refuses(() -> new Dims(1 << 30, 1 << 30, 1 << 14, 2, 3), "batch 1073741824", "2^31");
+        refuses(() -> new Dims(1, 1, 65536, 64, 3), "width 65536 makes hidden matrices", "2^31", "lower the width");
+        refuses(() -> new Dims(1, 1, 4, 2, 1 << 30), "vocabulary 1073741824 x width 4", "2^31");
+        assertThat(new Dims(1, 1, 23_170, 2, 3).C()).isEqualTo(23_170);
+        refuses(() -> new Dims(1, 1, 23_172, 2, 3), "width 23172");
+        assertThat(new Dims(2047, 32768, 8, 2, 3).N()).isEqualTo(2047 * 32768);
+        refuses(() -> new Dims(2048, 32768, 8, 2, 3), "batch 2048");
     }
 }

@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import hypertransfer.engine.Checked;
 import hypertransfer.engine.Dims;
+import hypertransfer.engine.Format;
 import hypertransfer.engine.proof.Comparison;
 import hypertransfer.engine.proof.Tolerance;
 import java.util.Optional;
@@ -32,7 +33,7 @@ class CudaEngineTest {
     @EnumSource
     void everyOperationAgreesWithTheReference(Precision precision) {
         needsCard();
-        Tolerance tolerance = precision == Precision.BF16 ? Tolerance.BF16 : Tolerance.FLOAT32;
+        Tolerance tolerance = Tolerance.of(precision == Precision.BF16 ? Format.BF16 : Format.FLOAT32);
         for (Dims dims : Comparison.SIZES) {
             assertThat(Comparison.run(d -> new Checked(new CudaEngine(d, precision)), dims))
                     .as("%s", dims)

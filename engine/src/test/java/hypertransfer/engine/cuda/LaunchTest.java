@@ -109,16 +109,4 @@ class LaunchTest {
         assertThat(Product.alignment(512, 1024 + 32, 4096)).isEqualTo(32);
         assertThat(Product.alignment(2)).isEqualTo(2);
     }
-
-    @Test
-    void roundsToNearestEven() {
-        assertThat(Host.bf16(1)).isEqualTo((short) 0x3f80);
-        assertThat(Host.bf16(Float.intBitsToFloat(0x3f808000))).isEqualTo((short) 0x3f80);
-        assertThat(Host.bf16(Float.intBitsToFloat(0x3f818000))).isEqualTo((short) 0x3f82);
-        assertThat(Host.bf16(Float.intBitsToFloat(0x3f808001))).isEqualTo((short) 0x3f81);
-        assertThat(Host.bf16(-0f)).isEqualTo((short) 0x8000);
-        assertThat(Float.intBitsToFloat(Host.bf16(Float.NaN) << 16)).isNaN();
-        assertThat(Float.intBitsToFloat(Host.bf16(Float.NEGATIVE_INFINITY) << 16))
-                .isEqualTo(Float.NEGATIVE_INFINITY);
-    }
 }

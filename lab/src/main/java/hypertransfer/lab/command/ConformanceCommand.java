@@ -65,8 +65,8 @@ public final class ConformanceCommand implements Callable<Integer> {
     public Integer call() {
         PrintWriter out = spec.commandLine().getOut();
         String name = engine.chosen();
-        String opened = name.equals("cuda") && proof() ? Engines.CUDA_FLOAT32 : name;
-        Tolerance tolerance = Tolerance.of(opened);
+        String opened = proof() ? Engines.exact(name) : name;
+        Tolerance tolerance = Tolerance.of(Engines.weights(opened));
         Errors all = new Errors(tolerance);
         int cases = 0;
         for (Golden golden : Golden.readAll(directory)) {

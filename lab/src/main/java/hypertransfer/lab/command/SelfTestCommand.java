@@ -46,7 +46,7 @@ public final class SelfTestCommand implements Callable<Integer> {
     public Integer call() {
         PrintWriter out = spec.commandLine().getOut();
         String name = engine.chosen();
-        Tolerance tolerance = name.equals("cuda") ? Tolerance.BF16 : Tolerance.FLOAT32;
+        Tolerance tolerance = Tolerance.of(Engines.weights(name));
         boolean passed = true;
         for (Dims dims : sizes) {
             out.println(dims);

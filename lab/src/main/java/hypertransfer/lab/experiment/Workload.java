@@ -2,6 +2,7 @@ package hypertransfer.lab.experiment;
 
 import hypertransfer.core.Transfer;
 import hypertransfer.engine.Engine;
+import hypertransfer.engine.Format;
 import hypertransfer.engine.Memory;
 import hypertransfer.engine.provider.Engines;
 import hypertransfer.train.network.Architecture;
@@ -34,9 +35,9 @@ public final class Workload implements AutoCloseable {
     }
 
     public Workload(String engineName, Architecture architecture, int batch, Transfer transfer, boolean recompute) {
-        Routing routing = Routing.standard(muon(engineName), transfer);
         engine = Engines.open(engineName, architecture.dims(batch));
-        parameters = new Parameters(engine, architecture, Optimizer.representative(routing, List.of("")));
+        Routing routing = Routing.standard(muon(engine.weights()), transfer);
+        parameters = new Parameters(engine, architecture, routing.masters(List.of("")));
         network = new Network(engine, architecture, parameters, 1, recompute);
         optimizer = new Optimizer(engine, parameters, routing);
         memory = engine.commit();
@@ -48,9 +49,9 @@ public final class Workload implements AutoCloseable {
     }
 
     /** Newton-Schulz in the format that the engine's users take: bfloat16 where the engine trains in it. */
-    private static Direction.Muon muon(String engineName) {
+    private static Direction.Muon muon(Format weights) {
         Direction.Muon muon = Direction.Muon.standard();
-        return engineName.equals("cuda")
+        return weights == Format.BF16
                 ? new Direction.Muon(
                         muon.momentum(), muon.nesterov(), muon.polynomial().inBf16(), muon.shape())
                 : muon;

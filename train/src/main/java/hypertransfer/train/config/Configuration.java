@@ -7,6 +7,7 @@ import hypertransfer.core.Schedule;
 import hypertransfer.core.Shape;
 import hypertransfer.core.Space;
 import hypertransfer.core.Transfer;
+import hypertransfer.engine.Engine;
 import hypertransfer.engine.EngineException;
 import hypertransfer.engine.Polynomial;
 import hypertransfer.train.data.Vocabulary;
@@ -14,6 +15,7 @@ import hypertransfer.train.network.Architecture;
 import hypertransfer.train.network.Variant;
 import hypertransfer.train.optimizer.Coefficients;
 import hypertransfer.train.optimizer.Direction;
+import hypertransfer.train.optimizer.Representation;
 import hypertransfer.train.optimizer.ShapeFactor;
 import java.util.Arrays;
 import java.util.Locale;
@@ -61,7 +63,10 @@ public record Configuration(
             double finalRatio,
             String recorded,
             Double proxyGrowth,
-            double proxyPower) {}
+            double proxyPower,
+            String master,
+            int grid,
+            double placebo) {}
 
     public record AdamW(
             double rate,
@@ -117,6 +122,7 @@ public record Configuration(
                         + "hypertransfer, hypertransfer-plus or decay-transfer, not " + matrices.mode);
             }
         }
+        in("matrices", () -> representation(false));
         in("adamw", this::adamwSchedule);
         in("adamw", this::adam);
         in("adamw", () -> new Space.Base(adamw.decay));
@@ -178,6 +184,23 @@ public record Configuration(
                         transfer.carrier(),
                         named("matrices.gradient", matrices.gradient, GradientRule.values()));
         };
+    }
+
+    /**
+     * How the network sees the hidden matrices.
+     *
+     * @param separateWeights whether the engine keeps weights apart from masters anyway: there double masters are
+     *     nearly free, and {@code auto} stands for them
+     */
+    public Representation representation(boolean separateWeights) {
+        boolean exact = switch (matrices.master) {
+            case "auto" -> separateWeights;
+            case "float32" -> false;
+            case "float64" -> true;
+            default ->
+                throw new Refusal("matrices.master is '" + matrices.master + "'; it must be auto, float32 or float64");
+        };
+        return new Representation(exact, matrices.grid == 0 ? Engine.FULL_GRID : matrices.grid, matrices.placebo);
     }
 
     public boolean measuresInvariance() {

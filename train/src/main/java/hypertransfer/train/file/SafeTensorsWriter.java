@@ -20,15 +20,15 @@ public final class SafeTensorsWriter {
 
     private SafeTensorsWriter() {}
 
-    /** A tensor to come: its values are asked for when its turn comes. */
-    public record Entry(String name, int rows, int cols, Supplier<double[]> values) {}
-
     /**
-     * Writes the file and returns its CRC-32C.
+     * A tensor to come: its values are asked for when its turn comes.
      *
      * @param bytes 4 for F32, 8 for F64
      */
-    public static long write(Path file, List<Entry> entries, int bytes, Map<String, String> metadata) {
+    public record Entry(String name, int rows, int cols, int bytes, Supplier<double[]> values) {}
+
+    /** Writes the file and returns its CRC-32C. */
+    public static long write(Path file, List<Entry> entries, Map<String, String> metadata) {
         ObjectNode header = JsonMapper.shared().createObjectNode();
         if (!metadata.isEmpty()) {
             ObjectNode node = header.putObject("__metadata__");
@@ -37,13 +37,13 @@ public final class SafeTensorsWriter {
         long offset = 0;
         for (Entry e : entries) {
             ObjectNode node = header.putObject(e.name);
-            node.put("dtype", bytes == Double.BYTES ? "F64" : "F32");
+            node.put("dtype", e.bytes == Double.BYTES ? "F64" : "F32");
             if (e.rows == 1) {
                 node.putArray("shape").add(e.cols);
             } else {
                 node.putArray("shape").add(e.rows).add(e.cols);
             }
-            long end = offset + (long) e.rows * e.cols * bytes;
+            long end = offset + (long) e.rows * e.cols * e.bytes;
             node.putArray("data_offsets").add(offset).add(end);
             offset = end;
         }
@@ -61,7 +61,7 @@ public final class SafeTensorsWriter {
             }
             for (Entry e : entries) {
                 for (double value : e.values.get()) {
-                    if (bytes == Double.BYTES) {
+                    if (e.bytes == Double.BYTES) {
                         buffer.putDouble(value);
                     } else {
                         buffer.putFloat((float) value);

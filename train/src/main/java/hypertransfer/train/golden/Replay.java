@@ -35,9 +35,8 @@ public final class Replay {
         Errors errors = new Errors(tolerance);
         Golden.Sizes sizes = golden.sizes();
         Routing routing = Routing.standard(direction(c.direction()), transfer(c));
-        boolean representative = Optimizer.representative(routing, List.of(""));
         try (Engine engine = open.apply(golden.architecture().dims(sizes.batch()))) {
-            Parameters parameters = new Parameters(engine, golden.architecture(), representative);
+            Parameters parameters = new Parameters(engine, golden.architecture(), routing.masters(List.of("")));
             Network network = new Network(engine, golden.architecture(), parameters);
             Optimizer optimizer = new Optimizer(engine, parameters, routing);
             engine.commit();

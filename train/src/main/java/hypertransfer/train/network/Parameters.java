@@ -18,13 +18,12 @@ public final class Parameters {
     final Parameter headGain;
     final Parameter head;
     private final Engine engine;
-    private final boolean separateHidden;
+    private final Masters masters;
     private final List<Parameter> all = new ArrayList<>();
 
-    /** Hidden weights are kept apart from their masters where a representative is evaluated, or the engine asks. */
-    public Parameters(Engine engine, Architecture architecture, boolean separateHidden) {
+    public Parameters(Engine engine, Architecture architecture, Masters masters) {
         this.engine = engine;
-        this.separateHidden = separateHidden;
+        this.masters = masters;
         int C = architecture.width();
         embed = single("embed.weight", architecture.vocab(), C, false);
         embedGain = gain("embed.gain", C);
@@ -80,8 +79,9 @@ public final class Parameters {
     }
 
     private Parameter declare(Role role, String name, int rows, int cols, boolean hidden) {
-        Tensor master = engine.tensor(Role.MASTER, name, rows, cols);
-        boolean separate = engine.separateWeights() || hidden && separateHidden;
+        boolean exact = hidden && masters == Masters.EXACT;
+        Tensor master = engine.tensor(exact ? Role.EXACT_MASTER : Role.MASTER, name, rows, cols);
+        boolean separate = engine.separateWeights() || hidden && masters != Masters.SHARED;
         Tensor weight = separate ? engine.tensor(role, name, rows, cols) : master;
         Role gradient = hidden ? Role.HIDDEN_GRADIENT : Role.GRADIENT;
         return new Parameter(name, hidden, weight, master, engine.tensor(gradient, name, rows, cols));

@@ -25,9 +25,8 @@ public final class Optimizer {
     private final List<Tensor> u; // their gradients, which become directions
     private final List<Tensor> restW;
     private final List<Tensor> restU;
-    private final List<Parameter> separate; // those whose weights are not their masters
-    private final List<Tensor> separateMasters;
-    private final List<Tensor> separateWeights;
+    private final Apart hiddenApart;
+    private final Apart restApart;
     private final List<Transfer> transfers;
     private final List<List<Tensor>> hiddenState;
     private final List<List<Tensor>> restState;
@@ -45,18 +44,11 @@ public final class Optimizer {
         List<Parameter> rest = parameters.rest();
         restW = rest.stream().map(Parameter::master).toList();
         restU = rest.stream().map(Parameter::gradient).toList();
-        separate = parameters.all().stream().filter(Parameter::separate).toList();
-        separateMasters = separate.stream().map(Parameter::master).toList();
-        separateWeights = separate.stream().map(Parameter::weight).toList();
+        hiddenApart = Apart.of(hidden);
+        restApart = Apart.of(rest);
         transfers = hidden.stream().map(p -> routing.transfer().apply(p.name())).toList();
         hiddenState = declare(routing.direction(), hidden);
         restState = declare(routing.rest(), rest);
-    }
-
-    /** Whether the network is evaluated at multiples of the hidden masters, which then need weights of their own. */
-    public static boolean representative(Routing routing, List<String> hidden) {
-        return hidden.stream()
-                .anyMatch(n -> routing.transfer().apply(n).gradient().evaluatesElsewhere());
     }
 
     /** The weights are as they shall start: measures their norms and represents them. */
@@ -117,7 +109,8 @@ public final class Optimizer {
                     + "; it must be zero or more, and their product below 1");
         }
         double[] scale = new double[hidden.size()];
-        Arrays.setAll(scale, k -> transfers.get(k).gradientScale(states.get(k)));
+        double placebo = routing.representation().placebo();
+        Arrays.setAll(scale, k -> placebo * transfers.get(k).gradientScale(states.get(k)));
         routing.direction().apply(engine, u, scale, steps, hiddenState);
         double[] readings = engine.readings(w, u);
 
@@ -150,12 +143,24 @@ public final class Optimizer {
 
     /** Writes the weights that the network is evaluated at, where they are not the masters themselves. */
     private void represent() {
-        double[] scale = new double[separate.size()];
-        for (int k = 0; k < scale.length; k++) {
-            int matrix = hidden.indexOf(separate.get(k));
-            scale[k] = matrix < 0 ? 1 : transfers.get(matrix).evaluationScale(states.get(matrix));
+        Representation how = routing.representation();
+        if (!hiddenApart.masters.isEmpty()) { // all of them then, in the order of the states
+            double[] scale = new double[hidden.size()];
+            Arrays.setAll(scale, k -> how.placebo() * transfers.get(k).evaluationScale(states.get(k)));
+            engine.represent(hiddenApart.masters, scale, how.grid(), hiddenApart.weights);
         }
-        engine.represent(separateMasters, scale, separateWeights);
+        engine.represent(restApart.masters, filled(restApart.masters, 1), Engine.FULL_GRID, restApart.weights);
+    }
+
+    /** The parameters whose weights are not their masters. */
+    private record Apart(List<Tensor> masters, List<Tensor> weights) {
+        static Apart of(List<Parameter> parameters) {
+            List<Parameter> apart =
+                    parameters.stream().filter(Parameter::separate).toList();
+            return new Apart(
+                    apart.stream().map(Parameter::master).toList(),
+                    apart.stream().map(Parameter::weight).toList());
+        }
     }
 
     private List<List<Tensor>> declare(Direction direction, List<Parameter> parameters) {

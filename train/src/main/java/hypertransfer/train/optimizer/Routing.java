@@ -2,6 +2,7 @@ package hypertransfer.train.optimizer;
 
 import hypertransfer.core.Refusal;
 import hypertransfer.core.Transfer;
+import hypertransfer.train.network.Masters;
 import hypertransfer.train.network.Parameter;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -16,8 +17,14 @@ import java.util.function.Function;
  * @param transfer of a hidden matrix, by its name
  * @param rest the direction of all other parameters
  * @param restDecay their weight decay
+ * @param representation how the network sees the hidden matrices
  */
-public record Routing(Direction direction, Function<String, Transfer> transfer, Direction.Adam rest, double restDecay) {
+public record Routing(
+        Direction direction,
+        Function<String, Transfer> transfer,
+        Direction.Adam rest,
+        double restDecay,
+        Representation representation) {
 
     public Routing {
         if (!(restDecay >= 0 && restDecay < Double.POSITIVE_INFINITY)) {
@@ -27,7 +34,21 @@ public record Routing(Direction direction, Function<String, Transfer> transfer, 
 
     /** The paper's, with one transfer for all hidden matrices. */
     public static Routing standard(Direction direction, Transfer transfer) {
-        return new Routing(direction, name -> transfer, Direction.Adam.standard(), 0.1);
+        return new Routing(direction, name -> transfer, Direction.Adam.standard(), 0.1, Representation.PLAIN);
+    }
+
+    public Routing with(Representation other) {
+        return new Routing(direction, transfer, rest, restDecay, other);
+    }
+
+    /** The masters that these hidden matrices need. */
+    public Masters masters(List<String> hidden) {
+        if (representation.exact()) {
+            return Masters.EXACT;
+        }
+        boolean elsewhere =
+                hidden.stream().anyMatch(name -> transfer.apply(name).gradient().evaluatesElsewhere());
+        return elsewhere || !representation.identity() ? Masters.SEPARATE : Masters.SHARED;
     }
 
     /** A line for each kind of parameter, for people; blocks that agree share one. */

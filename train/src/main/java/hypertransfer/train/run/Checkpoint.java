@@ -59,9 +59,9 @@ public record Checkpoint(int step, List<State> states, Double validation, long t
                         key,
                         tensor.rows(),
                         tensor.cols(),
+                        tensor.numberBytes(),
                         () -> trainee.engine().read(tensor))));
-        long crc = SafeTensorsWriter.write(
-                directory.resolve(name + TENSORS), entries, trainee.engine().bytes(), Map.of());
+        long crc = SafeTensorsWriter.write(directory.resolve(name + TENSORS), entries, Map.of());
         Checkpoint unsigned = new Checkpoint(step, trainee.optimizer().states(), validation, crc, 0);
         Path numbers = directory.resolve(name + NUMBERS);
         Atomic.write(numbers, JSON.writeValueAsString(unsigned.signed(unsigned.sum())));

@@ -1,6 +1,8 @@
 package hypertransfer.train.run;
 
 import hypertransfer.core.GradientRule;
+import hypertransfer.engine.Engine;
+import hypertransfer.engine.Format;
 import hypertransfer.engine.Tensor;
 import hypertransfer.train.config.Configuration;
 import hypertransfer.train.network.Parameter;
@@ -32,14 +34,14 @@ public record Invariance(double loss, Map<String, Double> change, double roundin
                 represent(trainee, p, 1);
                 change.put(p.name(), largest);
             }
-            double epsilon = trainee.engine().bytes() == Double.BYTES ? 1e-9 : 0x1p-24;
+            double epsilon = trainee.engine().weights() == Format.FLOAT64 ? 1e-9 : 0x1p-24;
             return new Invariance(loss, change, ROUNDINGS * epsilon);
         }
     }
 
     private static void represent(Trainee trainee, Parameter p, double scale) {
         List<Tensor> masters = List.of(p.master()), weights = List.of(p.weight());
-        trainee.engine().represent(masters, new double[] {scale}, weights);
+        trainee.engine().represent(masters, new double[] {scale}, Engine.FULL_GRID, weights);
     }
 
     public boolean invariant(String matrix) {

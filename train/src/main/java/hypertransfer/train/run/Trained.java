@@ -35,10 +35,8 @@ public final class Trained implements AutoCloseable {
      */
     public static Trained load(Path run, Consumer<String> passedOver) {
         Configuration trained = RunDirectory.configuration(run);
-        boolean here = Engines.survey().stream()
-                .anyMatch(status -> status.works() && status.name().equals(trained.engine()));
-        Configuration c = ConfigurationFile.with(
-                trained, "model.batch=1", "model.accumulation=1", "engine=" + (here ? trained.engine() : "auto"));
+        String engine = Engines.works(trained.engine()) ? trained.engine() : "auto";
+        Configuration c = ConfigurationFile.with(trained, "model.batch=1", "model.accumulation=1", "engine=" + engine);
         Trainee trainee = Trainee.open(c, RunDirectory.rules(run));
         try {
             Checkpoint newest = Checkpoint.loadNewest(run.resolve(RunDirectory.CHECKPOINTS), trainee, passedOver);
@@ -107,13 +105,14 @@ public final class Trained implements AutoCloseable {
                             name,
                             shape.length == 1 ? 1 : shape[0],
                             shape[shape.length - 1],
+                            Float.BYTES,
                             () -> Arrays.stream(tensors.values(name))
                                     .map(value -> scale * value)
                                     .toArray()));
                 }
             }
             Map<String, String> metadata = Map.of("network", of.network().name(), "step", Integer.toString(c.step()));
-            SafeTensorsWriter.write(file, entries, Float.BYTES, metadata);
+            SafeTensorsWriter.write(file, entries, metadata);
         }
     }
 }

@@ -9,6 +9,7 @@ import hypertransfer.engine.Tensor;
 import hypertransfer.engine.provider.Engines;
 import hypertransfer.train.config.Configuration;
 import hypertransfer.train.network.Initializer;
+import hypertransfer.train.network.Masters;
 import hypertransfer.train.network.Network;
 import hypertransfer.train.network.Parameter;
 import hypertransfer.train.network.Parameters;
@@ -17,6 +18,7 @@ import hypertransfer.train.optimizer.Routing;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
+import java.util.function.Function;
 
 /** An engine with a network and its optimizer on it, as a configuration describes them. */
 public final class Trainee implements AutoCloseable {
@@ -27,10 +29,10 @@ public final class Trainee implements AutoCloseable {
     private final Routing routing;
     private final Memory memory;
 
-    private Trainee(Configuration c, Engine engine, Routing routing, boolean separate) {
+    private Trainee(Configuration c, Engine engine, Routing routing, Masters masters) {
         this.engine = engine;
         this.routing = routing;
-        parameters = new Parameters(engine, c.architecture(), separate);
+        parameters = new Parameters(engine, c.architecture(), masters);
         network = new Network(
                 engine,
                 c.architecture(),
@@ -50,27 +52,29 @@ public final class Trainee implements AutoCloseable {
      */
     public static Trainee open(Configuration c, Map<String, GradientRule> rules) {
         Transfer transfer = c.transfer();
-        Routing routing = new Routing(
-                c.direction(),
-                name -> new Transfer(
-                        transfer.target(), transfer.carrier(), rules.getOrDefault(name, transfer.gradient())),
-                c.adam(),
-                c.adamw().decay());
-        boolean separate = rules.isEmpty()
-                ? transfer.gradient().evaluatesElsewhere()
-                : rules.values().stream().anyMatch(GradientRule::evaluatesElsewhere);
-        return open(c, routing, separate);
+        return open(c, engine -> {
+            Routing routing = new Routing(
+                    c.direction(),
+                    name -> new Transfer(
+                            transfer.target(), transfer.carrier(), rules.getOrDefault(name, transfer.gradient())),
+                    c.adam(),
+                    c.adamw().decay(),
+                    c.representation(engine.separateWeights()));
+            List<String> names = rules.isEmpty() ? List.of("") : List.copyOf(rules.keySet());
+            return new Trainee(c, engine, routing, routing.masters(names));
+        });
     }
 
     /** The same with every hidden weight kept apart from its master, so that it can be evaluated at other scales. */
     static Trainee separate(Configuration c) {
-        return open(c, Routing.standard(c.direction(), c.transfer()), true);
+        Routing routing = Routing.standard(c.direction(), c.transfer());
+        return open(c, engine -> new Trainee(c, engine, routing, Masters.SEPARATE));
     }
 
-    private static Trainee open(Configuration c, Routing routing, boolean separate) {
+    private static Trainee open(Configuration c, Function<Engine, Trainee> trainee) {
         Engine engine = Engines.open(c.engine(), c.architecture().dims(c.model().batch()));
         try {
-            return new Trainee(c, engine, routing, separate);
+            return trainee.apply(engine);
         } catch (RuntimeException e) {
             engine.close();
             throw e;

@@ -32,7 +32,7 @@ final class Run implements AutoCloseable {
         assumeTrue(demanded.equals("cpu"), "ht.engine demands " + demanded);
         Routing routing = Routing.standard(Direction.Muon.standard(), Mode.HYPERTRANSFER.transfer(0.1));
         engine = new Checked(new CpuEngine(architecture.dims(batch), threads));
-        parameters = new Parameters(engine, architecture, Optimizer.representative(routing, List.of("")));
+        parameters = new Parameters(engine, architecture, routing.masters(List.of("")));
         network = new Network(engine, architecture, parameters);
         optimizer = new Optimizer(engine, parameters, routing);
         memory = engine.commit();

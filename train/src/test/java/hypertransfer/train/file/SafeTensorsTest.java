@@ -28,9 +28,8 @@ class SafeTensorsTest {
         return SafeTensorsWriter.write(
                 file,
                 List.of(
-                        new SafeTensorsWriter.Entry("a.weight", 2, 3, () -> VALUES),
-                        new SafeTensorsWriter.Entry("b.gain", 1, 2, () -> new double[] {3, 4})),
-                bytes,
+                        new SafeTensorsWriter.Entry("a.weight", 2, 3, bytes, () -> VALUES),
+                        new SafeTensorsWriter.Entry("b.gain", 1, 2, bytes, () -> new double[] {3, 4})),
                 Map.of("run", "größer"));
     }
 
@@ -105,10 +104,10 @@ class SafeTensorsTest {
         Path file = dir.resolve("x.safetensors");
         write(file, 4);
         byte[] before = Files.readAllBytes(file);
-        List<SafeTensorsWriter.Entry> failing = List.of(new SafeTensorsWriter.Entry("a", 1, 1, () -> {
+        List<SafeTensorsWriter.Entry> failing = List.of(new SafeTensorsWriter.Entry("a", 1, 1, 4, () -> {
             throw new IllegalStateException("lost");
         }));
-        assertThatThrownBy(() -> SafeTensorsWriter.write(file, failing, 4, Map.of()))
+        assertThatThrownBy(() -> SafeTensorsWriter.write(file, failing, Map.of()))
                 .hasMessage("lost");
         assertThat(Files.readAllBytes(file)).isEqualTo(before);
     }

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.within;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import hypertransfer.core.Mode;
+import hypertransfer.engine.Format;
 import hypertransfer.engine.provider.Engines;
 import java.net.URI;
 import java.nio.file.Path;
@@ -37,7 +38,8 @@ class ConformanceTest {
     @ParameterizedTest(name = "{0}")
     @MethodSource("cases")
     void referenceReproduces(Replayed replayed) {
-        Errors errors = new Replay(replayed.golden, dims -> Engines.open("reference", dims), Tolerance.of("reference"))
+        Errors errors = new Replay(
+                        replayed.golden, dims -> Engines.open("reference", dims), Tolerance.of(Format.FLOAT64))
                 .run(replayed.trajectory);
         assertThat(errors.failures()).isEmpty();
         assertThat(errors.passed()).isTrue();
@@ -50,7 +52,7 @@ class ConformanceTest {
     void cpuReproduces(Replayed replayed) {
         String demanded = System.getProperty("ht.engine", "cpu");
         assumeTrue(demanded.equals("cpu"), "ht.engine demands " + demanded);
-        Errors errors = new Replay(replayed.golden, dims -> Engines.open("cpu", dims), Tolerance.of("cpu"))
+        Errors errors = new Replay(replayed.golden, dims -> Engines.open("cpu", dims), Tolerance.of(Format.FLOAT32))
                 .run(replayed.trajectory);
         assertThat(errors.failures()).isEmpty();
         assertThat(errors.passed()).isTrue();
@@ -69,7 +71,7 @@ class ConformanceTest {
 
     @Test
     void aWrongNumberIsNamedWithStepMatrixAndBothValues() {
-        Errors errors = new Errors(Tolerance.of("reference"));
+        Errors errors = new Errors(Tolerance.of(Format.FLOAT64));
         errors.norm("norm of blocks.0.attn.q.weight", 7, 1.25, 1.5);
         assertThat(errors.passed()).isFalse();
         assertThat(errors.failures().getFirst())
@@ -79,7 +81,7 @@ class ConformanceTest {
 
     @Test
     void aNaNNeverPasses() {
-        Errors errors = new Errors(Tolerance.of("cpu"));
+        Errors errors = new Errors(Tolerance.of(Format.FLOAT32));
         errors.loss(0, Double.NaN, 1);
         errors.gradient("x", new double[] {Double.NaN}, new double[] {1});
         assertThat(errors.passed()).isFalse();
@@ -103,7 +105,7 @@ class ConformanceTest {
                 base.losses(),
                 base.matrices());
         Errors errors =
-                new Replay(golden, dims -> Engines.open("reference", dims), Tolerance.of("reference")).run(altered);
+                new Replay(golden, dims -> Engines.open("reference", dims), Tolerance.of(Format.FLOAT64)).run(altered);
         assertThat(errors.passed()).isFalse();
         assertThat(errors.failures()).hasSizeGreaterThan(1).last().asString().startsWith("and ");
     }

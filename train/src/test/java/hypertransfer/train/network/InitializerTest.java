@@ -57,7 +57,7 @@ class InitializerTest {
     }
 
     private static Parameters draw(Engine engine, long seed) {
-        Parameters parameters = new Parameters(engine, ARCHITECTURE, false);
+        Parameters parameters = new Parameters(engine, ARCHITECTURE, Masters.SHARED);
         engine.commit();
         Initializer.initialize(engine, parameters, seed);
         return parameters;

@@ -33,7 +33,8 @@ class OptimizerTest {
                         ? new Transfer(base, ball, GradientRule.RESCALED)
                         : new Transfer(base, ball, GradientRule.REPRESENTATIVE),
                 Direction.Adam.standard(),
-                0.1);
+                0.1,
+                Representation.PLAIN);
         try (Rig plain = new Rig(Variant.M2, Transfer.plain(base));
                 Rig transferred = new Rig(Variant.M2, mixed)) {
             // the rescaled Q and K see the norm's epsilon at another scale, so equality is up to some 1e-10

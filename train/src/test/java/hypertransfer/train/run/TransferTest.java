@@ -35,7 +35,7 @@ class TransferTest {
     }
 
     /** The largest difference of training losses, over the steps that both have logged. */
-    private static double gap(Path a, Path b) {
+    static double gap(Path a, Path b) {
         Map<Integer, Double> own = Trajectory.read(a).losses(),
                 other = Trajectory.read(b).losses();
         assertThat(own).isNotEmpty();

@@ -1,0 +1,234 @@
+package hypertransfer.djl;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import ai.djl.ndarray.NDArray;
+import ai.djl.ndarray.types.DataType;
+import ai.djl.ndarray.types.Shape;
+import hypertransfer.core.Mode;
+import hypertransfer.core.Refusal;
+import java.io.ByteArrayInputStream;
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.condition.EnabledIfSystemProperty;
+import org.junit.jupiter.api.io.TempDir;
+
+/** A direction that is not ours is trained, saved and restored like ours. */
+class OwnDirectionTest {
+    private static final TinyWeights START = TinyWeights.seeded(7);
+
+    @TempDir
+    Path folder;
+
+    @BeforeAll
+    static void torch() {
+        Torch.required();
+    }
+
+    /** The sign of a mean, and the largest gradient ever seen: arrays of two shapes. */
+    record Sign(double beta) implements Direction {
+        @Override
+        public String signature() {
+            return "sign(" + beta + ")";
+        }
+
+        @Override
+        public List<Shape> memory(Shape parameter) {
+            return List.of(parameter, new Shape(1));
+        }
+
+        @Override
+        public NDArray of(NDArray gradient, List<NDArray> memory, long step) {
+            NDArray mean = memory.get(0), largest = memory.get(1);
+            mean.muli(beta).addi(gradient.mul(1 - beta));
+            largest.maximum(gradient.abs().max()).copyTo(largest);
+            return mean.div(largest).sign();
+        }
+    }
+
+    /** Counts to {@code elements} at its first step, and remembers it. */
+    record Large(long elements) implements Direction {
+        @Override
+        public String signature() {
+            return "large(" + elements + ")";
+        }
+
+        @Override
+        public List<Shape> memory(Shape parameter) {
+            return List.of(new Shape(elements));
+        }
+
+        @Override
+        public NDArray of(NDArray gradient, List<NDArray> memory, long step) {
+            NDArray numbers = memory.getFirst();
+            try (NDArray count = gradient.getManager().arange(0, elements, 1, DataType.FLOAT32)) {
+                if (step == 0) {
+                    numbers.addi(count);
+                }
+                try (NDArray same = numbers.eq(count)) {
+                    assertThat(same.all().getBoolean()).as("step %d", step).isTrue();
+                }
+            }
+            return gradient;
+        }
+    }
+
+    record Scalar() implements Direction {
+        @Override
+        public String signature() {
+            return "scalar";
+        }
+
+        @Override
+        public List<Shape> memory(Shape parameter) {
+            return List.of();
+        }
+
+        @Override
+        public NDArray of(NDArray gradient, List<NDArray> memory, long step) {
+            return gradient.max();
+        }
+    }
+
+    @Test
+    void aDirectionOfOnesOwnTrainsAndResumesBitForBit() throws IOException {
+        for (Mode mode : Mode.values()) {
+            Path file = folder.resolve(mode.label());
+            TinyWeights middle;
+            Map<String, double[]> end;
+            try (TinyTraining whole = training(START, new Sign(0.9), mode)) {
+                double first = whole.step(0);
+                run(whole, 1, 6);
+                whole.optimizer.save(file);
+                middle = new TinyWeights(weights(whole), START.inputs(), START.targets());
+                run(whole, 6, 30);
+                end = weights(whole);
+                assertThat(whole.backward(0)).as(mode.label()).isLessThan(first);
+            }
+            try (TinyTraining resumed = training(middle, new Sign(0.9), mode)) {
+                resumed.optimizer.load(file);
+                run(resumed, 6, 30);
+                assertThat(weights(resumed)).usingRecursiveComparison().isEqualTo(end);
+            }
+            try (TinyTraining other = training(middle, new Sign(0.8), mode)) {
+                assertThatThrownBy(() -> other.optimizer.load(file))
+                        .isInstanceOf(Refusal.class)
+                        .hasMessageStartingWith("fc was trained with sign(0.9), ")
+                        .hasMessageContaining("and is routed to sign(0.8), ");
+            }
+        }
+    }
+
+    @Test
+    void theReadmeShowsIt() throws IOException {
+        String source = Files.readString(Path.of("src/test/java/hypertransfer/djl/OwnDirectionTest.java"));
+        String readme = Files.readString(Path.of("README.md"));
+        int from = readme.indexOf("    record Sign");
+        assertThat(source).contains(readme.substring(from, readme.indexOf("```", from)));
+    }
+
+    @Test
+    void arraysOfSeveralPiecesAreSavedAndRestored() throws IOException {
+        savesAndRestores(2_500_001);
+    }
+
+    /** 2.4 GB in one array: more than a Java array of bytes can hold. */
+    @Test
+    @EnabledIfSystemProperty(named = "ht.slow", matches = "true")
+    void arraysAboveTwoGigabytesAreSavedAndRestored() throws IOException {
+        savesAndRestores(600_000_000);
+    }
+
+    private void savesAndRestores(long elements) throws IOException {
+        Path file = folder.resolve("large.state");
+        try (TinyTraining training = one(new Large(elements))) {
+            training.step(0);
+            training.optimizer.save(file);
+            training.optimizer.load(file);
+            training.step(1);
+        }
+        assertThat(Files.size(file)).isGreaterThan(4 * elements);
+    }
+
+    @Test
+    void aDirectionOfAnotherShapeIsRefused() {
+        try (TinyTraining training = one(new Scalar())) {
+            assertThatThrownBy(() -> training.step(0))
+                    .isInstanceOf(Refusal.class)
+                    .hasMessage(
+                            "fc has shape (32, 8), and its direction scalar made one of shape (); a direction has the"
+                                    + " shape of its gradient");
+        }
+    }
+
+    @Test
+    void anotherNumberOfArraysIsRefused() throws IOException {
+        ByteArrayOutputStream bytes = new ByteArrayOutputStream();
+        try (TinyTraining training = one(new Large(3))) {
+            training.step(0);
+            training.optimizer.save(bytes);
+        }
+        record Impostor(Direction direction) implements Direction {
+            @Override
+            public String signature() {
+                return "large(3)";
+            }
+
+            @Override
+            public List<Shape> memory(Shape parameter) {
+                return List.of(new Shape(3), new Shape(3));
+            }
+
+            @Override
+            public NDArray of(NDArray gradient, List<NDArray> memory, long step) {
+                return direction.of(gradient, memory, step);
+            }
+        }
+        try (TinyTraining training = one(new Impostor(new Large(3)))) {
+            training.optimizer.load(new ByteArrayInputStream(bytes.toByteArray()));
+            assertThatThrownBy(() -> training.step(1))
+                    .isInstanceOf(Refusal.class)
+                    .hasMessage("fc is float32 (32, 8) and needs [(3), (3)], but its saved state is [float32 (3)]; load"
+                            + " the state of this model");
+        }
+    }
+
+    private static TinyTraining training(TinyWeights start, Direction direction, Mode mode) {
+        Rate rate = (id, step) -> 0.02 / (1 + step / 10.0);
+        Rule hidden = new Rule(direction, mode.transfer(0.1), rate);
+        return new TinyTraining(
+                start, true, DataType.FLOAT32, block -> new HyperOptimizer(block, hidden, Rule.adamW(rate, 0.1)));
+    }
+
+    /** Only fc has the direction. */
+    private static TinyTraining one(Direction direction) {
+        Rate rate = (id, step) -> 0.01;
+        Rule rest = Rule.adamW(rate, 0);
+        Rule rule = new Rule(direction, Mode.BASE.transfer(0), rate);
+        return new TinyTraining(
+                START,
+                true,
+                DataType.FLOAT32,
+                block -> new HyperOptimizer(new Routes(block, rest, rest).choose("fc", rule)));
+    }
+
+    private static void run(TinyTraining training, int from, int to) {
+        for (int t = from; t < to; t++) {
+            training.step(t);
+        }
+    }
+
+    private static Map<String, double[]> weights(TinyTraining training) {
+        Map<String, double[]> weights = new LinkedHashMap<>();
+        START.values().keySet().forEach(name -> weights.put(name, training.weight(name)));
+        return weights;
+    }
+}

@@ -1,0 +1,82 @@
+package hypertransfer.train.run;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import hypertransfer.train.config.Configuration;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/** With double masters, weights on a grid and one place of evaluation, a follower has every bit of its target's losses. */
+class ExactTest {
+    private static final List<String> EXACT =
+            List.of("engine=cpu", "steps=120", "matrices.master=float64", "matrices.grid=16");
+
+    @TempDir
+    Path dir;
+
+    private Path train(String name, String... settings) {
+        List<String> all = new ArrayList<>(EXACT);
+        all.addAll(List.of(settings));
+        return tiny().train(name, configuration(all));
+    }
+
+    private Configuration configuration(List<String> settings) {
+        return tiny().configuration(settings.toArray(String[]::new));
+    }
+
+    private Tiny tiny() {
+        return new Tiny(dir);
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "M1, muon, base, hypertransfer, at-radius",
+        "M1, muon, hyperball, inverse-hypertransfer, at-radius",
+        "M1, muon, base, decay-transfer, at-radius",
+        "M1, adam, base, hypertransfer, at-radius",
+        "M1, adam, hyperball, inverse-hypertransfer, at-radius",
+        "M1, muon, base, hypertransfer-plus, mode",
+        "M1, muon, hyperball, inverse-hypertransfer-plus, mode",
+        "M2, muon, base, hypertransfer-plus, mode",
+        "M2, muon, hyperball, inverse-hypertransfer-plus, mode",
+        "M2, adam, base, hypertransfer-plus, mode",
+        "M2, adam, hyperball, inverse-hypertransfer-plus, mode"
+    })
+    void everyLossIsTheTargetsToTheLastBit(
+            String network, String direction, String target, String mode, String gradient) {
+        String[] common = {"network=" + network, "matrices.direction=" + direction, "matrices.gradient=" + gradient};
+        Path followed = train("target", with(common, "matrices.mode=" + target));
+        Path follower = train("follower", with(common, "matrices.mode=" + mode, "matrices.decay=0.3"), target, mode);
+        assertThat(Trajectory.read(follower).losses()).hasSize(120);
+        assertThat(Trajectory.read(follower).losses())
+                .isEqualTo(Trajectory.read(followed).losses());
+        assertThat(Trajectory.read(follower).validations())
+                .isEqualTo(Trajectory.read(followed).validations());
+    }
+
+    /** A decay of its own, where the target's is another key or none. */
+    private Path train(String name, String[] settings, String target, String mode) {
+        boolean own = target.equals("hyperball") || mode.equals("decay-transfer");
+        return train(name, own ? settings : with(settings, "matrices.decay=0.1"));
+    }
+
+    /** The placebo is another rounding and nothing else, so what it changes is what roundings can change. */
+    @Test
+    void aPlaceboStraysByRoundingOnly() {
+        Path plain = train("plain", "matrices.grid=0"),
+                placebo = train("placebo", "matrices.grid=0", "matrices.placebo=1.1");
+        double gap = TransferTest.gap(placebo, plain);
+        assertThat(gap).isBetween(1e-9, 1e-4);
+    }
+
+    private static String[] with(String[] settings, String... more) {
+        List<String> all = new ArrayList<>(List.of(settings));
+        all.addAll(List.of(more));
+        return all.toArray(String[]::new);
+    }
+}
