@@ -31,7 +31,8 @@ public final class Translation {
      * A peak rate and a final ratio for all matrices.
      *
      * @param schedule with the warm-up and the shape of the tuned one
-     * @param error the relative error of the effective rates that remains, root mean square over steps and matrices
+     * @param error the error of the effective rates that remains: root mean square over steps and matrices of the
+     *     logarithm of their ratio, for small errors the relative error
      */
     public record Pair(Shaped schedule, double error) {}
 
@@ -104,7 +105,10 @@ public final class Translation {
         return new Pair(best, error);
     }
 
-    /** Relative, root mean square; infinite where the rates cannot be taken at all. */
+    /**
+     * Root mean square of the ratio's logarithm, which counts twice and half alike, so that there and back is no loss of
+     * its own; infinite where the rates cannot be taken at all.
+     */
     private static double error(List<Matrix> matrices, double[][] wanted, Space to, Shaped schedule) {
         if (schedule.peak() * to.decay() >= 1) {
             return Double.POSITIVE_INFINITY;
@@ -116,8 +120,8 @@ public final class Translation {
             double squares = 0;
             int compared = 0;
             for (int t = 0; t < got.length; t++) {
-                if (wanted[i][t] > 0) {
-                    double off = got[t] / wanted[i][t] - 1;
+                if (wanted[i][t] > 0 && got[t] > 0) {
+                    double off = Math.log(got[t] / wanted[i][t]);
                     squares += off * off;
                     compared++;
                 }

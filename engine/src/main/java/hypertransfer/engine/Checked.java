@@ -1,5 +1,6 @@
 package hypertransfer.engine;
 
+import java.nio.file.Path;
 import java.util.List;
 
 /**
@@ -40,6 +41,13 @@ public final class Checked implements Engine {
     @Override
     public Format weights() {
         return engine.weights();
+    }
+
+    @Override
+    public void decisions(Path file) {
+        rules.open("decisions");
+        rules.present("file", file);
+        engine.decisions(file);
     }
 
     // ------------------------------------------------------------------ memory

@@ -1,5 +1,6 @@
 package hypertransfer.engine;
 
+import java.nio.file.Path;
 import java.util.List;
 
 /**
@@ -32,6 +33,13 @@ public interface Engine extends AutoCloseable {
     default Format weights() {
         return Format.FLOAT32;
     }
+
+    /**
+     * Names a file for what the engine decides by measuring, such as the algorithm of each matrix product. What the file
+     * holds is followed; what it lacks is decided and added. So a run that is resumed keeps the bits it began with. To be
+     * called before the first product; an engine that decides nothing by measuring writes no file.
+     */
+    default void decisions(Path file) {}
 
     // ------------------------------------------------------------------ memory
 

@@ -285,7 +285,16 @@ class CheckedTest {
         operations().forEach(line -> names.remove(line.substring(0, line.indexOf(' '))));
         assertThat(names)
                 .containsExactly(
-                        "close", "commit", "dims", "name", "replay", "separateWeights", "slice", "tensor", "weights");
+                        "close",
+                        "commit",
+                        "decisions",
+                        "dims",
+                        "name",
+                        "replay",
+                        "separateWeights",
+                        "slice",
+                        "tensor",
+                        "weights");
         try (Engine engine = kind.open()) {
             assertThat(engine.dims()).isEqualTo(DIMS);
         }

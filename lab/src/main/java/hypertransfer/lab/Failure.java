@@ -3,10 +3,11 @@ package hypertransfer.lab;
 import hypertransfer.core.Refusal;
 import hypertransfer.engine.EngineException;
 import hypertransfer.lab.terminal.Exit;
+import hypertransfer.lab.terminal.Nearest;
 import hypertransfer.lab.terminal.Size;
 import java.io.PrintWriter;
 import java.io.UncheckedIOException;
-import java.util.List;
+import java.util.Set;
 import picocli.CommandLine;
 import picocli.CommandLine.IExecutionExceptionHandler;
 import picocli.CommandLine.IParameterExceptionHandler;
@@ -31,8 +32,7 @@ public final class Failure implements IParameterExceptionHandler, IExecutionExce
         }
         String command = e.getCommandLine().getCommandSpec().qualifiedName(" ");
         String what = e instanceof UnmatchedArgumentException u ? unmatched(u) : lowerFirst(e.getMessage()) + ";";
-        say(what + " '" + command + " --help' lists what there is", e);
-        return Exit.BAD_INPUT;
+        return say(oneLine(what) + " run '" + command + " --help' for the commands and options", e, Exit.BAD_INPUT);
     }
 
     @Override
@@ -41,47 +41,48 @@ public final class Failure implements IParameterExceptionHandler, IExecutionExce
     }
 
     int report(Throwable t) {
-        return switch (t) {
-            case Refusal r -> say(r.getMessage(), r, Exit.BAD_INPUT);
-            case EngineException e -> say(e.getMessage(), e, Exit.BAD_INPUT);
-            case UncheckedIOException e -> say(e.getMessage(), e, Exit.BAD_INPUT);
-            case InterruptedException i -> say("interrupted", i, Exit.INTERRUPTED);
+        String sentence = switch (t) {
+            case Refusal r -> oneLine(r.getMessage());
+            case EngineException e -> e.getMessage(); // may begin with the table of memory
+            case UncheckedIOException e -> oneLine(e.getMessage());
+            case InterruptedException i -> "interrupted";
             case OutOfMemoryError o ->
-                say(
-                        "out of memory (" + o.getMessage() + "), the heap's limit is "
-                                + Size.of(Runtime.getRuntime().maxMemory())
-                                + "; ask for less, or raise it with JDK_JAVA_OPTIONS=-Xmx8g",
-                        o,
-                        Exit.BAD_INPUT);
+                "out of memory (" + o.getMessage() + "), the heap's limit is "
+                        + Size.of(Runtime.getRuntime().maxMemory())
+                        + "; ask for less, or raise it with JDK_JAVA_OPTIONS=-Xmx8g";
             default ->
-                say(
-                        "this is a bug: unexpected " + t
-                                + (trace ? "" : "; HT_TRACE=1 prints the stack trace, please report it"),
-                        t,
-                        Exit.BUG);
+                "this is a bug: unexpected " + oneLine(t.toString())
+                        + (trace ? "" : "; HT_TRACE=1 prints the stack trace, please report it");
         };
+        return say(sentence, t, Exit.of(t));
     }
 
-    private int say(String sentence, Throwable t, int exit) {
-        say(sentence, t);
-        return exit;
-    }
-
-    private void say(String sentence, Throwable t) {
-        err.println("ht: " + sentence.strip().replaceAll("\\s*\\R\\s*", " "));
+    private int say(String text, Throwable t, int exit) {
+        err.println("ht: " + text);
         if (trace) {
             t.printStackTrace(err);
         }
         err.flush();
+        return exit;
+    }
+
+    private static String oneLine(String text) {
+        return text.strip().replaceAll("\\s*\\R\\s*", " ");
     }
 
     private static String unmatched(UnmatchedArgumentException e) {
         boolean commandExpected = !e.getCommandLine().getSubcommands().isEmpty();
         String kind =
                 e.isUnknownOption() ? "unknown option" : commandExpected ? "unknown command" : "unexpected argument";
-        List<String> similar = e.getSuggestions(); // the most similar first
-        return kind + " '" + e.getUnmatched().getFirst() + "'"
-                + (similar.isEmpty() ? ";" : ", did you mean '" + similar.getFirst() + "'?");
+        String word = e.getUnmatched().getFirst();
+        CommandLine line = e.getCommandLine();
+        Set<String> known = e.isUnknownOption()
+                ? line.getCommandSpec().optionsMap().keySet()
+                : line.getSubcommands().keySet();
+        return kind + " '" + word + "'"
+                + Nearest.of(word, known)
+                        .map(nearest -> ", did you mean '" + nearest + "'?")
+                        .orElse(";");
     }
 
     private static String lowerFirst(String s) {

@@ -7,6 +7,8 @@ import hypertransfer.lab.command.DemoCommand;
 import hypertransfer.lab.command.DoctorCommand;
 import hypertransfer.lab.command.ExportCommand;
 import hypertransfer.lab.command.InvarianceCommand;
+import hypertransfer.lab.command.PredictCommand;
+import hypertransfer.lab.command.RatesCommand;
 import hypertransfer.lab.command.ReportCommand;
 import hypertransfer.lab.command.ReproduceCommand;
 import hypertransfer.lab.command.RunsCommand;
@@ -18,12 +20,12 @@ import hypertransfer.lab.command.TrainCommand;
 import hypertransfer.lab.command.TransferCommand;
 import hypertransfer.lab.command.WatchCommand;
 import hypertransfer.lab.experiment.Version;
+import hypertransfer.lab.terminal.Exit;
 import java.io.PrintWriter;
 import java.util.concurrent.Callable;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Model.CommandSpec;
-import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Spec;
 
 /** The command line. Every command is a class of its own, listed here. */
@@ -39,6 +41,8 @@ import picocli.CommandLine.Spec;
             DoctorCommand.class,
             ExportCommand.class,
             InvarianceCommand.class,
+            PredictCommand.class,
+            RatesCommand.class,
             ReportCommand.class,
             ReproduceCommand.class,
             RunsCommand.class,
@@ -48,7 +52,8 @@ import picocli.CommandLine.Spec;
             SweepCommand.class,
             TrainCommand.class,
             TransferCommand.class,
-            WatchCommand.class
+            WatchCommand.class,
+            CommandLine.HelpCommand.class
         },
         versionProvider = Version.Provider.class,
         mixinStandardHelpOptions = true,
@@ -56,14 +61,16 @@ import picocli.CommandLine.Spec;
         footer = {
             "",
             "Examples:",
-            "  ht demo                                      the paper's first experiment in minutes",
-            "  ht train runs/muon.yaml                      one run; Ctrl-C saves, --resume goes on",
-            "  ht transfer out/muon --mode hypertransfer    the same curve in another space",
-            "  ht reproduce exp1                            an experiment of the paper",
-            "  ht doctor                                    which engines work on this machine",
-            "  ht train --help                              the options of one command",
+            "  ht demo                                    the first experiment, in minutes",
+            "  ht train runs/muon.yaml                    one run; --resume continues it",
+            "  ht transfer out/muon --mode hypertransfer  the same curve in another space",
+            "  ht reproduce exp1                          an experiment of the paper",
+            "  ht doctor                                  which engines work here",
+            "  ht help train                              the options of one command",
             "",
-            "Exit codes: 0 fine, 1 a check failed, 2 bad input, 70 a bug, 130 interrupted.",
+            "Exit codes: 0 success, 1 a check failed, 2 bad input, 3 diverged, 4 no room on",
+            "disk or in memory, 5 no permission, 6 other trouble with files, 70 a bug,",
+            "130 interrupted.",
             "HT_TRACE=1 in the environment adds the stack trace to an error; HT_THREADS=2",
             "limits the cpu engine. docs/CONFIGURATION.md lists all such variables."
         })
@@ -98,6 +105,7 @@ public final class Main implements Callable<Integer> {
 
     @Override
     public Integer call() {
-        throw new ParameterException(spec.commandLine(), "no command given");
+        spec.commandLine().usage(spec.commandLine().getOut());
+        return Exit.FINE;
     }
 }

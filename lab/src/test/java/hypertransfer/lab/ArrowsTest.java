@@ -3,6 +3,7 @@ package hypertransfer.lab;
 import static com.tngtech.archunit.base.DescribedPredicate.not;
 import static com.tngtech.archunit.core.domain.JavaClass.Predicates.resideInAPackage;
 import static com.tngtech.archunit.core.domain.JavaClass.Predicates.resideInAnyPackage;
+import static com.tngtech.archunit.core.domain.JavaClass.Predicates.simpleName;
 import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.noClasses;
 import static com.tngtech.archunit.library.dependencies.SlicesRuleDefinition.slices;
 import static org.assertj.core.api.Assertions.assertThat;
@@ -31,6 +32,7 @@ class ArrowsTest {
         ENGINE_KNOWS_NOTHING_OF_OURS("Engine.core"),
         TRAIN_KNOWS_CORE_AND_ENGINE("Train.lab"),
         ENGINES_KNOW_NO_OTHER_ENGINE("Cpu.other"),
+        THE_CUDA_DRIVER_KNOWS_NO_ENGINE("Driver.cuda"),
         VECTORS_AND_BLAS_STAY_IN_ENGINE("Train.vector", "Lab.blas"),
         FOREIGN_MEMORY_STAYS_IN_ENGINE_AND_TRAIN("Lab.memory"),
         TERMINAL_KNOWS_NO_OTHER_PACKAGE_OF_LAB("Terminal.report"),
@@ -63,6 +65,12 @@ class ArrowsTest {
                     slices().matching(root + ".engine.(reference|cpu|cuda)..")
                             .should()
                             .notDependOnEachOther();
+                case THE_CUDA_DRIVER_KNOWS_NO_ENGINE ->
+                    noClasses()
+                            .that(of(root, "engine.cuda.driver"))
+                            .should()
+                            .dependOnClassesThat(
+                                    outside(root, "engine.cuda.driver").and(not(simpleName("EngineException"))));
                 case VECTORS_AND_BLAS_STAY_IN_ENGINE ->
                     noClasses()
                             .that(outside(root, "engine"))

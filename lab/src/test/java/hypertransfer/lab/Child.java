@@ -34,7 +34,16 @@ final class Child implements AutoCloseable {
         if (new ProcessBuilder("env", "--default-signal=INT", "true").start().waitFor() == 0) {
             command.addAll(List.of("env", "--default-signal=INT"));
         }
-        command.addAll(List.of(
+        command.addAll(java());
+        command.addAll(List.of(args));
+        Path errors = Files.createTempFile("child", ".err");
+        return new Child(
+                new ProcessBuilder(command).redirectError(errors.toFile()).start(), errors);
+    }
+
+    /** The command line up to its own arguments. */
+    static List<String> java() {
+        return List.of(
                 Path.of(System.getProperty("java.home"), "bin", "java").toString(),
                 "-XX:+UseSerialGC",
                 "-XX:TieredStopAtLevel=1",
@@ -44,11 +53,7 @@ final class Child implements AutoCloseable {
                 "--enable-native-access=ALL-UNNAMED",
                 "-cp",
                 System.getProperty("java.class.path"),
-                "hypertransfer.lab.Main"));
-        command.addAll(List.of(args));
-        Path errors = Files.createTempFile("child", ".err");
-        return new Child(
-                new ProcessBuilder(command).redirectError(errors.toFile()).start(), errors);
+                "hypertransfer.lab.Main");
     }
 
     /** Waits until it has taken so many steps; false if it ended before. */

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import hypertransfer.lab.terminal.Exit;
 import hypertransfer.lab.terminal.Meter;
+import hypertransfer.lab.terminal.Width;
 import hypertransfer.train.data.Progress;
 import java.io.IOException;
 import java.io.PrintWriter;
@@ -133,7 +134,7 @@ class DataCommandTest {
     @Test
     void onATerminalTheMeterIsOneLine() {
         long[] now = {0};
-        try (Meter meter = new Meter(new PrintWriter(err), true, () -> now[0])) {
+        try (Meter meter = new Meter(new PrintWriter(err), true, new Width(200), () -> now[0])) {
             for (int i = 1; i <= 10; i++) {
                 now[0] = i * 1_000_000_000L;
                 meter.accept(new Progress(i, 10, i, i, i));

@@ -3,8 +3,8 @@ package hypertransfer.lab;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import hypertransfer.lab.experiment.Experiment;
-import hypertransfer.lab.experiment.Gap;
-import hypertransfer.train.run.Trajectory;
+import hypertransfer.train.log.Curves;
+import hypertransfer.train.log.Gap;
 import java.io.PrintWriter;
 import java.io.StringWriter;
 import java.nio.file.Path;
@@ -31,19 +31,19 @@ class DemoTest {
         Experiment experiment = Experiment.read("demo-quick");
         assertThat(experiment.runs()).hasSize(8);
         experiment.runs().forEach((name, member) -> {
-            Trajectory t = Trajectory.read(directory.resolve(name));
+            Curves t = Curves.read(directory.resolve(name));
             assertThat(t.validations().lastEntry().getValue())
                     .as(name)
                     .isLessThan(0.6 * t.validations().firstEntry().getValue());
             if (member.follows() != null) {
                 Gap gap = Gap.of(directory.resolve(name), directory.resolve(member.follows()));
-                assertThat(gap.largestTraining()).as(name).isLessThan(1e-4);
+                assertThat(gap.training().largest()).as(name).isLessThan(1e-4);
                 assertThat(gap.norm()).as(name).isLessThan(1e-4);
             }
         });
         // Muon and MuonH are not the same curve: the transfers have something to do
         Gap different = Gap.of(directory.resolve("m1-muon"), directory.resolve("m1-muonh"));
-        assertThat(different.largestTraining()).isGreaterThan(1e-3);
+        assertThat(different.training().largest()).isGreaterThan(1e-3);
         assertThat(directory.resolve("report-M1.html")).isNotEmptyFile();
         assertThat(directory.resolve("report-M2.html")).isNotEmptyFile();
         assertThat(out.toString()).contains("report of M1: file:", "m2-inverse-hypertransfer-plus");

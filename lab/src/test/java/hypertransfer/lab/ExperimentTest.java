@@ -5,11 +5,10 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import hypertransfer.core.Refusal;
 import hypertransfer.lab.experiment.Experiment;
-import hypertransfer.lab.experiment.Gap;
 import hypertransfer.lab.experiment.Plan;
 import hypertransfer.lab.report.Report;
-import hypertransfer.train.run.RunDirectory;
-import hypertransfer.train.run.Trajectory;
+import hypertransfer.train.log.Gap;
+import hypertransfer.train.log.Run;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.io.StringWriter;
@@ -70,8 +69,9 @@ class ExperimentTest {
             assertThat(out.toString()).contains(run);
             if (member.follows() != null) {
                 Gap gap = Gap.of(to.resolve(run), to.resolve(member.follows()));
-                assertThat(gap.steps()).isEqualTo(10);
-                assertThat(gap.largestValidation()).as(run).isLessThan(1e-5);
+                assertThat(gap.training().steps()).isEqualTo(10);
+                assertThat(gap.logged()).as("logged steps in common").isPositive();
+                assertThat(gap.validation().largest()).as(run).isLessThan(1e-5);
                 assertThat(gap.rate()).as(run).isLessThan(1e-4);
             }
         });
@@ -104,7 +104,8 @@ class ExperimentTest {
     void theMatchedRatioIsTheMeasuredOne() {
         assertThat(tiny("reproduce", "exp3", "--out", directory.toString())).isZero();
         double measured = Plan.ratio(directory.resolve("muon"));
-        assertThat(RunDirectory.configuration(directory.resolve("muonh-matched"))
+        assertThat(new Run(directory.resolve("muonh-matched"))
+                        .configuration()
                         .matrices()
                         .finalRatio())
                 .isEqualTo(measured);
@@ -114,15 +115,9 @@ class ExperimentTest {
     @Test
     void fairRunsHaveOneEffectiveSchedule() {
         assertThat(tiny("reproduce", "fair", "--out", directory.toString())).isZero();
-        Trajectory muon = Trajectory.read(directory.resolve("muon"));
-        Trajectory adam = Trajectory.read(directory.resolve("adamw"));
-        muon.matrices().forEach((step, line) -> {
-            for (int k = 0; k < line.effective().size(); k++) {
-                double other = adam.matrices().get(step).effective().get(k);
-                assertThat(line.effective().get(k))
-                        .isCloseTo(other, org.assertj.core.data.Percentage.withPercentage(1e-10));
-            }
-        });
+        Gap gap = Gap.of(directory.resolve("muon"), directory.resolve("adamw"));
+        assertThat(gap.logged()).isEqualTo(10);
+        assertThat(gap.rate()).isLessThan(1e-12);
     }
 
     @Test
@@ -143,8 +138,7 @@ class ExperimentTest {
         String[] small = {"reproduce", "decay", "--preset", "small", "--out", directory.toString()};
         assertThat(tiny(small)).as(err.toString()).isZero();
         assertThat(out.toString()).contains("no rates are tuned for this preset");
-        assertThat(RunDirectory.configuration(directory.resolve("muon")).preset())
-                .isEqualTo("small");
+        assertThat(new Run(directory.resolve("muon")).configuration().preset()).isEqualTo("small");
     }
 
     @Test
@@ -152,10 +146,10 @@ class ExperimentTest {
         assertThat(tiny("reproduce", "decay", "--seeds", "2", "--out", directory.toString()))
                 .isZero();
         assertThat(out.toString()).contains("over 2 seeds");
-        assertThat(RunDirectory.configuration(directory.resolve("seed-1235/muon"))
-                        .seed())
+        assertThat(new Run(directory.resolve("seed-1235/muon")).configuration().seed())
                 .isEqualTo(1235);
-        assertThat(RunDirectory.configuration(directory.resolve("seed-1235/triple-decay"))
+        assertThat(new Run(directory.resolve("seed-1235/triple-decay"))
+                        .configuration()
                         .seed())
                 .isEqualTo(1235);
     }
@@ -186,7 +180,7 @@ class ExperimentTest {
                 "--mode",
                 "inverse-hypertransfer");
         assertThat(run("transfer", muon.toString(), "--mode", "hypertransfer")).isZero();
-        assertThat(out.toString()).contains("gap to the target over 10 steps", "effective rate");
+        assertThat(out.toString()).contains("gap to the target: 10 of 10 steps have a target", "effective rate");
         refused("already holds a run", "transfer", muon.toString(), "--mode", "hypertransfer");
         refused("unknown mode 'x'", "transfer", muon.toString(), "--mode", "x");
         assertThat(run("transfer", muon.toString(), "--mode", "hypertransfer-plus", "--at", "10"))

@@ -2,8 +2,8 @@ package hypertransfer.lab;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import hypertransfer.train.log.Run;
 import hypertransfer.train.run.Checkpoint;
-import hypertransfer.train.run.RunDirectory;
 import java.io.PrintWriter;
 import java.io.StringWriter;
 import java.nio.ByteBuffer;
@@ -71,11 +71,11 @@ class FaultTest {
 
     private static List<Object> result(Path run) throws Exception {
         List<Object> all = new ArrayList<>();
-        for (String line : Files.readAllLines(run.resolve(RunDirectory.METRICS))) {
+        for (String line : Files.readAllLines(run.resolve(Run.METRICS))) {
             all.add(line.replaceFirst(",\"seconds\":[^,}]*", ""));
         }
-        all.addAll(Files.readAllLines(run.resolve(RunDirectory.MATRICES)));
-        Path newest = Checkpoint.list(run.resolve(RunDirectory.CHECKPOINTS)).getFirst();
+        all.addAll(Files.readAllLines(run.resolve(Run.MATRICES)));
+        Path newest = new Run(run).checkpoints().getFirst();
         all.add(Files.readString(newest));
         Path tensors = Path.of(newest.toString().replace(".json", ".safetensors"));
         all.add(ByteBuffer.wrap(Files.readAllBytes(tensors)));
@@ -83,7 +83,7 @@ class FaultTest {
     }
 
     private String state() {
-        return RunDirectory.state(run).path("state").asString("");
+        return new Run(run).standing().state().label();
     }
 
     @Test
@@ -121,7 +121,7 @@ class FaultTest {
             assertThat(out.toString()).containsPattern("run +running");
             child.signal(signal);
             assertThat(child.end()).isEqualTo(130);
-            assertThat(child.errors()).containsExactly("ht: saving, then ending (once more ends at once)");
+            assertThat(child.errors()).containsExactly("ht: saving, then stopping (Ctrl-C again stops immediately)");
         }
         assertThat(state()).isEqualTo("interrupted");
         assertThat(main("train", run.toString(), "--resume")).as(err::toString).isZero();
@@ -140,7 +140,7 @@ class FaultTest {
             child.signal("INT");
             assertThat(child.end()).isEqualTo(130);
         }
-        assertThat(run.resolve(RunDirectory.CHECKPOINTS)).as("not saved").doesNotExist();
+        assertThat(run.resolve(Run.CHECKPOINTS)).as("not saved").doesNotExist();
         assertThat(state()).isEqualTo("running");
     }
 
@@ -148,7 +148,7 @@ class FaultTest {
     void aFullDisk() throws Exception {
         List<Object> expected = undisturbed(300, 20);
         try (Child child = Child.start(160, train(run, 300, 20))) { // a checkpoint fits, matrices.jsonl does not
-            assertThat(child.end()).isEqualTo(2);
+            assertThat(child.end()).isEqualTo(4);
             assertThat(child.errors())
                     .hasSize(1)
                     .first()
@@ -157,9 +157,7 @@ class FaultTest {
                     .endsWith("; make room, then go on with --resume");
         }
         assertThat(state()).isEqualTo("failed");
-        assertThat(Checkpoint.list(run.resolve(RunDirectory.CHECKPOINTS)))
-                .isNotEmpty()
-                .allSatisfy(Checkpoint::read);
+        assertThat(new Run(run).checkpoints()).isNotEmpty().allSatisfy(Checkpoint::read);
         assertThat(main("train", run.toString(), "--resume")).as(err::toString).isZero();
         assertThat(result(run)).isEqualTo(expected);
     }
@@ -168,14 +166,14 @@ class FaultTest {
     void aDiskTooSmallForACheckpoint() throws Exception {
         List<Object> expected = undisturbed(12, 5);
         try (Child child = Child.start(64, train(run, 12, 5))) {
-            assertThat(child.end()).isEqualTo(2);
+            assertThat(child.end()).isEqualTo(4);
             assertThat(child.errors())
                     .hasSize(1)
                     .first()
                     .asString()
                     .contains("cannot write", "step-00000005.safetensors", "make room");
         }
-        assertThat(Checkpoint.list(run.resolve(RunDirectory.CHECKPOINTS))).isEmpty();
+        assertThat(new Run(run).checkpoints()).isEmpty();
         assertThat(main("train", run.toString(), "--resume")).as(err::toString).isZero();
         assertThat(result(run)).isEqualTo(expected);
     }

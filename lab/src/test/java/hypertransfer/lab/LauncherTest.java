@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import java.io.IOException;
 import java.nio.file.Files;
+import java.nio.file.LinkOption;
 import java.nio.file.Path;
 import java.time.Instant;
 import java.util.List;
@@ -295,13 +296,58 @@ class LauncherTest {
 
     @Test
     void theLockOfADeadProcessIsBroken() throws Exception {
-        Process dead = new ProcessBuilder("/bin/sh", "-c", "uname -n").start();
-        String host = new String(dead.getInputStream().readAllBytes()).strip();
+        Process dead = new ProcessBuilder("/bin/sh", "-c", "exit").start();
         dead.waitFor();
         Files.createDirectories(lock.getParent());
-        Files.createSymbolicLink(lock, Path.of(host + ":" + dead.pid()));
+        Files.createSymbolicLink(lock, Path.of(host() + ":" + dead.pid()));
         assertThat(run().exit()).isZero();
         assertThat(builds()).isEqualTo(1);
+    }
+
+    private static String host() throws Exception {
+        Process uname = new ProcessBuilder("/bin/sh", "-c", "uname -n").start();
+        return new String(uname.getInputStream().readAllBytes()).strip();
+    }
+
+    /** The lock was removed, and two builds ran at once. */
+    @Test
+    void theLockOfAnotherUsersProcessIsKept() throws Exception {
+        Files.createDirectories(lock.getParent());
+        Path holder = Path.of(host() + ":" + ProcessHandle.current().pid());
+        Files.createSymbolicLink(lock, holder);
+        ProcessBuilder command = command(root.resolve("ht"));
+        // what kill answers for a living process of somebody else
+        command.command(
+                "/bin/sh",
+                "-c",
+                "kill() { return 1; }; . \"$0\"",
+                root.resolve("ht").toString());
+        Process waiting = start(command);
+        await(() -> stderr(command).contains("ht: waiting for the build of " + holder));
+        assertThat(Files.readSymbolicLink(lock)).isEqualTo(holder);
+        assertThat(builds()).isZero();
+        Files.delete(lock);
+        assertThat(finish(command, waiting).exit()).isZero();
+        assertThat(builds()).isEqualTo(1);
+    }
+
+    /** Two waiters could both remove a dead lock, the second one the first one's own. */
+    @Test
+    void oneWaiterAtATimeRemovesADeadLock() throws Exception {
+        Process dead = new ProcessBuilder("/bin/sh", "-c", "exit").start();
+        dead.waitFor();
+        Files.createDirectories(lock.getParent());
+        Path holder = Path.of(host() + ":" + dead.pid());
+        Files.createSymbolicLink(lock, holder);
+        Path breaking = Files.createSymbolicLink(lock.resolveSibling("ht.lock.break"), Path.of("another:1"));
+        ProcessBuilder command = command(root.resolve("ht"));
+        Process waiting = start(command);
+        await(() -> stderr(command).contains("ht: waiting"));
+        assertThat(Files.readSymbolicLink(lock)).isEqualTo(holder);
+        Files.delete(breaking);
+        assertThat(finish(command, waiting).exit()).isZero();
+        assertThat(builds()).isEqualTo(1);
+        assertThat(Files.exists(breaking, LinkOption.NOFOLLOW_LINKS)).isFalse();
     }
 
     @Test

@@ -2,17 +2,26 @@ package hypertransfer.lab;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import hypertransfer.core.Diverged;
 import hypertransfer.core.Mode;
 import hypertransfer.core.Refusal;
 import hypertransfer.engine.EngineException;
 import hypertransfer.lab.terminal.Exit;
+import java.io.IOException;
 import java.io.PrintWriter;
 import java.io.StringWriter;
+import java.io.UncheckedIOException;
+import java.nio.file.AccessDeniedException;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.concurrent.Callable;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.ITypeConverter;
+import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 
 class MainTest {
@@ -70,23 +79,75 @@ class MainTest {
     }
 
     @Test
-    void noCommand() {
-        assertThat(run()).isEqualTo(2);
-        assertThat(error()).isEqualTo("ht: no command given; 'ht --help' lists what there is");
+    void withoutACommandThereIsHelp() {
+        assertThat(run()).isZero();
+        String alone = out.toString();
+        assertThat(alone).contains("Usage: ht", "Examples:");
+        out.getBuffer().setLength(0);
+        assertThat(run("help")).isZero();
+        assertThat(out.toString()).isEqualTo(alone);
+        out.getBuffer().setLength(0);
+        assertThat(run("help", "train")).isZero();
+        assertThat(out.toString()).contains("Usage: ht train", "--resume").doesNotContain("Exit codes");
+    }
+
+    /** 'trian' meant 'invariance', 'plot' 'sample'. */
+    @ParameterizedTest
+    @CsvSource({"trian,train", "sampel,sample", "runz,runs", "conformence,conformance", "plot,", "clean,", "version,"})
+    void aSuggestionIsNearOrThereIsNone(String typed, String meant) {
+        assertThat(run(typed)).isEqualTo(2);
+        assertThat(error())
+                .startsWith("ht: unknown command '" + typed + "'"
+                        + (meant == null ? "; run 'ht --help'" : ", did you mean '" + meant + "'?"));
+    }
+
+    /** A terminal of 80 columns shows every example on the line it was written on, so that it can be copied. */
+    @Test
+    void helpFitsEightyColumns() {
+        List<CommandLine> all = new ArrayList<>(List.of(new CommandLine(new Main())));
+        for (int i = 0; i < all.size(); i++) {
+            all.addAll(all.get(i).getSubcommands().values());
+            CommandSpec spec = all.get(i).getCommandSpec();
+            String help = all.get(i).getUsageMessage();
+            assertThat(help.lines()).as(spec.qualifiedName()).allMatch(line -> line.length() <= 80);
+            assertThat(help.lines().toList())
+                    .as(spec.qualifiedName())
+                    .containsAll(List.of(spec.usageMessage().footer()).stream()
+                            .map(String::stripTrailing)
+                            .toList());
+        }
+        assertThat(all).hasSizeGreaterThan(20);
+    }
+
+    @Test
+    void helpOfACommandNamesWhatCanBeGiven() {
+        assertThat(run("transfer", "--help")).isZero();
+        assertThat(out.toString()).contains("base, hyperball,", "inverse-hypertransfer-plus", "decay-transfer");
+        out.getBuffer().setLength(0);
+        assertThat(run("reproduce", "--help")).isZero();
+        assertThat(out.toString()).contains("gpt2-124m", "dense-500m", "  exp2-tenth  M2");
+        out.getBuffer().setLength(0);
+        assertThat(run("data", "--help")).isZero();
+        assertThat(out.toString()).contains("ht data tokenize books/").doesNotContain("ht demo");
+        out.getBuffer().setLength(0);
+        assertThat(run("runs", "--help")).isZero();
+        assertThat(out.toString()).contains("[DIR]");
     }
 
     @Test
     void unknownCommandSuggestsTheNearest() {
         assertThat(run("doctr")).isEqualTo(2);
         assertThat(error())
-                .isEqualTo("ht: unknown command 'doctr', did you mean 'doctor'? 'ht --help' lists what there is");
+                .isEqualTo(
+                        "ht: unknown command 'doctr', did you mean 'doctor'? run 'ht --help' for the commands and options");
     }
 
     @Test
     void unknownOptionSuggestsTheNearest() {
         assertThat(run("doctor", "--jsn")).isEqualTo(2);
         assertThat(error())
-                .isEqualTo("ht: unknown option '--jsn', did you mean '--json'? 'ht doctor --help' lists what there is");
+                .isEqualTo(
+                        "ht: unknown option '--jsn', did you mean '--json'? run 'ht doctor --help' for the commands and options");
     }
 
     @Test
@@ -125,6 +186,30 @@ class MainTest {
         assertThat(error()).isEqualTo("ht: no CUDA driver; install one");
     }
 
+    /** The table was squeezed into one line of 300 characters. */
+    @Test
+    void theTableOfMemoryKeepsItsLines() {
+        String table = "memory\n  parameters  1.0 MiB\n  total       9.0 MiB\ndoes not fit into 2 MiB; lower the batch";
+        assertThat(ending(false, () -> {
+                    throw new EngineException(table);
+                }))
+                .isEqualTo(2);
+        assertThat(err.toString().lines().toList())
+                .isEqualTo(("ht: " + table).lines().toList());
+    }
+
+    @Test
+    void everyKindOfFailureHasItsOwnCode() {
+        assertThat(Exit.of(new Diverged(null, 3, "the loss is NaN"))).isEqualTo(3);
+        assertThat(Exit.of(new OutOfMemoryError())).isEqualTo(4);
+        assertThat(Exit.of(new UncheckedIOException(new IOException("No space left on device"))))
+                .isEqualTo(4);
+        assertThat(Exit.of(new UncheckedIOException(new AccessDeniedException("x"))))
+                .isEqualTo(5);
+        assertThat(Exit.of(new UncheckedIOException(new IOException("Input/output error"))))
+                .isEqualTo(6);
+    }
+
     @Test
     void interrupted() {
         assertThat(ending(false, () -> {
@@ -157,7 +242,7 @@ class MainTest {
         assertThat(ending(false, () -> {
                     throw new OutOfMemoryError("Java heap space");
                 }))
-                .isEqualTo(2);
+                .isEqualTo(4);
         assertThat(error()).contains("Java heap space", "-Xmx");
     }
 

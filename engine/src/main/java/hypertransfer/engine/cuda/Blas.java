@@ -6,55 +6,83 @@ import static java.lang.foreign.ValueLayout.JAVA_INT;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
 import hypertransfer.engine.EngineException;
+import hypertransfer.engine.cuda.driver.Cache;
+import hypertransfer.engine.cuda.driver.Device;
+import hypertransfer.engine.cuda.driver.Native;
+import hypertransfer.engine.cuda.driver.Plans;
+import java.lang.System.Logger.Level;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
+import java.nio.file.Path;
 import java.util.HashMap;
 import java.util.Map;
-import java.util.Optional;
 
 /** Matrix products by cuBLASLt, planned at first use. Sums are in float32, without TF32. */
 final class Blas implements AutoCloseable {
+    static final long WORKSPACE_BYTES = 64L << 20;
+
+    private static final System.Logger LOG = System.getLogger(Blas.class.getName());
     private static final int COMPUTE_32F = 68, R_32F = 0; // cublasComputeType_t, cudaDataType
     private static final int FLIP_A = 3, FLIP_B = 4; // CUBLASLT_MATMUL_DESC_TRANS_
     private static final int BATCH_COUNT = 5, BATCH_STRIDE = 6; // CUBLASLT_MATRIX_LAYOUT_
     private static final int WORKSPACE = 1, ALIGNMENT_A = 5; // CUBLASLT_MATMUL_PREF_, A to D one after the other
     private static final int RESULT_BYTES = 96, RESULT_SIZE = 64, RESULT_STATE = 72; // cublasLtMatmulHeuristicResult_t
+    private static final int ALGORITHM_BYTES = 64; // cublasLtMatmulAlgo_t, the first part of a result
     private static final int CANDIDATES = 8, REPETITIONS = 8, ROUNDS = 2;
     /** Below this many operations the choice matters little, and cuBLASLt's first one is taken. */
     private static final double WORTH_TIMING = 1e9;
+    /** Free memory that timing leaves alone. */
+    private static final long MARGIN = 256L << 20;
 
     private final Device device;
     private final Native library;
-    private final String path;
     private final Plans plans;
     private final Map<Product, Plan> planned = new HashMap<>();
-    private final Arena arena = Arena.ofShared();
-    private final MemorySegment alpha = arena.allocate(JAVA_FLOAT);
-    private final MemorySegment beta = arena.allocate(JAVA_FLOAT);
     private final long handle;
+    private final Arena arena;
+    private final MemorySegment alpha;
+    private final MemorySegment beta;
     private long workspace;
 
     /** A descriptor of the product, its three layouts, and the algorithm. */
-    private record Plan(String name, long descriptor, long a, long b, long c, MemorySegment algorithm) {}
+    private record Plan(String name, long descriptor, long a, long b, long c, MemorySegment algorithm) {
+        void take(MemorySegment from, long offset) {
+            MemorySegment.copy(from, offset, algorithm, 0, ALGORITHM_BYTES);
+        }
 
-    Blas(Device device, Library found, Cache cache) {
-        this.device = device;
-        library = found.open();
-        path = found.path().toString();
-        plans = new Plans(cache, device.driver().name(), library.call("cublasLtGetVersion"));
-        handle = create("cublasLtCreate");
+        void take(byte[] kept) {
+            take(MemorySegment.ofArray(kept), 0);
+        }
+
+        byte[] bytes() {
+            return algorithm.toArray(JAVA_BYTE);
+        }
     }
 
-    /** Where cuBLASLt may write, {@link Scratch#BLAS_BYTES} long. */
+    Blas(Device device, Native library, Cache cache) {
+        this.device = device;
+        this.library = library;
+        plans = new Plans(cache, device.driver().name(), library.call("cublasLtGetVersion"));
+        handle = create("cublasLtCreate");
+        arena = Arena.ofShared();
+        alpha = arena.allocate(JAVA_FLOAT);
+        beta = arena.allocate(JAVA_FLOAT);
+    }
+
+    /** Where cuBLASLt may write, {@link #WORKSPACE_BYTES} long. */
     void workspace(long pointer) {
         workspace = pointer;
+    }
+
+    /** Follows, and completes, the algorithms in a run's own file. */
+    void own(Path file) {
+        plans.own(file);
     }
 
     void multiply(Product product, double by, long a, long b, double keep, long c, long d) {
         Plan known = planned.get(product);
         Plan plan = known == null ? plan(product, keep, a, b, c) : known;
-        planned.put(product, plan);
         device.profile().around(plan.name, () -> multiply(plan, by, a, b, keep, c, d));
     }
 
@@ -77,7 +105,7 @@ final class Blas implements AutoCloseable {
                 plan.c,
                 plan.algorithm,
                 workspace,
-                Scratch.BLAS_BYTES,
+                WORKSPACE_BYTES,
                 device.stream());
     }
 
@@ -91,29 +119,35 @@ final class Blas implements AutoCloseable {
                 layout(p.in(), p.flipA() ? p.k() : p.m(), p.flipA() ? p.m() : p.k(), p.batch(), p.strideA()),
                 layout(p.in(), p.flipB() ? p.n() : p.k(), p.flipB() ? p.k() : p.n(), p.batch(), p.strideB()),
                 layout(p.out(), p.m(), p.n(), p.batch(), p.strideC()),
-                arena.allocate(64));
-        Optional<byte[]> kept = plans.find(p);
-        if (kept.isPresent()) {
-            MemorySegment.copy(kept.get(), 0, plan.algorithm, JAVA_BYTE, 0, 64);
-            if (usable(plan)) {
-                return plan;
-            }
+                arena.allocate(ALGORITHM_BYTES));
+        byte[] kept = plans.find(plan.name).orElse(null);
+        if (kept == null || !usable(plan, kept)) {
+            choose(p, plan, kept, keep, a, b, c);
         }
+        plans.use(plan.name, plan.bytes());
+        planned.put(p, plan);
+        return plan;
+    }
+
+    /** By timing, where that pays, there is room for it, and the choice lasts; otherwise cuBLASLt's own first choice. */
+    private void choose(Product p, Plan plan, byte[] refused, double keep, long a, long b, long c) {
         try (Arena local = Arena.ofConfined()) {
             MemorySegment results = local.allocate(CANDIDATES * (long) RESULT_BYTES, 8);
             int count = candidates(p, plan, results);
-            take(results, 0, plan);
-            if (count > 1 && p.operations() >= WORTH_TIMING && plans.keep(p, bytes(plan))) {
-                time(p, plan, results, count, keep, a, b, c);
-                plans.keep(p, bytes(plan));
+            plan.take(results, 0);
+            if (count > 1
+                    && p.operations() >= WORTH_TIMING
+                    && device.available() >= p.outputBytes() + MARGIN
+                    && plans.lasting()) {
+                plan.take(results, fastest(p, plan, results, count, keep, a, b, c) * (long) RESULT_BYTES);
+                plan.take(plans.keep(plan.name, plan.bytes(), refused));
             }
         }
-        return plan;
     }
 
     private int candidates(Product p, Plan plan, MemorySegment results) {
         long preference = create("cublasLtMatmulPreferenceCreate");
-        set("cublasLtMatmulPreferenceSetAttribute", preference, WORKSPACE, Scratch.BLAS_BYTES);
+        set("cublasLtMatmulPreferenceSetAttribute", preference, WORKSPACE, WORKSPACE_BYTES);
         for (int matrix = 0; matrix < 4; matrix++) {
             set("cublasLtMatmulPreferenceSetAttribute", preference, ALIGNMENT_A + matrix, p.alignment());
         }
@@ -133,26 +167,23 @@ final class Blas implements AutoCloseable {
                     count);
             check("cublasLtMatmulPreferenceDestroy", preference);
             if (count.get(JAVA_INT, 0) == 0) {
-                throw new EngineException(path + " has no algorithm for the product " + p.key());
+                throw new EngineException(library.name() + " has no algorithm for the product " + p.key());
             }
             return count.get(JAVA_INT, 0);
         }
     }
 
-    /** Leaves the fastest candidate in the plan. The results go to memory taken for the moment, C being kept. */
-    private void time(Product p, Plan plan, MemorySegment results, int count, double keep, long a, long b, long c) {
-        if (device.free() < p.outputBytes() + (256L << 20)) {
-            return;
-        }
+    /** The number of the fastest candidate. C must stay as it is, so the results go to memory taken for the moment. */
+    private int fastest(Product p, Plan plan, MemorySegment results, int count, double keep, long a, long b, long c) {
         long d = device.allocate(p.outputBytes()), start = device.event(), stop = device.event();
         int best = 0;
         float least = Float.MAX_VALUE;
-        for (int turn = 0; turn < ROUNDS * count; turn++) { // twice over, since the card's clock wanders
-            int i = turn % count;
+        for (int trial = 0; trial < ROUNDS * count; trial++) { // each twice, since the card's clock drifts
+            int i = trial % count;
             if (results.get(JAVA_INT, i * (long) RESULT_BYTES + RESULT_STATE) != 0) {
                 continue;
             }
-            take(results, i, plan);
+            plan.take(results, i * (long) RESULT_BYTES);
             multiply(plan, 1, a, b, keep, c, d);
             device.record(start);
             for (int k = 0; k < REPETITIONS; k++) {
@@ -166,35 +197,37 @@ final class Blas implements AutoCloseable {
                 best = i;
             }
         }
-        take(results, best, plan);
         device.forget(start);
         device.forget(stop);
         device.free(d);
+        return best;
     }
 
-    private static void take(MemorySegment results, int i, Plan plan) {
-        MemorySegment.copy(results, i * (long) RESULT_BYTES, plan.algorithm, 0, 64);
-    }
-
-    private static byte[] bytes(Plan plan) {
-        return plan.algorithm.toArray(JAVA_BYTE);
-    }
-
-    private boolean usable(Plan plan) {
+    /** Whether cuBLASLt accepts an algorithm that was kept; if so the plan has it. */
+    private boolean usable(Plan plan, byte[] kept) {
+        plan.take(kept);
         try (Arena local = Arena.ofConfined()) {
             MemorySegment result = local.allocate(RESULT_BYTES, 8);
-            return library.call(
-                                    "cublasLtMatmulAlgoCheck",
-                                    handle,
-                                    plan.descriptor,
-                                    plan.a,
-                                    plan.b,
-                                    plan.c,
-                                    plan.c,
-                                    plan.algorithm,
-                                    result)
-                            == 0
-                    && result.get(JAVA_LONG, RESULT_SIZE) <= Scratch.BLAS_BYTES;
+            int status = library.call(
+                    "cublasLtMatmulAlgoCheck",
+                    handle,
+                    plan.descriptor,
+                    plan.a,
+                    plan.b,
+                    plan.c,
+                    plan.c,
+                    plan.algorithm,
+                    result);
+            if (status == 0 && result.get(JAVA_LONG, RESULT_SIZE) <= WORKSPACE_BYTES) {
+                return true;
+            }
+            LOG.log(
+                    Level.WARNING,
+                    "{0} no longer accepts the algorithm kept for {1}; another is chosen, so the last bits may differ"
+                            + " from earlier runs",
+                    library.name(),
+                    plan.name);
+            return false;
         }
     }
 
@@ -229,7 +262,7 @@ final class Blas implements AutoCloseable {
     private void check(String function, Object... values) {
         int status = library.call(function, values);
         if (status != 0) {
-            throw new EngineException(function + " of " + path + " failed with status " + status + " on "
+            throw new EngineException(function + " of " + library.name() + " failed with status " + status + " on "
                     + device.driver().name()
                     + (status == 14 || status == 13 ? ": an earlier kernel may have failed" : ""));
         }
@@ -237,13 +270,14 @@ final class Blas implements AutoCloseable {
 
     @Override
     public void close() {
-        for (Plan plan : planned.values()) {
-            check("cublasLtMatmulDescDestroy", plan.descriptor);
-            for (long layout : new long[] {plan.a, plan.b, plan.c}) {
-                check("cublasLtMatrixLayoutDestroy", layout);
+        try (arena) {
+            for (Plan plan : planned.values()) {
+                check("cublasLtMatmulDescDestroy", plan.descriptor);
+                for (long layout : new long[] {plan.a, plan.b, plan.c}) {
+                    check("cublasLtMatrixLayoutDestroy", layout);
+                }
             }
+            check("cublasLtDestroy", handle);
         }
-        check("cublasLtDestroy", handle);
-        arena.close();
     }
 }

@@ -1,7 +1,5 @@
 package hypertransfer.engine.cuda;
 
-import static java.lang.foreign.ValueLayout.JAVA_FLOAT;
-
 import hypertransfer.engine.Dims;
 import hypertransfer.engine.Engine;
 import hypertransfer.engine.EngineException;
@@ -10,18 +8,25 @@ import hypertransfer.engine.Memory;
 import hypertransfer.engine.Polynomial;
 import hypertransfer.engine.Role;
 import hypertransfer.engine.Tensor;
-import java.lang.foreign.Arena;
-import java.lang.foreign.MemorySegment;
+import hypertransfer.engine.cuda.Lists.Entry;
+import hypertransfer.engine.cuda.driver.Cache;
+import hypertransfer.engine.cuda.driver.Device;
+import hypertransfer.engine.cuda.driver.Driver;
+import hypertransfer.engine.cuda.driver.Graphs;
+import hypertransfer.engine.cuda.driver.Launch;
+import hypertransfer.engine.cuda.driver.Native;
+import hypertransfer.engine.cuda.driver.Nvrtc;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
-import java.util.stream.IntStream;
 
 /**
  * One NVIDIA card: our kernels, compiled on it, and cuBLASLt. All work is queued on one stream; only {@link #read},
  * {@link #readings}, {@link #sum} and {@link #logits} wait for it.
  */
 public final class CudaEngine implements Engine {
+    private static final String NVRTC = "libnvrtc.so", LT = "libcublasLt.so";
+
     private final Dims dims;
     private final Precision precision;
     private final Device device;
@@ -30,32 +35,42 @@ public final class CudaEngine implements Engine {
     private final Storage storage;
     private final Geometry geometry;
     private final Graphs graphs;
+    private Scratch scratch;
     private Feed feed;
     private Lists lists;
+    private Attention attention;
 
     public CudaEngine(Dims dims, Precision precision) {
+        this(dims, precision, Driver.open());
+    }
+
+    private CudaEngine(Dims dims, Precision precision, Driver driver) {
+        this(dims, precision, driver, driver.library(NVRTC), driver.library(LT), Cache.of(System.getenv()));
+    }
+
+    CudaEngine(Dims dims, Precision precision, Driver driver, Native nvrtc, Native lt, Cache cache) {
         this.dims = dims;
         this.precision = precision;
-        Driver driver = new Driver();
-        List<Path> folders = Library.folders(System.getenv(), Path.of("/"));
-        Library nvrtc = Library.find("libnvrtc.so", driver.release(), folders);
-        Library lt = Library.find("libcublasLt.so", driver.release(), folders);
-        device = new Device(driver);
-        Cache cache = Cache.of(System.getenv());
-        kernels = new Kernels(device, new Nvrtc(nvrtc), cache, dims, precision);
-        blas = new Blas(device, lt, cache);
-        storage = new Storage(device, dims, precision);
         geometry = new Geometry(dims, precision);
+        device = new Device(driver);
+        storage = new Storage(device, dims, precision);
         graphs = new Graphs(device);
+        try {
+            kernels = new Kernels(device, new Nvrtc(nvrtc), cache, geometry);
+            blas = new Blas(device, lt, cache);
+        } catch (RuntimeException | Error e) {
+            try (device) {
+                throw e;
+            }
+        }
     }
 
     /** Empty where this machine can run the engine; else the one thing that would make it work. */
     public static Optional<String> missing() {
         try {
-            Driver driver = new Driver();
-            List<Path> folders = Library.folders(System.getenv(), Path.of("/"));
-            Library.find("libnvrtc.so", driver.release(), folders).open();
-            Library.find("libcublasLt.so", driver.release(), folders).open();
+            Driver driver = Driver.open();
+            driver.library(NVRTC);
+            driver.library(LT);
             return Optional.empty();
         } catch (EngineException e) {
             return Optional.of(e.getMessage());
@@ -82,6 +97,11 @@ public final class CudaEngine implements Engine {
         return true;
     }
 
+    @Override
+    public void decisions(Path file) {
+        blas.own(file);
+    }
+
     // ------------------------------------------------------------------ memory
 
     @Override
@@ -91,41 +111,18 @@ public final class CudaEngine implements Engine {
 
     @Override
     public Tensor slice(Tensor whole, String name, int from, int rows) {
-        return ((Block) whole).slice(name, from, rows);
+        return ((DeviceTensor) whole).slice(name, from, rows);
     }
 
     @Override
     public Memory commit() {
         Memory memory = storage.commit();
-        if (feed == null) {
-            blas.workspace(at(storage.scratch().blas()));
-            feed = new Feed(device, dims.N(), dims.V(), at(storage.scratch().tokens()));
-            lists = new Lists(device, kernels, blas, storage.scratch(), storage.base());
-            turns();
-        }
+        scratch = storage.scratch();
+        blas.workspace(scratch.blas);
+        feed = new Feed(device, dims.N(), dims.V(), scratch.tokens);
+        lists = new Lists(device, kernels, blas, scratch);
+        attention = new Attention(device, kernels, geometry, scratch);
         return memory;
-    }
-
-    /** A place in scratch. */
-    private long at(long offset) {
-        return storage.base() + offset;
-    }
-
-    /** The rotary embedding's angles, in double here, so that no kernel needs a cosine. */
-    private void turns() {
-        int half = dims.D() / 2;
-        try (Arena arena = Arena.ofConfined()) {
-            MemorySegment host = arena.allocate(JAVA_FLOAT, 2L * dims.T() * half);
-            for (int t = 0; t < dims.T(); t++) {
-                for (int i = 0; i < half; i++) {
-                    double angle = t * Math.pow(10000, -(double) i / half);
-                    host.setAtIndex(JAVA_FLOAT, 2L * (t * half + i), (float) Math.cos(angle));
-                    host.setAtIndex(JAVA_FLOAT, 2L * (t * half + i) + 1, (float) Math.sin(angle));
-                }
-            }
-            device.upload(host, at(storage.scratch().turns()), host.byteSize());
-            device.synchronize();
-        }
     }
 
     @Override
@@ -139,22 +136,25 @@ public final class CudaEngine implements Engine {
     }
 
     @Override
+    public double sum(Tensor tensor) {
+        return lists.read(Kernel.TOTAL, 1, k -> Entry.of(tensor, tensor, 0).format(format(tensor)))[0];
+    }
+
+    @Override
     public void zero(List<Tensor> tensors) {
-        tensors.forEach(t -> device.zero(p(t), ((Block) t).bytes()));
+        tensors.forEach(t -> device.zero(pointer(t), ((DeviceTensor) t).bytes()));
     }
 
     @Override
     public void close() {
-        device.synchronize();
-        System.err.print(device.profile().table());
-        if (feed != null) {
-            feed.close();
+        if (device.closed()) {
+            return;
         }
-        graphs.close();
-        storage.close();
-        blas.close();
-        kernels.close();
-        device.close();
+        try (device;
+                blas) { // whatever fails, both are closed
+            device.synchronize();
+            System.err.print(device.profile().table());
+        }
     }
 
     // ----------------------------------------------------------------- network
@@ -171,19 +171,13 @@ public final class CudaEngine implements Engine {
 
     @Override
     public void embed(Tensor w, Tensor x) {
-        kernels.launch("embed", geometry.embed(), p(w), feed.inputs(), p(x), dims.N());
+        kernels.launch(Kernel.EMBED, geometry.embed(), w, feed.inputs(), x, dims.N());
     }
 
     @Override
     public void embedBackward(Tensor dx, Tensor dw) {
-        kernels.launch(
-                "embed_backward",
-                geometry.embedBackward(feed.distinct()),
-                p(dx),
-                feed.inputs(),
-                feed.order(),
-                feed.starts(),
-                p(dw));
+        Launch launch = geometry.embedBackward(feed.distinct());
+        kernels.launch(Kernel.EMBED_BACKWARD, launch, dx, feed.inputs(), feed.order(), feed.starts(), dw);
     }
 
     @Override
@@ -204,7 +198,7 @@ public final class CudaEngine implements Engine {
 
     private void multiply(
             boolean flipA, boolean flipB, int m, int n, int k, Tensor a, Tensor b, double keep, Tensor c) {
-        multiply(flipA, flipB, m, n, k, p(a), p(b), keep, p(c), ((Block) c).format());
+        multiply(flipA, flipB, m, n, k, pointer(a), pointer(b), keep, pointer(c), format(c));
     }
 
     private void multiply(
@@ -215,22 +209,12 @@ public final class CudaEngine implements Engine {
 
     @Override
     public void norm(Tensor x, Tensor gain, Tensor y, Tensor r) {
-        kernels.launch("row_norm", geometry.rows(x.rows(), x.cols()), p(x), 0, 0, 0, p(gain), p(y), p(r), x.rows());
+        residualNorm(x, null, null, null, gain, y, r);
     }
 
     @Override
     public void residualNorm(Tensor h, Tensor z, Tensor zr, Tensor out, Tensor gain, Tensor y, Tensor r) {
-        kernels.launch(
-                "row_norm",
-                geometry.rows(h.rows(), h.cols()),
-                p(h),
-                p(z),
-                p(zr),
-                p(out),
-                p(gain),
-                p(y),
-                p(r),
-                h.rows());
+        kernels.launch(Kernel.ROW_NORM, rows(h), h, z, zr, out, gain, y, r, h.rows());
     }
 
     @Override
@@ -241,7 +225,8 @@ public final class CudaEngine implements Engine {
     @Override
     public void residualNormBackward(
             Tensor dy, Tensor z, Tensor zr, Tensor out, Tensor gain, Tensor r, Tensor dh, Tensor dz, Tensor dgain) {
-        normBackward(dy, out, gain, r, dh, dh, zr == null ? null : z, zr, zr == null ? null : dz, dgain);
+        boolean post = zr != null;
+        normBackward(dy, out, gain, r, dh, dh, post ? z : null, zr, post ? dz : null, dgain);
     }
 
     private void normBackward(
@@ -254,140 +239,75 @@ public final class CudaEngine implements Engine {
             Tensor z,
             Tensor zr,
             Tensor dz,
-            Tensor dg) {
-        long partial = at(storage.scratch().partial());
+            Tensor dgain) {
         Launch shares = geometry.shares(x.rows(), x.cols());
-        kernels.launch(
-                "row_norm_backward",
-                shares,
-                p(dy),
-                p(x),
-                p(gain),
-                p(r),
-                p(dh),
-                p(dx),
-                p(z),
-                p(zr),
-                p(dz),
-                partial,
-                x.rows());
-        kernels.launch("columns", geometry.columns(), partial, p(dg), shares.x());
+        kernels.launch(Kernel.ROW_NORM_BACKWARD, shares, dy, x, gain, r, dh, dx, z, zr, dz, scratch.partial, x.rows());
+        kernels.launch(Kernel.COLUMNS, geometry.columns(), scratch.partial, dgain, shares.x());
+    }
+
+    private Launch rows(Tensor x) {
+        return geometry.rows(x.rows(), x.cols());
     }
 
     @Override
     public void heads(Tensor qkv, Tensor r, boolean normV) {
-        long count = headCount(normV);
-        kernels.launch(
-                "heads",
-                geometry.heads(count),
-                p(qkv),
-                p(r),
-                at(storage.scratch().turns()),
-                normV ? 3 : 2,
-                count);
+        attention.heads(qkv, r, normV ? 3 : 2);
     }
 
     @Override
     public void headsBackward(Tensor dqkv, Tensor qkv, Tensor r, boolean normV) {
-        long count = headCount(normV);
-        kernels.launch(
-                "heads_backward",
-                geometry.heads(count),
-                p(dqkv),
-                p(qkv),
-                p(r),
-                at(storage.scratch().turns()),
-                normV ? 3 : 2,
-                count);
-    }
-
-    private long headCount(boolean normV) {
-        return (long) dims.N() * dims.H() * (normV ? 3 : 2);
+        attention.headsBackward(dqkv, qkv, r, normV ? 3 : 2);
     }
 
     @Override
     public void attention(Tensor qkv, Tensor o, Tensor lse) {
-        if (kernels.flash().isPresent()) {
-            kernels.launch("flash", kernels.flash().get().forward(), p(qkv), p(o), p(lse));
-        } else {
-            kernels.launch("attention", geometry.warps(), p(qkv), p(o), p(lse), (long) dims.N() * dims.H());
-        }
+        attention.forward(qkv, o, lse);
     }
 
     @Override
     public void attentionBackward(Tensor qkv, Tensor o, Tensor lse, Tensor dO, Tensor dqkv) {
-        long count = (long) dims.N() * dims.H(), delta = at(storage.scratch().delta());
-        kernels.launch("attention_delta", geometry.delta(), p(o), p(dO), delta, count);
-        if (kernels.flash().isPresent()) {
-            Flash flash = kernels.flash().get();
-            kernels.launch("flash_key", flash.key(), p(qkv), p(lse), delta, p(dO), p(dqkv));
-            kernels.launch("flash_query", flash.query(), p(qkv), p(lse), delta, p(dO), p(dqkv));
-        } else {
-            kernels.launch("attention_query", geometry.warps(), p(qkv), p(lse), delta, p(dO), p(dqkv), count);
-            kernels.launch("attention_key", geometry.warps(), p(qkv), p(lse), delta, p(dO), p(dqkv), count);
-        }
+        attention.backward(qkv, o, lse, dO, dqkv);
     }
 
     @Override
     public void activation(Tensor f, Tensor fr, Tensor s) {
-        kernels.launch("activation", geometry.rows(f.rows(), f.cols()), p(f), p(fr), p(s), f.rows());
+        kernels.launch(Kernel.ACTIVATION, rows(f), f, fr, s, f.rows());
     }
 
     @Override
     public void activationBackward(Tensor f, Tensor fr, Tensor ds) {
-        kernels.launch("activation_backward", geometry.rows(f.rows(), f.cols()), p(f), p(fr), p(ds), f.rows());
+        kernels.launch(Kernel.ACTIVATION_BACKWARD, rows(f), f, fr, ds, f.rows());
     }
 
     @Override
     public void head(Tensor x, Tensor w, Tensor losses, double scale, Tensor dx, Tensor dw) {
-        int C = dims.C(), V = dims.V();
-        long logits = at(storage.scratch().logits());
-        int chunk = storage.scratch().chunk();
-        for (int from = 0; from < dims.N(); from += chunk) {
-            int rows = Math.min(chunk, dims.N() - from);
-            long row = (long) from * C * precision.bytes;
-            multiply(true, false, V, rows, C, p(w), p(x) + row, 0, logits, precision);
-            kernels.launch(
-                    "softmax",
-                    new Launch(rows, 1, 1, 512, 1, kernels.softmaxBytes()),
-                    logits,
-                    feed.targets() + 4L * from,
-                    p(losses) + 4L * from,
-                    Double.doubleToRawLongBits(dx == null ? 0 : scale),
-                    kernels.softmaxBytes());
-            if (dx != null) {
-                multiply(false, false, C, rows, V, p(w), logits, 0, p(dx) + row, precision);
-                multiply(false, true, C, V, rows, p(x) + row, logits, 1, p(dw), Precision.FLOAT32);
+        int C = dims.C(), V = dims.V(), held = kernels.softmaxBytes();
+        boolean gradient = dx != null;
+        for (int from = 0; from < dims.N(); from += scratch.chunk) {
+            int rows = Math.min(scratch.chunk, dims.N() - from);
+            long row = (long) from * C * precision.bytes, logits = scratch.logits;
+            long targets = feed.targets() + 4L * from, loss = pointer(losses) + 4L * from;
+            multiply(true, false, V, rows, C, pointer(w), pointer(x) + row, 0, logits, precision);
+            kernels.launch(Kernel.SOFTMAX, geometry.softmax(rows, held), logits, targets, loss, scale, gradient, held);
+            if (gradient) {
+                multiply(false, false, C, rows, V, pointer(w), logits, 0, pointer(dx) + row, precision);
+                multiply(false, true, C, V, rows, pointer(x) + row, logits, 1, pointer(dw), Precision.FLOAT32);
             }
         }
     }
 
     @Override
     public double[] logits(Tensor x, int row, Tensor w) {
-        long at = at(storage.scratch().row());
-        kernels.launch(
-                "logits",
-                Launch.each(32L * dims.V(), Geometry.THREADS),
-                p(x) + (long) row * dims.C() * precision.bytes,
-                p(w),
-                at);
-        return storage.read(at, Precision.FLOAT32, dims.V());
-    }
-
-    @Override
-    public double sum(Tensor tensor) {
-        return lists.read("total", List.of(Lists.Entry.of(tensor, tensor, 0, Lists.flag(tensor))))[0];
+        long at = pointer(x) + (long) row * dims.C() * precision.bytes;
+        kernels.launch(Kernel.LOGITS, geometry.logits(), at, w, scratch.row);
+        return storage.read(scratch.row, Precision.FLOAT32, dims.V());
     }
 
     // --------------------------------------------------------------- optimizer
 
     @Override
     public void momentum(List<Tensor> g, double[] scale, double beta, boolean nesterov, List<Tensor> m) {
-        lists.run(
-                "momentum",
-                each(g.size(), k -> Lists.Entry.of(g.get(k), m.get(k), scale[k], 0)),
-                Double.doubleToRawLongBits(beta),
-                nesterov ? 1 : 0);
+        lists.run(Kernel.MOMENTUM, g.size(), k -> Entry.of(g.get(k), m.get(k), scale[k]), beta, nesterov);
     }
 
     @Override
@@ -400,17 +320,7 @@ public final class CudaEngine implements Engine {
             long t,
             List<Tensor> m,
             List<Tensor> v) {
-        lists.run(
-                "adam",
-                each(
-                        g.size(),
-                        k -> new Lists.Entry(
-                                p(g.get(k)), p(m.get(k)), p(v.get(k)), Lists.same(g.get(k), v.get(k)), scale[k], 0)),
-                Double.doubleToRawLongBits(beta1),
-                Double.doubleToRawLongBits(beta2),
-                Double.doubleToRawLongBits(epsilon),
-                Double.doubleToRawLongBits(1 - Math.pow(beta1, t)),
-                Double.doubleToRawLongBits(1 - Math.pow(beta2, t)));
+        lists.adam(g, scale, beta1, beta2, epsilon, t, m, v);
     }
 
     @Override
@@ -420,34 +330,24 @@ public final class CudaEngine implements Engine {
 
     @Override
     public double[] readings(List<Tensor> w, List<Tensor> u) {
-        double[] sums = lists.read("readings", each(w.size(), k -> Lists.Entry.of(w.get(k), u.get(k), 0, 0)));
-        for (int k = 0; k < w.size(); k++) {
-            sums[3 * k] = Math.sqrt(sums[3 * k]);
-            sums[3 * k + 1] = Math.sqrt(sums[3 * k + 1]);
-        }
-        return sums;
+        return lists.readings(w, u);
     }
 
     @Override
     public void move(List<Tensor> w, List<Tensor> u, double[] keep, double[] push) {
-        lists.run("move", each(w.size(), k -> Lists.Entry.of(w.get(k), u.get(k), keep[k], push[k])));
+        lists.move(w, u, keep, push);
     }
 
     @Override
     public void represent(List<Tensor> masters, double[] scale, int grid, List<Tensor> weights) {
-        lists.run(
-                "represent",
-                each(
-                        masters.size(),
-                        k -> Lists.Entry.of(masters.get(k), weights.get(k), scale[k], Lists.flag(weights.get(k)))));
+        lists.represent(masters, scale, grid, weights);
     }
 
-    private static List<Lists.Entry> each(int count, java.util.function.IntFunction<Lists.Entry> entry) {
-        return IntStream.range(0, count).mapToObj(entry).toList();
+    private static long pointer(Tensor tensor) {
+        return ((DeviceTensor) tensor).pointer();
     }
 
-    /** Its address; 0 for none. */
-    private static long p(Tensor tensor) {
-        return tensor == null ? 0 : Lists.pointer(tensor);
+    private static Precision format(Tensor tensor) {
+        return ((DeviceTensor) tensor).format();
     }
 }

@@ -2,22 +2,23 @@ package hypertransfer.engine.cuda;
 
 import static java.lang.foreign.ValueLayout.JAVA_INT;
 
+import hypertransfer.engine.cuda.driver.Device;
 import java.lang.foreign.MemorySegment;
 
 /**
  * The micro-batch on its way to the card: inputs, targets, and the inputs' positions sorted, so that the embedding's
- * gradient adds in a fixed order. A few buffers take turns, so that the host runs ahead of the card.
+ * gradient adds in a fixed order. A few buffers are used in rotation, so that the host runs ahead of the card.
  */
-final class Feed implements AutoCloseable {
-    private static final int TURNS = 4;
+final class Feed {
+    private static final int BUFFERS = 4;
 
     private final Device device;
     private final int count;
     private final int vocabulary;
     private final long to;
-    private final MemorySegment[] hosts = new MemorySegment[TURNS];
-    private final long[] copied = new long[TURNS];
-    private int turn;
+    private final MemorySegment[] hosts = new MemorySegment[BUFFERS];
+    private final long[] copied = new long[BUFFERS];
+    private int buffer;
     private int distinct;
 
     Feed(Device device, int count, int vocabulary, long to) {
@@ -25,7 +26,7 @@ final class Feed implements AutoCloseable {
         this.count = count;
         this.vocabulary = vocabulary;
         this.to = to;
-        for (int i = 0; i < TURNS; i++) {
+        for (int i = 0; i < BUFFERS; i++) {
             hosts[i] = device.pinned(4L * (4L * count + 1));
             copied[i] = device.event();
         }
@@ -53,9 +54,9 @@ final class Feed implements AutoCloseable {
     }
 
     void send(int[] inputs, int[] targets) {
-        turn = (turn + 1) % TURNS;
-        device.await(copied[turn]);
-        MemorySegment host = hosts[turn];
+        buffer = (buffer + 1) % BUFFERS;
+        device.await(copied[buffer]);
+        MemorySegment host = hosts[buffer];
         Sorted sorted = Sorted.of(inputs, vocabulary);
         distinct = sorted.starts.length - 1;
         MemorySegment.copy(inputs, 0, host, JAVA_INT, 0, count);
@@ -63,7 +64,7 @@ final class Feed implements AutoCloseable {
         MemorySegment.copy(sorted.order, 0, host, JAVA_INT, 8L * count, count);
         MemorySegment.copy(sorted.starts, 0, host, JAVA_INT, 12L * count, sorted.starts.length);
         device.upload(host, to, host.byteSize());
-        device.record(copied[turn]);
+        device.record(copied[buffer]);
     }
 
     /**
@@ -94,15 +95,6 @@ final class Feed implements AutoCloseable {
                 order[next[tokens[n]]++] = n;
             }
             return new Sorted(order, starts);
-        }
-    }
-
-    @Override
-    public void close() {
-        for (int i = 0; i < TURNS; i++) {
-            device.await(copied[i]);
-            device.forget(copied[i]);
-            device.unpin(hosts[i]);
         }
     }
 }

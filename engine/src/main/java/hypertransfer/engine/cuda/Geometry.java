@@ -1,11 +1,21 @@
 package hypertransfer.engine.cuda;
 
 import hypertransfer.engine.Dims;
+import hypertransfer.engine.Engine;
+import hypertransfer.engine.cuda.driver.Launch;
 
-/** How many blocks and threads the kernels run on; the numbers are those that the kernels' own files compute. */
+/** How many blocks and threads the kernels run on. The kernels are compiled for the same numbers, see {@link #constants}. */
 record Geometry(Dims dims, Precision precision) {
-    static final int THREADS = 256;
-    private static final int DELTA_LANES = 16;
+    /** Tensors of one list launch; 48 bytes each, below the 4096 that a launch may carry. */
+    static final int MAX_LIST = 64;
+    /** Blocks that share the sums over one tensor. */
+    static final int SHARES = 128;
+    /** Blocks of the kernels that walk over rows and sum columns. */
+    static final int ROW_BLOCKS = 528;
+
+    private static final int THREADS = 256, SOFTMAX_THREADS = 512, EMBED_THREADS = 512, WARP = 32;
+    private static final int WARPS = 4, DELTA_LANES = 16, COLUMN_ROWS = 8;
+    private static final int LIST_BLOCKS = 512, LIST_PER_THREAD = 8;
 
     /** Numbers in one access of a row: at most 16 bytes, and a divisor of the row. */
     int vector(int cols) {
@@ -18,11 +28,61 @@ record Geometry(Dims dims, Precision precision) {
 
     /** Threads that hold a row: a warp, doubled while each would hold more than four chunks. */
     int lanes(int cols) {
-        int chunks = cols / vector(cols), lanes = 32;
+        int chunks = cols / vector(cols), lanes = WARP;
         while (lanes < 1024 && lanes * 4 < chunks) {
             lanes *= 2;
         }
         return lanes;
+    }
+
+    /** Threads that hold a head: the power of two that the chunks of its half fill, at most a warp. */
+    int headLanes() {
+        int chunks = dims.D() / 2 / vector(dims.D() / 2), lanes = 1;
+        while (lanes < WARP && lanes < chunks) {
+            lanes *= 2;
+        }
+        return lanes;
+    }
+
+    /** The text that stands before a kernel file: all numbers that both sides must agree on. */
+    String constants(String file) {
+        int T = dims.T(), C = dims.C(), D = dims.D(), H = dims.H(), V = dims.V();
+        String network = constant("T", T) + constant("C", C) + constant("D", D) + constant("H", H);
+        return "#define BF16 " + (precision == Precision.BF16 ? 1 : 0) + "\n"
+                + switch (file) {
+                    case "rows" ->
+                        constant("C", C)
+                                + epsilon()
+                                + constant("THREADS", THREADS)
+                                + constant("NARROW_VEC", vector(C))
+                                + constant("NARROW_LANES", lanes(C))
+                                + constant("WIDE_VEC", vector(4 * C))
+                                + constant("WIDE_LANES", lanes(4 * C))
+                                + constant("COLUMN_ROWS", COLUMN_ROWS);
+                    case "heads" ->
+                        network + epsilon() + constant("VEC", vector(D / 2)) + constant("LANES", headLanes());
+                    case "tokens" ->
+                        constant("C", C)
+                                + constant("V", V)
+                                + constant("VEC", vector(C))
+                                + constant("LOGITS_VEC", vector(V))
+                                + constant("SOFTMAX_THREADS", SOFTMAX_THREADS);
+                    case "attention" ->
+                        network
+                                + constant("VEC", vector(D))
+                                + constant("WARPS", WARPS)
+                                + constant("DELTA_LANES", DELTA_LANES);
+                    case "lists" -> constant("MAX_LIST", MAX_LIST) + constant("SHARES", SHARES);
+                    default -> network;
+                };
+    }
+
+    private static String constant(String name, int value) {
+        return "constexpr int " + name + " = " + value + ";\n";
+    }
+
+    private static String epsilon() {
+        return "constexpr float EPSILON = " + (float) Engine.NORM_EPSILON + "f;\n";
     }
 
     /** A kernel of rows.cu with a place for every row. */
@@ -34,49 +94,70 @@ record Geometry(Dims dims, Precision precision) {
     /** The same on no more blocks than there are shares of a gain's gradient: each walks over some rows. */
     Launch shares(int rows, int cols) {
         Launch all = rows(rows, cols);
-        return Launch.of(Math.min(Scratch.ROW_BLOCKS, all.x()), all.threads());
+        return Launch.of(Math.min(ROW_BLOCKS, all.x()), all.threads());
     }
 
-    /** Sums over columns, 32 to a block. */
+    /** Sums over columns, a warp of them per block. */
     Launch columns() {
-        return new Launch((dims.C() + 31) / 32, 1, 1, 32, 8, 0);
+        return new Launch((dims.C() + WARP - 1) / WARP, 1, 1, WARP, COLUMN_ROWS, 0);
     }
 
     Launch embed() {
         return Launch.each((long) dims.N() * dims.C() / vector(dims.C()), THREADS);
     }
 
-    /** A block for each distinct token: threads for its columns, and rows of them for its positions. */
+    /** One block per distinct token: threads for its columns, and rows of them for its positions. */
     Launch embedBackward(int distinct) {
         int vector = vector(dims.C());
-        int columns = Math.min(128, (dims.C() / vector + 31) / 32 * 32), rows = 512 / columns;
+        int columns = Math.min(128, (dims.C() / vector + WARP - 1) / WARP * WARP), rows = EMBED_THREADS / columns;
         return new Launch(distinct, 1, 1, columns, rows, columns * rows * vector * Float.BYTES);
     }
 
-    /** Threads for a head: the power of two that the chunks of its half fill, at most a warp. */
     Launch heads(long heads) {
-        int chunks = dims.D() / 2 / vector(dims.D() / 2), lanes = 1;
-        while (lanes < 32 && lanes < chunks) {
-            lanes *= 2;
-        }
-        return Launch.each(heads * lanes, THREADS);
+        return Launch.each(heads * headLanes(), THREADS);
     }
 
-    /** A warp for each row and head, four to a block. */
+    /** One warp per row and head. */
     Launch warps() {
-        return Launch.each(32L * dims.N() * dims.H(), 128);
+        return Launch.each((long) WARP * dims.N() * dims.H(), WARPS * WARP);
     }
 
     Launch delta() {
         return Launch.each((long) DELTA_LANES * dims.N() * dims.H(), THREADS);
     }
 
+    /** One block per row of logits. */
+    Launch softmax(int rows, int bytes) {
+        return new Launch(rows, 1, 1, SOFTMAX_THREADS, 1, bytes);
+    }
+
     /**
-     * The bytes of a row of logits, if it consists of 16-byte chunks and a multiprocessor holds two rows and what their
-     * blocks need besides; else 0.
+     * The bytes of a row of logits, if it consists of 16-byte chunks and a multiprocessor holds two rows and what else
+     * their blocks need; otherwise 0.
      */
     int softmaxBytes(int shared) {
         long bytes = (long) dims.V() * precision.bytes;
         return vector(dims.V()) * precision.bytes == 16 && bytes <= shared / 2 - 4096 ? (int) bytes : 0;
+    }
+
+    /** One warp per word. */
+    Launch logits() {
+        return Launch.each((long) WARP * dims.V(), THREADS);
+    }
+
+    /** Over a list of tensors: for each as many blocks as the largest needs and the card can use. */
+    static Launch list(int tensors, long largest) {
+        int per = THREADS * LIST_PER_THREAD;
+        return new Launch((int) Math.clamp((largest + per - 1) / per, 1, LIST_BLOCKS), tensors, 1, THREADS, 1, 0);
+    }
+
+    /** Over a list of tensors, {@link #SHARES} partial sums of each. */
+    static Launch sums(int tensors) {
+        return new Launch(SHARES, tensors, 1, THREADS, 1, 0);
+    }
+
+    /** One thread per partial sum. */
+    static Launch finish(int tensors) {
+        return Launch.of(tensors, SHARES);
     }
 }

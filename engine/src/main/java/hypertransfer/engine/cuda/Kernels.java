@@ -1,58 +1,77 @@
 package hypertransfer.engine.cuda;
 
-import hypertransfer.engine.Dims;
 import hypertransfer.engine.EngineException;
+import hypertransfer.engine.cuda.driver.Cache;
+import hypertransfer.engine.cuda.driver.Device;
+import hypertransfer.engine.cuda.driver.Driver;
+import hypertransfer.engine.cuda.driver.Launch;
+import hypertransfer.engine.cuda.driver.Nvrtc;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
-import java.util.ArrayList;
-import java.util.HashMap;
+import java.util.Arrays;
+import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.stream.Stream;
 
 /** Our kernels, compiled for one card, one set of sizes and one precision. */
-final class Kernels implements AutoCloseable {
-    /** Entries of one list launch; 48 bytes each, below the 4096 that a launch may carry. */
-    static final int MAX_LIST = 64;
-    /** Blocks that share the sums over one tensor. */
-    static final int SHARES = 128;
-
+final class Kernels {
     private final Device device;
-    private final List<Long> modules = new ArrayList<>();
-    private final Map<String, Long> functions = new HashMap<>();
+    private final Map<Kernel, Long> functions = new EnumMap<>(Kernel.class);
     private final int softmaxBytes;
     private final Optional<Flash> flash;
 
-    Kernels(Device device, Nvrtc nvrtc, Cache cache, Dims dims, Precision precision) {
+    Kernels(Device device, Nvrtc nvrtc, Cache cache, Geometry geometry) {
         this.device = device;
-        int card = device.driver().capability(), target = nvrtc.target(card) == card ? card : 0;
-        flash = Flash.of(dims, precision, target, device.driver().shared());
-        int stages = flash.map(Flash::stages).orElse(1);
+        Driver driver = device.driver();
+        int card = driver.capability(), target = nvrtc.target(card) == card ? card : 0;
+        flash = Flash.of(geometry.dims(), geometry.precision(), target, driver.shared());
         Map<String, byte[]> images = new ConcurrentHashMap<>();
         files(flash).parallelStream()
-                .forEach(file -> images.put(file, image(nvrtc, cache, file, source(file, dims, precision, stages))));
+                .forEach(file -> images.put(file, image(nvrtc, cache, file, source(file, geometry, flash))));
         for (String file : files(flash)) {
             long module = device.module(images.get(file));
-            modules.add(module);
-            for (String kernel : names(file)) {
-                functions.put(kernel, device.function(module, kernel));
-            }
+            in(file).forEach(kernel -> functions.put(kernel, device.function(module, kernel.symbol())));
         }
-        softmaxBytes =
-                new Geometry(dims, precision).softmaxBytes(device.driver().shared());
-        device.allow(functions.get("softmax"), softmaxBytes);
+        softmaxBytes = geometry.softmaxBytes(driver.shared());
+        device.allow(functions.get(Kernel.SOFTMAX), softmaxBytes);
         flash.ifPresent(f -> {
-            device.allow(functions.get("flash"), f.forwardBytes());
-            device.allow(functions.get("flash_key"), f.keyBytes());
-            device.allow(functions.get("flash_query"), f.queryBytes());
+            device.allow(functions.get(Kernel.FLASH), f.forward().bytes());
+            device.allow(functions.get(Kernel.FLASH_KEY), f.key().bytes());
+            device.allow(functions.get(Kernel.FLASH_QUERY), f.query().bytes());
         });
     }
 
-    void launch(String kernel, Launch launch, long... arguments) {
-        device.profile().around(kernel, () -> device.launch(functions.get(kernel), launch, arguments));
+    /** Each argument is a tensor, an address, a number, a truth value, or null for a tensor that is not there. */
+    void launch(Kernel kernel, Launch launch, Object... arguments) {
+        queue(kernel, launch, words(arguments));
+    }
+
+    /** The same where the arguments are words already. */
+    void queue(Kernel kernel, Launch launch, long[] words) {
+        if (words.length != kernel.arity) {
+            throw new IllegalArgumentException(
+                    kernel + " takes " + kernel.arity + " words, but " + words.length + " were given");
+        }
+        device.profile().around(kernel.symbol(), () -> device.launch(functions.get(kernel), launch, words));
+    }
+
+    static long[] words(Object... arguments) {
+        return Arrays.stream(arguments)
+                .mapToLong(argument -> switch (argument) {
+                    case null -> 0;
+                    case DeviceTensor tensor -> tensor.pointer();
+                    case Double number -> Double.doubleToRawLongBits(number);
+                    case Boolean truth -> truth ? 1 : 0;
+                    case Integer number -> number;
+                    case Long number -> number;
+                    default -> throw new IllegalArgumentException("no kernel takes a " + argument.getClass());
+                })
+                .toArray();
     }
 
     /** Shared memory that softmax holds a row in; 0 where it is read again instead. */
@@ -66,66 +85,35 @@ final class Kernels implements AutoCloseable {
     }
 
     static List<String> files(Optional<Flash> flash) {
-        List<String> files = new ArrayList<>(List.of("rows", "heads", "tokens", "lists", "attention"));
-        flash.ifPresent(f -> files.add(f.file()));
-        return files;
+        return Stream.concat(
+                        Stream.of("rows", "heads", "tokens", "lists", "attention"), flash.map(Flash::file).stream())
+                .toList();
     }
 
     /** The kernels that a file defines. */
-    static List<String> names(String file) {
-        return switch (file) {
-            case "rows" -> List.of("row_norm", "row_norm_backward", "columns", "activation", "activation_backward");
-            case "heads" -> List.of("heads", "heads_backward");
-            case "tokens" -> List.of("embed", "embed_backward", "softmax", "logits");
-            case "lists" ->
-                List.of(
-                        "momentum",
-                        "adam",
-                        "move",
-                        "represent",
-                        "readings",
-                        "total",
-                        "finish",
-                        "normalize",
-                        "denormalize");
-            case "attention" -> List.of("attention", "attention_delta", "attention_query", "attention_key");
-            case "flash", "hopper" -> List.of("flash", "flash_key", "flash_query");
-            default -> throw new IllegalArgumentException(file);
-        };
+    static List<Kernel> in(String file) {
+        String home = file.equals("hopper") ? "flash" : file;
+        return Arrays.stream(Kernel.values())
+                .filter(kernel -> kernel.file.equals(home))
+                .toList();
     }
 
-    /** The whole text: sizes, what is common, the kernels. */
-    static String source(String file, Dims dims, Precision precision, int stages) {
-        return """
-                #define BF16 %d
-                #define T %d
-                #define C %d
-                #define D %d
-                #define H %d
-                #define V %d
-                #define MAX_LIST %d
-                #define SHARES %d
-                #define STAGES %d
-                """.formatted(
-                                precision == Precision.BF16 ? 1 : 0,
-                                dims.T(),
-                                dims.C(),
-                                dims.D(),
-                                dims.H(),
-                                dims.V(),
-                                MAX_LIST,
-                                SHARES,
-                                stages)
+    /** The whole text: the numbers, what is common, the kernels. */
+    static String source(String file, Geometry geometry, Optional<Flash> flash) {
+        boolean tiles = flash.isPresent() && flash.get().file().equals(file);
+        return geometry.constants(file)
+                + (tiles ? flash.get().constants() : "")
                 + resource("common.cuh")
+                + (tiles ? resource("tiles.cuh") : "")
                 + resource(file + ".cu");
     }
 
     private byte[] image(Nvrtc nvrtc, Cache cache, String file, String source) {
-        String name = file + "-" + device.driver().capability() + "-"
-                + Cache.hash(
-                        nvrtc.version() + "\n" + nvrtc.target(device.driver().capability()) + "\n" + source);
+        int capability = device.driver().capability();
+        String name = file + "-" + capability + "-"
+                + Cache.hash(nvrtc.version() + "\n" + nvrtc.target(capability) + "\n" + source);
         return cache.read(name).orElseGet(() -> {
-            byte[] image = nvrtc.compile(file + ".cu", source, device.driver().capability());
+            byte[] image = nvrtc.compile(file + ".cu", source, capability);
             cache.write(name, image);
             return image;
         });
@@ -140,10 +128,5 @@ final class Kernels implements AutoCloseable {
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }
-    }
-
-    @Override
-    public void close() {
-        modules.forEach(device::unload);
     }
 }

@@ -3,114 +3,187 @@ package hypertransfer.engine.cuda;
 import static java.lang.foreign.ValueLayout.JAVA_DOUBLE;
 
 import hypertransfer.engine.EngineException;
+import hypertransfer.engine.Grid;
 import hypertransfer.engine.Polynomial;
 import hypertransfer.engine.Tensor;
+import hypertransfer.engine.cuda.driver.Device;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.function.IntFunction;
+import java.util.stream.IntStream;
 
-/** The optimizer's operations: each runs over a list of tensors in one launch for every {@link Kernels#MAX_LIST}. */
+/** The optimizer's operations: each runs over a list of tensors, one launch per {@link Geometry#MAX_LIST} of them. */
 final class Lists {
-    private static final int THREADS = 256, MAX_BLOCKS = 512, PER_THREAD = 8;
-    private static final int WORDS = 6; // of an entry: three pointers, the size, two doubles
+    private static final int ENTRY_WORDS = 6;
+    /** Words of a launch's list, whose unused places are zeros. */
+    static final int WORDS = Geometry.MAX_LIST * ENTRY_WORDS;
 
     private final Device device;
     private final Kernels kernels;
     private final Blas blas;
     private final Scratch scratch;
-    private final long base;
 
-    Lists(Device device, Kernels kernels, Blas blas, Scratch scratch, long base) {
+    Lists(Device device, Kernels kernels, Blas blas, Scratch scratch) {
         this.device = device;
         this.kernels = kernels;
         this.blas = blas;
         this.scratch = scratch;
-        this.base = base;
     }
 
-    /** Up to three tensors of one size, and two numbers. */
-    record Entry(long a, long b, long c, long n, double s, double t) {
-        static Entry of(Tensor a, Tensor b, double s, double t) {
-            return new Entry(pointer(a), pointer(b), 0, same(a, b), s, t);
+    /**
+     * Up to three tensors of one size, and what a kernel needs to know of them.
+     *
+     * @param n the numbers of each
+     * @param option what the last word says: a move's push; 1 where the second tensor (the only one of a total) is
+     *     bfloat16; or how many of a reading's two tensors are in double
+     */
+    record Entry(long a, long b, long c, long n, double factor, double option) {
+        static Entry of(Tensor a, Tensor b, double factor) {
+            return new Entry(pointer(a), pointer(b), 0, a.size(), factor, 0);
         }
-    }
 
-    static long pointer(Tensor tensor) {
-        return ((Block) tensor).pointer();
-    }
-
-    /** The size of both. */
-    static long same(Tensor a, Tensor b) {
-        if (a.size() != b.size()) {
-            throw new EngineException(a.name() + " has " + a.size() + " numbers, but " + b.name() + " has " + b.size());
+        static Entry of(Tensor a, Tensor b, Tensor c, double factor) {
+            return new Entry(pointer(a), pointer(b), pointer(c), a.size(), factor, 0);
         }
-        return a.size();
-    }
 
-    static double flag(Tensor tensor) {
-        return ((Block) tensor).format() == Precision.BF16 ? 1 : 0;
-    }
+        Entry option(double word) {
+            return new Entry(a, b, c, n, factor, word);
+        }
 
-    /** Blocks for each entry: enough for the largest, and not more than the card can use. */
-    static int blocks(List<Entry> entries) {
-        long largest = entries.stream().mapToLong(Entry::n).max().orElse(1);
-        return (int) Math.clamp((largest + THREADS * PER_THREAD - 1) / (THREADS * PER_THREAD), 1, MAX_BLOCKS);
+        Entry format(Precision format) {
+            return new Entry(a, b, c, n, factor, format == Precision.BF16 ? 1 : 0);
+        }
+
+        private static long pointer(Tensor tensor) {
+            return ((DeviceTensor) tensor).pointer();
+        }
     }
 
     /** The words of a launch: all places for entries, and what follows them. */
-    static long[] words(List<Entry> entries, long... more) {
-        long[] words = new long[Kernels.MAX_LIST * WORDS + more.length];
+    static long[] words(List<Entry> entries, Object... more) {
+        long[] last = Kernels.words(more), words = new long[WORDS + last.length];
         int at = 0;
         for (Entry e : entries) {
             words[at++] = e.a;
             words[at++] = e.b;
             words[at++] = e.c;
             words[at++] = e.n;
-            words[at++] = Double.doubleToRawLongBits(e.s);
-            words[at++] = Double.doubleToRawLongBits(e.t);
+            words[at++] = Double.doubleToRawLongBits(e.factor);
+            words[at++] = Double.doubleToRawLongBits(e.option);
         }
-        System.arraycopy(more, 0, words, Kernels.MAX_LIST * WORDS, more.length);
+        System.arraycopy(last, 0, words, WORDS, last.length);
         return words;
     }
 
-    void run(String kernel, List<Entry> entries, long... more) {
-        for (int from = 0; from < entries.size(); from += Kernels.MAX_LIST) {
-            List<Entry> some = entries.subList(from, Math.min(entries.size(), from + Kernels.MAX_LIST));
-            kernels.launch(kernel, new Launch(blocks(some), some.size(), 1, THREADS, 1, 0), words(some, more));
+    void run(Kernel kernel, int count, IntFunction<Entry> entry, Object... more) {
+        run(kernel, entries(count, entry), more);
+    }
+
+    private static List<Entry> entries(int count, IntFunction<Entry> entry) {
+        return IntStream.range(0, count).mapToObj(entry).toList();
+    }
+
+    private void run(Kernel kernel, List<Entry> entries, Object... more) {
+        for (int from = 0; from < entries.size(); from += Geometry.MAX_LIST) {
+            List<Entry> some = some(entries, from);
+            long largest = some.stream().mapToLong(Entry::n).max().orElseThrow();
+            kernels.queue(kernel, Geometry.list(some.size(), largest), words(some, more));
         }
     }
 
-    /** Three sums in double for each entry, left on the card one after the other. */
-    private void sums(String kernel, List<Entry> entries) {
+    private static List<Entry> some(List<Entry> entries, int from) {
+        return entries.subList(from, Math.min(entries.size(), from + Geometry.MAX_LIST));
+    }
+
+    /** Three sums in double per entry, left on the card one after the other. */
+    private void sums(Kernel kernel, List<Entry> entries) {
         if (entries.size() > Scratch.MAX_RESULTS) {
             throw new EngineException(
-                    entries.size() + " tensors in one list; " + Scratch.MAX_RESULTS + " is the most this engine sums");
+                    entries.size() + " tensors in one list; this engine sums at most " + Scratch.MAX_RESULTS);
         }
-        for (int from = 0; from < entries.size(); from += Kernels.MAX_LIST) {
-            List<Entry> some = entries.subList(from, Math.min(entries.size(), from + Kernels.MAX_LIST));
-            kernels.launch(
-                    kernel,
-                    new Launch(Kernels.SHARES, some.size(), 1, THREADS, 1, 0),
-                    words(some, base + scratch.sums()));
-            kernels.launch(
-                    "finish",
-                    Launch.of(some.size(), Kernels.SHARES),
-                    base + scratch.sums(),
-                    base + scratch.results() + 24L * from);
+        for (int from = 0; from < entries.size(); from += Geometry.MAX_LIST) {
+            List<Entry> some = some(entries, from);
+            kernels.queue(kernel, Geometry.sums(some.size()), words(some, scratch.sums));
+            kernels.launch(Kernel.FINISH, Geometry.finish(some.size()), scratch.sums, scratch.results + 24L * from);
         }
     }
 
-    /** The same, brought to the host: the step's one wait. */
-    double[] read(String kernel, List<Entry> entries) {
-        sums(kernel, entries);
+    /** The same, copied to the host, which waits for them. */
+    double[] read(Kernel kernel, int count, IntFunction<Entry> entry) {
+        sums(kernel, entries(count, entry));
         try (Arena arena = Arena.ofConfined()) {
-            MemorySegment host = arena.allocate(JAVA_DOUBLE, 3L * entries.size());
-            device.download(base + scratch.results(), host, host.byteSize());
+            MemorySegment host = arena.allocate(JAVA_DOUBLE, 3L * count);
+            device.download(scratch.results, host, host.byteSize());
             return host.toArray(JAVA_DOUBLE);
         }
+    }
+
+    void adam(
+            List<Tensor> g,
+            double[] scale,
+            double beta1,
+            double beta2,
+            double epsilon,
+            long t,
+            List<Tensor> m,
+            List<Tensor> v) {
+        List<Entry> entries = entries(g.size(), k -> Entry.of(g.get(k), m.get(k), v.get(k), scale[k]));
+        run(Kernel.ADAM, entries, beta1, beta2, epsilon, 1 - Math.pow(beta1, t), 1 - Math.pow(beta2, t));
+    }
+
+    double[] readings(List<Tensor> w, List<Tensor> u) {
+        double[] sums = read(Kernel.READINGS, w.size(), k -> {
+            Entry entry = Entry.of(w.get(k), u.get(k), 0);
+            return entry.option((exact(w.get(k)) ? 1 : 0) + (exact(u.get(k)) ? 1 : 0));
+        });
+        for (int k = 0; k < w.size(); k++) {
+            sums[3 * k] = Math.sqrt(sums[3 * k]);
+            sums[3 * k + 1] = Math.sqrt(sums[3 * k + 1]);
+        }
+        return sums;
+    }
+
+    void move(List<Tensor> w, List<Tensor> u, double[] keep, double[] push) {
+        split(Kernel.MOVE, Kernel.MOVE_EXACT, w, k -> Entry.of(w.get(k), u.get(k), keep[k]).option(push[k]));
+    }
+
+    void represent(List<Tensor> masters, double[] scale, int grid, List<Tensor> weights) {
+        for (Precision format : Precision.values()) { // a grid is coarser than one format, and finer than another
+            List<Integer> some = IntStream.range(0, masters.size())
+                    .filter(k -> ((DeviceTensor) weights.get(k)).format() == format)
+                    .boxed()
+                    .toList();
+            double splitter = grid < format.mantissa ? Grid.splitter(grid) : 0;
+            split(
+                    Kernel.REPRESENT,
+                    Kernel.REPRESENT_EXACT,
+                    some.stream().map(masters::get).toList(),
+                    i -> {
+                        int k = some.get(i);
+                        return Entry.of(masters.get(k), weights.get(k), scale[k])
+                                .format(format);
+                    },
+                    splitter);
+        }
+    }
+
+    /** One kernel for masters in float32, another for exact ones. */
+    private void split(Kernel kernel, Kernel exact, List<Tensor> masters, IntFunction<Entry> entry, Object... more) {
+        for (boolean exactly : new boolean[] {false, true}) {
+            List<Entry> entries = IntStream.range(0, masters.size())
+                    .filter(k -> exact(masters.get(k)) == exactly)
+                    .mapToObj(entry)
+                    .toList();
+            run(exactly ? exact : kernel, entries, more);
+        }
+    }
+
+    private static boolean exact(Tensor tensor) {
+        return ((DeviceTensor) tensor).format() == Precision.FLOAT64;
     }
 
     // ------------------------------------------------------------ Newton-Schulz
@@ -123,7 +196,7 @@ final class Lists {
                     .add(t);
         }
         shapes.forEach((shape, same) -> {
-            Schulz schulz = Schulz.of(shape.get(0), shape.get(1), polynomial.bf16(), scratch.schulzBytes());
+            Schulz schulz = Schulz.of(shape.get(0), shape.get(1), polynomial.bf16(), scratch.schulzBytes);
             for (int from = 0; from < same.size(); from += schulz.batch()) {
                 orthogonalize(schulz, same.subList(from, Math.min(same.size(), from + schulz.batch())), polynomial);
             }
@@ -131,19 +204,11 @@ final class Lists {
     }
 
     private void orthogonalize(Schulz schulz, List<Tensor> tensors, Polynomial polynomial) {
-        long x = base + scratch.schulz(), y = x + schulz.bytes(), a = y + schulz.bytes(), b = a + schulz.sideBytes();
-        List<Entry> entries = new ArrayList<>();
-        for (Tensor t : tensors) {
-            long to = x + entries.size() * schulz.stride() * schulz.format().bytes;
-            entries.add(new Entry(pointer(t), to, 0, t.size(), 0, polynomial.bf16() ? 1 : 0));
-        }
-        List<Entry> squares = new ArrayList<>();
-        tensors.forEach(t -> squares.add(Entry.of(t, t, 0, 0)));
-        sums("readings", squares);
-        run("normalize", entries, base + scratch.results());
-        Product gram = schulz.gram(tensors.size()),
-                square = schulz.square(tensors.size()),
-                apply = schulz.apply(tensors.size());
+        int count = tensors.size();
+        long x = scratch.schulz, y = x + schulz.bytes(), a = y + schulz.bytes(), b = a + schulz.sideBytes();
+        sums(Kernel.READINGS, entries(count, k -> Entry.of(tensors.get(k), tensors.get(k), 0)));
+        run(Kernel.NORMALIZE, entries(count, k -> schulz.entry(tensors.get(k), x, k)), scratch.results);
+        Product gram = schulz.gram(count), square = schulz.square(count), apply = schulz.apply(count);
         long from = x, to = y;
         for (Polynomial.Term term : polynomial.terms()) {
             blas.multiply(gram, 1, from, from, 0, a, a);
@@ -153,11 +218,7 @@ final class Lists {
             from = to;
             to = swap;
         }
-        long shift = from - x; // where the last result lies
-        run(
-                "denormalize",
-                entries.stream()
-                        .map(e -> new Entry(e.a, e.b + shift, 0, e.n, 0, e.t))
-                        .toList());
+        long last = from;
+        run(Kernel.DENORMALIZE, entries(count, k -> schulz.entry(tensors.get(k), last, k)));
     }
 }

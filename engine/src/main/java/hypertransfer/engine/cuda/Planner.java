@@ -12,10 +12,11 @@ final class Planner {
     private Planner() {}
 
     /** The bytes of each role, tensors starting at multiples of the alignment, and the engine's own scratch. */
-    static Memory memory(Map<Role, List<Block>> declared, long scratch) {
+    static Memory memory(Map<Role, List<DeviceTensor>> declared, long scratch) {
         Map<Role, Long> bytes = new EnumMap<>(Role.class);
-        declared.forEach((role, blocks) -> bytes.put(
-                role, blocks.stream().mapToLong(b -> Scratch.aligned(b.bytes())).sum()));
+        declared.forEach((role, tensors) -> bytes.put(
+                role,
+                tensors.stream().mapToLong(b -> Scratch.aligned(b.bytes())).sum()));
         bytes.merge(Role.SCRATCH, scratch, Long::sum);
         return new Memory(bytes);
     }
@@ -31,7 +32,7 @@ final class Planner {
 
     /** Activations, statistics and scratch grow with the batch, the rest does not. 0 where nothing fits. */
     static int largestBatch(Memory memory, long free, Dims dims, Precision precision, long matrix, long side) {
-        long own = Scratch.of(dims, precision, matrix, side).bytes();
+        long own = new Scratch(0, dims, precision, matrix, side).bytes();
         long growing = memory.bytes().getOrDefault(Role.ACTIVATION, 0L)
                 + memory.bytes().getOrDefault(Role.STATISTIC, 0L)
                 + memory.bytes().get(Role.SCRATCH)
@@ -39,7 +40,7 @@ final class Planner {
         long fixed = memory.total() - growing - own;
         for (int B = dims.B() - 1; B > 0; B--) {
             Dims smaller = new Dims(B, dims.T(), dims.C(), dims.D(), dims.V());
-            long scratch = Scratch.of(smaller, precision, matrix, side).bytes();
+            long scratch = new Scratch(0, smaller, precision, matrix, side).bytes();
             if (fixed + scratch + growing / dims.B() * B <= free) {
                 return B;
             }

@@ -3,8 +3,8 @@ package hypertransfer.engine.cuda;
 /**
  * One shape of {@code D = alpha op(A) op(B) + beta C}, column after column as cuBLAS has it, each matrix without gaps.
  *
- * @param flipA whether A is stored (k,m) rather than (m,k)
- * @param flipB whether B is stored (n,k) rather than (k,n)
+ * @param flipA whether A is stored (k,m) instead of (m,k)
+ * @param flipB whether B is stored (n,k) instead of (k,n)
  * @param in the format of A and B
  * @param out the format of C and D
  * @param batch how many such products lie one after the other

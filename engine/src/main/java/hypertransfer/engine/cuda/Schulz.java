@@ -1,6 +1,7 @@
 package hypertransfer.engine.cuda;
 
 import hypertransfer.engine.EngineException;
+import hypertransfer.engine.Tensor;
 
 /**
  * A batch of matrices of one shape in Newton-Schulz's scratch: X and its successor Y, then the square matrices A = X X^T
@@ -12,7 +13,7 @@ record Schulz(int rows, int cols, Precision format, int batch) {
     static Schulz of(int rows, int cols, boolean bf16, long room) {
         Schulz one = new Schulz(rows, cols, bf16 ? Precision.BF16 : Precision.FLOAT32, 1);
         long each = 2 * one.bytes() + 2 * one.sideBytes();
-        int batch = (int) Math.min(Kernels.MAX_LIST, room / each);
+        int batch = (int) Math.min(Geometry.MAX_LIST, room / each);
         if (batch == 0) {
             throw new EngineException("Newton-Schulz of a " + rows + " x " + cols + " matrix needs " + each
                     + " bytes of scratch, but " + room + " were set aside for the declared gradients");
@@ -45,6 +46,12 @@ record Schulz(int rows, int cols, Precision format, int batch) {
     /** Bytes of a batch of A. */
     long sideBytes() {
         return batch * sideStride() * format.bytes;
+    }
+
+    /** Matrix number k of the batch that starts at {@code at}, beside the tensor that it is made from. */
+    Lists.Entry entry(Tensor tensor, long at, int k) {
+        long own = at + k * stride() * format.bytes;
+        return new Lists.Entry(((DeviceTensor) tensor).pointer(), own, 0, tensor.size(), 0, 0).format(format);
     }
 
     /** A from X and X. */

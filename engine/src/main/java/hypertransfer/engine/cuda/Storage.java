@@ -5,6 +5,7 @@ import hypertransfer.engine.EngineException;
 import hypertransfer.engine.Memory;
 import hypertransfer.engine.Role;
 import hypertransfer.engine.Tensor;
+import hypertransfer.engine.cuda.driver.Device;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
@@ -13,17 +14,15 @@ import java.util.List;
 import java.util.Map;
 import java.util.function.ToLongFunction;
 
-/** The tensors of an engine: declared, then placed, one piece of the card's memory for each role. */
-final class Storage implements AutoCloseable {
+/** The tensors of an engine: declared, then placed, in one piece of the card's memory per role. */
+final class Storage {
     private static final long MARGIN = 256L << 20; // what the driver and cuBLASLt take for themselves
 
     private final Device device;
     private final Dims dims;
     private final Precision precision;
-    private final Map<Role, List<Block>> declared = new EnumMap<>(Role.class);
-    private final List<Long> pieces = new ArrayList<>();
+    private final Map<Role, List<DeviceTensor>> declared = new EnumMap<>(Role.class);
     private Scratch scratch;
-    private long base;
 
     Storage(Device device, Dims dims, Precision precision) {
         this.device = device;
@@ -31,62 +30,53 @@ final class Storage implements AutoCloseable {
         this.precision = precision;
     }
 
-    Block declare(Role role, String name, int rows, int cols) {
-        Block block = new Block(name, rows, cols, format(role, precision));
-        declared.computeIfAbsent(role, r -> new ArrayList<>()).add(block);
-        return block;
+    DeviceTensor declare(Role role, String name, int rows, int cols) {
+        DeviceTensor tensor = new DeviceTensor(name, rows, cols, format(role, precision));
+        declared.computeIfAbsent(role, r -> new ArrayList<>()).add(tensor);
+        return tensor;
     }
 
     static Precision format(Role role, Precision precision) {
         return switch (role) {
             case WEIGHT, ACTIVATION, SCRATCH -> precision;
-            case GAIN, STATISTIC, MASTER, EXACT_MASTER, GRADIENT, HIDDEN_GRADIENT, STATE -> Precision.FLOAT32;
+            case GAIN, STATISTIC, MASTER, GRADIENT, HIDDEN_GRADIENT, STATE -> Precision.FLOAT32;
+            case EXACT_MASTER -> Precision.FLOAT64;
         };
     }
 
-    /** Places what was declared since the last time, if it fits. */
+    /** Places what was declared, if it fits. */
     Memory commit() {
-        Map<Role, List<Block>> fresh = new EnumMap<>(Role.class);
-        declared.forEach((role, all) ->
-                fresh.put(role, all.stream().filter(block -> !block.placed()).toList()));
-        boolean first = scratch == null;
-        long matrix = largest(Block::size), side = largest(b -> Math.min(b.rows(), b.cols()));
-        Scratch plan = first ? Scratch.of(dims, precision, matrix, side) : scratch;
-        Memory memory = Planner.memory(declared, plan.bytes());
-        long free = device.free() - MARGIN;
-        if (Planner.memory(fresh, first ? plan.bytes() : 0).total() > free) {
+        long matrix = largest(DeviceTensor::size), side = largest(t -> Math.min(t.rows(), t.cols()));
+        long own = new Scratch(0, dims, precision, matrix, side).bytes();
+        Memory memory = Planner.memory(declared, own);
+        long free = device.available() - MARGIN;
+        if (memory.total() > free) {
             throw new EngineException(Planner.refusal(memory, free, dims, precision, matrix, side));
         }
-        fresh.values().forEach(this::place);
-        if (first) {
-            scratch = plan;
-            base = take(scratch.bytes());
-        }
+        declared.values().forEach(this::place);
+        scratch = new Scratch(take(own), dims, precision, matrix, side);
         return memory;
     }
 
     /** Of the matrices that Newton-Schulz may meet. */
-    private long largest(ToLongFunction<Block> measure) {
+    private long largest(ToLongFunction<DeviceTensor> measure) {
         return declared.getOrDefault(Role.HIDDEN_GRADIENT, List.of()).stream()
                 .mapToLong(measure)
                 .max()
                 .orElse(0);
     }
 
-    private void place(List<Block> fresh) {
-        long bytes = fresh.stream().mapToLong(b -> Scratch.aligned(b.bytes())).sum();
-        if (bytes > 0) {
-            long at = take(bytes);
-            for (Block block : fresh) {
-                block.place(at);
-                at += Scratch.aligned(block.bytes());
-            }
+    private void place(List<DeviceTensor> tensors) {
+        long at =
+                take(tensors.stream().mapToLong(t -> Scratch.aligned(t.bytes())).sum());
+        for (DeviceTensor tensor : tensors) {
+            tensor.place(at);
+            at += Scratch.aligned(tensor.bytes());
         }
     }
 
     private long take(long bytes) {
         long pointer = device.allocate(bytes);
-        pieces.add(pointer);
         device.zero(pointer, bytes);
         return pointer;
     }
@@ -95,41 +85,26 @@ final class Storage implements AutoCloseable {
         return scratch;
     }
 
-    /** Where scratch begins. */
-    long base() {
-        return base;
-    }
-
     void write(Tensor tensor, double[] values) {
-        Block block = (Block) tensor;
-        if (values.length != block.size()) {
-            throw new EngineException(
-                    values.length + " values for " + block.name() + " (" + block.rows() + "," + block.cols() + ")");
-        }
+        DeviceTensor to = (DeviceTensor) tensor;
         try (Arena arena = Arena.ofConfined()) {
-            MemorySegment host = arena.allocate(block.bytes(), 64);
-            Host.encode(values, block.format(), host);
-            device.upload(host, block.pointer(), host.byteSize());
+            MemorySegment host = arena.allocate(to.bytes(), 64);
+            to.format().encode(values, host);
+            device.upload(host, to.pointer(), host.byteSize());
             device.synchronize();
         }
     }
 
     double[] read(Tensor tensor) {
-        Block block = (Block) tensor;
-        return read(block.pointer(), block.format(), Math.toIntExact(block.size()));
+        DeviceTensor from = (DeviceTensor) tensor;
+        return read(from.pointer(), from.format(), Math.toIntExact(from.size()));
     }
 
     double[] read(long pointer, Precision format, int count) {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment host = arena.allocate((long) count * format.bytes, 64);
             device.download(pointer, host, host.byteSize());
-            return Host.decode(host, format, count);
+            return format.decode(host, count);
         }
-    }
-
-    @Override
-    public void close() {
-        pieces.forEach(device::free);
-        pieces.clear();
     }
 }

@@ -1,10 +1,7 @@
-// Causal attention for any head size and format, plainly: the fallback and the proof. A warp works on one query (or one
+// Causal attention for any head size and format, written plainly: the fallback, and what the fast kernels are compared with. A warp works on one query (or one
 // key); its lanes each score one key (or query) of 32, then each sums some of the D columns.
 
 constexpr int COLS = (D + 31) / 32; // columns of a lane
-constexpr int WARPS = 4;
-constexpr int VEC = vec(D, sizeof(act));
-constexpr int DELTA_LANES = 16;
 
 __device__ __forceinline__ float dot(const float* x, const act* y) {
     float sum = 0;
@@ -26,13 +23,6 @@ __device__ __forceinline__ float warpMax(float x) {
 // Where query (part 0), key (1) or value (2) of token n and head h starts in qkv (N,3C).
 __device__ __forceinline__ i64 part(i64 n, int part, int h) { return n * 3 * C + part * C + h * D; }
 
-#define ROW \
-    int lane = threadIdx.x % 32, warp = threadIdx.x / 32; \
-    i64 at = (i64)blockIdx.x * WARPS + warp; \
-    if (at >= count) return; \
-    int h = at % H; \
-    i64 n = at / H;
-
 __device__ __forceinline__ void fetch(float* to, const act* from, int lane, float scale) {
     for (int d = lane; d < D; d += 32) to[d] = scale * wide(from[d]);
 }
@@ -40,8 +30,11 @@ __device__ __forceinline__ void fetch(float* to, const act* from, int lane, floa
 // o (N,C), lse (N,H); count = N H.
 extern "C" __global__ void attention(const act* qkv, act* o, float* lse, i64 count) {
     __shared__ float queries[WARPS][D];
-    ROW
-    i64 first = n / T * T;
+    int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+    i64 at = (i64)blockIdx.x * WARPS + warp; // n H + h
+    if (at >= count) return;
+    int h = at % H;
+    i64 n = at / H, first = n / T * T;
     float* q = queries[warp];
     fetch(q, qkv + part(n, 0, h), lane, 1.f / sqrtf((float)D));
     __syncwarp();
@@ -71,7 +64,7 @@ extern "C" __global__ void attention(const act* qkv, act* o, float* lse, i64 cou
     if (lane == 0) lse[n * H + h] = max + logf(sum);
 }
 
-// delta (N,H): the sum of o dO over a head, which is the mean that softmax's backward takes away. DELTA_LANES a head.
+// delta (N,H): the sum of o dO over a head, which is the mean that softmax's backward takes away. DELTA_LANES threads per head.
 extern "C" __global__ void attention_delta(const act* o, const act* dO, float* delta, i64 count) {
     i64 at = ((i64)blockIdx.x * blockDim.x + threadIdx.x) / DELTA_LANES; // n H + h: a head's numbers begin at D times it
     int lane = threadIdx.x % DELTA_LANES;
@@ -89,12 +82,15 @@ extern "C" __global__ void attention_delta(const act* o, const act* dO, float* d
     if (at < count && lane == 0) delta[at] = sum;
 }
 
-// dq: a warp a query.
+// dq: one warp per query.
 extern "C" __global__ void attention_query(
         const act* qkv, const float* lse, const float* delta, const act* dO, act* dqkv, i64 count) {
     __shared__ float queries[WARPS][D], outs[WARPS][D];
-    ROW
-    i64 first = n / T * T;
+    int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+    i64 at = (i64)blockIdx.x * WARPS + warp; // n H + h
+    if (at >= count) return;
+    int h = at % H;
+    i64 n = at / H, first = n / T * T;
     float *q = queries[warp], *d = outs[warp], scale = 1.f / sqrtf((float)D);
     fetch(q, qkv + part(n, 0, h), lane, scale);
     fetch(d, dO + n * C + h * D, lane, 1);
@@ -120,12 +116,15 @@ extern "C" __global__ void attention_query(
     }
 }
 
-// dk and dv: a warp a key, against the queries from itself on.
+// dk and dv: one warp per key, against the queries from itself on.
 extern "C" __global__ void attention_key(
         const act* qkv, const float* lse, const float* delta, const act* dO, act* dqkv, i64 count) {
     __shared__ float keys[WARPS][D], values[WARPS][D];
-    ROW
-    i64 first = n / T * T;
+    int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+    i64 at = (i64)blockIdx.x * WARPS + warp; // n H + h
+    if (at >= count) return;
+    int h = at % H;
+    i64 n = at / H, first = n / T * T;
     float *key = keys[warp], *value = values[warp], scale = 1.f / sqrtf((float)D);
     fetch(key, qkv + part(n, 1, h), lane, scale);
     fetch(value, qkv + part(n, 2, h), lane, 1);

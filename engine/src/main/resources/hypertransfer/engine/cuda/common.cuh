@@ -1,6 +1,6 @@
-// Stands before every kernel file. The engine defines, for one set of sizes: BF16 (activations in bfloat16, else
-// float32), T, C, D, H, V, MAX_LIST, SHARES and STAGES (tiles of attention in flight).
-// No header of CUDA is needed, so that an install without headers will do.
+// Stands before every kernel file. Before it the engine writes the numbers that a file is compiled for (Geometry.constants,
+// Flash.constants): BF16 (1 for activations in bfloat16, 0 for float32), those of T, C, D, H, V that it uses, and its own.
+// No header of CUDA is needed, so an install without headers is enough.
 typedef unsigned short u16;
 typedef unsigned int u32;
 typedef long long i64;
@@ -42,13 +42,6 @@ __device__ __forceinline__ float power2(float x) {
     float y;
     asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
     return y;
-}
-
-// The widest access, in elements, of at most 16 bytes that divides a row.
-__host__ __device__ constexpr int vec(int cols, int bytes) {
-    int v = 16 / bytes;
-    while (cols % v) v /= 2;
-    return v;
 }
 
 template <int BYTES> struct Chunk;
@@ -100,27 +93,3 @@ __device__ __forceinline__ void copy(u32 to, const void* from, int bytes) {
 __device__ __forceinline__ void commit() { asm volatile("cp.async.commit_group;"); }
 // Until this thread's copies are there.
 __device__ __forceinline__ void await() { asm volatile("cp.async.wait_group 0;" ::: "memory"); }
-
-// For attention's tiles: COUNT rows of D from a matrix with that stride, rows from `live` on being zeros. Chunks of 16 bytes
-// go round the threads; `to` is where this thread's first belongs. Its rows then lie PITCH bytes a row apart: a multiple of
-// 8 of them lies between two, so that a permutation by the row modulo 8 is the same in all.
-template <int COUNT, int THREADS, int PITCH, int CHUNKS = D / 8> __device__ __forceinline__ void copyRows(
-        u32 to, const bf16* from, int stride, int live) {
-    constexpr int STRIDE = THREADS / CHUNKS;
-    int row = threadIdx.x / CHUNKS, chunk = threadIdx.x % CHUNKS;
-    from += row * stride + chunk * 8;
-#pragma unroll
-    for (int k = 0; k < COUNT; k += STRIDE) {
-        bool there = T % COUNT == 0 || row + k < live;
-        copy(to + k * PITCH, there ? from + k * stride : from - row * stride, there ? 16 : 0);
-    }
-}
-
-// lse in base 2 and delta of rows from q0 on; past the end of the sequence infinity, so that p is 0.
-template <int COUNT, int THREADS> __device__ __forceinline__ void fetchRows(float* to, const float* lse, const float* delta, i64 sequence, int q0, int h) {
-    for (int i = threadIdx.x; i < COUNT; i += THREADS) {
-        bool live = q0 + i < T;
-        to[i] = live ? lse[(sequence + q0 + i) * H + h] * LOG2E : INF;
-        to[COUNT + i] = live ? delta[(sequence + q0 + i) * H + h] : 0;
-    }
-}

@@ -4,9 +4,10 @@
 // A tile is rows of D numbers in shared memory, its 16-byte chunks permuted within a row so that eight rows at one
 // column lie in different banks.
 
-constexpr int QUERIES = 128; // queries of a block, forward
-constexpr int ROWS = 64;     // keys, or queries, of a block, backward: 16 for each warp
-constexpr int STEP = 64;     // rows of the tiles that stream by
+constexpr int STEP = FORWARD_STEP; // rows of the tiles that stream by
+constexpr int ROWS = KEY_ROWS;     // keys, or queries, of a block, backward: 16 for each warp
+static_assert(KEY_STEP == STEP && QUERY_STEP == STEP && QUERY_ROWS == ROWS, "one set of tiles");
+static_assert(KEY_THREADS == ROWS / 16 * 32 && QUERY_THREADS == KEY_THREADS, "a warp holds 16 rows");
 constexpr int TILES = D / 8; // columns of an accumulator, in units of 8
 
 __device__ __forceinline__ u32 place(int row, int chunk) { // bytes
@@ -98,22 +99,23 @@ template <int M> __device__ __forceinline__ void put(const float (&c)[M][TILES][
     __syncwarp();
 }
 
-// Blocks: x the tile of queries, the longest first; y the head; z the sequence.
-#define BLOCK \
-    extern __shared__ __align__(128) char memory[]; \
-    int h = blockIdx.y, warp = threadIdx.x / 32; \
-    i64 sequence = (i64)blockIdx.z * T; \
-    const bf16* base = qkv + sequence * 3 * C + h * D;
-
 constexpr int TILE = STEP * D * 2; // bytes of a tile that streams by
+static_assert(FORWARD_BYTES >= FORWARD_ROWS * D * 2 + 2 * STAGES * TILE, "shared memory, forward");
+static_assert(KEY_BYTES >= 2 * ROWS * D * 2 + 2 * STAGES * TILE + STAGES * 2 * STEP * 4, "shared memory, keys");
+static_assert(QUERY_BYTES >= 2 * ROWS * D * 2 + 2 * STAGES * TILE + 2 * ROWS * 4, "shared memory, queries");
 
-extern "C" __global__ void __launch_bounds__(128) flash(const bf16* qkv, bf16* o, float* lse) {
-    constexpr int M = 2, N = STEP / 8, THREADS = 128;
-    BLOCK
-    int q0 = (gridDim.x - 1 - blockIdx.x) * QUERIES, row = warp * 16 * M, lane = threadIdx.x % 32;
-    u32 Q = shared(memory), K = Q + QUERIES * D * 2, VALUE = K + STAGES * TILE;
-    int last = min(q0 + QUERIES, T), tiles = (last + STEP - 1) / STEP;
-    fetch<QUERIES, THREADS>(Q, base + (i64)q0 * 3 * C, 3 * C, T - q0);
+// Blocks of all three kernels: x the tile of rows, those with the most work first; y the head; z the sequence.
+
+extern "C" __global__ void __launch_bounds__(FORWARD_THREADS) flash(const bf16* qkv, bf16* o, float* lse) {
+    constexpr int M = 2, N = STEP / 8, THREADS = FORWARD_THREADS;
+    extern __shared__ __align__(128) char memory[];
+    int h = blockIdx.y, warp = threadIdx.x / 32;
+    i64 sequence = (i64)blockIdx.z * T;
+    const bf16* base = qkv + sequence * 3 * C + h * D;
+    int q0 = (gridDim.x - 1 - blockIdx.x) * FORWARD_ROWS, row = warp * 16 * M, lane = threadIdx.x % 32;
+    u32 Q = shared(memory), K = Q + FORWARD_ROWS * D * 2, VALUE = K + STAGES * TILE;
+    int last = min(q0 + FORWARD_ROWS, T), tiles = (last + STEP - 1) / STEP;
+    fetch<FORWARD_ROWS, THREADS>(Q, base + (i64)q0 * 3 * C, 3 * C, T - q0);
     fetch<STEP, THREADS>(K, base + C, 3 * C, T);
     fetch<STEP, THREADS>(VALUE, base + 2 * C, 3 * C, T);
     commit();
@@ -212,10 +214,13 @@ template <int N, bool KEYROWS> __device__ __forceinline__ void gradients(const f
     }
 }
 
-extern "C" __global__ void __launch_bounds__(2 * ROWS) flash_key(
+extern "C" __global__ void __launch_bounds__(KEY_THREADS) flash_key(
         const bf16* qkv, const float* lse, const float* delta, const bf16* dO, bf16* dqkv) {
-    constexpr int N = STEP / 8, THREADS = 2 * ROWS;
-    BLOCK
+    constexpr int N = STEP / 8, THREADS = KEY_THREADS;
+    extern __shared__ __align__(128) char memory[];
+    int h = blockIdx.y, warp = threadIdx.x / 32;
+    i64 sequence = (i64)blockIdx.z * T;
+    const bf16* base = qkv + sequence * 3 * C + h * D;
     int k0 = blockIdx.x * ROWS, row = warp * 16; // the first keys have the most queries
     const bf16* grad = dO + sequence * C + h * D;
     u32 K = shared(memory), VALUE = K + ROWS * D * 2, Q = VALUE + ROWS * D * 2, G = Q + STAGES * TILE;
@@ -259,10 +264,13 @@ extern "C" __global__ void __launch_bounds__(2 * ROWS) flash_key(
     put(dv, one, memory, row, to + 2 * C, 3 * C, T - k0);
 }
 
-extern "C" __global__ void __launch_bounds__(2 * ROWS) flash_query(
+extern "C" __global__ void __launch_bounds__(QUERY_THREADS) flash_query(
         const bf16* qkv, const float* lse, const float* delta, const bf16* dO, bf16* dqkv) {
-    constexpr int N = STEP / 8, THREADS = 2 * ROWS;
-    BLOCK
+    constexpr int N = STEP / 8, THREADS = QUERY_THREADS;
+    extern __shared__ __align__(128) char memory[];
+    int h = blockIdx.y, warp = threadIdx.x / 32;
+    i64 sequence = (i64)blockIdx.z * T;
+    const bf16* base = qkv + sequence * 3 * C + h * D;
     int q0 = (gridDim.x - 1 - blockIdx.x) * ROWS, row = warp * 16;
     u32 Q = shared(memory), G = Q + ROWS * D * 2, K = G + ROWS * D * 2, VALUE = K + STAGES * TILE;
     float* rows = (float*)(memory + 2 * ROWS * D * 2 + 2 * STAGES * TILE);

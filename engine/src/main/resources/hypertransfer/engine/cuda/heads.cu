@@ -2,14 +2,7 @@
 // A head is held by LANES threads; each holds chunks of the first half and the same chunks of the second.
 
 constexpr int HALF = D / 2;
-constexpr int VEC = vec(HALF, sizeof(act));
 constexpr int CHUNKS = HALF / VEC;
-__host__ __device__ constexpr int lanes() {
-    int n = 1;
-    while (n < 32 && n < CHUNKS) n *= 2;
-    return n;
-}
-constexpr int LANES = lanes();
 constexpr int ITER = (CHUNKS + LANES - 1) / LANES;
 
 struct Pair {
@@ -79,7 +72,7 @@ extern "C" __global__ void heads(act* qkv, float* r, const float* turns, i64 par
     act* head = qkv + (i64)n * 3 * C + ph * D;
     Pair x;
     x.load(head, lane, live);
-    float s = 1.f / sqrtf(x.mean(x) + 1e-10f);
+    float s = 1.f / sqrtf(x.mean(x) + EPSILON);
     if (live && lane == 0) r[(i64)n * 3 * H + ph] = s;
 #pragma unroll
     for (int i = 0; i < ITER * VEC; i++) x.a[i] *= s, x.b[i] *= s;

@@ -6,14 +6,18 @@
 
 typedef unsigned long long u64;
 
-constexpr int ROWS = 128; // queries, or keys, of a block: 64 for each of two warp groups
-constexpr int GROUP = 64;
-constexpr int THREADS = 256;
-constexpr int SHORT = 64; // rows of the tiles that stream by
-constexpr int LONG = 128; // the same where there are registers left
+constexpr int ROWS = FORWARD_ROWS, THREADS = FORWARD_THREADS; // of a block; rows are queries, or keys
+constexpr int GROUP = ROWS / (THREADS / 128); // rows of a warp group: those of its product
+constexpr int SHORT = FORWARD_STEP; // rows of the tiles that stream by
+constexpr int LONG = QUERY_STEP; // the same where there are registers left
 constexpr int TILES = D / 8; // columns of an accumulator, in units of 8
+constexpr int ROW = D * 2; // bytes per row of a tile
 
-constexpr int ROW = D * 2; // bytes of a tile a row
+static_assert(KEY_ROWS == ROWS && QUERY_ROWS == ROWS && KEY_STEP == SHORT && STAGES == 2, "one set of tiles");
+static_assert(KEY_THREADS == THREADS && QUERY_THREADS == THREADS && GROUP == 64, "a warp group's product has 64 rows");
+static_assert(FORWARD_BYTES >= ROWS * ROW + 4 * SHORT * ROW + 1024, "shared memory, forward");
+static_assert(KEY_BYTES >= 2 * ROWS * ROW + 4 * SHORT * ROW + 4 * SHORT * 4 + 1024, "shared memory, keys");
+static_assert(QUERY_BYTES >= 2 * ROWS * ROW + 4 * LONG * ROW + 1024, "shared memory, queries");
 
 template <int COUNT> __device__ __forceinline__ u32 place(int row, int chunk) {
     return chunk / 8 * COUNT * 128 + row * 128 + (chunk % 8 ^ row & 7) * 16;
@@ -103,17 +107,17 @@ __device__ __forceinline__ void put(const float (&c)[TILES][4], float factor0, f
     __syncwarp();
 }
 
-// Blocks: x the tile of queries, the longest first; y the head; z the sequence. Tiles begin at multiples of 1024 bytes.
-#define BLOCK \
-    extern __shared__ char raw[]; \
-    char* memory = raw + (1024 - (shared(raw) & 1023)) % 1024; \
-    int h = blockIdx.y, group = threadIdx.x / 128, row = threadIdx.x / 32 * 16, lane = threadIdx.x % 32; \
-    i64 sequence = (i64)blockIdx.z * T; \
-    const bf16* base = qkv + sequence * 3 * C + h * D;
+// Blocks of all three kernels: x the tile of rows, those with the most work first; y the head; z the sequence. Tiles begin
+// at multiples of 1024 bytes.
+__device__ __forceinline__ char* aligned(char* raw) { return raw + (1024 - (shared(raw) & 1023)) % 1024; }
 
 extern "C" __global__ void __launch_bounds__(THREADS, 2) flash(const bf16* qkv, bf16* o, float* lse) {
     constexpr int N = SHORT / 8;
-    BLOCK
+    extern __shared__ char raw[];
+    char* memory = aligned(raw);
+    int h = blockIdx.y, group = threadIdx.x / 128, row = threadIdx.x / 32 * 16, lane = threadIdx.x % 32;
+    i64 sequence = (i64)blockIdx.z * T;
+    const bf16* base = qkv + sequence * 3 * C + h * D;
     int q0 = (gridDim.x - 1 - blockIdx.x) * ROWS, q = q0 + row + lane / 4;
     u32 Q = shared(memory), K = Q + ROWS * ROW, VALUE = K + 2 * SHORT * ROW;
     int last = min(q0 + ROWS, T), tiles = (last + SHORT - 1) / SHORT;
@@ -184,7 +188,11 @@ extern "C" __global__ void __launch_bounds__(THREADS, 2) flash(const bf16* qkv, 
 extern "C" __global__ void __launch_bounds__(THREADS) flash_key(
         const bf16* qkv, const float* lse, const float* delta, const bf16* dO, bf16* dqkv) {
     constexpr int N = SHORT / 8;
-    BLOCK
+    extern __shared__ char raw[];
+    char* memory = aligned(raw);
+    int h = blockIdx.y, group = threadIdx.x / 128, row = threadIdx.x / 32 * 16, lane = threadIdx.x % 32;
+    i64 sequence = (i64)blockIdx.z * T;
+    const bf16* base = qkv + sequence * 3 * C + h * D;
     int k0 = blockIdx.x * ROWS; // the first keys have the most queries
     const bf16* grad = dO + sequence * C + h * D;
     u32 K = shared(memory), VALUE = K + ROWS * ROW, Q = VALUE + ROWS * ROW, G = Q + 2 * SHORT * ROW;
@@ -251,7 +259,11 @@ extern "C" __global__ void __launch_bounds__(THREADS) flash_key(
 extern "C" __global__ void __launch_bounds__(THREADS) flash_query(
         const bf16* qkv, const float* lse, const float* delta, const bf16* dO, bf16* dqkv) {
     constexpr int N = LONG / 8;
-    BLOCK
+    extern __shared__ char raw[];
+    char* memory = aligned(raw);
+    int h = blockIdx.y, group = threadIdx.x / 128, row = threadIdx.x / 32 * 16, lane = threadIdx.x % 32;
+    i64 sequence = (i64)blockIdx.z * T;
+    const bf16* base = qkv + sequence * 3 * C + h * D;
     int q0 = (gridDim.x - 1 - blockIdx.x) * ROWS, q = q0 + row + lane / 4;
     u32 Q = shared(memory), G = Q + ROWS * ROW, K = G + ROWS * ROW, VALUE = K + 2 * LONG * ROW;
     fetch<ROWS>(Q, base + (i64)q0 * 3 * C, 3 * C, T - q0);

@@ -4,7 +4,12 @@
 struct Entry {
     float *a, *b, *c;
     i64 n;
-    double s, t;
+    double s;
+    union {
+        double push;   // of move
+        double narrow; // 1 where b, or a total's a, is bfloat16
+        double doubles; // of readings: how many of a and b are in double
+    };
 };
 struct List {
     Entry e[MAX_LIST];
@@ -16,8 +21,9 @@ struct List {
 // m = beta m + (1 - beta) s g; g = m, or with nesterov beta m + (1 - beta) s g. a = g, b = m.
 extern "C" __global__ void momentum(const __grid_constant__ List list, double beta, i64 nesterov) {
     const Entry& e = list.e[blockIdx.y];
+    double s = (float)e.s; // as coarse as the gradient: the last bits of a double are not the same in two equal runs
     EACH(e.n) {
-        double g = e.s * e.a[i], m = beta * e.b[i] + (1 - beta) * g;
+        double g = s * e.a[i], m = beta * e.b[i] + (1 - beta) * g;
         e.b[i] = (float)m;
         e.a[i] = (float)(nesterov ? beta * m + (1 - beta) * g : m);
     }
@@ -37,20 +43,57 @@ extern "C" __global__ void adam(
     }
 }
 
-// w = keep w - push u. a = w, b = u, s = keep, t = push. In double, so that keep's last bits are not lost.
+// w = keep w - push u. a = w, b = u, s = keep. In double, so that keep's last bits are not lost.
 extern "C" __global__ void move(const __grid_constant__ List list) {
     const Entry& e = list.e[blockIdx.y];
-    EACH(e.n) e.a[i] = (float)(e.s * e.a[i] - e.t * e.b[i]);
+    EACH(e.n) e.a[i] = (float)(e.s * e.a[i] - e.push * e.b[i]);
 }
 
-// weight = s master. a = master, b = weight, in bfloat16 where t is 1.
-extern "C" __global__ void represent(const __grid_constant__ List list) {
+// The same for an exact master.
+extern "C" __global__ void move_exact(const __grid_constant__ List list) {
     const Entry& e = list.e[blockIdx.y];
-    if (e.t == 1) {
+    double* w = (double*)e.a;
+    EACH(e.n) w[i] = e.s * w[i] - e.push * e.b[i];
+}
+
+// x on a grid of fewer bits, by Veltkamp's splitting (Grid in Java); no product may be contracted into a difference here.
+// Without a splitter x itself.
+__device__ __forceinline__ double onGrid(double x, double splitter) {
+    double c = __dmul_rn(splitter, x);
+    return splitter == 0 ? x : __dsub_rn(c, __dsub_rn(c, x));
+}
+
+// A double rounded once. A float that keeps in its last bit that something was cut off does not round twice.
+__device__ __forceinline__ void narrowOnce(double x, float& to) { to = (float)x; }
+__device__ __forceinline__ void narrowOnce(double x, bf16& to) {
+    float cut = __double2float_rz(x);
+    narrow(__uint_as_float(__float_as_uint(cut) | (u32)((double)cut != x)), to);
+}
+
+// weight = s master. a = master, b = weight.
+extern "C" __global__ void represent(const __grid_constant__ List list, double splitter) {
+    const Entry& e = list.e[blockIdx.y];
+    if (e.narrow == 1) {
         bf16* to = (bf16*)e.b;
-        EACH(e.n) narrow((float)(e.s * e.a[i]), to[i]);
+        EACH(e.n) narrow((float)onGrid(e.s * e.a[i], splitter), to[i]);
     } else {
-        EACH(e.n) e.b[i] = (float)(e.s * e.a[i]);
+        EACH(e.n) e.b[i] = (float)onGrid(e.s * e.a[i], splitter);
+    }
+}
+
+template <typename E> __device__ __forceinline__ void representExact(const Entry& e, double splitter) {
+    const double* from = (const double*)e.a;
+    E* to = (E*)e.b;
+    EACH(e.n) narrowOnce(onGrid(e.s * from[i], splitter), to[i]);
+}
+
+// The same from an exact master.
+extern "C" __global__ void represent_exact(const __grid_constant__ List list, double splitter) {
+    const Entry& e = list.e[blockIdx.y];
+    if (e.narrow == 1) {
+        representExact<bf16>(e, splitter);
+    } else {
+        representExact<float>(e, splitter);
     }
 }
 
@@ -72,23 +115,35 @@ __device__ __forceinline__ void blockSums(double* x, double* to) {
 }
 
 // partial (MAX_LIST, SHARES, 3): w w, u u and u w of each block's share. a = w, b = u. gridDim.x = SHARES.
-extern "C" __global__ void readings(const __grid_constant__ List list, double* partial) {
-    const Entry& e = list.e[blockIdx.y];
-    double sums[3] = {0, 0, 0};
+template <typename A, typename B> __device__ __forceinline__ void reading(const Entry& e, double* sums) {
+    const A* a = (const A*)e.a;
+    const B* b = (const B*)e.b;
     EACH(e.n) {
-        double w = e.a[i], u = e.b[i];
+        double w = a[i], u = b[i];
         sums[0] += w * w;
         sums[1] += u * u;
         sums[2] += u * w;
     }
+}
+
+extern "C" __global__ void readings(const __grid_constant__ List list, double* partial) {
+    const Entry& e = list.e[blockIdx.y];
+    double sums[3] = {0, 0, 0};
+    if (e.doubles == 0) {
+        reading<float, float>(e, sums);
+    } else if (e.doubles == 1) {
+        reading<double, float>(e, sums);
+    } else {
+        reading<double, double>(e, sums);
+    }
     blockSums(sums, partial + ((i64)blockIdx.y * SHARES + blockIdx.x) * 3);
 }
 
-// partial as above: the sum, in the first of the three. a is bfloat16 where t is 1.
+// partial as above: the sum of a, in the first of the three.
 extern "C" __global__ void total(const __grid_constant__ List list, double* partial) {
     const Entry& e = list.e[blockIdx.y];
     double sums[3] = {0, 0, 0};
-    if (e.t == 1) {
+    if (e.narrow == 1) {
         const bf16* a = (const bf16*)e.a;
         EACH(e.n) sums[0] += wide(a[i]);
     } else {
@@ -105,11 +160,11 @@ extern "C" __global__ void finish(const double* partial, double* out) {
     blockSums(sums, out + (i64)blockIdx.x * 3);
 }
 
-// Newton-Schulz's X = x / |x|, squares[3 entry] being |x|^2. a = x, b = X, in bfloat16 where t is 1.
+// Newton-Schulz's X = x / |x|, squares[3 entry] being |x|^2. a = x, b = X.
 extern "C" __global__ void normalize(const __grid_constant__ List list, const double* squares) {
     const Entry& e = list.e[blockIdx.y];
     double norm = sqrt(squares[3 * blockIdx.y]), factor = norm == 0 ? 0 : 1 / norm;
-    if (e.t == 1) {
+    if (e.narrow == 1) {
         bf16* to = (bf16*)e.b;
         EACH(e.n) narrow((float)(e.a[i] * factor), to[i]);
     } else {
@@ -120,7 +175,7 @@ extern "C" __global__ void normalize(const __grid_constant__ List list, const do
 // And back: a = b.
 extern "C" __global__ void denormalize(const __grid_constant__ List list) {
     const Entry& e = list.e[blockIdx.y];
-    if (e.t == 1) {
+    if (e.narrow == 1) {
         const bf16* from = (const bf16*)e.b;
         EACH(e.n) e.a[i] = wide(from[i]);
     } else {

@@ -1,20 +1,14 @@
-// Norms over rows, with the residual and the activation around them. A row is held in registers by LANES threads.
-
-constexpr float EPSILON = 1e-10f;
-constexpr int BLOCK = 256;
+// Norms over rows of C or 4C numbers, with the residual and the activation around them. A row is held in the registers of
+// LANES threads.
 
 template <int W> struct Row {
-    static constexpr int VEC = vec(W, sizeof(act));
+    static constexpr int VEC = W == C ? NARROW_VEC : WIDE_VEC;
+    static constexpr int LANES = W == C ? NARROW_LANES : WIDE_LANES;
     static constexpr int CHUNKS = W / VEC;
-    static __host__ __device__ constexpr int lanes() {
-        int n = 32;
-        while (n < 1024 && n * 4 < CHUNKS) n *= 2;
-        return n;
-    }
-    static constexpr int LANES = lanes();
     static constexpr int ITER = (CHUNKS + LANES - 1) / LANES;
-    static constexpr int ROWS = LANES < BLOCK ? BLOCK / LANES : 1; // in a block
-    float x[ITER * VEC];
+    static constexpr int ROWS = LANES < THREADS ? THREADS / LANES : 1; // in a block
+    static constexpr int SIZE = ITER * VEC; // numbers of a thread
+    float x[SIZE];
 
     static __device__ __forceinline__ int lane() { return threadIdx.x % LANES; }
     static __device__ __forceinline__ int group() { return threadIdx.x / LANES; }
@@ -62,7 +56,7 @@ template <int W> struct Row {
     __device__ __forceinline__ float mean(const Row& that) const {
         float sum = 0;
 #pragma unroll
-        for (int i = 0; i < ITER * VEC; i++) sum += x[i] * that.x[i];
+        for (int i = 0; i < SIZE; i++) sum += x[i] * that.x[i];
         sum = lanesSum<32>(sum);
         if (LANES > 32) {
             __shared__ float part[32];
@@ -84,11 +78,9 @@ template <int W> struct Row {
     __device__ __forceinline__ void throughNorm(const Row& xhat, float r) {
         float m = mean(xhat);
 #pragma unroll
-        for (int i = 0; i < ITER * VEC; i++) x[i] = r * (x[i] - xhat.x[i] * m);
+        for (int i = 0; i < SIZE; i++) x[i] = r * (x[i] - xhat.x[i] * m);
     }
 };
-
-#define EACH for (int i = 0; i < R::ITER * R::VEC; i++)
 
 // y = norm(x, gain); with z: out = h + post(z) first, and x is out. h, z, out, y (rows,C), zr, r (rows,1), gain (1,C).
 extern "C" __global__ void row_norm(
@@ -108,7 +100,7 @@ extern "C" __global__ void row_norm(
                 if (live && R::lane() == 0) zr[n] = post;
             }
 #pragma unroll
-            EACH x.x[i] = rounded(x.x[i] + a.x[i] * post);
+            for (int i = 0; i < R::SIZE; i++) x.x[i] = rounded(x.x[i] + a.x[i] * post);
             x.store(out + n * C, live);
         }
         float s = x.rms();
@@ -116,7 +108,7 @@ extern "C" __global__ void row_norm(
         R g;
         g.loadFloats(gain);
 #pragma unroll
-        EACH x.x[i] = x.x[i] * s * (1 + g.x[i]);
+        for (int i = 0; i < R::SIZE; i++) x.x[i] = x.x[i] * s * (1 + g.x[i]);
         x.store(y + n * C, live);
     }
 }
@@ -128,7 +120,7 @@ extern "C" __global__ void row_norm_backward(const act* dy, const act* x, const 
     typedef Row<C> R;
     R share;
 #pragma unroll
-    EACH share.x[i] = 0;
+    for (int i = 0; i < R::SIZE; i++) share.x[i] = 0;
     for (i64 first = (i64)blockIdx.x * R::ROWS; first < rows; first += (i64)gridDim.x * R::ROWS) {
         i64 n = first + R::group();
         bool live = n < rows;
@@ -138,7 +130,7 @@ extern "C" __global__ void row_norm_backward(const act* dy, const act* x, const 
         g.loadFloats(gain);
         float s = live ? r[n] : 0;
 #pragma unroll
-        EACH {
+        for (int i = 0; i < R::SIZE; i++) {
             xhat.x[i] *= s;
             share.x[i] += d.x[i] * xhat.x[i];
             d.x[i] *= 1 + g.x[i];
@@ -147,14 +139,14 @@ extern "C" __global__ void row_norm_backward(const act* dy, const act* x, const 
         if (dh) {
             g.load(dh + n * C, live);
 #pragma unroll
-            EACH d.x[i] += g.x[i];
+            for (int i = 0; i < R::SIZE; i++) d.x[i] += g.x[i];
         }
         d.store(dx + n * C, live);
         if (zr) {
             float post = live ? zr[n] : 0;
             xhat.load(z + n * C, live);
 #pragma unroll
-            EACH xhat.x[i] *= post;
+            for (int i = 0; i < R::SIZE; i++) xhat.x[i] *= post;
             d.throughNorm(xhat, post);
             d.store(dz + n * C, live);
         }
@@ -179,18 +171,18 @@ extern "C" __global__ void row_norm_backward(const act* dy, const act* x, const 
     for (int c = threadIdx.x; c < C; c += blockDim.x) partial[(i64)blockIdx.x * C + c] = sum[c];
 }
 
-// dgain (1,C) += the column sums of partial (count,C). Block (32,8), a block for 32 columns.
+// dgain (1,C) += the column sums of partial (count,C). One block of (32, COLUMN_ROWS) threads per 32 columns.
 extern "C" __global__ void columns(const float* partial, float* dgain, i64 count) {
-    __shared__ float part[8][32];
+    __shared__ float part[COLUMN_ROWS][32];
     int c = blockIdx.x * 32 + threadIdx.x;
     float sum = 0;
     if (c < C) {
-        for (i64 g = threadIdx.y; g < count; g += 8) sum += partial[g * C + c];
+        for (i64 g = threadIdx.y; g < count; g += COLUMN_ROWS) sum += partial[g * C + c];
     }
     part[threadIdx.y][threadIdx.x] = sum;
     __syncthreads();
     if (threadIdx.y == 0 && c < C) {
-        for (int k = 1; k < 8; k++) sum += part[k][threadIdx.x];
+        for (int k = 1; k < COLUMN_ROWS; k++) sum += part[k][threadIdx.x];
         dgain[c] += sum;
     }
 }
@@ -209,7 +201,7 @@ extern "C" __global__ void activation(const act* f, float* fr, act* s, i64 rows)
             if (live && R::lane() == 0) fr[n] = post;
         }
 #pragma unroll
-        EACH {
+        for (int i = 0; i < R::SIZE; i++) {
             float relu = fmaxf(0, x.x[i] * post);
             x.x[i] = relu * relu;
         }
@@ -228,7 +220,7 @@ extern "C" __global__ void activation_backward(const act* f, const float* fr, ac
         d.load(ds + n * 4 * C, live);
         float post = fr ? (live ? fr[n] : 0) : 1;
 #pragma unroll
-        EACH {
+        for (int i = 0; i < R::SIZE; i++) {
             x.x[i] *= post;
             d.x[i] *= 2 * fmaxf(0, x.x[i]);
         }

@@ -1,8 +1,7 @@
 // Where tokens meet the network: the embedding, and the softmax cross entropy.
 
-constexpr int VEC = vec(C, sizeof(act));
 constexpr int CHUNKS = C / VEC;
-constexpr int W = vec(V, sizeof(act)); // of a row of logits
+constexpr int W = LOGITS_VEC;
 
 // x = w[tokens]. x (N,C), w (V,C).
 extern "C" __global__ void embed(const act* w, const int* tokens, act* x, i64 count) {
@@ -58,17 +57,17 @@ __device__ __forceinline__ float power(float x, float y) {
 #endif
 }
 
-// A block a row of logits (rows,V): its loss, and unless scale is 0 the gradient in place. The row is read once, into
-// shared memory, where that holds it; `held` says so. Two blocks share a multiprocessor: one computes, one reads.
-extern "C" __global__ void __launch_bounds__(512) softmax(
-        act* logits, const int* targets, float* losses, double scale, i64 held) {
+// One block per row of logits (rows,V): its loss and, if asked, `scale` times the loss's gradient in place. Where shared
+// memory holds a row (`held`), it is read only once. Two blocks share a multiprocessor: one computes, one reads.
+extern "C" __global__ void __launch_bounds__(SOFTMAX_THREADS) softmax(
+        act* logits, const int* targets, float* losses, double scale, i64 gradient, i64 held) {
     extern __shared__ uint4 memory[];
     __shared__ float part[32];
     act* row = logits + (i64)blockIdx.x * V;
     act* from = row;
     int target = targets[blockIdx.x], warp = threadIdx.x / 32;
     float top = -INF, sum = 0;
-    if (held) { // a thread meets its own chunks only
+    if (held) { // a thread reads only the chunks that it copied
         from = (act*)memory;
         for (int c = threadIdx.x; c < V / W; c += blockDim.x) copy(shared(from + c * W), row + c * W, 16);
         commit();
@@ -99,7 +98,7 @@ extern "C" __global__ void __launch_bounds__(512) softmax(
     for (int k = 0; k < blockDim.x / 32; k++) sum += part[k];
     float lse = top + logf(sum), s = (float)scale;
     if (threadIdx.x == 0) losses[blockIdx.x] = lse - wide(row[target]);
-    if (scale == 0) return;
+    if (!gradient) return;
     __syncthreads(); // the target's logit is read before it is overwritten
     for (int c = threadIdx.x; c < V / W; c += blockDim.x) {
         float x[W];
@@ -110,7 +109,7 @@ extern "C" __global__ void __launch_bounds__(512) softmax(
     }
 }
 
-// The logits of one row x (1,C): a warp a word. w (V,C), y (1,V).
+// The logits of one row x (1,C), one warp per word. w (V,C), y (1,V).
 extern "C" __global__ void logits(const act* x, const act* w, float* y) {
     i64 v = ((i64)blockIdx.x * blockDim.x + threadIdx.x) / 32;
     if (v >= V) return;

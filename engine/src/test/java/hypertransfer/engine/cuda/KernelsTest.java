@@ -1,6 +1,7 @@
 package hypertransfer.engine.cuda;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import hypertransfer.engine.Dims;
@@ -9,9 +10,13 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
+import java.util.TreeMap;
 import java.util.regex.Pattern;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -23,16 +28,37 @@ class KernelsTest {
     @TempDir
     private Path folder;
 
+    /** Of a text: each kernel under its name, with the words that its parameters take. */
+    private static Map<String, Integer> kernels(String text) {
+        Pattern kernel = Pattern.compile("__global__ void (?:__launch_bounds__\\([^)]*\\) )?(\\w+)\\(([^)]*)\\)");
+        Map<String, Integer> kernels = new TreeMap<>();
+        kernel.matcher(text).results().forEach(m -> {
+            int words = m.group(2).split(",").length - 1 + (m.group(2).contains("List list") ? Lists.WORDS : 1);
+            kernels.put(m.group(1), words);
+        });
+        return kernels;
+    }
+
     @ParameterizedTest
     @EnumSource
-    void theEngineKnowsEveryKernel(Precision precision) {
-        Pattern kernel = Pattern.compile("__global__ void (?:__launch_bounds__\\([^)]*\\) )?(\\w+)\\(");
-        for (String file : files(GPT2, precision)) {
-            String text = Kernels.source(file, GPT2, precision, 2);
-            assertThat(kernel.matcher(text).results().map(m -> m.group(1)))
-                    .as(file)
-                    .containsExactlyInAnyOrderElementsOf(Kernels.names(file));
+    void theEngineKnowsEveryKernelAndItsWords(Precision precision) {
+        for (int target : new int[] {80, 90}) {
+            Optional<Flash> flash = Flash.of(GPT2, precision, target, 227 * 1024);
+            for (String file : Kernels.files(flash)) {
+                Map<String, Integer> known =
+                        Kernels.in(file).stream().collect(Collectors.toMap(Kernel::symbol, kernel -> kernel.arity));
+                assertThat(kernels(Kernels.source(file, new Geometry(GPT2, precision), flash)))
+                        .as(file)
+                        .containsExactlyInAnyOrderEntriesOf(known);
+            }
         }
+    }
+
+    @Test
+    void wordsAreWhatKernelsRead() {
+        assertThat(Kernels.words(null, 3, 4L, 0.5, true, false))
+                .containsExactly(0, 3, 4, Double.doubleToRawLongBits(0.5), 1, 0);
+        assertThatThrownBy(() -> Kernels.words("x")).isInstanceOf(IllegalArgumentException.class);
     }
 
     @ParameterizedTest
@@ -47,7 +73,8 @@ class KernelsTest {
             Path all = folder.resolve("all");
             for (String file : files(dims, precision)) {
                 Path source = folder.resolve(file + ".cu");
-                Files.writeString(source, Kernels.source(file, dims, precision, 2));
+                Optional<Flash> flash = Flash.of(dims, precision, file.equals("hopper") ? 90 : 80, 227 * 1024);
+                Files.writeString(source, Kernels.source(file, new Geometry(dims, precision), flash));
                 Process process = new ProcessBuilder(
                                 nvcc.get().toString(),
                                 "-std=c++17",

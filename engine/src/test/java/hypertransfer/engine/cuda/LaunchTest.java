@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import hypertransfer.engine.Dims;
 import hypertransfer.engine.EngineException;
+import hypertransfer.engine.cuda.driver.Launch;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Random;
@@ -32,17 +33,19 @@ class LaunchTest {
             for (int stages = 1; stages <= 2; stages++) {
                 int most = stages == 1 ? 99 * 1024 : 160 * 1024; // the least that cards with 8.0 and later allow
                 Flash flash = Flash.flash(dims, stages);
-                assertThat(flash.forwardBytes()).isLessThanOrEqualTo(most);
-                assertThat(flash.keyBytes()).isLessThanOrEqualTo(most);
-                assertThat(flash.queryBytes()).isLessThanOrEqualTo(most);
-                assertThat(flash.forward()).isEqualTo(new Launch(2, 2, 3, 128, 1, flash.forwardBytes()));
+                assertThat(flash.forward().bytes()).isLessThanOrEqualTo(most);
+                assertThat(flash.key().bytes()).isLessThanOrEqualTo(most);
+                assertThat(flash.query().bytes()).isLessThanOrEqualTo(most);
+                assertThat(flash.launch(flash.forward()))
+                        .isEqualTo(new Launch(2, 2, 3, 128, 1, flash.forward().bytes()));
             }
             int most = 227 * 1024; // what cards with 9.0 allow
             Flash hopper = Flash.hopper(dims);
-            assertThat(hopper.forwardBytes()).isLessThanOrEqualTo(most);
-            assertThat(hopper.keyBytes()).isLessThanOrEqualTo(most);
-            assertThat(hopper.queryBytes()).isLessThanOrEqualTo(most);
-            assertThat(hopper.key()).isEqualTo(new Launch(2, 2, 3, 256, 1, hopper.keyBytes()));
+            assertThat(hopper.forward().bytes()).isLessThanOrEqualTo(most);
+            assertThat(hopper.key().bytes()).isLessThanOrEqualTo(most);
+            assertThat(hopper.query().bytes()).isLessThanOrEqualTo(most);
+            assertThat(hopper.launch(hopper.key()))
+                    .isEqualTo(new Launch(2, 2, 3, 256, 1, hopper.key().bytes()));
         }
     }
 
@@ -74,7 +77,7 @@ class LaunchTest {
     void aListsWordsLieAsTheKernelReadsThem() {
         long[] words = Lists.words(List.of(new Lists.Entry(1, 2, 3, 4, 0.5, 0.25)), 7);
         assertThat(words)
-                .hasSize(6 * Kernels.MAX_LIST + 1)
+                .hasSize(6 * Geometry.MAX_LIST + 1)
                 .startsWith(1, 2, 3, 4)
                 .endsWith(7);
         assertThat(Double.longBitsToDouble(words[4])).isEqualTo(0.5);

@@ -17,9 +17,9 @@ class PlannerTest {
 
     private static Memory plan(int B) {
         Dims dims = new Dims(B, 1024, 768, 128, 50304);
-        Block weight = new Block("w", 50304, 768, Precision.BF16);
-        Block stream = new Block("h", dims.N(), 768, Precision.BF16);
-        long scratch = Scratch.of(dims, Precision.BF16, MATRIX, SIDE).bytes();
+        DeviceTensor weight = new DeviceTensor("w", 50304, 768, Precision.BF16);
+        DeviceTensor stream = new DeviceTensor("h", dims.N(), 768, Precision.BF16);
+        long scratch = new Scratch(0, dims, Precision.BF16, MATRIX, SIDE).bytes();
         return Planner.memory(Map.of(Role.WEIGHT, List.of(weight), Role.ACTIVATION, List.of(stream)), scratch);
     }
 
@@ -28,7 +28,9 @@ class PlannerTest {
         Memory memory = Planner.memory(
                 Map.of(
                         Role.STATE,
-                        List.of(new Block("a", 1, 3, Precision.FLOAT32), new Block("b", 1, 65, Precision.FLOAT32))),
+                        List.of(
+                                new DeviceTensor("a", 1, 3, Precision.FLOAT32),
+                                new DeviceTensor("b", 1, 65, Precision.FLOAT32))),
                 10);
         assertThat(memory.bytes()).containsEntry(Role.STATE, 256L + 512L).containsEntry(Role.SCRATCH, 10L);
     }
@@ -68,29 +70,18 @@ class PlannerTest {
 
     @Test
     void scratchPartsFollowEachOther() {
-        Scratch s = Scratch.of(GPT2, Precision.BF16, MATRIX, SIDE);
-        long[] starts = {
-            s.tokens(),
-            s.turns(),
-            s.partial(),
-            s.delta(),
-            s.row(),
-            s.sums(),
-            s.results(),
-            s.blas(),
-            s.schulz(),
-            s.logits()
-        };
+        Scratch s = new Scratch(0, GPT2, Precision.BF16, MATRIX, SIDE);
+        long[] starts = {s.tokens, s.rotary, s.partial, s.delta, s.row, s.sums, s.results, s.blas, s.schulz, s.logits};
         long[] sizes = {
             4 * (4L * 65536 + 1),
             1024 * 64 * 8,
-            4L * Scratch.ROW_BLOCKS * 768,
+            4L * Geometry.ROW_BLOCKS * 768,
             4L * 65536 * 6,
             4 * 50304,
-            24L * Kernels.MAX_LIST * Kernels.SHARES,
+            24L * Geometry.MAX_LIST * Geometry.SHARES,
             24L * Scratch.MAX_RESULTS,
-            Scratch.BLAS_BYTES,
-            s.schulzBytes(),
+            Blas.WORKSPACE_BYTES,
+            s.schulzBytes,
             8192L * 50304 * 2
         };
         for (int i = 0; i < starts.length; i++) {
@@ -106,16 +97,19 @@ class PlannerTest {
         for (Role role : Role.values()) {
             assertThat(Storage.format(role, Precision.BF16))
                     .as(role.name())
-                    .isEqualTo(narrow.contains(role) ? Precision.BF16 : Precision.FLOAT32);
+                    .isEqualTo(
+                            narrow.contains(role)
+                                    ? Precision.BF16
+                                    : role == Role.EXACT_MASTER ? Precision.FLOAT64 : Precision.FLOAT32);
         }
     }
 
     @Test
     void newtonSchulzTakesAsManyAsFit() {
-        Scratch scratch = Scratch.of(GPT2, Precision.BF16, MATRIX, SIDE);
-        assertThat(Schulz.of(3072, 768, false, scratch.schulzBytes()).batch()).isEqualTo(12);
-        assertThat(Schulz.of(768, 3072, true, scratch.schulzBytes()).batch()).isEqualTo(24);
-        assertThat(Schulz.of(768, 768, true, scratch.schulzBytes()).batch()).isEqualTo(60);
+        Scratch scratch = new Scratch(0, GPT2, Precision.BF16, MATRIX, SIDE);
+        assertThat(Schulz.of(3072, 768, false, scratch.schulzBytes).batch()).isEqualTo(12);
+        assertThat(Schulz.of(768, 3072, true, scratch.schulzBytes).batch()).isEqualTo(24);
+        assertThat(Schulz.of(768, 768, true, scratch.schulzBytes).batch()).isEqualTo(60);
         assertThatThrownBy(() -> Schulz.of(50304, 768, false, 1000))
                 .isInstanceOf(EngineException.class)
                 .hasMessageContaining("50304 x 768");

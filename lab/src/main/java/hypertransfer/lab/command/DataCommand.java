@@ -11,13 +11,21 @@ import picocli.CommandLine.Spec;
         name = "data",
         description = "Makes shards of tokens from text, and looks into them.",
         synopsisSubcommandLabel = "COMMAND",
-        subcommands = {TokenizeCommand.class, InspectCommand.class})
+        subcommands = {TokenizeCommand.class, InspectCommand.class},
+        footer = {
+            "",
+            "Examples:",
+            "  ht data tokenize books/ --out data/books",
+            "  ht data inspect data/books/books_train_000001.bin",
+            "  ht train runs/muon.yaml --set preset=mid --set data.train=data/books \\",
+            "      --set data.validation=data/books"
+        })
 public final class DataCommand implements Callable<Integer> {
     @Spec
     private CommandSpec spec;
 
     @Override
     public Integer call() {
-        throw new ParameterException(spec.commandLine(), "no command given; it is tokenize or inspect");
+        throw new ParameterException(spec.commandLine(), "no command given; give tokenize or inspect");
     }
 }

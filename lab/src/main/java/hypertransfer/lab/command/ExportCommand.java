@@ -2,6 +2,7 @@ package hypertransfer.lab.command;
 
 import hypertransfer.core.Refusal;
 import hypertransfer.lab.terminal.Exit;
+import hypertransfer.train.log.Run;
 import hypertransfer.train.run.Trained;
 import java.io.PrintWriter;
 import java.nio.file.Files;
@@ -22,7 +23,8 @@ import picocli.CommandLine.Spec;
             "Examples:",
             "  ht export out/muon --out muon.safetensors",
             "",
-            "The weights are those the network is evaluated at; docs/FORMATS.md has ten lines of Python that read them."
+            "The weights are those the network is evaluated at. docs/FORMATS.md shows how to",
+            "read them with Python."
         })
 public final class ExportCommand implements Callable<Integer> {
     @Spec
@@ -40,7 +42,7 @@ public final class ExportCommand implements Callable<Integer> {
             throw new Refusal(out + " is already there; choose another --out");
         }
         PrintWriter print = spec.commandLine().getOut();
-        int step = Trained.export(run, out, warning -> print.println("warning: " + warning));
+        int step = Trained.export(new Run(run), out, warning -> print.println("warning: " + warning));
         print.println(out + ": the weights of " + run + " at step " + step);
         print.flush();
         return Exit.FINE;

@@ -3,6 +3,7 @@ package hypertransfer.lab.command;
 import hypertransfer.core.Refusal;
 import hypertransfer.lab.terminal.Exit;
 import hypertransfer.train.data.Vocabulary;
+import hypertransfer.train.log.Run;
 import hypertransfer.train.run.Trained;
 import java.io.PrintWriter;
 import java.nio.file.Path;
@@ -17,7 +18,7 @@ import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 import picocli.CommandLine.Spec;
 
-/** {@code ht sample}: what a trained network says. */
+/** {@code ht sample}: text from a trained network. */
 @Command(
         name = "sample",
         description = "Continues a text with the network of a run's newest good checkpoint.",
@@ -25,9 +26,9 @@ import picocli.CommandLine.Spec;
             "",
             "Examples:",
             "  ht sample out/muon --prompt 'Fellow citizens, '",
-            "  ht sample out/muon --prompt 'The ' --tokens 500 --temperature 0.5 --top-k 20 --seed 7",
+            "  ht sample out/muon --prompt 'The ' --tokens 500 --temperature 0.5 --seed 7",
             "",
-            "The same seed gives the same text. Temperature 0 always takes the likeliest token."
+            "The same seed gives the same text. Temperature 0 takes the likeliest token."
         })
 public final class SampleCommand implements Callable<Integer> {
     @Spec
@@ -58,7 +59,7 @@ public final class SampleCommand implements Callable<Integer> {
                     + "; all must be finite, zero or more");
         }
         PrintWriter out = spec.commandLine().getOut();
-        try (Trained network = Trained.load(run, warning -> out.println("warning: " + warning))) {
+        try (Trained network = Trained.load(new Run(run), warning -> out.println("warning: " + warning))) {
             sample(network, out);
         }
         return Exit.FINE;

@@ -2,8 +2,8 @@ package hypertransfer.lab.command;
 
 import hypertransfer.core.Refusal;
 import hypertransfer.lab.terminal.Exit;
+import hypertransfer.train.log.Run;
 import hypertransfer.train.run.RecordedRates;
-import hypertransfer.train.run.RunDirectory;
 import java.io.PrintWriter;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -21,11 +21,13 @@ import picocli.CommandLine.Spec;
         footer = {
             "",
             "Examples:",
-            "  ht schedule out/fair                               writes out/fair/schedule-rate.json",
+            "  ht schedule out/fair              writes out/fair/schedule-rate.json",
             "  ht schedule out/muon --series effective --out muon-as-angles.json",
-            "  ht train runs/muon.yaml --set matrices.recorded=out/fair/schedule-rate.json --out out/replayed",
+            "  ht train runs/muon.yaml --out out/replayed \\",
+            "      --set matrices.recorded=out/fair/schedule-rate.json",
             "",
-            "rate is what a Base optimizer uses, effective the angle that a Hyperball uses."
+            "It is for reuse in another run: rate for a Base optimizer, effective (an angle)",
+            "for a Hyperball."
         })
 public final class ScheduleCommand implements Callable<Integer> {
     @Spec
@@ -45,9 +47,8 @@ public final class ScheduleCommand implements Callable<Integer> {
         if (out != null && Files.exists(out)) {
             throw new Refusal(out + " is already there; choose another --out");
         }
-        RunDirectory.configuration(run);
         Path to = out == null ? run.resolve("schedule-" + series + ".json") : out;
-        RecordedRates recorded = RecordedRates.of(run, series, RunDirectory.matrices(run));
+        RecordedRates recorded = RecordedRates.of(new Run(run), series);
         recorded.write(to);
         PrintWriter print = spec.commandLine().getOut();
         print.println(to + ": " + series + " of " + recorded.rates().size() + " matrices over "

@@ -2,6 +2,7 @@ package hypertransfer.lab.command;
 
 import hypertransfer.lab.terminal.Exit;
 import hypertransfer.lab.terminal.Meter;
+import hypertransfer.lab.terminal.Width;
 import hypertransfer.train.data.Tokenizer;
 import hypertransfer.train.data.Vocabulary;
 import java.io.PrintWriter;
@@ -77,9 +78,8 @@ public final class TokenizeCommand implements Callable<Integer> {
     @Override
     public Integer call() {
         Vocabulary vocabulary = Vocabulary.parse(tokens);
-        boolean terminal = System.console() != null && System.console().isTerminal();
         PrintWriter err = spec.commandLine().getErr();
-        Meter meter = new Meter(err, terminal, System::nanoTime);
+        Meter meter = new Meter(err, Width.terminal(), Width.here(), System::nanoTime);
         Tokenizer tokenizer =
                 new Tokenizer(out, new Tokenizer.Options(vocabulary, validation, shardTokens, force, threads));
         Thread cleanup = new Thread(tokenizer::close); // Ctrl-C leaves no half shard

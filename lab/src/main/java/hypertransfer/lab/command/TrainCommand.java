@@ -6,7 +6,7 @@ import hypertransfer.lab.terminal.Exit;
 import hypertransfer.lab.terminal.Interrupt;
 import hypertransfer.train.config.Configuration;
 import hypertransfer.train.config.ConfigurationFile;
-import hypertransfer.train.run.RunDirectory;
+import hypertransfer.train.log.Run;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.concurrent.Callable;
@@ -28,7 +28,7 @@ import picocli.CommandLine.Spec;
             "  ht train runs/muon.yaml --set matrices.rate=0.04 --out out/fast",
             "  ht train out/fast --resume",
             "",
-            "Ctrl-C saves, then stops with exit code 130. docs/CONFIGURATION.md lists every key."
+            "Ctrl-C saves, then stops with exit code 130. All keys: docs/CONFIGURATION.md"
         })
 public final class TrainCommand implements Callable<Integer> {
     @Spec
@@ -52,7 +52,7 @@ public final class TrainCommand implements Callable<Integer> {
         if (directory && !(resume && set.settings.isEmpty() && !out.given())) {
             throw new Refusal(file + " is a directory; continue the run in it with --resume, without --set or --out");
         }
-        Configuration c = directory ? RunDirectory.configuration(file) : ConfigurationFile.read(file, set.settings);
+        Configuration c = directory ? new Run(file).configuration() : ConfigurationFile.read(file, set.settings);
         Path to = directory ? file : out.or(OutOption.named(file, ""));
         try (Interrupt interrupt = new Interrupt()) {
             boolean finished =

@@ -4,13 +4,14 @@ import hypertransfer.core.Mode;
 import hypertransfer.core.Refusal;
 import hypertransfer.core.Space;
 import hypertransfer.core.Transfer;
-import hypertransfer.lab.experiment.Gap;
 import hypertransfer.lab.experiment.Launch;
 import hypertransfer.lab.terminal.Exit;
 import hypertransfer.lab.terminal.Interrupt;
 import hypertransfer.train.config.Configuration;
 import hypertransfer.train.config.ConfigurationFile;
-import hypertransfer.train.run.RunDirectory;
+import hypertransfer.train.log.Curves;
+import hypertransfer.train.log.Gap;
+import hypertransfer.train.log.Run;
 import java.io.PrintWriter;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -77,14 +78,14 @@ public final class TransferCommand implements Callable<Integer> {
         PrintWriter print = spec.commandLine().getOut();
         try (Interrupt interrupt = new Interrupt()) {
             boolean finished = new Launch(to, configuration(), resume, false, print).run(interrupt);
-            print.print(Gap.of(to, run).table());
+            print.print(Gap.of(to, run).table(Curves.read(to).losses().size()));
             print.flush();
             return finished ? Exit.FINE : Exit.INTERRUPTED;
         }
     }
 
     private Configuration configuration() {
-        Configuration target = RunDirectory.configuration(run);
+        Configuration target = new Run(run).configuration();
         Transfer followed = target.transfer();
         double followedDecay = followed.target() instanceof Space.Base base
                 ? base.decay()

@@ -4,14 +4,21 @@ import hypertransfer.core.Refusal;
 import hypertransfer.train.network.Preset;
 import java.io.IOException;
 import java.io.InputStream;
+import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.regex.Pattern;
+import java.util.stream.Collectors;
 import tools.jackson.core.JacksonException;
+import tools.jackson.core.StreamReadFeature;
+import tools.jackson.databind.DeserializationFeature;
+import tools.jackson.databind.MapperFeature;
 import tools.jackson.databind.PropertyNamingStrategies;
+import tools.jackson.databind.exc.UnrecognizedPropertyException;
 import tools.jackson.dataformat.yaml.YAMLMapper;
 
 /**
@@ -55,7 +62,12 @@ public record Experiment(String title, List<String> settings, Map<String, Member
 
     private static final YAMLMapper YAML = YAMLMapper.builder()
             .propertyNamingStrategy(PropertyNamingStrategies.SNAKE_CASE)
+            .enable(DeserializationFeature.FAIL_ON_UNKNOWN_PROPERTIES)
+            .enable(StreamReadFeature.STRICT_DUPLICATE_DETECTION)
+            .disable(MapperFeature.ALLOW_COERCION_OF_SCALARS)
             .build();
+    /** A run's name is a directory's, inside the experiment's. */
+    private static final Pattern NAME = Pattern.compile("[A-Za-z0-9][A-Za-z0-9._-]{0,99}");
 
     private static Map<String, String> known(String... pairs) {
         Map<String, String> known = new LinkedHashMap<>();
@@ -67,35 +79,80 @@ public record Experiment(String title, List<String> settings, Map<String, Member
 
     /** An experiment by the name it has here, or a file. */
     public static Experiment read(String name) {
-        Path file = Path.of(name);
-        try (InputStream in = KNOWN.containsKey(name)
-                ? Experiment.class.getResourceAsStream("runs/" + name + ".yaml")
-                : Files.isRegularFile(file) ? Files.newInputStream(file) : null) {
-            if (in == null) {
-                throw new Refusal("unknown experiment '" + name + "'; there are " + String.join(", ", KNOWN.keySet())
-                        + ", or give a file like those in runs/");
-            }
-            return YAML.readValue(in, Experiment.class).check(name);
+        try (InputStream in = open(name)) {
+            Experiment experiment = YAML.readValue(in, Experiment.class);
+            require(experiment != null, name, "it is empty");
+            experiment.check(name);
+            return experiment;
         } catch (JacksonException e) {
-            throw new Refusal(name + " is not an experiment: " + e.getOriginalMessage(), e);
+            String key = e.getPath().stream()
+                    .map(part -> part.getPropertyName() == null ? "[" + part.getIndex() + "]" : part.getPropertyName())
+                    .collect(Collectors.joining("."));
+            String problem = e instanceof UnrecognizedPropertyException unknown
+                    ? "unknown key '" + key + "'; the keys there are " + unknown.getKnownPropertyIds()
+                    : (key.isEmpty() ? "" : key + ": ") + e.getOriginalMessage();
+            int line = e.getLocation() == null ? -1 : e.getLocation().getLineNr();
+            throw new Refusal(name + " is not an experiment: " + (line > 0 ? "line " + line + ": " : "") + problem, e);
         } catch (IOException e) {
-            throw new Refusal("cannot read " + name + ": " + e.getMessage(), e);
+            throw new UncheckedIOException("cannot read " + name + ": " + e.getMessage(), e);
         }
     }
 
-    private Experiment check(String name) {
-        if (title == null || settings == null || runs == null || runs.isEmpty() || presets == null) {
-            throw new Refusal(name + " is not an experiment: it needs title, settings, runs and presets");
+    private static InputStream open(String name) throws IOException {
+        if (KNOWN.containsKey(name)) {
+            return Experiment.class.getResourceAsStream("runs/" + name + ".yaml");
         }
+        if (!Files.isRegularFile(Path.of(name))) {
+            throw new Refusal("unknown experiment '" + name + "'; there are " + String.join(", ", KNOWN.keySet())
+                    + ", or give a file like those in runs/");
+        }
+        return Files.newInputStream(Path.of(name));
+    }
+
+    private void check(String file) {
+        require(title != null, file, "title has no value");
+        texts(settings, file, "settings");
+        require(runs != null && !runs.isEmpty(), file, "runs has no run");
+        require(presets != null, file, "presets has no value; it may be {}");
         List<String> order = List.copyOf(runs.keySet());
         runs.forEach((run, member) -> {
+            require(
+                    NAME.matcher(run).matches(),
+                    file,
+                    "the run '" + run + "' needs a name of letters, digits, '.', '_' and '-'");
+            require(member != null, file, "runs." + run + " has no value; it may be {}");
+            texts(member.settings, file, "runs." + run + ".settings");
             for (String other : new String[] {member.follows, member.ratioOf}) {
-                if (other != null && !order.subList(0, order.indexOf(run)).contains(other)) {
-                    throw new Refusal(name + ": run " + run + " needs run " + other + ", which must stand above it");
-                }
+                require(
+                        other == null || order.subList(0, order.indexOf(run)).contains(other),
+                        file,
+                        "run " + run + " needs run " + other + ", which must stand above it");
             }
         });
-        return this;
+        presets.forEach((preset, tuned) -> {
+            Preset.parse(preset);
+            require(tuned != null, file, "presets." + preset + " has no value; it may be {}");
+            texts(tuned.settings, file, "presets." + preset + ".settings");
+            tuned.runs.forEach((run, values) -> {
+                require(
+                        runs.containsKey(run),
+                        file,
+                        "presets." + preset + ".runs names '" + run + "', which is no run");
+                texts(values, file, "presets." + preset + ".runs." + run);
+            });
+        });
+    }
+
+    private static void texts(List<String> settings, String file, String key) {
+        require(settings != null, file, key + " must be a list of key=value");
+        settings.forEach(text -> require(
+                text != null && text.indexOf('=') > 0, file, key + " holds '" + text + "', which is not key=value"));
+    }
+
+    private static void require(boolean holds, String file, String problem) {
+        if (!holds) {
+            throw new Refusal(file + " is not an experiment: " + problem);
+        }
     }
 
     /** What is tuned for a preset; nothing where none of its runs is. */

@@ -3,11 +3,12 @@ package hypertransfer.lab.experiment;
 import hypertransfer.core.Refusal;
 import hypertransfer.engine.provider.Engines;
 import hypertransfer.lab.terminal.StepLine;
+import hypertransfer.lab.terminal.Width;
 import hypertransfer.train.config.Configuration;
 import hypertransfer.train.config.ConfigurationFile;
-import hypertransfer.train.run.RunDirectory;
+import hypertransfer.train.log.Hold;
+import hypertransfer.train.log.Run;
 import hypertransfer.train.run.Trainer;
-import java.io.Console;
 import java.io.PrintWriter;
 import java.nio.file.Path;
 import java.time.Instant;
@@ -27,8 +28,8 @@ public record Launch(Path directory, Configuration configuration, boolean resume
     /** Trains; returns whether the last step was reached, or the run was interrupted before. */
     public boolean run(BooleanSupplier stop) {
         Configuration c = chosen();
-        try (RunDirectory held = hold(c)) {
-            StepLine line = new StepLine(out, c, terminal(), brief);
+        try (Hold held = hold(c)) {
+            StepLine line = new StepLine(out, c, Width.terminal(), Width.here(), brief);
             out.println("run " + directory);
             try {
                 return new Trainer(held, c, provenance(), line).run(resume, stop);
@@ -48,12 +49,12 @@ public record Launch(Path directory, Configuration configuration, boolean resume
         return ConfigurationFile.with(configuration, "engine=" + engine);
     }
 
-    private RunDirectory hold(Configuration c) {
-        if (!resume || !RunDirectory.begun(directory)) {
-            return RunDirectory.create(directory, c);
+    private Hold hold(Configuration c) {
+        if (!resume || !new Run(directory).begun()) {
+            return Hold.create(directory, c);
         }
         resumable(directory, c);
-        return RunDirectory.open(directory);
+        return Hold.open(directory);
     }
 
     /**
@@ -61,7 +62,7 @@ public record Launch(Path directory, Configuration configuration, boolean resume
      * chosen, the engine chosen before stays.
      */
     public static Configuration resumable(Path directory, Configuration asked) {
-        Configuration before = RunDirectory.configuration(directory);
+        Configuration before = new Run(directory).configuration();
         Configuration now =
                 asked.engine().equals("auto") ? ConfigurationFile.with(asked, "engine=" + before.engine()) : asked;
         List<String> old = ConfigurationFile.write(before).lines().toList();
@@ -88,10 +89,5 @@ public record Launch(Path directory, Configuration configuration, boolean resume
         provenance.put("cores", Integer.toString(machine.cores()));
         provenance.put("started", Instant.now().truncatedTo(ChronoUnit.SECONDS).toString());
         return provenance;
-    }
-
-    static boolean terminal() {
-        Console console = System.console();
-        return console != null && console.isTerminal();
     }
 }

@@ -6,9 +6,12 @@ import hypertransfer.lab.report.Report;
 import hypertransfer.lab.terminal.StepLine;
 import hypertransfer.train.config.Configuration;
 import hypertransfer.train.config.ConfigurationFile;
+import hypertransfer.train.log.Gap;
+import hypertransfer.train.log.Line;
+import hypertransfer.train.log.Run;
+import hypertransfer.train.log.Standing;
+import hypertransfer.train.log.Tail;
 import hypertransfer.train.network.Preset;
-import hypertransfer.train.run.RunDirectory;
-import hypertransfer.train.run.Trajectory;
 import java.io.PrintWriter;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -49,7 +52,7 @@ public final class Plan {
         for (String name : experiment.runs().keySet()) {
             number++;
             Path path = directory.resolve(name);
-            boolean resume = RunDirectory.begun(path);
+            boolean resume = new Run(path).begun();
             Configuration c = resume ? Launch.resumable(path, configuration(name)) : configuration(name);
             if (finished(path)) {
                 out.println("run " + number + " of " + experiment.runs().size() + ", " + name + ": finished before");
@@ -83,11 +86,11 @@ public final class Plan {
     }
 
     private double validation(String run) {
-        return RunDirectory.state(directory.resolve(run)).path("validation").asDouble(Double.NaN);
+        return new Run(directory.resolve(run)).standing().validation();
     }
 
     private static boolean finished(Path run) {
-        return RunDirectory.state(run).path("state").asString("").equals("finished");
+        return new Run(run).standing().state() == Standing.State.FINISHED;
     }
 
     private Configuration configuration(String name) {
@@ -110,25 +113,28 @@ public final class Plan {
         }
         Path target = directory.resolve(member.follows());
         all.add("target=" + target.toAbsolutePath().normalize());
-        return ConfigurationFile.with(RunDirectory.configuration(target), all.toArray(String[]::new));
+        return ConfigurationFile.with(new Run(target).configuration(), all.toArray(String[]::new));
     }
 
     /** The mean over all hidden matrices of the last effective rate over the largest. */
     public static double ratio(Path run) {
-        List<Trajectory.Matrices> lines =
-                List.copyOf(Trajectory.read(run).matrices().values());
-        if (lines.isEmpty()) {
+        Tail tail = new Run(run).matrices();
+        double[] peak = null, last = null;
+        for (Line line = tail.next(); line != null; line = tail.next()) {
+            last = ((Line.Matrices) line).effective();
+            peak = peak == null ? last.clone() : peak;
+            for (int k = 0; k < peak.length; k++) {
+                peak[k] = Math.max(peak[k], last[k]);
+            }
+        }
+        if (peak == null) {
             throw new Refusal(run + " has logged no matrices, so its final-to-peak ratio is not known");
         }
-        int matrices = lines.getFirst().effective().size();
         double sum = 0;
-        for (int k = 0; k < matrices; k++) {
-            int matrix = k;
-            sum += Rates.finalToPeak(lines.stream()
-                    .mapToDouble(line -> line.effective().get(matrix))
-                    .toArray());
+        for (int k = 0; k < peak.length; k++) {
+            sum += Rates.finalToPeak(new double[] {peak[k], last[k]});
         }
-        return sum / matrices;
+        return sum / peak.length;
     }
 
     /** The table of final losses and gaps, and a report for each network. */
@@ -144,10 +150,16 @@ public final class Plan {
                     "%-32s %12.5f %12s %12s %12.4f%n",
                     name,
                     validation(name),
-                    gap == null ? "" : String.format(Locale.ROOT, "%.1e", gap.finalValidation()),
-                    gap == null ? "" : String.format(Locale.ROOT, "%.1e", gap.largestValidation()),
+                    gap == null
+                            ? ""
+                            : String.format(
+                                    Locale.ROOT, "%+.1e", gap.validation().last()),
+                    gap == null
+                            ? ""
+                            : String.format(
+                                    Locale.ROOT, "%.1e", gap.validation().largest()),
                     ratio(run));
-            String network = RunDirectory.configuration(run).network().name();
+            String network = new Run(run).configuration().network().name();
             networks.computeIfAbsent(network, n -> new ArrayList<>()).add(run);
         }
         out.println("gaps are of the validation loss, to the run that is followed; end/peak is of the effective rate");

@@ -5,7 +5,9 @@ import hypertransfer.core.Refusal;
 import hypertransfer.train.config.Configuration;
 import hypertransfer.train.config.ConfigurationFile;
 import hypertransfer.train.file.Atomic;
-import hypertransfer.train.run.RunDirectory;
+import hypertransfer.train.log.FailureKind;
+import hypertransfer.train.log.Run;
+import hypertransfer.train.log.Standing;
 import java.io.PrintWriter;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -68,33 +70,28 @@ public final class Sweep {
     }
 
     private static boolean known(Path run, Configuration c) {
-        if (RunDirectory.begun(run)) {
+        if (new Run(run).begun()) {
             Launch.resumable(run, c);
         }
-        return state(run).equals("finished") || diverged(run);
+        Standing now = new Run(run).standing();
+        return now.state() == Standing.State.FINISHED || now.kind() == FailureKind.DIVERGED;
     }
 
     private boolean train(Path run, Configuration c, BooleanSupplier stop) {
         try {
-            return new Launch(run, c, RunDirectory.begun(run), true, out).run(stop);
+            return new Launch(run, c, new Run(run).begun(), true, out).run(stop);
         } catch (Diverged diverged) {
             out.println(diverged.getMessage());
             return true;
         }
     }
 
-    private static String state(Path run) {
-        return RunDirectory.state(run).path("state").asString("");
-    }
-
-    private static boolean diverged(Path run) {
-        return RunDirectory.state(run).path("kind").asString("").equals("diverged");
-    }
-
     /** A finished run without a finite loss has none that could be compared. */
     private static double loss(Path run) {
-        double loss = RunDirectory.state(run).path("validation").asDouble(Double.NaN);
-        return state(run).equals("finished") && Double.isFinite(loss) ? loss : Double.POSITIVE_INFINITY;
+        Standing now = new Run(run).standing();
+        return now.state() == Standing.State.FINISHED && Double.isFinite(now.validation())
+                ? now.validation()
+                : Double.POSITIVE_INFINITY;
     }
 
     /** Prints the losses and writes {@code sweep.json}; returns whether there is a best point. */

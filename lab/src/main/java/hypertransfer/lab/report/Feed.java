@@ -1,46 +1,62 @@
 package hypertransfer.lab.report;
 
 import hypertransfer.core.Refusal;
-import hypertransfer.lab.report.Line.Matrices;
-import hypertransfer.lab.report.Line.Training;
-import hypertransfer.lab.report.Line.Validation;
-import hypertransfer.train.run.RunDirectory;
+import hypertransfer.train.log.Damage;
+import hypertransfer.train.log.Gap;
+import hypertransfer.train.log.Line;
+import hypertransfer.train.log.Line.Matrices;
+import hypertransfer.train.log.Line.Training;
+import hypertransfer.train.log.Line.Validation;
+import hypertransfer.train.log.Pair;
+import hypertransfer.train.log.Provenance;
+import hypertransfer.train.log.Run;
+import hypertransfer.train.log.Standing;
+import hypertransfer.train.log.Tail;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
-import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.function.Function;
 import java.util.function.ToDoubleFunction;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import tools.jackson.databind.json.JsonMapper;
 import tools.jackson.databind.node.ArrayNode;
 import tools.jackson.databind.node.ObjectNode;
 
 /**
- * One run as the messages the page is made of: {@code run} once, which clears what the page had of it, then {@code lines}
- * and {@code state} whenever there is something new. A report holds the messages of one reading, a live page goes on.
+ * One run as the messages the page is made of: {@code run} once, which clears what the page had of it, then {@code lines},
+ * {@code gap} and {@code state} whenever there is something new. A report holds the messages of one reading; a live page
+ * continues.
  */
 final class Feed {
     private static final JsonMapper JSON = JsonMapper.shared();
+    /** So many numbers make one message, so that a long run never stands in memory as one. */
+    private static final int NUMBERS = 1 << 20;
 
     private final String name;
     private final String target;
-    private final RunFiles files;
+    private final Run run;
+    private final Provenance provenance;
     private final Tail metrics;
     private final Tail matrices;
+    private final Pair pair;
     private String state = "";
-    private int trained = -1;
-    private int validated = -1;
-    private int logged = -1;
+    private String gap = "";
 
     /** {@code target} is the name of the run this one follows, or null. */
-    Feed(String name, String target, RunFiles files) {
+    Feed(String name, String target, Run run) {
         this.name = name;
         this.target = target;
-        this.files = files;
-        this.metrics = new Tail(files.directory().resolve(RunDirectory.METRICS));
-        this.matrices = new Tail(files.directory().resolve(RunDirectory.MATRICES));
+        this.run = run;
+        provenance = run.provenance();
+        metrics = run.metrics();
+        matrices = run.matrices();
+        pair = target == null
+                ? null
+                : run.target().map(other -> new Pair(run, other)).orElse(null);
     }
 
     /** All messages since the last call; none where nothing happened. */
@@ -49,84 +65,101 @@ final class Feed {
         if (metrics.cut() || matrices.cut()) {
             metrics.rewind();
             matrices.rewind();
-            state = "";
-            trained = validated = logged = -1;
+            state = gap = "";
         }
         if (state.isEmpty()) {
             messages.add(header());
         }
         // The state comes first: a run that was finished before its lines were read has all of them.
-        RunFiles.State now = files.state();
+        Standing now = run.standing();
         for (ObjectNode lines = lines(); lines != null; lines = lines()) {
             messages.add(lines.toString());
         }
-        for (Tail tail : List.of(metrics, matrices)) {
-            if (now.state().equals("finished") && tail.halfLine()) {
-                throw Line.damaged(tail.next(), "ends in the middle, though the run is finished", null);
-            }
+        String gapNow = pair == null ? "" : gap(pair.read());
+        if (!gapNow.equals(gap)) {
+            gap = gapNow;
+            messages.add(gap);
         }
-        String message = state(now);
-        if (!message.equals(state)) {
-            state = message;
-            messages.add(message);
+        String stateNow = state(now);
+        if (!stateNow.equals(state)) {
+            state = stateNow;
+            messages.add(state);
         }
         return messages;
     }
 
     private String header() {
+        Map<String, String> settings = run.settings();
         ObjectNode node = message("run");
         node.put("target", target);
-        node.put("network", files.network());
-        node.put("shape", files.shape());
-        node.put("direction", files.setting("matrices.direction").orElse(null));
-        node.put("mode", files.setting("matrices.mode").orElse(null));
-        node.put("engine", files.provenance().get("engine"));
-        node.set("config", JSON.valueToTree(files.config()));
-        node.set("provenance", JSON.valueToTree(files.provenance()));
-        node.set("matrices", JSON.valueToTree(files.matrices()));
+        node.put("network", settings.getOrDefault("network", "?") + " " + settings.getOrDefault("preset", ""));
+        node.put("shape", Runs.shape(settings));
+        node.put("direction", settings.get("matrices.direction"));
+        node.put("mode", settings.get("matrices.mode"));
+        node.put("engine", provenance.facts().get("engine"));
+        node.set("config", JSON.valueToTree(settings));
+        node.set("provenance", JSON.valueToTree(provenance.facts()));
+        node.set("matrices", JSON.valueToTree(provenance.matrices()));
         return node.toString();
     }
 
-    private String state(RunFiles.State now) {
+    private String state(Standing now) {
+        boolean over = now.state() != Standing.State.RUNNING && now.state() != Standing.State.KILLED;
         ObjectNode node = message("state");
-        node.put("state", now.state());
+        node.put("state", now.state().label());
         node.put("step", now.step());
         node.put("steps", now.steps());
-        node.put("message", now.message());
+        String message = Stream.of(now.message(), damage(metrics, over), damage(matrices, over))
+                .filter(text -> text != null && !text.isEmpty())
+                .collect(Collectors.joining("; "));
+        node.put("message", message.isEmpty() ? null : message);
         try {
-            Path file = files.directory().resolve(RunDirectory.METRICS);
-            node.put("updated", Files.getLastModifiedTime(file).toInstant().toString());
+            node.put(
+                    "updated",
+                    Files.getLastModifiedTime(run.file(Run.METRICS)).toInstant().toString());
         } catch (NoSuchFileException e) {
             node.putNull("updated"); // no step was taken yet
         } catch (IOException e) {
-            throw new Refusal(files.directory() + " cannot be read (" + e + ")", e);
+            throw new Refusal(run.directory() + " cannot be read (" + e + ")", e);
         }
         return node.toString();
+    }
+
+    private static String damage(Tail tail, boolean over) {
+        Damage damage = tail.damage(over);
+        return damage.lines() == 0 ? "" : damage + ", left out here";
+    }
+
+    private String gap(Gap g) {
+        ObjectNode node = message("gap");
+        loss(node.putObject("training"), g.training());
+        loss(node.putObject("validation"), g.validation());
+        node.put("logged", g.logged());
+        number(node, "norm", g.norm());
+        number(node, "rate", g.rate());
+        return node.toString();
+    }
+
+    private static void loss(ObjectNode node, Gap.Loss loss) {
+        node.put("steps", loss.steps());
+        number(node, "last", loss.last());
+        number(node, "largest", loss.largest());
     }
 
     private ObjectNode lines() {
         List<Training> training = new ArrayList<>();
         List<Validation> validation = new ArrayList<>();
         List<Matrices> hidden = new ArrayList<>();
-        for (Tail.Entry entry : metrics.read()) {
-            switch (Line.metric(entry.text(), entry.where())) {
-                case Training line -> {
-                    trained = after(trained, line, entry);
-                    training.add(line);
-                }
-                case Validation line -> {
-                    validated = after(validated, line, entry);
-                    validation.add(line);
-                }
-                case Matrices line -> throw new AssertionError(line);
+        int numbers = 0;
+        for (Line line = next(); line != null; line = numbers < NUMBERS ? next() : null) {
+            switch (line) {
+                case Training t -> training.add(t);
+                case Validation v -> validation.add(v);
+                case Matrices m -> hidden.add(m);
             }
+            numbers += line instanceof Matrices ? 6 * provenance.matrices().size() : 6;
         }
-        for (Tail.Entry entry : matrices.read()) {
-            Matrices line = Line.matrices(entry.text(), files.matrices().size(), entry.where());
-            logged = after(logged, line, entry);
-            hidden.add(line);
-        }
-        if (training.isEmpty() && validation.isEmpty() && hidden.isEmpty()) {
+        if (numbers == 0) {
             return null;
         }
         ObjectNode node = message("lines");
@@ -151,11 +184,9 @@ final class Feed {
         return node;
     }
 
-    private static int after(int previous, Line line, Tail.Entry entry) {
-        if (line.step() <= previous) {
-            throw Line.damaged(entry.where(), "has step " + line.step() + " after step " + previous, null);
-        }
-        return line.step();
+    private Line next() {
+        Line line = metrics.next();
+        return line == null ? matrices.next() : line;
     }
 
     private ObjectNode message(String type) {
@@ -174,6 +205,14 @@ final class Feed {
             for (double value : values.apply(line)) {
                 add(row, value);
             }
+        }
+    }
+
+    private static void number(ObjectNode node, String key, double value) {
+        if (Double.isFinite(value)) {
+            node.put(key, value);
+        } else {
+            node.putNull(key);
         }
     }
 

@@ -2,6 +2,7 @@ package hypertransfer.lab.report;
 
 import hypertransfer.core.Refusal;
 import hypertransfer.train.file.Atomic;
+import hypertransfer.train.log.Run;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
@@ -11,6 +12,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.stream.Stream;
 import tools.jackson.databind.json.JsonMapper;
 
 /**
@@ -26,10 +28,11 @@ public record Report(List<String> names, List<String> skipped) {
         if (places.isEmpty()) {
             throw new Refusal("a report needs at least one run; name the directories: ht report RUN...");
         }
-        var runs = new LinkedHashMap<Path, RunFiles>();
+        var runs = new LinkedHashMap<Path, Run>();
         var skipped = new LinkedHashMap<Path, RuntimeException>();
+        var unlisted = new ArrayList<String>();
         for (Path place : places) {
-            List<Path> found = Runs.under(place);
+            List<Path> found = Runs.under(place, unlisted::add);
             if (found.isEmpty()) {
                 throw new Refusal("there is no run in " + place
                         + ": no directory in it has a config.yaml; give a directory that 'ht train' wrote");
@@ -38,7 +41,7 @@ public record Report(List<String> names, List<String> skipped) {
         }
         Map<Path, String> names = Runs.names(List.copyOf(runs.keySet()));
         var messages = new ArrayList<String>();
-        for (RunFiles run : runs.values()) {
+        for (Run run : runs.values()) {
             try {
                 String target = Runs.target(run).map(names::get).orElse(null);
                 messages.addAll(new Feed(names.get(run.directory()), target, run).read());
@@ -54,20 +57,21 @@ public record Report(List<String> names, List<String> skipped) {
         write(out, Page.report(messages));
         return new Report(
                 List.copyOf(names.values()),
-                skipped.values().stream().map(Report::sentence).toList());
+                Stream.concat(skipped.values().stream().map(Report::sentence), unlisted.stream())
+                        .toList());
     }
 
     /** The run, and before it the one that it follows. */
-    private static void add(Path run, Map<Path, RunFiles> runs, Map<Path, RuntimeException> skipped) {
+    private static void add(Path run, Map<Path, Run> runs, Map<Path, RuntimeException> skipped) {
         if (runs.containsKey(run) || skipped.containsKey(run)) {
             return;
         }
         try {
-            RunFiles files = RunFiles.read(run);
+            Run files = Runs.checked(run);
             Optional<Path> target = Runs.target(files).filter(t -> !t.equals(run));
             if (target.isPresent() && !runs.containsKey(target.get())) {
                 try {
-                    runs.put(target.get(), RunFiles.read(target.get()));
+                    runs.put(target.get(), Runs.checked(target.get()));
                 } catch (RuntimeException e) {
                     skipped.put(target.get(), e);
                 }

@@ -1,16 +1,14 @@
 package hypertransfer.lab.report;
 
 import hypertransfer.core.Refusal;
+import hypertransfer.train.log.Run;
 import java.io.IOException;
-import java.io.UncheckedIOException;
-import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.TreeSet;
+import java.util.function.Consumer;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
@@ -21,55 +19,23 @@ final class Runs {
     private Runs() {}
 
     /** {@code place} itself where it is a run, else the runs inside it, in the order of their names. */
-    static List<Path> under(Path place) {
-        if (RunFiles.isRun(place)) {
-            return List.of(real(place));
-        }
-        if (!Files.isDirectory(place)) {
-            throw new Refusal(
-                    "there is no directory " + place + "; give a run's directory, or one that has runs inside");
-        }
-        var found = new TreeSet<Path>();
-        collect(real(place), DEPTH, found);
-        return List.copyOf(found);
+    static List<Path> under(Path place, Consumer<String> unlisted) {
+        return Run.under(place, DEPTH, unlisted).stream()
+                .map(run -> real(run.directory()))
+                .toList();
     }
 
-    private static void collect(Path place, int depth, TreeSet<Path> found) {
-        if (RunFiles.isRun(place)) {
-            found.add(place);
-        } else if (depth > 0) {
-            try (Stream<Path> inside = Files.list(place)) {
-                inside.filter(Files::isDirectory).forEach(child -> collect(child, depth - 1, found));
-            } catch (IOException | UncheckedIOException e) {
-                throw new Refusal(place + " cannot be listed (" + e.getMessage() + ")", e);
-            }
-        }
-    }
-
-    /** The runs that a report shows: the given ones and the targets they follow, targets first. */
-    static List<Path> withTargets(List<Path> given) {
-        var all = new ArrayList<Path>();
-        for (Path run : given) {
-            target(RunFiles.read(run)).filter(t -> !all.contains(t)).ifPresent(all::add);
-            if (!all.contains(run)) {
-                all.add(run);
-            }
-        }
-        return all;
+    /** A run whose files can be read. */
+    static Run checked(Path directory) {
+        Run run = new Run(directory);
+        run.settings();
+        run.provenance();
+        return run;
     }
 
     /** The directory of the run that this one follows, if its configuration names one that is there. */
-    static Optional<Path> target(RunFiles run) {
-        return run.setting("target")
-                .flatMap(target -> Stream.of(
-                                Path.of(target),
-                                run.directory().resolve(target),
-                                run.directory().resolveSibling(target),
-                                run.directory()
-                                        .resolveSibling(Path.of(target).getFileName())) // both were moved together
-                        .filter(RunFiles::isRun)
-                        .findFirst()
-                        .map(Runs::real));
+    static Optional<Path> target(Run run) {
+        return run.target().map(target -> real(target.directory()));
     }
 
     static Map<Path, String> names(List<Path> runs) {
@@ -94,20 +60,12 @@ final class Runs {
         return path.subpath(Math.max(0, count - parts), count).toString();
     }
 
-    /** Refuses runs whose curves mean different things. */
-    static void sameNetwork(Map<Path, String> names, List<RunFiles> runs) {
-        var shapes = runs.stream()
-                .collect(Collectors.groupingBy(
-                        RunFiles::shape,
-                        LinkedHashMap::new,
-                        Collectors.mapping(run -> names.get(run.directory()), Collectors.joining(", "))));
-        if (shapes.size() > 1) {
-            throw new Refusal("these runs are of different networks and cannot be laid over each other: "
-                    + shapes.entrySet().stream()
-                            .map(e -> e.getValue() + " (" + e.getKey() + ")")
-                            .collect(Collectors.joining("; "))
-                    + "; write a report for each network");
-        }
+    /** Two runs can be laid over each other where this and the matrices are equal. */
+    static String shape(Map<String, String> settings) {
+        return settings.getOrDefault("network", "?") + " with "
+                + Stream.of("vocab", "layers", "width", "head")
+                        .map(size -> size + " " + settings.getOrDefault("model." + size, "?"))
+                        .collect(Collectors.joining(", "));
     }
 
     private static Path real(Path path) {

@@ -4,7 +4,7 @@ import com.sun.net.httpserver.Headers;
 import com.sun.net.httpserver.HttpExchange;
 import com.sun.net.httpserver.HttpServer;
 import hypertransfer.core.Refusal;
-import hypertransfer.train.run.RunDirectory;
+import hypertransfer.train.log.Run;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.io.UncheckedIOException;
@@ -15,6 +15,7 @@ import java.net.ServerSocket;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -133,7 +134,7 @@ public final class Server implements AutoCloseable {
             var runs = new TreeSet<Path>();
             List<String> notices = find(runs);
             for (Path run : List.copyOf(feeds.keySet())) { // also targets that lie elsewhere
-                if (RunFiles.isRun(run)) {
+                if (Run.in(run)) {
                     runs.add(run);
                 } else {
                     feeds.remove(run);
@@ -158,8 +159,9 @@ public final class Server implements AutoCloseable {
             if (!Files.isDirectory(place)) {
                 return List.of(place + " is not there any more");
             }
-            runs.addAll(Runs.under(place));
-            return List.of();
+            var unlisted = new ArrayList<String>();
+            runs.addAll(Runs.under(place, unlisted::add));
+            return unlisted;
         } catch (RuntimeException e) {
             return List.of(Report.sentence(e));
         }
@@ -171,17 +173,17 @@ public final class Server implements AutoCloseable {
         try {
             Damage damage = damaged.get(run);
             if (damage != null) {
-                if (damage.stamp.equals(RunFiles.stamp(run))) {
+                if (damage.stamp.equals(new Run(run).stamp())) {
                     return;
                 }
                 feeds.remove(run);
             }
             Feed feed = feeds.get(run);
             if (feed == null) {
-                if (!Files.exists(run.resolve(RunDirectory.PROVENANCE))) {
+                if (!Files.exists(run.resolve(Run.PROVENANCE))) {
                     return; // a run that is just being started
                 }
-                RunFiles files = RunFiles.read(run);
+                Run files = new Run(run);
                 Optional<Path> target = Runs.target(files);
                 feed = new Feed(name(run), target.map(this::name).orElse(null), files);
                 feeds.put(run, feed);
@@ -192,7 +194,7 @@ public final class Server implements AutoCloseable {
             messages = feed.read();
         } catch (RuntimeException e) {
             feeds.remove(run);
-            Damage before = damaged.put(run, new Damage(Report.sentence(e), RunFiles.stamp(run)));
+            Damage before = damaged.put(run, new Damage(Report.sentence(e), new Run(run).stamp()));
             if (before == null || !before.message.equals(Report.sentence(e))) {
                 send(out, Report.damaged(name(run), e));
             }

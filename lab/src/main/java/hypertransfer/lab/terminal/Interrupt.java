@@ -5,7 +5,7 @@ import java.util.function.BooleanSupplier;
 import sun.misc.Signal;
 import sun.misc.SignalHandler;
 
-/** Ctrl-C and SIGTERM: the first asks the work to save and end, the second ends it at once. */
+/** Ctrl-C, SIGTERM and SIGHUP: the first asks the work to save and stop, the second stops it immediately. */
 public final class Interrupt implements BooleanSupplier, AutoCloseable {
     private final AtomicBoolean asked = new AtomicBoolean();
     private final SignalHandler interrupted;
@@ -20,7 +20,7 @@ public final class Interrupt implements BooleanSupplier, AutoCloseable {
         if (asked.getAndSet(true)) {
             Runtime.getRuntime().halt(Exit.INTERRUPTED);
         }
-        System.err.println("\nht: saving, then ending (once more ends at once)");
+        System.err.println("\nht: saving, then stopping (Ctrl-C again stops immediately)");
     }
 
     @Override

@@ -6,21 +6,23 @@ import java.util.Locale;
 import java.util.function.Consumer;
 import java.util.function.LongSupplier;
 
-/** How far tokenizing is: one live line on a terminal, else a line every few seconds. */
+/** The progress of tokenizing: one live line on a terminal, else one line every few seconds. */
 public final class Meter implements Consumer<Progress>, AutoCloseable {
     private static final int BAR = 24;
 
     private final PrintWriter err;
     private final boolean terminal;
+    private final Width columns;
     private final LongSupplier nanos;
     private final long start;
     private long next;
     private Progress last;
     private int width;
 
-    public Meter(PrintWriter err, boolean terminal, LongSupplier nanos) {
+    public Meter(PrintWriter err, boolean terminal, Width columns, LongSupplier nanos) {
         this.err = err;
         this.terminal = terminal;
+        this.columns = columns;
         this.nanos = nanos;
         this.start = nanos.getAsLong();
         this.next = start + pause();
@@ -41,7 +43,7 @@ public final class Meter implements Consumer<Progress>, AutoCloseable {
 
     private void print() {
         double seconds = Math.max(1e-9, (nanos.getAsLong() - start) * 1e-9);
-        String line = line(last, seconds);
+        String line = columns.cut(line(last, seconds));
         if (terminal) {
             err.print('\r' + line + " ".repeat(Math.max(0, width - line.length())));
             width = line.length();

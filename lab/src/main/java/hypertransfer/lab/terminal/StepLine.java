@@ -1,30 +1,34 @@
 package hypertransfer.lab.terminal;
 
 import hypertransfer.train.config.Configuration;
+import hypertransfer.train.log.Curves;
 import hypertransfer.train.run.Trainee;
-import hypertransfer.train.run.Trajectory;
 import hypertransfer.train.run.Watcher;
 import java.io.PrintWriter;
 import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Locale;
 
-/** Shows a run as it goes: one live line on a terminal, a line a step in a file. */
+/** Shows a run as it trains: one live line on a terminal, one line per step in a file. */
 public final class StepLine implements Watcher {
     private final PrintWriter out;
     private final Configuration c;
     private final boolean live;
+    private final Width width;
     private final boolean brief;
-    private Trajectory target;
+    private Curves target;
     private double validation = Double.NaN;
-    private double pace; // seconds a step, the recent ones counting most
+    private double pace; // seconds per step, the recent ones counting most
     private boolean unfinished; // whether the live line waits for its end
 
-    public StepLine(PrintWriter out, Configuration c, boolean live, boolean brief) {
+    public StepLine(PrintWriter out, Configuration c, boolean live, Width width, boolean brief) {
         this.brief = brief;
         this.out = out;
         this.c = c;
         this.live = live;
-        target = c.target() == null ? null : Trajectory.read(Path.of(c.target()));
+        this.width = width;
+        target = c.target() == null ? null : Curves.read(Path.of(c.target()));
     }
 
     @Override
@@ -38,11 +42,11 @@ public final class StepLine implements Watcher {
                 c.steps(),
                 c.tokensPerStep());
         if (!brief) {
-            out.print(trainee.memory().table());
-            out.print(trainee.routingTable());
+            out.print(width.cut(trainee.memory().table()));
+            out.print(width.cut(trainee.routingTable()));
         }
         if (step > 0) {
-            out.println("going on at step " + step);
+            out.println("continuing at step " + step);
         }
         out.flush();
     }
@@ -51,18 +55,20 @@ public final class StepLine implements Watcher {
     public void stepped(int step, double loss, double seconds, long tokens) {
         pace = pace == 0 ? seconds : 0.9 * pace + 0.1 * seconds;
         int done = step + 1;
-        String line = String.format(
-                Locale.ROOT,
-                "step %05d/%05d (%.2f%%) | loss %.5f%s | val %.5f | %.0f ms | tok/s %,.0f | eta %s",
-                done,
-                c.steps(),
-                100.0 * done / c.steps(),
-                loss,
-                gap(step, loss),
-                validation,
-                1000 * seconds,
-                c.tokensPerStep() / seconds,
-                duration((c.steps() - done) * pace));
+        List<String> fields = new ArrayList<>();
+        fields.add(format("step %05d/%05d (%.2f%%)", done, c.steps(), 100.0 * done / c.steps()));
+        fields.add(format("loss %.5f", loss));
+        Double other = target == null ? null : target.losses().get(step);
+        if (other != null) {
+            fields.add(format("gap %+.1e", loss - other));
+        }
+        if (!Double.isNaN(validation)) { // not known until the first validation after a resume
+            fields.add(format("val %.5f", validation));
+        }
+        fields.add(format("%.0f ms", 1000 * seconds));
+        fields.add(format("tok/s %,.0f", c.tokensPerStep() / seconds));
+        fields.add("eta " + duration((c.steps() - done) * pace));
+        String line = width.join(fields);
         if (live) {
             out.print("\r\u001b[K" + line);
             unfinished = true;
@@ -72,16 +78,15 @@ public final class StepLine implements Watcher {
         out.flush();
     }
 
-    private String gap(int step, double loss) {
-        Double other = target == null ? null : target.losses().get(step);
-        return other == null ? "" : String.format(Locale.ROOT, " | gap %+.1e", loss - other);
+    private static String format(String format, Object... values) {
+        return String.format(Locale.ROOT, format, values);
     }
 
     @Override
     public void validated(int step, double loss) {
         validation = loss;
         if (target != null && !target.validations().containsKey(step)) { // it may still be running
-            target = Trajectory.read(Path.of(c.target()));
+            target = Curves.read(Path.of(c.target()));
         }
         Double other = target == null ? null : target.validations().get(step);
         if (!live) {
@@ -91,7 +96,7 @@ public final class StepLine implements Watcher {
                     step,
                     c.steps(),
                     loss,
-                    other == null ? "" : String.format(Locale.ROOT, " | gap %+.1e", loss - other));
+                    other == null ? "" : format(" | gap %+.1e", loss - other));
             out.flush();
         }
     }

@@ -18,6 +18,9 @@ function apply(message) {
       run.cache = {};
       for (const other of model.runs.values()) if (other.target === run.name) other.cache = {};
       break;
+    case 'gap':
+      run.gap = message;
+      break;
     case 'state':
       run.state = message;
       break;
@@ -165,17 +168,6 @@ function speed(t) {
   const first = t.step.length > 1 ? 1 : 0;
   const seconds = d3.sum(t.seconds.slice(first));
   return seconds > 0 ? (last(t.tokens) - (first ? t.tokens[0] : 0)) / seconds : undefined;
-}
-
-/** The largest relative error of a column against a column of the target, over all matrices and common logged steps. */
-function worst(run, mine, theirs) {
-  const target = follows(run);
-  const key = 'worst ' + mine;
-  if (!target) return undefined;
-  if (key in run.cache) return run.cache[key];
-  const rows = new Map(target.logged.step.map((step, i) => [step, target.logged[theirs][i]]));
-  const errors = run.logged.step.flatMap((step, i) => (rows.get(step) ?? []).map((expected, m) => Math.abs(run.logged[mine][i][m] - expected) / Math.abs(expected)));
-  return (run.cache[key] = d3.max(errors, v => (finite(v) ? v : undefined)));
 }
 
 /** One number of one matrix over the logged steps. */

@@ -78,8 +78,8 @@ function transferCards() {
     return html`<article class="card transfer" data-run="${run.name}"><h3>${swatch(run)}<span>${run.name}</span> follows ${swatch(follows(run))}<span>${follows(run).name}</span></h3><dl>
       ${fact('final gap', s.gap, signed, 'validation loss minus the target’s, at the last common validation')}
       ${fact('largest gap', s.largest, gap, 'of the validation loss, over all common validations')}
-      ${fact('norm error', worst(run, 'target_norm', 'norm'), percent, 'largest relative error of the target norm, over all matrices and common logged steps')}
-      ${fact('rate error', worst(run, 'effective', 'effective'), percent, 'largest relative error of the effective rate, over all matrices and common logged steps')}
+      ${fact('norm error', run.gap?.norm, percent, `largest relative error of the target norm, over all matrices and ${run.gap?.logged ?? 0} common logged steps`)}
+      ${fact('rate error', run.gap?.rate, percent, `largest relative error of the effective rate, over all matrices and ${run.gap?.logged ?? 0} common logged steps`)}
       </dl></article>`;
   })}`;
 }

@@ -3,6 +3,7 @@ package hypertransfer.lab.report;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import hypertransfer.train.log.Run;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -53,7 +54,7 @@ class HostileTest {
         Path page = folder.resolve("report.html");
         List<Path> runs = new ArrayList<>();
         try (var found = Files.walk(folder)) {
-            found.filter(RunFiles::isRun).forEach(runs::add);
+            found.filter(Run::in).forEach(runs::add);
         }
         Report report = Report.write(runs, page);
         assertThat(report.names().size() + report.skipped().size()).isEqualTo(count);

@@ -97,10 +97,10 @@ class ServerTest {
     @Test
     void aDamagedRunDoesNotEndTheOthers() throws Exception {
         SyntheticRun bad = new SyntheticRun(folder.resolve("bad"), 0, "steps=20").finished();
-        Files.writeString(bad.directory.resolve("metrics.jsonl"), "{]\n", StandardOpenOption.APPEND);
+        Files.writeString(bad.directory.resolve("provenance.json"), "{]\n");
         new SyntheticRun(folder.resolve("good"), 0, "steps=20").finished();
         Iterator<JsonNode> messages = events();
-        assertThat(next(messages, "damaged").path("message").asString()).contains("metrics.jsonl, line 24 is not JSON");
+        assertThat(next(messages, "damaged").path("message").asString()).contains("provenance.json is damaged");
         assertThat(next(messages, "run").path("run").asString()).isEqualTo("good");
         bad.finished();
         JsonNode repaired = next(messages, "run");

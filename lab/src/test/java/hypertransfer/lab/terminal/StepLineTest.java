@@ -8,9 +8,10 @@ import java.io.StringWriter;
 import org.junit.jupiter.api.Test;
 
 class StepLineTest {
-    private static String shown(boolean live) {
+    private static String shown(boolean live, int columns) {
         StringWriter out = new StringWriter();
-        StepLine line = new StepLine(new PrintWriter(out), ConfigurationFile.of("steps=200"), live, false);
+        StepLine line =
+                new StepLine(new PrintWriter(out), ConfigurationFile.of("steps=200"), live, new Width(columns), false);
         line.validated(0, 5.5);
         line.stepped(0, 5.25, 0.5, 2048);
         line.stepped(1, 5.125, 0.5, 4096);
@@ -28,7 +29,7 @@ class StepLineTest {
 
     @Test
     void inAFileItIsOneLinePerStep() {
-        assertThat(shown(false))
+        assertThat(shown(false, 200))
                 .isEqualTo("step 00000/00200 validation 5.50000\n"
                         + step(1, "0.50", "5.25000", "1:40") + "\n"
                         + step(2, "1.00", "5.12500", "1:39") + "\n"
@@ -36,10 +37,34 @@ class StepLineTest {
                         + step(3, "1.50", "5.00000", "1:39") + "\n");
     }
 
+    /** The line wrapped, and every step left a row behind. */
+    @Test
+    void itNeverWraps() {
+        for (int columns : new int[] {20, 40, 79, 80, 81}) {
+            assertThat(shown(true, columns).split("\r\u001b\\[K|\n"))
+                    .filteredOn(line -> line.startsWith("s") && !line.startsWith("something"))
+                    .hasSize(3)
+                    .allMatch(line -> line.length() < columns);
+        }
+        assertThat(shown(true, 80))
+                .contains("| val 5.50000 | 500 ms | tok/s 4,096")
+                .doesNotContain("| e\r", "eta");
+    }
+
+    /** Said 'val NaN' until the next validation. */
+    @Test
+    void afterAResumeTheValidationIsNotKnownYet() {
+        StringWriter out = new StringWriter();
+        StepLine line =
+                new StepLine(new PrintWriter(out), ConfigurationFile.of("steps=200"), false, new Width(200), false);
+        line.stepped(100, 5, 0.5, 4096);
+        assertThat(out.toString()).contains("loss 5.00000 | 500 ms").doesNotContain("NaN", "val");
+    }
+
     @Test
     void onATerminalItIsOneLine() {
         String clear = "\r\u001b[K";
-        assertThat(shown(true))
+        assertThat(shown(true, 200))
                 .isEqualTo(clear + step(1, "0.50", "5.25000", "1:40")
                         + clear + step(2, "1.00", "5.12500", "1:39") + "\n"
                         + "warning: something\n"

@@ -6,10 +6,12 @@ import hypertransfer.train.network.Preset;
 import hypertransfer.train.network.Variant;
 import java.io.IOException;
 import java.io.InputStream;
+import java.math.BigDecimal;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.Comparator;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -66,12 +68,40 @@ public final class ConfigurationFile {
         return YAML.writeValueAsString(configuration);
     }
 
+    /** What stands in a file, unchecked: every value under its whole key, {@code matrices.rate}, as people write it. */
+    public static Map<String, String> settings(Path file) {
+        try {
+            Map<String, String> flat = new LinkedHashMap<>();
+            flatten("", keys(file.toString(), YAML.readTree(file)), flat);
+            return flat;
+        } catch (JacksonException e) {
+            throw new Refusal(file + " is not YAML: " + e.getOriginalMessage(), e);
+        }
+    }
+
+    private static void flatten(String prefix, JsonNode node, Map<String, String> into) {
+        node.properties().forEach(entry -> {
+            JsonNode value = entry.getValue();
+            if (value.isObject()) {
+                flatten(prefix + entry.getKey() + ".", value, into);
+            } else {
+                into.put(prefix + entry.getKey(), value.isDouble() ? plain(value.asDouble()) : value.asString("null"));
+            }
+        });
+    }
+
+    /** 0.0005, not 5.0E-4. */
+    private static String plain(double number) {
+        if (!Double.isFinite(number)) {
+            return Double.toString(number);
+        }
+        BigDecimal value = BigDecimal.valueOf(number).stripTrailingZeros();
+        return value.scale() > 9 ? value.toString().toLowerCase(Locale.ROOT) : value.toPlainString();
+    }
+
     private static Configuration resolve(String source, JsonNode file, List<String> settings) {
         ObjectNode all = defaults();
-        if (!file.isObject() && !file.isNull() && !file.isMissingNode()) {
-            throw new Refusal(source + " holds no keys; see docs/CONFIGURATION.md");
-        }
-        lay(source, "", all, file);
+        lay(source, "", all, keys(source, file));
         for (String setting : settings) {
             int equals = setting.indexOf('=');
             if (equals <= 0) {
@@ -101,6 +131,13 @@ public final class ConfigurationFile {
             }
             throw new Refusal(source + ": " + e.getOriginalMessage(), e);
         }
+    }
+
+    private static JsonNode keys(String source, JsonNode file) {
+        if (!file.isObject() && !file.isNull() && !file.isMissingNode()) {
+            throw new Refusal(source + " holds no keys; see docs/CONFIGURATION.md");
+        }
+        return file;
     }
 
     private static ObjectNode defaults() {

@@ -7,25 +7,38 @@ import hypertransfer.engine.Tensor;
 import java.util.List;
 import java.util.Locale;
 
-/** How gradients become directions u. All work in place: the gradient's tensor holds the direction afterwards. */
-public sealed interface Direction {
+/**
+ * How gradients become directions u. All work in place: the gradient's tensor holds the direction afterwards.
+ *
+ * <p>The configuration names those that are here. A direction of your own is an implementation of this interface in a
+ * {@link Routing}. One direction serves all matrices, so it keeps nothing of them in its fields: what it remembers lives in
+ * the tensors of {@link #memory}, which the optimizer declares and checkpoints save. Its result depends on the arguments
+ * of {@link #apply} only. Then a resumed run is the uninterrupted one, bit for bit.
+ */
+public interface Direction {
 
-    /** What it is, for people. */
+    /** What it is, with its settings, for people: it stands in the routing table. */
     String label();
 
-    /** The tensors a matrix's direction remembers, by name. */
+    /**
+     * The tensors that a matrix's direction remembers between two steps, by the name they have in files. Each has the
+     * matrix's shape and starts at zero.
+     */
     List<String> memory();
 
     /**
      * Turns gradients into directions.
      *
-     * @param scale what each gradient is multiplied with first
-     * @param t the number of steps taken before this one
-     * @param state for each name of {@link #memory}, a tensor for each gradient
+     * @param engine the engine that the tensors belong to; {@code read} and {@code write} reach what has no operation
+     * @param gradients one per matrix; afterwards they hold the directions
+     * @param scale what each gradient is multiplied by first: the transfer's {@code gradientScale}, so that momenta see the
+     *     scaled gradient
+     * @param t the number of steps taken before this one, so 0 at the first
+     * @param state for each name of {@link #memory}, a tensor for each gradient, to be brought up to date in place
      */
     void apply(Engine engine, List<Tensor> gradients, double[] scale, long t, List<List<Tensor>> state);
 
-    /** A factor of the direction that depends on the matrix's shape alone. */
+    /** A factor of the direction that depends only on the matrix's shape. */
     default double factor(int rows, int cols) {
         return 1;
     }

@@ -6,6 +6,7 @@ import hypertransfer.engine.Tensor;
 import hypertransfer.train.file.Atomic;
 import hypertransfer.train.file.SafeTensors;
 import hypertransfer.train.file.SafeTensorsWriter;
+import hypertransfer.train.log.Run;
 import hypertransfer.train.network.Parameter;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -17,6 +18,7 @@ import java.util.Arrays;
 import java.util.Comparator;
 import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.function.Consumer;
 import java.util.function.Function;
@@ -46,7 +48,8 @@ public record Checkpoint(int step, List<State> states, Double validation, long t
     private static final String TENSORS = ".safetensors";
 
     /** Writes a checkpoint of the trainee as it stands. */
-    static Path save(Path directory, int step, Double validation, Trainee trainee) {
+    static Path save(Run run, int step, Double validation, Trainee trainee) {
+        Path directory = run.file(Run.CHECKPOINTS);
         try {
             Files.createDirectories(directory);
         } catch (IOException e) {
@@ -80,28 +83,14 @@ public record Checkpoint(int step, List<State> states, Double validation, long t
         return contents;
     }
 
-    /** The numbers of all checkpoints, newest first; whether they are good is seen when they are loaded. */
-    public static List<Path> list(Path directory) {
-        if (!Files.isDirectory(directory)) {
-            return List.of();
-        }
-        try (Stream<Path> files = Files.list(directory)) {
-            return files.filter(file -> file.getFileName().toString().matches("step-\\d{8}\\.json"))
-                    .sorted(Comparator.reverseOrder())
-                    .toList();
-        } catch (IOException e) {
-            throw new UncheckedIOException("cannot list " + directory + ": " + e.getMessage(), e);
-        }
-    }
-
     /** Loads the newest good checkpoint; one that is not good is passed over with its reason. */
-    static Checkpoint loadNewest(Path directory, Trainee trainee, Consumer<String> passedOver) {
-        return newest(directory, numbers -> load(numbers, trainee), passedOver);
+    static Checkpoint loadNewest(Run run, Trainee trainee, Consumer<String> passedOver) {
+        return newest(run, numbers -> load(numbers, trainee), passedOver);
     }
 
     /** What can be made of the newest checkpoint that it can be made of. */
-    static <T> T newest(Path directory, Function<Path, T> load, Consumer<String> passedOver) {
-        List<Path> all = list(directory);
+    static <T> T newest(Run run, Function<Path, T> load, Consumer<String> passedOver) {
+        List<Path> all = run.checkpoints();
         for (Path numbers : all) {
             try {
                 return load.apply(numbers);
@@ -109,7 +98,7 @@ public record Checkpoint(int step, List<State> states, Double validation, long t
                 passedOver.accept(e.getMessage());
             }
         }
-        throw new Refusal("there is no good checkpoint among the " + all.size() + " in " + directory
+        throw new Refusal("there is no good checkpoint among the " + all.size() + " in " + run.file(Run.CHECKPOINTS)
                 + "; start the run again with another --out");
     }
 
@@ -155,13 +144,12 @@ public record Checkpoint(int step, List<State> states, Double validation, long t
      *
      * @return the steps taken
      */
-    static int change(Path run, int step, Trainee trainee) {
-        Path directory = run.resolve(RunDirectory.CHECKPOINTS);
-        Path numbers = directory.resolve(name(step) + NUMBERS);
-        List<Path> all = list(directory);
+    static int change(Run run, int step, Trainee trainee) {
+        Path numbers = run.file(Run.CHECKPOINTS).resolve(name(step) + NUMBERS);
+        List<Path> all = run.checkpoints();
         if (!all.contains(numbers)) {
-            throw new Refusal(run + " has no checkpoint of step " + step + "; it has those of "
-                    + all.stream().map(Checkpoint::step).toList());
+            throw new Refusal(run.directory() + " has no checkpoint of step " + step + "; it has those of "
+                    + all.stream().map(Run::step).toList());
         }
         Checkpoint c = load(numbers, trainee);
         List<State> changed = new ArrayList<>();
@@ -186,12 +174,7 @@ public record Checkpoint(int step, List<State> states, Double validation, long t
     }
 
     private static String name(int step) {
-        return String.format("step-%08d", step);
-    }
-
-    /** The step that a file is of. */
-    private static int step(Path file) {
-        return Integer.parseInt(file.getFileName().toString().substring(5, 13));
+        return String.format(Locale.ROOT, "step-%08d", step);
     }
 
     /** The tensors of a checkpoint, checked against their checksum. */
@@ -208,9 +191,10 @@ public record Checkpoint(int step, List<State> states, Double validation, long t
      * After a save: deletes all but the newest few, the best by validation loss, and what is beyond the newest, which
      * was passed over as damaged.
      */
-    static void prune(Path directory, int newest, int keep) {
-        List<Path> all = list(directory).stream()
-                .filter(numbers -> step(numbers) <= newest)
+    static void prune(Run run, int newest, int keep) {
+        Path directory = run.file(Run.CHECKPOINTS);
+        List<Path> all = run.checkpoints().stream()
+                .filter(numbers -> Run.step(numbers) <= newest)
                 .toList();
         List<Path> kept = new ArrayList<>(all.subList(0, Math.min(keep, all.size())));
         all.stream()
@@ -221,7 +205,7 @@ public record Checkpoint(int step, List<State> states, Double validation, long t
         try (Stream<Path> files = Files.list(directory)) {
             // the numbers first: tensors without numbers are no checkpoint, and are found here after a kill
             for (Path file : files.sorted().toList()) {
-                if (!kept.contains(file) && file.getFileName().toString().matches("step-\\d{8}\\..*")) {
+                if (!kept.contains(file) && file.getFileName().toString().matches("step-\\d{8,10}\\..*")) {
                     Files.delete(file);
                 }
             }

@@ -3,6 +3,9 @@ package hypertransfer.train.run;
 import hypertransfer.core.Refusal;
 import hypertransfer.core.Schedule;
 import hypertransfer.train.file.Atomic;
+import hypertransfer.train.log.Line;
+import hypertransfer.train.log.Run;
+import hypertransfer.train.log.Tail;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -33,26 +36,25 @@ public record RecordedRates(String source, String series, Map<String, List<Doubl
     }
 
     /** Takes the rates of a run whose every step was logged. */
-    public static RecordedRates of(Path run, String series, List<String> matrices) {
+    public static RecordedRates of(Run run, String series) {
         if (!List.of("rate", "effective").contains(series)) {
             throw new Refusal("the series is '" + series + "'; it must be rate or effective");
         }
-        Trajectory trajectory = Trajectory.read(run);
-        int steps = RunDirectory.configuration(run).steps();
+        int steps = run.configuration().steps();
         Map<String, List<Double>> rates = new LinkedHashMap<>();
-        matrices.forEach(name -> rates.put(name, new ArrayList<>()));
+        run.provenance().matrices().forEach(name -> rates.put(name, new ArrayList<>()));
+        Tail tail = run.matrices();
         for (int step = 0; step < steps; step++) {
-            Trajectory.Matrices line = trajectory.matrices().get(step);
-            if (line == null) {
-                throw new Refusal(run + " has no line for step " + step + " of " + steps
+            if (!(tail.next() instanceof Line.Matrices line && line.step() == step)) {
+                throw new Refusal(run.directory() + " has no line for step " + step + " of " + steps
                         + " in matrices.jsonl; a schedule needs a finished run with log.matrices_every 1");
             }
-            List<Double> values = series.equals("effective") ? line.effective() : line.rate();
-            for (int k = 0; k < matrices.size(); k++) {
-                rates.get(matrices.get(k)).add(values.get(k));
+            int k = 0;
+            for (List<Double> own : rates.values()) {
+                own.add((series.equals("effective") ? line.effective() : line.rate())[k++]);
             }
         }
-        return new RecordedRates(run.getFileName().toString(), series, rates);
+        return new RecordedRates(run.directory().getFileName().toString(), series, rates);
     }
 
     public void write(Path file) {

@@ -6,6 +6,7 @@ import hypertransfer.train.config.Configuration;
 import hypertransfer.train.config.ConfigurationFile;
 import hypertransfer.train.file.SafeTensors;
 import hypertransfer.train.file.SafeTensorsWriter;
+import hypertransfer.train.log.Run;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -33,13 +34,13 @@ public final class Trained implements AutoCloseable {
      *
      * @param passedOver is told of checkpoints that are not good
      */
-    public static Trained load(Path run, Consumer<String> passedOver) {
-        Configuration trained = RunDirectory.configuration(run);
+    public static Trained load(Run run, Consumer<String> passedOver) {
+        Configuration trained = run.configuration();
         String engine = Engines.works(trained.engine()) ? trained.engine() : "auto";
         Configuration c = ConfigurationFile.with(trained, "model.batch=1", "model.accumulation=1", "engine=" + engine);
-        Trainee trainee = Trainee.open(c, RunDirectory.rules(run));
+        Trainee trainee = Trainee.open(c, run.provenance().rules());
         try {
-            Checkpoint newest = Checkpoint.loadNewest(run.resolve(RunDirectory.CHECKPOINTS), trainee, passedOver);
+            Checkpoint newest = Checkpoint.loadNewest(run, trainee, passedOver);
             return new Trained(c, trainee, newest.step());
         } catch (RuntimeException e) {
             trainee.close();
@@ -76,14 +77,14 @@ public final class Trained implements AutoCloseable {
      *
      * @return the steps the network was trained for
      */
-    public static int export(Path run, Path file, Consumer<String> passedOver) {
-        Configuration c = RunDirectory.configuration(run);
+    public static int export(Run run, Path file, Consumer<String> passedOver) {
+        Configuration c = run.configuration();
         Transfer t = c.transfer();
         return Checkpoint.newest(
-                run.resolve(RunDirectory.CHECKPOINTS),
+                run,
                 numbers -> {
                     Checkpoint checkpoint = Checkpoint.read(numbers);
-                    Map<String, Double> scales = RunDirectory.rules(run).entrySet().stream()
+                    Map<String, Double> scales = run.provenance().rules().entrySet().stream()
                             .collect(Collectors.toMap(
                                     Map.Entry::getKey,
                                     rule -> new Transfer(t.target(), t.carrier(), rule.getValue())

@@ -5,21 +5,26 @@ import hypertransfer.core.GradientRule;
 import hypertransfer.core.Schedule;
 import hypertransfer.core.Step;
 import hypertransfer.train.config.Configuration;
+import hypertransfer.train.log.FailureKind;
+import hypertransfer.train.log.Hold;
+import hypertransfer.train.log.Line;
+import hypertransfer.train.log.Log;
+import hypertransfer.train.log.Provenance;
+import hypertransfer.train.log.Run;
+import hypertransfer.train.log.Standing;
+import hypertransfer.train.log.Standing.State;
 import java.io.UncheckedIOException;
 import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.Comparator;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.function.BooleanSupplier;
-import java.util.function.ToDoubleFunction;
-import tools.jackson.databind.json.JsonMapper;
-import tools.jackson.databind.node.ArrayNode;
-import tools.jackson.databind.node.ObjectNode;
 
 /** Trains one run from where it stands to its last step. */
 public final class Trainer {
-    private final RunDirectory directory;
+    private final Hold hold;
     private final Configuration c;
     private final Map<String, String> provenance;
     private final Watcher watcher;
@@ -32,9 +37,8 @@ public final class Trainer {
      *
      * @param provenance what should be remembered of the program and the machine
      */
-    public Trainer(
-            RunDirectory directory, Configuration configuration, Map<String, String> provenance, Watcher watcher) {
-        this.directory = directory;
+    public Trainer(Hold hold, Configuration configuration, Map<String, String> provenance, Watcher watcher) {
+        this.hold = hold;
         this.c = configuration;
         this.provenance = provenance;
         this.watcher = watcher;
@@ -54,7 +58,7 @@ public final class Trainer {
             return written(feed, trainee, resume, stop);
         } catch (RuntimeException e) {
             try {
-                directory.state("failed", step, c.steps(), loss, validation, e);
+                standing(State.FAILED, FailureKind.of(e), e.getMessage());
             } catch (UncheckedIOException full) {
                 e.addSuppressed(full);
             }
@@ -67,39 +71,45 @@ public final class Trainer {
             begin(trainee, resume);
             return train(feed, trainee, stop);
         } catch (UncheckedIOException e) { // a full disk, mostly
-            throw new UncheckedIOException(e.getMessage() + "; make room, then go on with --resume", e.getCause());
+            throw new UncheckedIOException(e.getMessage() + "; make room, then continue with --resume", e.getCause());
         }
     }
 
     /** Puts the trainee where the run goes on: a checkpoint of its own, one of another run, or the start. */
     private void begin(Trainee trainee, boolean resume) {
-        if (resume && !Checkpoint.list(directory.checkpoints()).isEmpty()) {
-            Checkpoint own = Checkpoint.loadNewest(directory.checkpoints(), trainee, watcher::warned);
+        trainee.engine().decisions(hold.run().file(Run.DECISIONS));
+        if (resume && !hold.run().checkpoints().isEmpty()) {
+            Checkpoint own = Checkpoint.loadNewest(hold.run(), trainee, watcher::warned);
             step = own.step();
             validation = own.validation() == null ? Double.NaN : own.validation();
         } else if (c.from().run() != null) {
-            step = Checkpoint.change(Path.of(c.from().run()), c.from().step(), trainee);
+            step = Checkpoint.change(new Run(Path.of(c.from().run())), c.from().step(), trainee);
         }
-        directory.rewind(step, Double.isFinite(validation));
-        ObjectNode node = JsonMapper.shared().createObjectNode();
-        provenance.forEach(node::put);
-        node.put("engine", trainee.engine().name());
-        node.put("parameters", c.architecture().parameters());
-        trainee.matrices().forEach(node.putArray("matrices")::add);
-        trainee.rules().forEach(rule -> node.withArray("gradient").add(rule.name()));
-        directory.provenance(node);
+        List<String> matrices = trainee.matrices();
+        hold.rewind(step, Double.isFinite(validation), matrices.size(), watcher::warned);
+        Map<String, String> facts = new LinkedHashMap<>(provenance);
+        facts.put("engine", trainee.engine().name());
+        facts.put("parameters", Long.toString(c.architecture().parameters()));
+        hold.provenance(new Provenance(
+                facts,
+                matrices,
+                trainee.rules().stream().map(GradientRule::name).toList()));
+    }
+
+    private void standing(State state, FailureKind kind, String message) {
+        hold.standing(new Standing(state, step, c.steps(), loss, validation, kind, message));
     }
 
     private boolean train(Feed feed, Trainee trainee, BooleanSupplier stop) {
         Rates rates = new Rates(c, trainee.matrices());
         Schedule adamw = c.adamwSchedule();
-        Path path = directory.path();
+        Run run = hold.run();
         int start = step;
         boolean validated = Double.isFinite(validation); // the checkpoint's own step needs no second validation
-        try (Series metrics = new Series(path.resolve(RunDirectory.METRICS));
-                Series matrices = new Series(path.resolve(RunDirectory.MATRICES));
-                Events events = new Events(path, start)) {
-            directory.state("running", step, c.steps(), loss, validation, null);
+        try (Log metrics = new Log(run.file(Run.METRICS));
+                Log matrices = new Log(run.file(Run.MATRICES));
+                Events events = new Events(run.directory(), start)) {
+            standing(State.RUNNING, null, null);
             watcher.started(trainee, step);
             for (; ; step++) {
                 if (c.validatesBefore(step) && !(step == start && validated)) {
@@ -110,8 +120,7 @@ public final class Trainer {
                     metrics.force();
                     matrices.force();
                     save(trainee);
-                    String state = end ? "finished" : stopped ? "interrupted" : "running";
-                    directory.state(state, step, c.steps(), loss, validation, null);
+                    standing(end ? State.FINISHED : stopped ? State.INTERRUPTED : State.RUNNING, null, null);
                 }
                 if (end || stopped) {
                     return end;
@@ -122,13 +131,7 @@ public final class Trainer {
     }
 
     private void step(
-            Feed feed,
-            Trainee trainee,
-            double[] rates,
-            double adamRate,
-            Series metrics,
-            Series matrices,
-            Events events) {
+            Feed feed, Trainee trainee, double[] rates, double adamRate, Log metrics, Log matrices, Events events) {
         long begun = System.nanoTime();
         if (c.matrices().proxyGrowth() != null) {
             trainee.optimizer().prescribe(c.proxy(step));
@@ -151,45 +154,18 @@ public final class Trainer {
                             + matrix + "; lower the learning rate and start again, or start from a checkpoint"
                             + " with from.run and from.step");
         }
-        ObjectNode line = JsonMapper.shared().createObjectNode();
-        line.put("step", step).put("loss", loss);
-        line.put("rate", rates[0]).put("adam_rate", adamRate);
-        line.put("tokens", tokens).put("seconds", seconds);
-        metrics.append(line);
+        metrics.append(new Line.Training(step, loss, rates[0], adamRate, tokens, seconds));
         events.scalar(step, "loss/train", loss);
         events.scalar(step, "rate/matrices", rates[0]);
         if (step % c.log().matricesEvery() == 0 || step == c.steps() - 1) {
-            ObjectNode arrays = JsonMapper.shared().createObjectNode();
-            arrays.put("step", step);
-            array(arrays, "norm", taken, Step::norm);
-            array(arrays, "target_norm", taken, Step::targetNorm);
-            array(arrays, "rate", taken, Step::nominal);
-            array(arrays, "effective", taken, Step::effective);
-            array(arrays, "angle", taken, Step::angle);
-            array(arrays, "implied_decay", taken, Step::impliedDecay);
-            matrices.append(arrays);
+            matrices.append(Line.Matrices.of(step, taken));
         }
         watcher.stepped(step, loss, seconds, tokens);
     }
 
-    private static void array(ObjectNode node, String key, List<Step> steps, ToDoubleFunction<Step> value) {
-        ArrayNode array = node.putArray(key);
-        for (Step step : steps) {
-            double number = value.applyAsDouble(step);
-            if (Double.isFinite(number)) {
-                array.add(number);
-            } else {
-                array.addNull();
-            }
-        }
-    }
-
-    private void validate(Feed feed, Trainee trainee, Series metrics, Events events) {
+    private void validate(Feed feed, Trainee trainee, Log metrics, Events events) {
         validation = feed.validate(trainee);
-        ObjectNode line = JsonMapper.shared().createObjectNode();
-        line.put("step", step);
-        Series.put(line, "validation", validation);
-        metrics.append(line);
+        metrics.append(new Line.Validation(step, validation));
         events.scalar(step, "loss/validation", validation);
         watcher.validated(step, validation);
     }
@@ -197,8 +173,8 @@ public final class Trainer {
     private void save(Trainee trainee) {
         trainee.requireFinite(step);
         Double measured = c.validatesBefore(step) ? validation : null;
-        Path saved = Checkpoint.save(directory.checkpoints(), step, measured, trainee);
-        Checkpoint.prune(directory.checkpoints(), step, c.checkpoint().keep());
+        Path saved = Checkpoint.save(hold.run(), step, measured, trainee);
+        Checkpoint.prune(hold.run(), step, c.checkpoint().keep());
         watcher.saved(step, saved);
     }
 

@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import hypertransfer.core.Refusal;
 import hypertransfer.train.config.Configuration;
 import hypertransfer.train.config.ConfigurationFile;
+import hypertransfer.train.log.Run;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -28,16 +29,20 @@ class CheckpointTest {
     private Configuration c;
     private Path checkpoints;
 
+    private Run run() {
+        return new Run(tiny.path("run"));
+    }
+
     @BeforeEach
-    void run() {
+    void train() {
         tiny = new Tiny(dir);
         c = tiny.configuration("steps=20", "model.width=8", "model.head=4", "matrices.direction=sgd");
-        checkpoints = tiny.train("run", c).resolve(RunDirectory.CHECKPOINTS);
+        checkpoints = tiny.train("run", c).resolve(Run.CHECKPOINTS);
     }
 
     @Test
     void damageAnywhereIsRefusedAndThePreviousUsed() throws IOException {
-        Path numbers = Checkpoint.list(checkpoints).getFirst();
+        Path numbers = run().checkpoints().getFirst();
         try (Trainee trainee = Trainee.open(c, Map.of())) {
             for (Path file : List.of(numbers, Checkpoint.tensorsOf(numbers))) {
                 byte[] good = Files.readAllBytes(file);
@@ -50,8 +55,7 @@ class CheckpointTest {
                 refused(file, Arrays.copyOf(good, good.length + 1), trainee, "a byte too many");
                 Files.write(file, good);
             }
-            assertThat(Checkpoint.loadNewest(checkpoints, trainee, this::unexpected)
-                            .step())
+            assertThat(Checkpoint.loadNewest(run(), trainee, this::unexpected).step())
                     .isEqualTo(20);
         }
     }
@@ -63,7 +67,7 @@ class CheckpointTest {
     private void refused(Path file, byte[] bytes, Trainee trainee, String what) throws IOException {
         Files.write(file, bytes);
         List<String> reasons = new ArrayList<>();
-        Checkpoint used = Checkpoint.loadNewest(checkpoints, trainee, reasons::add);
+        Checkpoint used = Checkpoint.loadNewest(run(), trainee, reasons::add);
         assertThat(used.step()).as("%s: %s", file.getFileName(), what).isEqualTo(10);
         assertThat(reasons).hasSize(1).first().asString().contains("step-00000020", ".");
     }
@@ -80,14 +84,14 @@ class CheckpointTest {
     @Test
     void aRunGoesOnFromThePreviousOneWithTheSameEnd() throws IOException {
         List<Object> whole = Tiny.result(tiny.path("run"));
-        Files.write(Checkpoint.list(checkpoints).getFirst(), new byte[3]);
+        Files.write(run().checkpoints().getFirst(), new byte[3]);
         assertThat(tiny.resume("run")).hasSize(1).first().asString().contains("step-00000020.json is damaged");
         assertThat(Tiny.result(tiny.path("run"))).isEqualTo(whole);
     }
 
     @Test
     void tensorsThatAreGone() throws IOException {
-        Files.delete(Checkpoint.tensorsOf(Checkpoint.list(checkpoints).getFirst()));
+        Files.delete(Checkpoint.tensorsOf(run().checkpoints().getFirst()));
         assertThat(tiny.resume("run"))
                 .hasSize(1)
                 .first()
@@ -97,7 +101,7 @@ class CheckpointTest {
 
     @Test
     void noneThatIsGood() throws IOException {
-        for (Path numbers : Checkpoint.list(checkpoints)) {
+        for (Path numbers : run().checkpoints()) {
             Files.writeString(numbers, "null");
         }
         assertThatThrownBy(() -> tiny.resume("run"))
@@ -122,18 +126,19 @@ class CheckpointTest {
 
     @Test
     void theLastTwoAndTheBestAreKept() throws IOException {
+        Run kept = new Run(dir.resolve("kept"));
         for (int step = 10; step <= 50; step += 10) {
             double validation = step == 20 ? 1.5 : 2;
             try (Trainee trainee = Trainee.open(c, Map.of())) {
-                Checkpoint.save(dir.resolve("kept"), step, step == 30 ? null : validation, trainee);
-                Checkpoint.prune(dir.resolve("kept"), step, 2);
+                Checkpoint.save(kept, step, step == 30 ? null : validation, trainee);
+                Checkpoint.prune(kept, step, 2);
             }
         }
-        assertThat(Checkpoint.list(dir.resolve("kept")).stream()
-                        .map(Path::getFileName)
-                        .map(Path::toString))
+        assertThat(kept.checkpoints().stream().map(Path::getFileName).map(Path::toString))
                 .containsExactly("step-00000050.json", "step-00000040.json", "step-00000020.json");
-        assertThat(Tiny.files(dir.resolve("kept"))).as("with their tensors").hasSize(6);
+        assertThat(Tiny.files(kept.file(Run.CHECKPOINTS)))
+                .as("with their tensors")
+                .hasSize(6);
     }
 
     @Test

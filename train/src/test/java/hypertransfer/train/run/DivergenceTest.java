@@ -6,6 +6,8 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import hypertransfer.core.Diverged;
 import hypertransfer.train.config.Configuration;
 import hypertransfer.train.config.ConfigurationFile;
+import hypertransfer.train.log.Curves;
+import hypertransfer.train.log.Run;
 import java.nio.file.Path;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -24,10 +26,11 @@ class DivergenceTest {
     }
 
     private static String newest(Path run) {
-        return Checkpoint.list(run.resolve(RunDirectory.CHECKPOINTS)).stream()
-                .map(file -> file.getFileName().toString())
-                .findFirst()
-                .orElse("none");
+        return new Run(run)
+                .checkpoints().stream()
+                        .map(file -> file.getFileName().toString())
+                        .findFirst()
+                        .orElse("none");
     }
 
     @Test
@@ -40,16 +43,16 @@ class DivergenceTest {
                         "the loss is \\S+ at step \\d+, above 4.0: the run has diverged; the largest effective"
                                 + " rate is \\S+, of blocks\\.0\\.\\S+\\.weight; lower the learning rate .*");
         Path run = tiny.path("run");
-        assertThat(RunDirectory.state(run).path("state").asString()).isEqualTo("failed");
-        assertThat(RunDirectory.state(run).path("message").asString()).contains("diverged");
-        int failedAt = RunDirectory.state(run).path("step").asInt();
-        assertThat(Trajectory.read(run).losses())
+        assertThat(new Run(run).standing().state().label()).isEqualTo("failed");
+        assertThat(new Run(run).standing().message()).contains("diverged");
+        int failedAt = new Run(run).standing().step();
+        assertThat(Curves.read(run).losses())
                 .as("no line for the step that failed")
                 .hasSize(failedAt);
         assertThat(newest(run)).isNotEqualTo("none");
         tiny.resume("run", ConfigurationFile.with(c, "stop_above=1000"));
-        assertThat(RunDirectory.state(run).path("state").asString()).isEqualTo("finished");
-        assertThat(Trajectory.read(run).losses()).hasSize(40);
+        assertThat(new Run(run).standing().state().label()).isEqualTo("finished");
+        assertThat(Curves.read(run).losses()).hasSize(40);
     }
 
     @Test

@@ -2,6 +2,7 @@ package hypertransfer.train.run;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import hypertransfer.train.log.Curves;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
@@ -40,7 +41,7 @@ class EventsTest {
             Map<Integer, Object> value = message(message(event.get(5)).get(1));
             curves.computeIfAbsent(text(value.get(1)), tag -> new TreeMap<>()).put(step, (float) value.get(2));
         }
-        Trajectory t = Trajectory.read(run);
+        Curves t = Curves.read(run);
         assertThat(curves.get("loss/train")).isEqualTo(floats(t.losses())).hasSize(20);
         assertThat(curves.get("loss/validation")).isEqualTo(floats(t.validations()));
         assertThat(curves.get("rate/matrices")).hasSize(20).containsEntry(0, 0.02f);

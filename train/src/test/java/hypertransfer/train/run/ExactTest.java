@@ -3,6 +3,7 @@ package hypertransfer.train.run;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import hypertransfer.train.config.Configuration;
+import hypertransfer.train.log.Curves;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -52,11 +53,11 @@ class ExactTest {
         String[] common = {"network=" + network, "matrices.direction=" + direction, "matrices.gradient=" + gradient};
         Path followed = train("target", with(common, "matrices.mode=" + target));
         Path follower = train("follower", with(common, "matrices.mode=" + mode, "matrices.decay=0.3"), target, mode);
-        assertThat(Trajectory.read(follower).losses()).hasSize(120);
-        assertThat(Trajectory.read(follower).losses())
-                .isEqualTo(Trajectory.read(followed).losses());
-        assertThat(Trajectory.read(follower).validations())
-                .isEqualTo(Trajectory.read(followed).validations());
+        assertThat(Curves.read(follower).losses()).hasSize(120);
+        assertThat(Curves.read(follower).losses())
+                .isEqualTo(Curves.read(followed).losses());
+        assertThat(Curves.read(follower).validations())
+                .isEqualTo(Curves.read(followed).validations());
     }
 
     /** A decay of its own, where the target's is another key or none. */

@@ -4,6 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import hypertransfer.core.Mode;
 import hypertransfer.train.config.Configuration;
+import hypertransfer.train.log.Curves;
+import hypertransfer.train.log.Run;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
@@ -62,21 +64,19 @@ class ResumeTest {
         Configuration c = tiny.configuration(settings);
         Path whole = tiny.train("whole", c);
         assertThat(tiny.trainUntil("parts", c, at)).as("finished").isFalse();
-        assertThat(RunDirectory.state(tiny.path("parts")).path("state").asString())
-                .isEqualTo("interrupted");
-        assertThat(RunDirectory.state(tiny.path("parts")).path("step").asInt()).isEqualTo(at);
+        assertThat(new Run(tiny.path("parts")).standing().state().label()).isEqualTo("interrupted");
+        assertThat(new Run(tiny.path("parts")).standing().step()).isEqualTo(at);
 
         assertThat(tiny.resume("parts")).isEmpty();
 
         assertThat(Tiny.result(tiny.path("parts"))).isEqualTo(Tiny.result(whole));
-        Trajectory t = Trajectory.read(whole);
+        Curves t = Curves.read(whole);
         assertThat(t.losses()).hasSize(40);
         assertThat(t.validations()).containsKeys(0, 40);
         assertThat(t.losses().lastEntry().getValue())
                 .as("it learns")
                 .isLessThan(t.losses().firstEntry().getValue());
-        assertThat(RunDirectory.state(tiny.path("parts")).path("state").asString())
-                .isEqualTo("finished");
+        assertThat(new Run(tiny.path("parts")).standing().state().label()).isEqualTo("finished");
     }
 
     @Test
@@ -94,10 +94,10 @@ class ResumeTest {
         Configuration c = tiny.configuration("steps=8");
         Path whole = tiny.train("whole", c), run = tiny.path("run");
         tiny.trainUntil("run", c, 5);
-        for (Path file : Checkpoint.list(run.resolve(RunDirectory.CHECKPOINTS))) {
+        for (Path file : new Run(run).checkpoints()) {
             Files.delete(file); // its tensors stay, as a kill between the two files leaves them
         }
-        Files.writeString(run.resolve(RunDirectory.METRICS), "{\"step\":0,\"loss\":1.0}\n{\"step\":1,\"lo");
+        Files.writeString(run.resolve(Run.METRICS), "{\"step\":0,\"loss\":1.0}\n{\"step\":1,\"lo");
         tiny.resume("run");
         assertThat(Tiny.result(run)).isEqualTo(Tiny.result(whole));
     }

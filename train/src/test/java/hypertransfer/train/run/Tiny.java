@@ -2,6 +2,10 @@ package hypertransfer.train.run;
 
 import hypertransfer.train.config.Configuration;
 import hypertransfer.train.config.ConfigurationFile;
+import hypertransfer.train.log.Hold;
+import hypertransfer.train.log.Line;
+import hypertransfer.train.log.Run;
+import hypertransfer.train.log.Tail;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.ByteBuffer;
@@ -11,9 +15,10 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.NavigableMap;
 import java.util.Random;
+import java.util.TreeMap;
 import java.util.stream.Stream;
-import tools.jackson.databind.node.ObjectNode;
 
 /** Runs so small that a step takes a millisecond, on a shard of random words in a directory of the test's. */
 record Tiny(Path directory) {
@@ -78,25 +83,25 @@ record Tiny(Path directory) {
 
     /** Trains a new run until a step, where it is interrupted. */
     boolean trainUntil(String name, Configuration c, int step) {
-        try (RunDirectory held = RunDirectory.create(path(name), c)) {
+        try (Hold held = Hold.create(path(name), c)) {
             return run(held, c, false, step, new Notes());
         }
     }
 
     /** Goes on with a run to its end; returns what it was warned of. */
     List<String> resume(String name) {
-        return resume(name, RunDirectory.configuration(path(name)));
+        return resume(name, new Run(path(name)).configuration());
     }
 
     List<String> resume(String name, Configuration c) {
         Notes notes = new Notes();
-        try (RunDirectory held = RunDirectory.open(path(name))) {
+        try (Hold held = Hold.open(path(name))) {
             run(held, c, true, Integer.MAX_VALUE, notes);
         }
         return notes.warnings;
     }
 
-    private static boolean run(RunDirectory held, Configuration c, boolean resume, int until, Notes notes) {
+    private static boolean run(Hold held, Configuration c, boolean resume, int until, Notes notes) {
         return new Trainer(held, c, Map.of("version", "test"), notes).run(resume, () -> notes.taken >= until);
     }
 
@@ -119,13 +124,12 @@ record Tiny(Path directory) {
     /** Everything that must be the same in two equal runs: all lines apart from the time they took, and the weights. */
     static List<Object> result(Path run) {
         List<Object> all = new ArrayList<>();
-        Series.read(run.resolve(RunDirectory.METRICS), line -> {
-            ((ObjectNode) line).remove("seconds");
-            all.add(line.toString());
-        });
         try {
-            all.addAll(Files.readAllLines(run.resolve(RunDirectory.MATRICES)));
-            Path last = Checkpoint.list(run.resolve(RunDirectory.CHECKPOINTS)).getFirst();
+            for (String line : Files.readAllLines(run.resolve(Run.METRICS))) {
+                all.add(line.replaceAll(",\"seconds\":[^}]*", ""));
+            }
+            all.addAll(Files.readAllLines(run.resolve(Run.MATRICES)));
+            Path last = new Run(run).checkpoints().getFirst();
             all.add(last.getFileName().toString());
             all.add(Files.readString(last));
             all.add(ByteBuffer.wrap(Files.readAllBytes(Checkpoint.tensorsOf(last))));
@@ -133,6 +137,16 @@ record Tiny(Path directory) {
             throw new UncheckedIOException(e);
         }
         return all;
+    }
+
+    /** All lines of matrices.jsonl, by their step. */
+    static NavigableMap<Integer, Line.Matrices> matrices(Path run) {
+        NavigableMap<Integer, Line.Matrices> lines = new TreeMap<>();
+        Tail tail = new Run(run).matrices();
+        for (Line line = tail.next(); line != null; line = tail.next()) {
+            lines.put(line.step(), (Line.Matrices) line);
+        }
+        return lines;
     }
 
     static List<String> files(Path directory) {

@@ -9,6 +9,9 @@ import hypertransfer.core.Mode;
 import hypertransfer.core.Refusal;
 import hypertransfer.train.config.Configuration;
 import hypertransfer.train.config.ConfigurationFile;
+import hypertransfer.train.log.Curves;
+import hypertransfer.train.log.Line;
+import hypertransfer.train.log.Run;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
@@ -36,8 +39,8 @@ class TransferTest {
 
     /** The largest difference of training losses, over the steps that both have logged. */
     static double gap(Path a, Path b) {
-        Map<Integer, Double> own = Trajectory.read(a).losses(),
-                other = Trajectory.read(b).losses();
+        Map<Integer, Double> own = Curves.read(a).losses(),
+                other = Curves.read(b).losses();
         assertThat(own).isNotEmpty();
         return own.keySet().stream()
                 .mapToDouble(step -> Math.abs(own.get(step) - other.get(step)))
@@ -84,14 +87,14 @@ class TransferTest {
     void aRecordedScheduleInducesTheRunItCameFrom() {
         Path fair = tiny.train("fair", tiny.configuration(EXACT, "matrices.mode=fair"));
         Path file = dir.resolve("rates.json");
-        RecordedRates.of(fair, "rate", RunDirectory.matrices(fair)).write(file);
+        RecordedRates.of(new Run(fair), "rate").write(file);
         Path base = tiny.train("base", tiny.configuration(EXACT, "matrices.recorded=" + file));
         assertThat(gap(base, fair)).isLessThan(1e-9);
         assertThat(gap(base, tiny.train("without", tiny.configuration(EXACT)))).isGreaterThan(1e-5);
 
         // without momentum a Hyperball sees gradients that differ from Muon's by a factor alone, which Muon ignores
         Path muon = tiny.train("muon", tiny.configuration(EXACT, "matrices.momentum=0"));
-        RecordedRates.of(muon, "effective", RunDirectory.matrices(muon)).write(file);
+        RecordedRates.of(new Run(muon), "effective").write(file);
         Path ball = tiny.train(
                 "ball",
                 tiny.configuration(
@@ -102,7 +105,7 @@ class TransferTest {
     @Test
     void aRecordedScheduleThatDoesNotFit() throws Exception {
         Path run = tiny.train("run", tiny.configuration("steps=10", "log.matrices_every=2"));
-        assertThatThrownBy(() -> RecordedRates.of(run, "rate", RunDirectory.matrices(run)))
+        assertThatThrownBy(() -> RecordedRates.of(new Run(run), "rate"))
                 .isInstanceOf(Refusal.class)
                 .hasMessageContaining("no line for step 1 of 10");
         Path file = dir.resolve("rates.json");
@@ -128,9 +131,13 @@ class TransferTest {
         Path whole = tiny.train("whole", tiny.configuration(settings));
         Configuration c = ConfigurationFile.with(tiny.configuration(settings), "from.run=" + whole, "from.step=30");
         Path late = tiny.train("late", c);
-        Trajectory all = Trajectory.read(whole), part = Trajectory.read(late);
+        Curves all = Curves.read(whole), part = Curves.read(late);
         assertThat(part.losses()).isEqualTo(all.losses().tailMap(30)).hasSize(10);
-        assertThat(part.matrices()).isEqualTo(all.matrices().tailMap(30));
+        assertThat(lines(late)).isEqualTo(lines(whole).subList(30, 40));
+    }
+
+    private static List<String> lines(Path run) {
+        return Tiny.matrices(run).values().stream().map(Line::text).toList();
     }
 
     @ParameterizedTest
@@ -150,12 +157,12 @@ class TransferTest {
         tiny.trainUntil("changed", changed, 35);
         tiny.resume("changed"); // from its own checkpoint now, not the other's
         Path run = tiny.path("changed");
-        assertThat(Trajectory.read(run).losses().firstKey()).isEqualTo(30);
+        assertThat(Curves.read(run).losses().firstKey()).isEqualTo(30);
         assertThat(gap(run, whole)).isLessThan(1e-9);
-        List<Double> norms = Trajectory.read(run).matrices().get(30).targetNorm();
-        List<Double> expected = Trajectory.read(whole).matrices().get(30).targetNorm();
-        for (int k = 0; k < norms.size(); k++) {
-            assertThat(norms.get(k)).isCloseTo(expected.get(k), within(1e-9 * expected.get(k)));
+        double[] norms = Tiny.matrices(run).get(30).targetNorm();
+        double[] expected = Tiny.matrices(whole).get(30).targetNorm();
+        for (int k = 0; k < expected.length; k++) {
+            assertThat(norms[k]).isCloseTo(expected[k], within(1e-9 * expected[k]));
         }
     }
 

@@ -1,0 +1,75 @@
+package hypertransfer.engine.cuda;
+
+import static java.lang.foreign.ValueLayout.JAVA_FLOAT;
+
+import hypertransfer.engine.Dims;
+import hypertransfer.engine.Tensor;
+import hypertransfer.engine.cuda.driver.Device;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+
+/** What happens to queries, keys and values: their norms and rotations, and attention itself. */
+final class Attention {
+    private final Kernels kernels;
+    private final Geometry geometry;
+    private final Scratch scratch;
+    private final long heads; // of the whole micro-batch
+
+    Attention(Device device, Kernels kernels, Geometry geometry, Scratch scratch) {
+        this.kernels = kernels;
+        this.geometry = geometry;
+        this.scratch = scratch;
+        heads = (long) geometry.dims().N() * geometry.dims().H();
+        uploadRotations(device, geometry.dims());
+    }
+
+    /** The rotary embedding's angles, in double here, so that no kernel needs a cosine. */
+    private void uploadRotations(Device device, Dims dims) {
+        int half = dims.D() / 2;
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment host = arena.allocate(JAVA_FLOAT, 2L * dims.T() * half);
+            for (int t = 0; t < dims.T(); t++) {
+                for (int i = 0; i < half; i++) {
+                    double angle = t * Math.pow(10000, -(double) i / half);
+                    host.setAtIndex(JAVA_FLOAT, 2L * (t * half + i), (float) Math.cos(angle));
+                    host.setAtIndex(JAVA_FLOAT, 2L * (t * half + i) + 1, (float) Math.sin(angle));
+                }
+            }
+            device.upload(host, scratch.rotary, host.byteSize());
+            device.synchronize();
+        }
+    }
+
+    /** @param parts 2, or 3 where v is normed too */
+    void heads(Tensor qkv, Tensor r, int parts) {
+        long count = heads * parts;
+        kernels.launch(Kernel.HEADS, geometry.heads(count), qkv, r, scratch.rotary, parts, count);
+    }
+
+    void headsBackward(Tensor dqkv, Tensor qkv, Tensor r, int parts) {
+        long count = heads * parts;
+        kernels.launch(Kernel.HEADS_BACKWARD, geometry.heads(count), dqkv, qkv, r, scratch.rotary, parts, count);
+    }
+
+    void forward(Tensor qkv, Tensor o, Tensor lse) {
+        if (kernels.flash().isPresent()) {
+            Flash flash = kernels.flash().get();
+            kernels.launch(Kernel.FLASH, flash.launch(flash.forward()), qkv, o, lse);
+        } else {
+            kernels.launch(Kernel.ATTENTION, geometry.warps(), qkv, o, lse, heads);
+        }
+    }
+
+    void backward(Tensor qkv, Tensor o, Tensor lse, Tensor dO, Tensor dqkv) {
+        long delta = scratch.delta;
+        kernels.launch(Kernel.ATTENTION_DELTA, geometry.delta(), o, dO, delta, heads);
+        if (kernels.flash().isPresent()) {
+            Flash flash = kernels.flash().get();
+            kernels.launch(Kernel.FLASH_KEY, flash.launch(flash.key()), qkv, lse, delta, dO, dqkv);
+            kernels.launch(Kernel.FLASH_QUERY, flash.launch(flash.query()), qkv, lse, delta, dO, dqkv);
+        } else {
+            kernels.launch(Kernel.ATTENTION_QUERY, geometry.warps(), qkv, lse, delta, dO, dqkv, heads);
+            kernels.launch(Kernel.ATTENTION_KEY, geometry.warps(), qkv, lse, delta, dO, dqkv, heads);
+        }
+    }
+}

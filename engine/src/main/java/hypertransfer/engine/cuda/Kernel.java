@@ -1,0 +1,49 @@
+package hypertransfer.engine.cuda;
+
+import java.util.Locale;
+
+/** Every kernel: the file that defines it, under this name in small letters, and how many words it takes. */
+enum Kernel {
+    ROW_NORM("rows", 8),
+    ROW_NORM_BACKWARD("rows", 11),
+    COLUMNS("rows", 3),
+    ACTIVATION("rows", 4),
+    ACTIVATION_BACKWARD("rows", 4),
+    HEADS("heads", 5),
+    HEADS_BACKWARD("heads", 6),
+    EMBED("tokens", 4),
+    EMBED_BACKWARD("tokens", 5),
+    SOFTMAX("tokens", 6),
+    LOGITS("tokens", 3),
+    ATTENTION("attention", 4),
+    ATTENTION_DELTA("attention", 4),
+    ATTENTION_QUERY("attention", 6),
+    ATTENTION_KEY("attention", 6),
+    /** Of {@code flash.cu}, or of {@code hopper.cu}, which defines the same three. */
+    FLASH("flash", 3),
+    FLASH_KEY("flash", 5),
+    FLASH_QUERY("flash", 5),
+    MOMENTUM("lists", Lists.WORDS + 2),
+    ADAM("lists", Lists.WORDS + 5),
+    MOVE("lists", Lists.WORDS),
+    MOVE_EXACT("lists", Lists.WORDS),
+    REPRESENT("lists", Lists.WORDS + 1),
+    REPRESENT_EXACT("lists", Lists.WORDS + 1),
+    READINGS("lists", Lists.WORDS + 1),
+    TOTAL("lists", Lists.WORDS + 1),
+    FINISH("lists", 2),
+    NORMALIZE("lists", Lists.WORDS + 1),
+    DENORMALIZE("lists", Lists.WORDS);
+
+    final String file;
+    final int arity;
+
+    Kernel(String file, int arity) {
+        this.file = file;
+        this.arity = arity;
+    }
+
+    String symbol() {
+        return name().toLowerCase(Locale.ROOT);
+    }
+}

@@ -1,0 +1,114 @@
+package hypertransfer.engine.cuda.driver;
+
+import hypertransfer.engine.EngineException;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.util.Arrays;
+import java.util.HexFormat;
+import java.util.Map;
+import java.util.Optional;
+import java.util.TreeMap;
+import java.util.stream.Collectors;
+
+/**
+ * Which of cuBLASLt's algorithms each product uses, kept on disk for a card and a release of the library.
+ *
+ * <p>Algorithms differ in the order of their sums, so a choice by timing, made anew in each run, would make runs differ
+ * in their last bits. Here it is made once per user: the first that is kept stands, for every process. A run may have a
+ * file of its own beside that, with all that it uses, timed or not: it is followed first, so that the run keeps its
+ * algorithms when the user's file is deleted, or was written by others in the meantime.
+ */
+public final class Plans {
+    private static final int ALGORITHM_BYTES = 64;
+
+    private final Cache cache;
+    private final String card;
+    private final Map<String, byte[]> shared = new TreeMap<>();
+    private final Map<String, byte[]> own = new TreeMap<>();
+    private Path file;
+
+    public Plans(Cache cache, String card, int release) {
+        this.cache = cache;
+        this.card = card.replaceAll("[^A-Za-z0-9]+", "_") + "-" + release;
+        cache.read(name()).ifPresent(bytes -> shared.putAll(parse(new String(bytes))));
+    }
+
+    private String name() {
+        return "plans-" + card + ".txt";
+    }
+
+    /** Gives this run a file of its own, and follows what it holds already. */
+    public void own(Path path) {
+        file = path;
+        try {
+            own.putAll(Files.exists(path) ? parse(Files.readString(path)) : Map.of());
+        } catch (IOException e) {
+            throw new EngineException(
+                    "cannot read " + path + ", which holds the algorithms that this run began with", e);
+        }
+    }
+
+    public Optional<byte[]> find(String product) {
+        return Optional.ofNullable(own.getOrDefault(card + " " + product, shared.get(product)));
+    }
+
+    /** Whether a choice made now would be found again; where not, timing would make runs differ. */
+    public boolean lasting() {
+        return file != null || cache.update(name(), text -> text);
+    }
+
+    /**
+     * Keeps a timed choice for all runs.
+     *
+     * @param refused what was kept before and cannot be used any more; null where nothing was
+     * @return the choice that stands: this one, or another process's that was kept before it
+     */
+    public byte[] keep(String product, byte[] algorithm, byte[] refused) {
+        shared.put(product, algorithm);
+        cache.update(name(), text -> {
+            Map<String, byte[]> all = parse(text);
+            all.merge(product, algorithm, (there, ours) -> Arrays.equals(there, refused) ? ours : there);
+            shared.putAll(all);
+            return text(all);
+        });
+        return shared.get(product);
+    }
+
+    /** Notes in the run's own file, if it has one, what it uses. */
+    public void use(String product, byte[] algorithm) {
+        byte[] before = file == null ? algorithm : own.put(card + " " + product, algorithm);
+        if (Arrays.equals(before, algorithm)) {
+            return;
+        }
+        try {
+            Path beside = Path.of(file + ".part");
+            Files.writeString(beside, text(own));
+            Files.move(beside, file, StandardCopyOption.ATOMIC_MOVE);
+        } catch (IOException e) {
+            throw new EngineException(
+                    "cannot write " + file + ": " + e.getMessage()
+                            + "; it is needed to resume the run with the same bits: make room, or check its folder",
+                    e);
+        }
+    }
+
+    /** From the last word of each line, the algorithm, under what stands before it; other lines are nobody's choice. */
+    private static Map<String, byte[]> parse(String text) {
+        Map<String, byte[]> plans = new TreeMap<>();
+        text.lines().forEach(line -> {
+            int space = line.lastIndexOf(' ');
+            if (space > 0 && line.substring(space + 1).matches("[0-9a-f]{" + 2 * ALGORITHM_BYTES + "}")) {
+                plans.put(line.substring(0, space), HexFormat.of().parseHex(line, space + 1, line.length()));
+            }
+        });
+        return plans;
+    }
+
+    private static String text(Map<String, byte[]> plans) {
+        return plans.entrySet().stream()
+                .map(plan -> plan.getKey() + " " + HexFormat.of().formatHex(plan.getValue()) + "\n")
+                .collect(Collectors.joining());
+    }
+}

@@ -1,0 +1,170 @@
+package hypertransfer.engine.cuda;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import hypertransfer.engine.Checked;
+import hypertransfer.engine.Dims;
+import hypertransfer.engine.EngineException;
+import hypertransfer.engine.Role;
+import hypertransfer.engine.Tensor;
+import hypertransfer.engine.cuda.driver.Cache;
+import hypertransfer.engine.cuda.driver.Card;
+import hypertransfer.engine.proof.Comparison;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Set;
+import java.util.stream.Collectors;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** The engine on a card that computes nothing: what it launches, what it keeps, and what it gives back. */
+class DryRunTest {
+    private static final Dims DIMS = new Dims(4, 256, 512, 64, 1024);
+
+    @TempDir
+    private Path folder;
+
+    private final Card card = new Card();
+
+    private CudaEngine engine(Dims dims, Precision precision) {
+        return new CudaEngine(dims, precision, card.driver(), card, card, new Cache(folder.resolve("cache")));
+    }
+
+    @ParameterizedTest
+    @EnumSource(names = {"FLOAT32", "BF16"})
+    void everyKernelIsLaunchedWithAsManyWordsAsItTakes(Precision precision) {
+        Dims dims = new Dims(1, 12, 64, 64, 64);
+        Comparison.run(d -> new Checked(engine(d, precision)), dims);
+        Set<String> flash = Kernels.in("flash").stream().map(Kernel::symbol).collect(Collectors.toSet());
+        Set<String> plain = Set.of("attention", "attention_query", "attention_key");
+        Set<String> expected = Arrays.stream(Kernel.values())
+                .map(Kernel::symbol)
+                .filter(kernel -> !(precision == Precision.BF16 ? plain : flash).contains(kernel))
+                .collect(Collectors.toSet());
+        assertThat(card.launched.stream().map(Card.Launched::kernel).collect(Collectors.toSet()))
+                .isEqualTo(expected);
+        assertThat(card.held()).isEmpty();
+    }
+
+    @Test
+    void theHeadGivesGradientsWheneverTheyAreAskedFor() {
+        try (CudaEngine engine = engine(DIMS, Precision.BF16)) {
+            Tensor x = engine.tensor(Role.ACTIVATION, "x", DIMS.N(), DIMS.C());
+            Tensor dx = engine.tensor(Role.ACTIVATION, "dx", DIMS.N(), DIMS.C());
+            Tensor w = engine.tensor(Role.WEIGHT, "w", DIMS.V(), DIMS.C());
+            Tensor dw = engine.tensor(Role.GRADIENT, "dw", DIMS.V(), DIMS.C());
+            Tensor losses = engine.tensor(Role.STATISTIC, "losses", DIMS.N(), 1);
+            engine.commit();
+            engine.feed(new int[DIMS.N()], new int[DIMS.N()]);
+            engine.head(x, w, losses, 0, dx, dw);
+            engine.head(x, w, losses, 0, null, null);
+        }
+        assertThat(card.launched).extracting(l -> l.words()[4]).as("gradient").containsExactly(1L, 0L);
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"cuStreamCreate", "nvrtcCompileProgram", "cuModuleGetFunction", "cublasLtCreate"})
+    void anEngineThatCannotOpenLeavesNothingOnTheCard(String function) {
+        card.failing.add(function);
+        assertThatThrownBy(() -> engine(DIMS, Precision.BF16)).isInstanceOf(EngineException.class);
+        assertThat(card.held()).isEmpty();
+    }
+
+    @Test
+    void closingAgainDoesNothing() {
+        CudaEngine engine = engine(DIMS, Precision.BF16);
+        engine.commit();
+        engine.close();
+        engine.close();
+        assertThat(card.held()).isEmpty();
+    }
+
+    @Test
+    void aCardThatFailedIsGivenBackAllTheSame() {
+        CudaEngine engine = engine(DIMS, Precision.BF16);
+        engine.commit();
+        card.failing.addAll(List.of("cuStreamSynchronize", "cuMemFree_v2"));
+        assertThatThrownBy(engine::close)
+                .isInstanceOf(EngineException.class)
+                .hasMessageContaining("cuStreamSynchronize");
+        assertThat(card.held()).containsOnly("cuMemAlloc_v2"); // the context's end frees it
+    }
+
+    @Test
+    void aFailureInsideAReplayIsTheOneThatIsReported() {
+        try (CudaEngine engine = engine(DIMS, Precision.BF16)) {
+            Runnable fails = () -> {
+                throw new EngineException("the cause");
+            };
+            engine.replay("step", () -> {});
+            card.failing.add("cuStreamEndCapture");
+            assertThatThrownBy(() -> engine.replay("step", fails))
+                    .hasMessage("the cause")
+                    .satisfies(e -> assertThat(e.getSuppressed()).hasSize(1));
+            card.failing.clear();
+        }
+        assertThat(card.held()).isEmpty();
+    }
+
+    // ------------------------------------------------- the algorithms of products
+
+    private static final long ENOUGH = 140L << 30, SHORT = 200L << 20;
+
+    /** The algorithm of a large product in an engine opened for it, with so much memory free. */
+    private int algorithm(Path decisions, long free) {
+        card.milliseconds.clear();
+        card.milliseconds.addAll(List.of(3f, 2f, 1f)); // the third is the fastest
+        try (CudaEngine engine = engine(DIMS, Precision.BF16)) {
+            if (decisions != null) {
+                engine.decisions(decisions);
+            }
+            Tensor x = engine.tensor(Role.ACTIVATION, "x", DIMS.N(), DIMS.C());
+            Tensor w = engine.tensor(Role.WEIGHT, "w", 4 * DIMS.C(), DIMS.C());
+            Tensor y = engine.tensor(Role.ACTIVATION, "y", DIMS.N(), 4 * DIMS.C());
+            engine.commit();
+            card.available = free;
+            engine.product(x, w, y);
+        } finally {
+            card.available = ENOUGH;
+        }
+        return card.algorithms.getLast();
+    }
+
+    @Test
+    void theFastestAlgorithmIsKept() {
+        assertThat(algorithm(null, ENOUGH)).isEqualTo(3);
+        card.algorithms.clear();
+        assertThat(algorithm(null, ENOUGH)).isEqualTo(3);
+        assertThat(card.algorithms).as("nothing is timed again").hasSize(1);
+    }
+
+    @Test
+    void aChoiceThatCouldNotBeTimedIsNotKeptAsIfItWere() {
+        assertThat(algorithm(null, SHORT)).isEqualTo(1);
+        assertThat(algorithm(null, ENOUGH)).isEqualTo(3);
+    }
+
+    @Test
+    void aRunKeepsTheAlgorithmsItBeganWith() throws IOException {
+        Path run = folder.resolve("decisions.txt");
+        assertThat(algorithm(run, SHORT)).as("untimed").isEqualTo(1);
+        assertThat(algorithm(null, ENOUGH)).as("another run").isEqualTo(3);
+        assertThat(algorithm(run, ENOUGH)).as("resumed").isEqualTo(1);
+        Files.delete(run);
+        assertThat(algorithm(run, ENOUGH)).as("begun anew").isEqualTo(3);
+    }
+
+    @Test
+    void whereNothingCanBeKeptNothingIsTimed() throws IOException {
+        Files.createFile(folder.resolve("cache"));
+        assertThat(algorithm(null, ENOUGH)).isEqualTo(1);
+        assertThat(card.algorithms).hasSize(1);
+    }
+}

@@ -1,0 +1,143 @@
+package hypertransfer.engine.cuda.driver;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import hypertransfer.engine.EngineException;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Map;
+import java.util.concurrent.CountDownLatch;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+class PlansTest {
+    private static final String PRODUCT = "tn-3x4x5-BF16>FLOAT32-1:0:0:0-a256";
+
+    @TempDir
+    private Path folder;
+
+    private Plans plans() {
+        return new Plans(new Cache(folder), "NVIDIA H200", 130000);
+    }
+
+    private static byte[] algorithm(int first) {
+        byte[] algorithm = new byte[64];
+        algorithm[0] = (byte) first;
+        return algorithm;
+    }
+
+    @Test
+    void aChoiceIsFoundAgainForTheSameCardAndRelease() {
+        assertThat(plans().lasting()).isTrue();
+        assertThat(plans().keep(PRODUCT, algorithm(-3), null)).isEqualTo(algorithm(-3));
+        assertThat(plans().find(PRODUCT)).hasValue(algorithm(-3));
+        assertThat(new Plans(new Cache(folder), "NVIDIA H200", 130100).find(PRODUCT))
+                .isEmpty();
+        assertThat(new Plans(new Cache(folder), "NVIDIA A100", 130000).find(PRODUCT))
+                .isEmpty();
+    }
+
+    @Test
+    void twoFirstRunsAtOnceKeepBothTheirChoices() {
+        Plans first = plans(), second = plans();
+        first.keep("one", algorithm(1), null);
+        second.keep("two", algorithm(2), null);
+        assertThat(plans().find("one")).hasValue(algorithm(1));
+        assertThat(plans().find("two")).hasValue(algorithm(2));
+    }
+
+    @Test
+    void ofTwoChoicesForOneProductTheFirstStands() {
+        Plans first = plans(), second = plans();
+        first.keep(PRODUCT, algorithm(1), null);
+        assertThat(second.keep(PRODUCT, algorithm(2), null)).isEqualTo(algorithm(1));
+        assertThat(second.find(PRODUCT)).hasValue(algorithm(1));
+    }
+
+    @Test
+    void aChoiceThatIsRefusedIsReplaced() {
+        plans().keep(PRODUCT, algorithm(1), null);
+        assertThat(plans().keep(PRODUCT, algorithm(2), algorithm(1))).isEqualTo(algorithm(2));
+        assertThat(plans().find(PRODUCT)).hasValue(algorithm(2));
+    }
+
+    @Test
+    void manyWritersLoseNothing() throws InterruptedException {
+        CountDownLatch start = new CountDownLatch(1);
+        Thread[] threads = IntStream.range(0, 8)
+                .mapToObj(i -> Thread.ofPlatform().start(() -> {
+                    Plans plans = plans();
+                    try {
+                        start.await();
+                    } catch (InterruptedException e) {
+                        throw new IllegalStateException(e);
+                    }
+                    for (int k = 0; k < 8; k++) {
+                        plans.keep("product-" + i + "-" + k, algorithm(i), null);
+                    }
+                }))
+                .toArray(Thread[]::new);
+        start.countDown();
+        for (Thread thread : threads) {
+            thread.join();
+        }
+        for (int i = 0; i < 64; i++) {
+            assertThat(plans().find("product-" + i / 8 + "-" + i % 8)).isPresent();
+        }
+    }
+
+    @Test
+    void aRunsOwnFileComesFirstAndBelongsToTheCard() {
+        Path file = folder.resolve("decisions.txt");
+        Plans begun = plans();
+        begun.own(file);
+        begun.use(PRODUCT, algorithm(1));
+        plans().keep(PRODUCT, algorithm(2), null);
+        Plans resumed = plans();
+        resumed.own(file);
+        assertThat(resumed.find(PRODUCT)).hasValue(algorithm(1));
+        assertThat(plans().find(PRODUCT)).hasValue(algorithm(2));
+        Plans elsewhere = new Plans(new Cache(folder), "NVIDIA A100", 130000);
+        elsewhere.own(file);
+        assertThat(elsewhere.find(PRODUCT)).isEmpty();
+        elsewhere.use(PRODUCT, algorithm(3));
+        Plans back = plans();
+        back.own(file);
+        assertThat(back.find(PRODUCT)).hasValue(algorithm(1));
+    }
+
+    @Test
+    void aRunThatCannotNoteItsAlgorithmsSaysSo() {
+        Plans plans = plans();
+        plans.own(folder.resolve("nowhere").resolve("decisions.txt"));
+        assertThatThrownBy(() -> plans.use(PRODUCT, algorithm(1)))
+                .isInstanceOf(EngineException.class)
+                .hasMessageContaining("nowhere")
+                .hasMessageContaining("resume");
+    }
+
+    @Test
+    void aFileThatIsNotOursIsNoChoice() throws IOException {
+        Files.writeString(folder.resolve("plans-card-1.txt"), "what is this\n" + PRODUCT + " 00\n");
+        assertThat(new Plans(new Cache(folder), "card", 1).find(PRODUCT)).isEmpty();
+    }
+
+    @Test
+    void whatCannotBeKeptIsSaid() throws IOException {
+        Path file = Files.createFile(folder.resolve("file"));
+        assertThat(new Plans(new Cache(file.resolve("below")), "card", 1).lasting())
+                .isFalse();
+    }
+
+    @Test
+    void theCacheIsTheUsers() {
+        assertThat(Cache.of(Map.of("HOME", "/home/ada")).folder())
+                .isEqualTo(Path.of("/home/ada/.cache/hypertransfer/cuda"));
+        assertThat(Cache.of(Map.of("HOME", "/home/ada", "XDG_CACHE_HOME", "/fast"))
+                        .folder())
+                .isEqualTo(Path.of("/fast/hypertransfer/cuda"));
+    }
+}

@@ -1,0 +1,105 @@
+package hypertransfer.lab.answer;
+
+import hypertransfer.core.Expected;
+import hypertransfer.core.Prediction;
+import hypertransfer.core.Refusal;
+import hypertransfer.core.Schedule;
+import hypertransfer.core.Space;
+import hypertransfer.core.Transfer;
+import hypertransfer.train.config.Configuration;
+import hypertransfer.train.optimizer.Direction;
+import hypertransfer.train.optimizer.ShapeFactor;
+import java.util.List;
+import java.util.Locale;
+
+/**
+ * The hidden matrices of one kind, one per layer, and what a configuration lets expect of each.
+ *
+ * @param name q, k, v, o, fc or proj
+ */
+public record Kind(String name, int rows, int cols, int count, Expected expected) {
+    /** Newton-Schulz's steps other than Muon's own converge to singular values of one. */
+    private static final double CONVERGED = 1 / 0.88;
+
+    /** The six kinds of a configuration. */
+    public static List<Kind> of(Configuration c) {
+        if (c.matrices().recorded() != null) {
+            throw new Refusal("matrices.recorded is " + c.matrices().recorded()
+                    + "; only a schedule can be predicted: --set matrices.recorded=null");
+        }
+        if (c.matrices().proxyGrowth() != null) {
+            throw new Refusal("matrices.proxy_growth prescribes the norms already; only what follows from the paper's"
+                    + " recursion can be predicted: --set matrices.proxy_growth=null");
+        }
+        int C = c.model().width();
+        return List.of(
+                kind(c, "q", C, C),
+                kind(c, "k", C, C),
+                kind(c, "v", C, C),
+                kind(c, "o", C, C),
+                kind(c, "fc", 4 * C, C),
+                kind(c, "proj", C, 4 * C));
+    }
+
+    private static Kind kind(Configuration c, String name, int rows, int cols) {
+        Expected expected = switch (c.direction()) {
+            case Direction.Muon muon -> {
+                boolean own = c.matrices().coefficients().equals("jordan");
+                double factor = muon.shape().factor(rows, cols) * (own ? 1 : CONVERGED);
+                yield Expected.muon(rows, cols, factor, muon.momentum());
+            }
+            case Direction.Adam adam -> Expected.adam(rows, cols, adam.beta1());
+            case Direction other ->
+                throw new Refusal("matrices.direction is " + c.matrices().direction()
+                        + ", whose |u| is the gradient's own and unknown before the run; muon and adam can be"
+                        + " predicted");
+        };
+        return new Kind(name, rows, cols, c.model().layers(), expected);
+    }
+
+    /** The rates of the run that the configuration asks for, as its target takes them. */
+    public Prediction target(Configuration c) {
+        return Prediction.of(expected, c.transfer().target(), c.matricesSchedule());
+    }
+
+    /** The same run as its carrier takes it. */
+    public Prediction carrier(Configuration c) {
+        Transfer transfer = c.transfer();
+        Prediction target = target(c);
+        return transfer.carrier().equals(transfer.target())
+                ? target
+                : Prediction.following(expected, transfer.carrier(), target.effective());
+    }
+
+    /** Whether a matrix's name is of this kind. */
+    public boolean has(String matrix) {
+        return matrix.contains("." + name + ".");
+    }
+
+    /** {@code Muon}, {@code AdamH}: the direction with the space it is used in. */
+    public static String optimizer(Configuration c, Space space) {
+        String direction = c.matrices().direction();
+        boolean ball = space instanceof Space.Hyperball;
+        return switch (direction) {
+            case "muon" -> ball ? "MuonH" : "Muon";
+            case "adam" -> ball ? "AdamH" : "AdamW";
+            default -> direction + (ball ? " on a Hyperball" : "");
+        };
+    }
+
+    /** {@code Muon, decay 0.1, shape factor rms, width 128}: what a translation can change. */
+    public static String describe(Configuration c) {
+        Space space = c.transfer().target();
+        String factor = c.matrices().shapeFactor();
+        boolean shaped = c.direction() instanceof Direction.Muon muon && muon.shape() != ShapeFactor.NONE;
+        return optimizer(c, space)
+                + (space instanceof Space.Base(double decay) ? ", decay " + decay : "")
+                + (shaped ? ", shape factor " + factor.toLowerCase(Locale.ROOT) : "")
+                + ", width " + c.model().width();
+    }
+
+    /** The schedule as it is configured; a shape that can be searched. */
+    public static Schedule.Shaped schedule(Configuration c) {
+        return (Schedule.Shaped) c.matricesSchedule();
+    }
+}

@@ -1,0 +1,36 @@
+package hypertransfer.lab.terminal;
+
+import java.util.Collection;
+import java.util.Comparator;
+import java.util.Optional;
+
+/** The word that was probably meant. */
+public final class Nearest {
+    private Nearest() {}
+
+    /** The known word with the fewest typing mistakes; none where one letter in three would have to be wrong. */
+    public static Optional<String> of(String word, Collection<String> known) {
+        return known.stream()
+                .filter(candidate -> mistakes(word, candidate) <= Math.max(1, word.length() / 3))
+                .min(Comparator.comparingInt(candidate -> mistakes(word, candidate)));
+    }
+
+    /** Letters wrong, missing, added, or swapped with their neighbour. */
+    static int mistakes(String a, String b) {
+        int[][] d = new int[a.length() + 1][b.length() + 1];
+        for (int i = 0; i <= a.length(); i++) {
+            for (int j = 0; j <= b.length(); j++) {
+                if (i == 0 || j == 0) {
+                    d[i][j] = i + j;
+                    continue;
+                }
+                int change = a.charAt(i - 1) == b.charAt(j - 1) ? 0 : 1;
+                d[i][j] = Math.min(d[i - 1][j - 1] + change, 1 + Math.min(d[i - 1][j], d[i][j - 1]));
+                if (i > 1 && j > 1 && a.charAt(i - 1) == b.charAt(j - 2) && a.charAt(i - 2) == b.charAt(j - 1)) {
+                    d[i][j] = Math.min(d[i][j], d[i - 2][j - 2] + 1);
+                }
+            }
+        }
+        return d[a.length()][b.length()];
+    }
+}

@@ -1,0 +1,81 @@
+package hypertransfer.lab.terminal;
+
+import java.io.Console;
+import java.io.IOException;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.Collectors;
+
+/**
+ * How many columns there are to write on.
+ *
+ * @param columns as many as a line may take; no line is too long for a file
+ */
+public record Width(int columns) {
+    private static final int USUAL = 80;
+    private static final Width UNLIMITED = new Width(Integer.MAX_VALUE);
+    private static final List<String> ASK = List.of("/bin/sh", "-c", "stty size </dev/tty");
+
+    /** Whether the standard output is a terminal. */
+    public static boolean terminal() {
+        Console console = System.console();
+        return console != null && console.isTerminal();
+    }
+
+    /** The terminal's width as it is now; unlimited where the output is not a terminal. */
+    public static Width here() {
+        return terminal() ? of(System.getenv(), asked()) : UNLIMITED;
+    }
+
+    /** What the terminal answered, else what COLUMNS says, else the usual. */
+    static Width of(Map<String, String> environment, String answer) {
+        for (String text : new String[] {answer.replaceFirst("^\\d+ ", ""), environment.getOrDefault("COLUMNS", "")}) {
+            if (text.strip().matches("[1-9]\\d{0,4}")) {
+                return new Width(Integer.parseInt(text.strip()));
+            }
+        }
+        return new Width(USUAL);
+    }
+
+    private static String asked() {
+        try {
+            Process stty = new ProcessBuilder(ASK)
+                    .redirectError(ProcessBuilder.Redirect.DISCARD)
+                    .start();
+            return stty.waitFor(1, TimeUnit.SECONDS)
+                    ? new String(stty.getInputStream().readAllBytes())
+                    : "";
+        } catch (IOException e) { // no shell: then the usual width must do
+            return "";
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            return "";
+        }
+    }
+
+    /** As many of the fields as fit, the first ones first; the last column stays free, or some terminals wrap. */
+    public String join(List<String> fields) {
+        StringBuilder line = new StringBuilder(fields.getFirst());
+        for (String field : fields.subList(1, fields.size())) {
+            if (line.length() + 3L + field.length() >= columns) {
+                break;
+            }
+            line.append(" | ").append(field);
+        }
+        return cut(line.toString());
+    }
+
+    /** A text with every line cut where it would wrap. */
+    public String cut(String text) {
+        return text.lines()
+                        .map(line -> line.length() < columns ? line : line.substring(0, Math.max(0, columns - 2)) + "…")
+                        .collect(Collectors.joining("\n"))
+                + (text.endsWith("\n") ? "\n" : "");
+    }
+
+    /** A name in at most so many columns; of a longer one its end, which tells paths apart. */
+    public static String end(String name, int columns) {
+        return name.length() <= columns ? name : "…" + name.substring(name.length() - Math.max(0, columns - 1));
+    }
+}

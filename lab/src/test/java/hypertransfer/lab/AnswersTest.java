@@ -1,0 +1,150 @@
+package hypertransfer.lab;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.within;
+
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import tools.jackson.databind.JsonNode;
+import tools.jackson.databind.json.JsonMapper;
+
+/** Predictions and translations on the command line. */
+class AnswersTest {
+    private static final String MUON = "../runs/muon.yaml";
+    /** Tuned by a sweep at preset demo: runs/exp1.yaml, runs/exp2-tenth.yaml. */
+    private static final List<String> TUNED_M1 = List.of("--set", "matrices.rate=0.06");
+
+    private static final List<String> TUNED_M2 =
+            List.of("--set", "network=M2", "--set", "matrices.rate=0.03", "--set", "matrices.final_ratio=0.1");
+
+    private final Ht ht = new Ht();
+
+    @TempDir
+    Path directory;
+
+    private JsonNode json(Object... args) {
+        String[] lines = ht.fine(args).strip().split("\n");
+        return JsonMapper.shared().readTree(lines[lines.length - 1]);
+    }
+
+    /** Measured on the run itself: 0.0795 (docs/REPRODUCTION.md, experiment 3). */
+    @Test
+    void predictsTheFinalToPeakRatioOfMuon() {
+        JsonNode answer = json("predict", MUON, TUNED_M2);
+        assertThat(answer.get("mean_end_to_peak").asDouble()).isCloseTo(0.0795, within(0.004));
+        assertThat(answer.get("kinds")).hasSize(6);
+        assertThat(ht.out()).contains("end/peak", "512 x 128", "measured error of the effective rate");
+    }
+
+    /** The paper, 124M on FineWeb with the shape factor: 0.047. */
+    @Test
+    void predictsThePapersRatio() {
+        JsonNode answer = json(
+                "predict",
+                MUON,
+                List.of("--set", "network=M2", "--set", "preset=gpt2-124m", "--set", "steps=5723"),
+                List.of("--set", "matrices.rate=0.0044", "--set", "matrices.final_ratio=0.1"),
+                List.of("--set", "matrices.shape_factor=rms", "--set", "data.train=x", "--set", "data.validation=x"));
+        assertThat(answer.get("mean_end_to_peak").asDouble()).isCloseTo(0.047, within(0.01));
+    }
+
+    @Test
+    void predictionIsWrittenAsATable() throws Exception {
+        Path csv = directory.resolve("predicted.csv");
+        ht.fine("predict", MUON, "--csv", csv);
+        List<String> lines = Files.readAllLines(csv);
+        assertThat(lines).hasSize(1 + 6 * 400);
+        assertThat(lines.getFirst()).isEqualTo("step,kind,nominal,norm,effective,target_norm");
+        assertThat(ht.refused("predict", MUON, "--csv", csv)).contains("is already there");
+    }
+
+    @Test
+    void finishedRunIsComparedWithItsPrediction() {
+        Path run = directory.resolve("run");
+        ht.fine("train", MUON, "--out", run, Ht.TINY);
+        JsonNode measured = json("predict", run).get("measured");
+        assertThat(measured.get("steps").asInt()).isEqualTo(3);
+        assertThat(measured.get("matrices").asInt()).isEqualTo(6);
+        assertThat(measured.get("effective").asDouble()).isBetween(0.01, 0.5);
+        assertThat(ht.refused("predict", run, "--set", "steps=2")).contains("is a run");
+    }
+
+    @Test
+    void everyModeIsPredicted() {
+        for (String mode :
+                List.of("hyperball", "hypertransfer", "inverse-hypertransfer-plus", "fair", "decay-transfer")) {
+            ht.fine("predict", MUON, "--set", "matrices.mode=" + mode, "--json");
+        }
+        assertThat(ht.refused("predict", MUON, "--set", "matrices.direction=sgd"))
+                .contains("unknown before the run");
+        assertThat(ht.refused("predict", MUON, "--set", "matrices.recorded=x")).contains("only a schedule");
+    }
+
+    /** The tuned MuonH has 0.03 and 0.02 (runs/exp1.yaml, runs/exp2-tenth.yaml); no search was made here. */
+    @Test
+    void muonsRatesCarriedToMuonHAreTheTunedOnes() {
+        JsonNode m1 = json("rates", MUON, TUNED_M1, "--to", "muonh");
+        assertThat(m1.get("rate").asDouble()).isCloseTo(0.03, within(0.003));
+        assertThat(m1.get("final_ratio").asDouble()).isLessThan(0.001);
+        JsonNode m2 = json("rates", MUON, TUNED_M2, "--to", "muonh");
+        assertThat(m2.get("rate").asDouble()).isCloseTo(0.02, within(0.002));
+        assertThat(m2.get("final_ratio").asDouble()).isCloseTo(0.1, within(0.02));
+        assertThat(ht.out()).contains("next: ht train " + MUON, "--set matrices.mode=hyperball");
+    }
+
+    @Test
+    void ratesComeBack() {
+        JsonNode there = json("rates", MUON, TUNED_M2, "--with", "matrices.decay=0.3");
+        JsonNode back = json(
+                "rates",
+                MUON,
+                TUNED_M2,
+                "--set",
+                "matrices.decay=0.3",
+                "--set",
+                "matrices.rate=" + there.get("rate").asDouble(),
+                "--set",
+                "matrices.final_ratio=" + there.get("final_ratio").asDouble(),
+                "--with",
+                "matrices.decay=0.1");
+        assertThat(back.get("rate").asDouble()).isCloseTo(0.03, within(0.003));
+        assertThat(there.get("rate").asDouble()).isNotCloseTo(0.03, within(0.001));
+    }
+
+    @Test
+    void widthChangesNothingWithoutAShapeFactor() {
+        JsonNode wide = json("rates", MUON, "--with", "model.width=256");
+        assertThat(wide.get("rate").asDouble()).isCloseTo(0.02, within(1e-5));
+        JsonNode rms = json("rates", MUON, "--with", "matrices.shape_factor=rms");
+        assertThat(rms.get("rate").asDouble()).as("the factor is 2.3 or 4.5").isBetween(0.02 / 4.6, 0.02 / 2);
+    }
+
+    @Test
+    void scheduleOfEveryKindIsWritten() throws Exception {
+        Path csv = directory.resolve("rates.csv");
+        ht.fine("rates", MUON, "--to", "adamw", "--csv", csv);
+        assertThat(Files.readAllLines(csv)).hasSize(1 + 6 * 400);
+        assertThat(ht.out()).contains("not a tuned rate");
+    }
+
+    @Test
+    void reverseQuestion() {
+        JsonNode answer = json("rates", MUON, TUNED_M2, "--ends", "0.1");
+        double ratio = answer.get("final_ratio").asDouble();
+        JsonNode again = json("predict", MUON, TUNED_M2, "--set", "matrices.final_ratio=" + ratio);
+        assertThat(again.get("mean_end_to_peak").asDouble()).isCloseTo(0.1, within(0.01));
+        assertThat(ht.refused("rates", MUON, "--ends", "0.1", "--set", "matrices.mode=hyperball"))
+                .contains("the nominal schedule is the effective one");
+    }
+
+    @Test
+    void badQuestions() {
+        assertThat(ht.refused("rates", MUON)).contains("nothing to carry the rates to");
+        assertThat(ht.refused("rates", MUON, "--to", "lion")).contains("unknown optimizer 'lion'");
+        assertThat(ht.refused("rates", MUON, "--with", "matrices.decya=1")).contains("unknown key");
+        assertThat(ht.refused("predict", "nowhere.yaml")).contains("nowhere.yaml is not a file");
+    }
+}

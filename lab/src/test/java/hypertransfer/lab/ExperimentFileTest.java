@@ -1,0 +1,87 @@
+package hypertransfer.lab;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.nio.file.Files;
+import java.nio.file.Path;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/** Experiment files that were taken as something else, or ended as a bug. */
+class ExperimentFileTest {
+    @TempDir
+    Path dir;
+
+    private final Ht ht = new Ht();
+
+    private String refused(String text) throws Exception {
+        Path file = Files.writeString(dir.resolve("mine.yaml"), text);
+        String sentence = ht.refused("reproduce", file, "--out", dir.resolve("out"), Ht.TINY);
+        assertThat(sentence).startsWith("ht: " + file);
+        assertThat(dir.resolve("out")).doesNotExist();
+        return sentence;
+    }
+
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            value = {
+                // misspelt keys were ignored, and a run named twice kept the last
+                "{a: {setings: [steps=5]}}           | unknown key 'runs.a.setings'; the keys there are",
+                "{a: {settings: [], folows: zzz}}    | unknown key 'runs.a.folows'; the keys there are",
+                "{a: {settings: []}, a: {settings: []}} | Duplicate",
+                // these were NullPointerExceptions
+                "{a: }                               | runs.a has no value",
+                "{a: {settings: [steps=5, ]}, b: {settings: [~]}} | runs.b.settings holds '~', which is not key=value",
+                "{}                                  | runs has no run",
+                // these were written outside --out
+                "{../../x: {settings: []}}           | the run '../../x' needs a name of letters, digits",
+                "{/tmp/x: {settings: []}}            | the run '/tmp/x' needs a name",
+                "{..: {settings: []}}                | the run '..' needs a name",
+                "{a: {follows: b, settings: []}}     | run a needs run b, which must stand above it",
+                "{a: {settings: steps=5}}            | runs.a.settings: ",
+                "{a: {settings: [[steps=5]]}}        | is not an experiment",
+            })
+    void runs(String runs, String problem) throws Exception {
+        assertThat(refused("title: t\nsettings: []\npresets: {}\nruns: " + runs + "\n"))
+                .contains(problem);
+    }
+
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            value = {
+                "{demo: }                            | presets.demo has no value",
+                "{huge: {settings: []}}              | unknown preset 'huge'",
+                "{demo: {runs: {b: [steps=3]}}}      | presets.demo.runs names 'b', which is no run",
+                "{demo: {runs: {a: }}}               | presets.demo.runs.a must be a list",
+                "{demo: {setting: []}}               | unknown key 'presets.demo.setting'; the keys there are",
+            })
+    void presets(String presets, String problem) throws Exception {
+        String text = "title: t\nsettings: []\nruns: {a: {settings: []}}\npresets: " + presets + "\n";
+        if (presets.contains("huge")) {
+            Path file = Files.writeString(dir.resolve("mine.yaml"), text);
+            assertThat(ht.refused("reproduce", file)).contains(problem);
+        } else {
+            assertThat(refused(text)).contains(problem);
+        }
+    }
+
+    @Test
+    void whole() throws Exception {
+        assertThat(refused("null\n")).contains("it is empty");
+        assertThat(refused("")).contains("is not an experiment");
+        assertThat(refused("[1, 2]\n")).contains("is not an experiment");
+        assertThat(refused("tilte: x\n")).contains("unknown key 'tilte'; the keys there are");
+        assertThat(refused("title: x\nruns: {a: {}}\npresets: {}\n")).contains("settings must be a list");
+        Files.delete(dir.resolve("mine.yaml"));
+        assertThat(ht.refused("reproduce", "/")).contains("unknown experiment '/'; there are exp1");
+        assertThat(ht.refused("reproduce", "")).contains("unknown experiment ''");
+        assertThat(ht.refused("reproduce", "exp1", "--seeds", "0")).contains("--seeds is 0");
+        assertThat(ht.refused("reproduce", "exp1", "--out", "")).contains("--out is ''");
+        assertThat(ht.refused("report", dir, "--out", "/")).contains("--out is '/'");
+        assertThat(ht.refused("train", "/")).contains("/ is a directory");
+    }
+}

@@ -1,0 +1,45 @@
+package hypertransfer.lab;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
+
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Arrays;
+import java.util.List;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** A real terminal of 70 columns, as script(1) makes one. */
+class PseudoTerminalTest {
+    private static final Path SCRIPT = Path.of("/usr/bin/script");
+
+    @TempDir
+    Path dir;
+
+    @Test
+    void nothingThatTrainingShowsWraps() throws Exception {
+        assumeTrue(Files.isExecutable(SCRIPT), "there is no " + SCRIPT);
+        Path file = Files.writeString(dir.resolve("muon.yaml"), "network: M1\n");
+        Stream<String> train =
+                Stream.of("train", file.toString(), "--out", dir.resolve("run").toString());
+        String command = Stream.concat(Stream.concat(Child.java().stream(), train), Ht.TINY.stream())
+                .map(word -> "'" + word + "'")
+                .collect(Collectors.joining(" "));
+        Path script = Files.writeString(dir.resolve("run.sh"), "stty cols 70 rows 20\nunset COLUMNS\nexec " + command);
+        Process process = new ProcessBuilder(List.of(SCRIPT.toString(), "-qec", "sh " + script, "/dev/null"))
+                .redirectErrorStream(true)
+                .start();
+        process.getOutputStream().close();
+        String shown = new String(process.getInputStream().readAllBytes());
+        assertThat(process.waitFor()).as(shown).isZero();
+        List<String> rows = Arrays.stream(shown.split("\r\n|\r|\n"))
+                .map(row -> row.replace("\u001b[K", ""))
+                .filter(row -> !row.startsWith("WARNING") && !row.contains(dir.toString()))
+                .toList();
+        assertThat(rows).anyMatch(row -> row.startsWith("step 00003/00003 (100.00%) | loss "));
+        assertThat(rows).allMatch(row -> row.length() < 70);
+    }
+}

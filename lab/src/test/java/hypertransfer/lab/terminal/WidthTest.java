@@ -1,0 +1,32 @@
+package hypertransfer.lab.terminal;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+
+class WidthTest {
+    @Test
+    void theTerminalKnowsBest() {
+        assertThat(Width.of(Map.of("COLUMNS", "100"), "40 120\n").columns()).isEqualTo(120);
+        assertThat(Width.of(Map.of("COLUMNS", "100"), "").columns()).isEqualTo(100);
+        assertThat(Width.of(Map.of("COLUMNS", "many"), "0 0\n").columns()).isEqualTo(80);
+        assertThat(Width.of(Map.of(), "").columns()).isEqualTo(80);
+    }
+
+    @Test
+    void fieldsAreLeftOutFromTheRight() {
+        List<String> fields = List.of("step 1", "loss 2", "eta 3");
+        assertThat(new Width(25).join(fields)).isEqualTo("step 1 | loss 2 | eta 3");
+        assertThat(new Width(23).join(fields)).isEqualTo("step 1 | loss 2");
+        assertThat(new Width(5).join(fields)).isEqualTo("ste…");
+    }
+
+    @Test
+    void longLinesAreCut() {
+        assertThat(new Width(6).cut("12345\n123456\n")).isEqualTo("12345\n1234…\n");
+        assertThat(Width.end("out/exp1/muon", 8)).isEqualTo("…p1/muon");
+        assertThat(Width.end("muon", 8)).isEqualTo("muon");
+    }
+}

@@ -1,0 +1,27 @@
+package hypertransfer.train.log;
+
+import java.nio.file.Path;
+import java.util.NavigableMap;
+import java.util.TreeMap;
+
+/**
+ * The losses that a run has logged so far.
+ *
+ * @param losses the training loss of each step
+ * @param validations the validation loss before a step
+ */
+public record Curves(NavigableMap<Integer, Double> losses, NavigableMap<Integer, Double> validations) {
+
+    public static Curves read(Path run) {
+        Curves curves = new Curves(new TreeMap<>(), new TreeMap<>());
+        Tail metrics = new Run(run).metrics();
+        for (Line line = metrics.next(); line != null; line = metrics.next()) {
+            switch (line) {
+                case Line.Training t -> curves.losses.put(t.step(), t.loss());
+                case Line.Validation v -> curves.validations.put(v.step(), v.loss());
+                case Line.Matrices m -> {} // of another file
+            }
+        }
+        return curves;
+    }
+}

@@ -1,0 +1,56 @@
+package hypertransfer.train.log;
+
+import hypertransfer.core.Diverged;
+import hypertransfer.core.Refusal;
+import hypertransfer.engine.EngineException;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.AccessDeniedException;
+import java.nio.file.ReadOnlyFileSystemException;
+import java.util.Arrays;
+import java.util.Locale;
+
+/** Why a run failed. Only a divergence is a result; all others are worth another try. */
+public enum FailureKind {
+    DIVERGED,
+    BAD_INPUT,
+    NO_ROOM,
+    NO_PERMISSION,
+    NO_MEMORY,
+    FILES,
+    BUG;
+
+    /** What kind of failure this is. */
+    public static FailureKind of(Throwable failure) {
+        return switch (failure) {
+            case Diverged d -> DIVERGED;
+            case Refusal r -> BAD_INPUT;
+            case EngineException e -> BAD_INPUT;
+            case UncheckedIOException e -> of(e.getCause());
+            case AccessDeniedException e -> NO_PERMISSION;
+            case ReadOnlyFileSystemException e -> NO_PERMISSION;
+            case IOException e -> files(String.valueOf(e.getMessage()));
+            case OutOfMemoryError e -> NO_MEMORY;
+            default -> BUG;
+        };
+    }
+
+    /** The JDK has no type for a full disk, only the system's words. */
+    private static FailureKind files(String message) {
+        return message.contains("No space left") || message.contains("quota") || message.contains("not enough space")
+                ? NO_ROOM
+                : message.contains("ermission denied") || message.contains("Read-only") ? NO_PERMISSION : FILES;
+    }
+
+    /** As it is written. */
+    public String label() {
+        return name().toLowerCase(Locale.ROOT).replace('_', ' ');
+    }
+
+    static FailureKind parse(String label) {
+        return Arrays.stream(values())
+                .filter(reason -> reason.label().equals(label))
+                .findFirst()
+                .orElse(null);
+    }
+}

@@ -1,0 +1,76 @@
+package hypertransfer.train.log;
+
+import java.nio.file.Path;
+import java.util.Locale;
+
+/**
+ * A run beside the one it follows, over the steps that both have logged. Nothing compared is NaN, never zero.
+ *
+ * @param logged the common steps of {@code matrices.jsonl}
+ * @param norm the largest relative error of the target's norm, over all hidden matrices and common steps
+ * @param rate that of the effective rate
+ */
+public record Gap(Loss training, Loss validation, int logged, double norm, double rate) {
+
+    /**
+     * The difference of a loss.
+     *
+     * @param steps how many steps both runs have
+     * @param last the run's loss minus the target's, at the last of them
+     * @param largest the largest absolute difference
+     */
+    public record Loss(int steps, double last, double largest) {
+        static final Loss NONE = new Loss(0, Double.NaN, Double.NaN);
+
+        Loss and(double difference) {
+            return new Loss(
+                    steps + 1, difference, steps == 0 ? Math.abs(difference) : Math.max(largest, Math.abs(difference)));
+        }
+    }
+
+    /** Compares all that both have logged. */
+    public static Gap of(Path run, Path target) {
+        return new Pair(new Run(run), new Run(target)).read();
+    }
+
+    /** The validation loss only, without a look at the matrices. */
+    public static Loss validation(Path run, Path target) {
+        return new Pair(new Run(run), new Run(target)).validation();
+    }
+
+    /** @param steps the steps that the run has */
+    public String table(int steps) {
+        if (training.steps == 0) {
+            return "gap to the target: nothing to compare, the two runs have no logged step in common\n";
+        }
+        return String.format(
+                Locale.ROOT,
+                """
+                gap to the target: %d of %d steps have a target
+                  training loss      final %+.2e   largest %.2e
+                  validation loss    %s
+                  target norm        %s
+                  effective rate     %s
+                """,
+                training.steps,
+                steps,
+                training.last,
+                training.largest,
+                validation.steps == 0
+                        ? "no validation in common"
+                        : String.format(
+                                Locale.ROOT,
+                                "final %+.2e   largest %.2e   over %d validations",
+                                validation.last,
+                                validation.largest,
+                                validation.steps),
+                error(norm),
+                error(rate));
+    }
+
+    private String error(double error) {
+        return logged == 0
+                ? "no logged step in common"
+                : String.format(Locale.ROOT, "largest relative error %.2e   over %d logged steps", error, logged);
+    }
+}

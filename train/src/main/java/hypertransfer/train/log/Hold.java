@@ -1,0 +1,154 @@
+package hypertransfer.train.log;
+
+import hypertransfer.core.Refusal;
+import hypertransfer.train.config.Configuration;
+import hypertransfer.train.config.ConfigurationFile;
+import hypertransfer.train.file.Atomic;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.channels.FileChannel;
+import java.nio.channels.FileLock;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Consumer;
+
+/** A run held for writing, by one process at a time. */
+public final class Hold implements AutoCloseable {
+    private static final String LOCK = "lock";
+    /** What this process holds. A second open of a lock file would, when closed, release the first one's lock. */
+    private static final Set<Path> HELD = ConcurrentHashMap.newKeySet();
+
+    private final Run run;
+    private final Path key;
+    private final FileChannel channel;
+    private final FileLock lock;
+
+    private Hold(Run run, Path key, FileChannel channel, FileLock lock) {
+        this.run = run;
+        this.key = key;
+        this.channel = channel;
+        this.lock = lock;
+    }
+
+    private static Hold hold(Path path) {
+        try {
+            Files.createDirectories(path);
+            Path key = path.toRealPath();
+            if (!HELD.add(key)) {
+                throw inUse(path);
+            }
+            FileChannel channel = null;
+            try {
+                channel = FileChannel.open(path.resolve(LOCK), StandardOpenOption.CREATE, StandardOpenOption.WRITE);
+                FileLock lock = channel.tryLock();
+                if (lock == null) {
+                    throw inUse(path);
+                }
+                return new Hold(new Run(path), key, channel, lock);
+            } catch (IOException | Refusal e) {
+                HELD.remove(key);
+                close(channel);
+                throw e;
+            }
+        } catch (IOException e) {
+            throw new Refusal("cannot write the run's directory " + path + ": " + e.getMessage(), e);
+        }
+    }
+
+    private static Refusal inUse(Path path) {
+        return new Refusal("another process is writing the run " + path + "; wait for it, or choose another --out");
+    }
+
+    /** A new run; refuses a directory that already holds one. */
+    public static Hold create(Path path, Configuration configuration) {
+        Hold directory = hold(path); // held first, so that no other can start here meanwhile
+        try {
+            if (directory.run.begun()) {
+                throw new Refusal(path + " already holds a run; continue it with --resume, or choose another --out");
+            }
+            Atomic.write(directory.run.file(Run.CONFIGURATION), ConfigurationFile.write(configuration));
+            return directory;
+        } catch (RuntimeException e) {
+            directory.close();
+            throw e;
+        }
+    }
+
+    /** Whether a process is writing the run now. */
+    public static boolean held(Path path) {
+        try {
+            if (HELD.contains(path.toRealPath())) {
+                return true;
+            }
+            try (FileChannel channel = FileChannel.open(path.resolve(LOCK), StandardOpenOption.WRITE);
+                    FileLock probe = channel.tryLock()) {
+                return probe == null;
+            }
+        } catch (IOException e) { // without a lock, or one we may not open, nobody we know of is writing
+            return false;
+        }
+    }
+
+    /** A run that is there. */
+    public static Hold open(Path path) {
+        new Run(path).configuration();
+        return hold(path);
+    }
+
+    /** What is held. */
+    public Run run() {
+        return run;
+    }
+
+    /** Says how the run stands. */
+    public void standing(Standing standing) {
+        standing.write(run.file(Run.STATE));
+    }
+
+    public void provenance(Provenance provenance) {
+        provenance.write(run.file(Run.PROVENANCE));
+    }
+
+    /**
+     * Drops what was logged after a checkpoint, so that a step has one line.
+     *
+     * @param validated whether the checkpoint's own validation stays
+     * @param matrices how many hidden matrices the run has
+     * @param damaged is told of lines that had to be moved aside
+     */
+    public void rewind(int step, boolean validated, int matrices, Consumer<String> damaged) {
+        Log.cut(
+                        run.file(Run.METRICS),
+                        run.metrics(),
+                        line -> line.step() < step
+                                || line.step() == step && validated && line instanceof Line.Validation)
+                .ifPresent(damaged);
+        Log.cut(run.file(Run.MATRICES), run.matrices(matrices), line -> line.step() < step)
+                .ifPresent(damaged);
+    }
+
+    @Override
+    public void close() {
+        try {
+            lock.release();
+        } catch (IOException e) {
+            throw new UncheckedIOException("cannot release " + run.directory() + ": " + e.getMessage(), e);
+        } finally {
+            close(channel);
+            HELD.remove(key);
+        }
+    }
+
+    private static void close(FileChannel channel) {
+        try {
+            if (channel != null) {
+                channel.close();
+            }
+        } catch (IOException e) {
+            throw new UncheckedIOException("cannot close a run's lock: " + e.getMessage(), e);
+        }
+    }
+}

@@ -1,0 +1,197 @@
+package hypertransfer.train.log;
+
+import hypertransfer.core.Step;
+import java.nio.ByteBuffer;
+import java.util.List;
+import java.util.Set;
+import java.util.function.ToDoubleFunction;
+import tools.jackson.core.JacksonException;
+import tools.jackson.databind.JsonNode;
+import tools.jackson.databind.json.JsonMapper;
+import tools.jackson.databind.node.ArrayNode;
+import tools.jackson.databind.node.ObjectNode;
+
+/**
+ * One line of {@code metrics.jsonl} or {@code matrices.jsonl}: the one place that knows their keys. A number that is not
+ * finite is null in the file and NaN here.
+ */
+public sealed interface Line {
+
+    int step();
+
+    /** As it is written, without the newline. */
+    String text();
+
+    /** A step that was taken: the loss where its gradient was taken, the target's rate, AdamW's, all tokens seen. */
+    record Training(int step, double loss, double rate, double adamRate, long tokens, double seconds) implements Line {
+        @Override
+        public String text() {
+            ObjectNode node = begin(step);
+            put(node, "loss", loss);
+            put(node, "rate", rate);
+            put(node, "adam_rate", adamRate);
+            node.put("tokens", tokens);
+            put(node, "seconds", seconds);
+            return node.toString();
+        }
+    }
+
+    /** The validation loss before a step. */
+    record Validation(int step, double loss) implements Line {
+        @Override
+        public String text() {
+            ObjectNode node = begin(step);
+            put(node, "validation", loss);
+            return node.toString();
+        }
+    }
+
+    /** Arrays over the hidden matrices, in the order of {@code provenance.json}. */
+    record Matrices(
+            int step,
+            double[] norm,
+            double[] targetNorm,
+            double[] rate,
+            double[] effective,
+            double[] angle,
+            double[] impliedDecay)
+            implements Line {
+
+        public static Matrices of(int step, List<Step> taken) {
+            return new Matrices(
+                    step,
+                    array(taken, Step::norm),
+                    array(taken, Step::targetNorm),
+                    array(taken, Step::nominal),
+                    array(taken, Step::effective),
+                    array(taken, Step::angle),
+                    array(taken, Step::impliedDecay));
+        }
+
+        private static double[] array(List<Step> taken, ToDoubleFunction<Step> value) {
+            return taken.stream().mapToDouble(value).toArray();
+        }
+
+        @Override
+        public String text() {
+            ObjectNode node = begin(step);
+            put(node, "norm", norm);
+            put(node, "target_norm", targetNorm);
+            put(node, "rate", rate);
+            put(node, "effective", effective);
+            put(node, "angle", angle);
+            put(node, "implied_decay", impliedDecay);
+            return node.toString();
+        }
+    }
+
+    /** Why a line cannot be taken. Whoever reads the file says which line it is. */
+    final class Damaged extends Exception {
+        Damaged(String why) {
+            super(why, null, false, false);
+        }
+    }
+
+    /** A line of {@code metrics.jsonl}. */
+    static Line metric(ByteBuffer bytes) throws Damaged {
+        JsonNode node = object(bytes);
+        int step = step(node);
+        return node.has("validation")
+                ? new Validation(step, number(node, "validation"))
+                : new Training(
+                        step,
+                        number(node, "loss"),
+                        number(node, "rate"),
+                        number(node, "adam_rate"),
+                        (long) number(node, "tokens"),
+                        number(node, "seconds"));
+    }
+
+    /** A line of {@code matrices.jsonl} of a run that has so many hidden matrices. */
+    static Line matrices(ByteBuffer bytes, int count) throws Damaged {
+        JsonNode node = object(bytes);
+        return new Matrices(
+                step(node),
+                numbers(node, "norm", count),
+                numbers(node, "target_norm", count),
+                numbers(node, "rate", count),
+                numbers(node, "effective", count),
+                numbers(node, "angle", count),
+                numbers(node, "implied_decay", count));
+    }
+
+    private static JsonNode object(ByteBuffer bytes) throws Damaged {
+        try {
+            JsonNode node = JsonMapper.shared()
+                    .readTree(bytes.array(), bytes.arrayOffset() + bytes.position(), bytes.remaining());
+            if (node.isObject()) {
+                return node;
+            }
+        } catch (JacksonException e) {
+            throw new Damaged("is not JSON (" + e.getOriginalMessage().replaceAll("\\s+", " ") + ")");
+        }
+        throw new Damaged("is not a JSON object");
+    }
+
+    private static int step(JsonNode node) throws Damaged {
+        JsonNode step = node.path("step");
+        if (!step.isInt() || step.intValue() < 0) {
+            throw new Damaged("has no step");
+        }
+        return step.intValue();
+    }
+
+    private static double number(JsonNode node, String key) throws Damaged {
+        if (!node.has(key)) {
+            throw new Damaged("has no '" + key + "' among " + Set.copyOf(node.propertyNames()));
+        }
+        return value(node.get(key), key);
+    }
+
+    private static double value(JsonNode value, String key) throws Damaged {
+        // A double's text is never longer; one that is may be beyond every double.
+        if (!value.isNull() && (!value.isNumber() || value.isBigInteger() || !Double.isFinite(value.asDouble()))) {
+            String text = value.toString();
+            throw new Damaged("has " + (text.length() > 40 ? text.substring(0, 40) + ".." : text) + " as '" + key
+                    + "', not a number");
+        }
+        return value.isNull() ? Double.NaN : value.asDouble();
+    }
+
+    private static double[] numbers(JsonNode node, String key, int count) throws Damaged {
+        JsonNode array = node.path(key);
+        if (!array.isArray() || array.size() != count) {
+            throw new Damaged("has " + (array.isArray() ? array.size() + " numbers" : "no array") + " in '" + key
+                    + "'; provenance.json names " + count + " hidden matrices");
+        }
+        double[] numbers = new double[count];
+        for (int i = 0; i < count; i++) {
+            numbers[i] = value(array.get(i), key);
+        }
+        return numbers;
+    }
+
+    private static ObjectNode begin(int step) {
+        return JsonMapper.shared().createObjectNode().put("step", step);
+    }
+
+    /** Puts a number; JSON has none that is not finite, so those become null. */
+    static void put(ObjectNode node, String key, double value) {
+        if (Double.isFinite(value)) {
+            node.put(key, value);
+        } else {
+            node.putNull(key);
+        }
+    }
+
+    private static void put(ObjectNode node, String key, double[] values) {
+        ArrayNode array = node.putArray(key);
+        for (double value : values) {
+            if (Double.isFinite(value)) {
+                array.add(value);
+            } else {
+                array.addNull();
+            }
+        }
+    }
+}

@@ -1,0 +1,126 @@
+package hypertransfer.train.log;
+
+import hypertransfer.core.Refusal;
+import hypertransfer.train.file.Atomic;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.ByteBuffer;
+import java.nio.channels.FileChannel;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.nio.file.attribute.BasicFileAttributes;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.function.Predicate;
+
+/** A file of lines that only grows, one line per step. */
+public final class Log implements AutoCloseable {
+    private final Path file;
+    private final FileChannel channel;
+    private final Object identity;
+
+    /** Appends to a file. */
+    public Log(Path file) {
+        this.file = file;
+        try {
+            channel = FileChannel.open(file, StandardOpenOption.CREATE, StandardOpenOption.APPEND);
+            identity = identity();
+        } catch (IOException e) {
+            throw failed("write", file, e);
+        }
+    }
+
+    /** Writes a line, at once and whole as far as the system allows. */
+    public void append(Line line) {
+        try {
+            Atomic.writeFully(channel, ByteBuffer.wrap((line.text() + "\n").getBytes(StandardCharsets.UTF_8)));
+        } catch (IOException e) {
+            throw failed("write", file, e);
+        }
+    }
+
+    /** Flushes all lines to disk, and refuses to continue into a file that nobody will find. */
+    public void force() {
+        try {
+            channel.force(true);
+            if (Objects.equals(identity, identity())) {
+                return;
+            }
+        } catch (NoSuchFileException e) {
+            // told below
+        } catch (IOException e) {
+            throw failed("flush", file, e);
+        }
+        throw new Refusal(file + " was removed or replaced while the run was writing it; continue with --resume, which"
+                + " keeps the lines that are there");
+    }
+
+    private Object identity() throws IOException {
+        return Files.readAttributes(file, BasicFileAttributes.class).fileKey();
+    }
+
+    @Override
+    public void close() {
+        try {
+            channel.close();
+        } catch (IOException e) {
+            throw failed("close", file, e);
+        }
+    }
+
+    /**
+     * Ends a file after its last line worth keeping. Damaged lines before it are moved to a file of the same name with
+     * {@code .damaged} behind it; only then is the file written again.
+     *
+     * @return what to tell the user: empty, unless lines were moved
+     */
+    static Optional<String> cut(Path file, Tail tail, Predicate<Line> keep) {
+        if (!Files.exists(file)) {
+            return Optional.empty();
+        }
+        List<long[]> good = new ArrayList<>(List.of(new long[2])), bad = new ArrayList<>();
+        for (Line line = tail.next(); line != null; line = tail.next()) {
+            if (keep.test(line)) {
+                long end = good.getLast()[1];
+                if (tail.start() > end) {
+                    bad.add(new long[] {end, tail.start()});
+                    good.add(new long[] {tail.start(), 0});
+                }
+                good.getLast()[1] = tail.position();
+            }
+        }
+        Path aside = file.resolveSibling(file.getFileName() + ".damaged");
+        try (FileChannel from = FileChannel.open(file, StandardOpenOption.READ, StandardOpenOption.WRITE)) {
+            if (bad.isEmpty()) {
+                from.truncate(good.getLast()[1]);
+                from.force(true);
+                return Optional.empty();
+            }
+            try (FileChannel to = FileChannel.open(aside, StandardOpenOption.CREATE, StandardOpenOption.APPEND)) {
+                copy(from, bad, to);
+                to.force(true);
+            }
+            Atomic.write(file, to -> copy(from, good, to));
+        } catch (IOException e) {
+            throw failed("cut", file, e);
+        }
+        return Optional.of(tail.damage(false) + "; moved to " + aside.getFileName());
+    }
+
+    private static void copy(FileChannel from, List<long[]> spans, FileChannel to) throws IOException {
+        for (long[] span : spans) {
+            for (long at = span[0]; at < span[1]; ) {
+                at += from.transferTo(at, span[1] - at, to);
+            }
+        }
+    }
+
+    private static UncheckedIOException failed(String what, Path file, IOException e) {
+        return new UncheckedIOException("cannot " + what + " " + file + ": " + e.getMessage(), e);
+    }
+}

@@ -1,0 +1,171 @@
+package hypertransfer.train.log;
+
+import hypertransfer.core.Refusal;
+import hypertransfer.train.config.Configuration;
+import hypertransfer.train.config.ConfigurationFile;
+import hypertransfer.train.log.Standing.State;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.InvalidPathException;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.function.Consumer;
+import java.util.regex.Pattern;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+
+/** The directory of a run, as everyone reads it; {@link Hold} writes it. docs/FORMATS.md says what is in it. */
+public record Run(Path directory) {
+    public static final String CONFIGURATION = "config.yaml";
+    public static final String PROVENANCE = "provenance.json";
+    public static final String METRICS = "metrics.jsonl";
+    public static final String MATRICES = "matrices.jsonl";
+    public static final String STATE = "state.json";
+    /** What the engine decided by measuring; see {@link hypertransfer.engine.Engine#decisions}. */
+    public static final String DECISIONS = "decisions.txt";
+
+    public static final String CHECKPOINTS = "checkpoints";
+    private static final Pattern NUMBERS = Pattern.compile("step-(\\d{8,10})\\.json");
+
+    /** Whether there is a run in a directory. */
+    public static boolean in(Path directory) {
+        return Files.isRegularFile(directory.resolve(CONFIGURATION));
+    }
+
+    /** The run itself where the place is one, else the runs below it, in the order of their names. */
+    public static List<Run> under(Path place, int depth, Consumer<String> passedOver) {
+        if (!Files.isDirectory(place)) {
+            throw new Refusal(
+                    "there is no directory " + place + "; give a run's directory, or one that has runs inside");
+        }
+        List<Run> found = new ArrayList<>();
+        collect(place, depth, found, passedOver);
+        found.sort(Comparator.comparing(Run::directory));
+        return found;
+    }
+
+    private static void collect(Path place, int depth, List<Run> found, Consumer<String> passedOver) {
+        if (in(place)) {
+            found.add(new Run(place));
+        } else if (depth > 0) {
+            try (Stream<Path> inside = Files.list(place)) {
+                inside.filter(Files::isDirectory).forEach(child -> collect(child, depth - 1, found, passedOver));
+            } catch (IOException | UncheckedIOException e) { // another user's, or removed meanwhile
+                passedOver.accept(place + " cannot be listed (" + e + ")");
+            }
+        }
+    }
+
+    public Configuration configuration() {
+        return ConfigurationFile.read(configurationFile(), List.of());
+    }
+
+    /** The configuration as it stands there, by whole keys; also that of a version which knew other keys. */
+    public Map<String, String> settings() {
+        return ConfigurationFile.settings(configurationFile());
+    }
+
+    private Path configurationFile() {
+        if (!in(directory)) {
+            throw new Refusal(
+                    directory + " is not a run: it has no " + CONFIGURATION + "; 'ht runs' lists the runs there are");
+        }
+        return file(CONFIGURATION);
+    }
+
+    public Provenance provenance() {
+        return Provenance.read(file(PROVENANCE));
+    }
+
+    /** How the run stands: as it last said, but only a process that holds it can be running it. */
+    public Standing standing() {
+        Standing said = Standing.read(file(STATE));
+        return said.state() != State.RUNNING || Hold.held(directory)
+                ? said
+                : said.with(begun() ? State.KILLED : State.NOT_BEGUN);
+    }
+
+    /** Whether a run was begun here. One that was refused before it logged anything was not. */
+    public boolean begun() {
+        try {
+            return in(directory)
+                    && (Files.exists(file(METRICS)) && Files.size(file(METRICS)) > 0
+                            || !checkpoints().isEmpty());
+        } catch (IOException e) {
+            throw new Refusal("cannot read " + file(METRICS) + ": " + e.getMessage(), e);
+        }
+    }
+
+    /** The losses. */
+    public Tail metrics() {
+        return new Tail(file(METRICS), Line::metric);
+    }
+
+    /** The norms and rates of the hidden matrices. */
+    public Tail matrices() {
+        return matrices(provenance().matrices().size());
+    }
+
+    /** The same where it is known how many hidden matrices there are. */
+    Tail matrices(int count) {
+        return new Tail(file(MATRICES), bytes -> Line.matrices(bytes, count));
+    }
+
+    /** The numbers of all checkpoints, newest first; whether they are good is seen when they are loaded. */
+    public List<Path> checkpoints() {
+        if (!Files.isDirectory(file(CHECKPOINTS))) {
+            return List.of();
+        }
+        try (Stream<Path> files = Files.list(file(CHECKPOINTS))) {
+            return files.filter(file ->
+                            NUMBERS.matcher(file.getFileName().toString()).matches())
+                    .sorted(Comparator.comparingLong(Run::step).reversed())
+                    .toList();
+        } catch (IOException e) {
+            throw new UncheckedIOException("cannot list " + file(CHECKPOINTS) + ": " + e.getMessage(), e);
+        }
+    }
+
+    /** The step that a checkpoint's file is of. */
+    public static long step(Path numbers) {
+        String name = numbers.getFileName().toString();
+        return Long.parseLong(name.substring(5, name.indexOf('.')));
+    }
+
+    /** The run that this one follows, where its configuration names one that is there. */
+    public Optional<Run> target() {
+        String target = settings().getOrDefault("target", "null");
+        try {
+            return target.equals("null")
+                    ? Optional.empty()
+                    : Stream.of(
+                                    Path.of(target),
+                                    directory.resolve(target),
+                                    directory.resolveSibling(target),
+                                    directory.resolveSibling(Path.of(target).getFileName())) // both were moved together
+                            .filter(Run::in)
+                            .findFirst()
+                            .map(Run::new);
+        } catch (InvalidPathException | NullPointerException e) { // the root has no name
+            return Optional.empty();
+        }
+    }
+
+    /** Changes whenever a file of the run does. */
+    public String stamp() {
+        return Stream.of(CONFIGURATION, PROVENANCE, STATE, METRICS, MATRICES)
+                .map(name -> file(name).toFile())
+                .map(file -> file.length() + "@" + file.lastModified())
+                .collect(Collectors.joining(" "));
+    }
+
+    /** A file of the run. */
+    public Path file(String name) {
+        return directory.resolve(name);
+    }
+}

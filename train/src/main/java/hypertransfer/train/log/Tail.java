@@ -1,0 +1,158 @@
+package hypertransfer.train.log;
+
+import hypertransfer.train.log.Line.Damaged;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.ByteBuffer;
+import java.nio.channels.FileChannel;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.util.Arrays;
+
+/**
+ * The lines of a file that may still grow, one by one, a megabyte of it in memory at a time. A line counts once its newline
+ * is there. A line that cannot be read, or whose step does not come after the one before it, is passed over and counted.
+ * A resumed run cuts its files first: {@link #cut} notices that, and {@link #rewind} starts again.
+ */
+public final class Tail {
+    private static final int CHUNK = 1 << 20;
+    /** No line is nearly as long; a file without newlines must not fill the memory. */
+    private static final int LONGEST = 1 << 26;
+
+    private final Path file;
+    private final Reading reading;
+    private byte[] chunk = {};
+    private int at; // in the chunk
+    private int scanned; // no newline in the chunk between at and here
+    private long offset; // of the chunk in the file
+    private long start; // of the last line in the file
+    private int lines;
+    private byte[] last = {}; // the bytes of the line read last
+    private int trained = -1;
+    private int validated = -1;
+    private int logged = -1;
+    private Damage damage;
+
+    /** What a line of the file is. */
+    interface Reading {
+        Line line(ByteBuffer bytes) throws Damaged;
+    }
+
+    Tail(Path file, Reading reading) {
+        this.file = file;
+        this.reading = reading;
+        damage = new Damage(file, 0, "");
+    }
+
+    /** The next good line; null where there is none yet. */
+    public Line next() {
+        while (true) {
+            int end = newline();
+            if (end < 0) {
+                return null;
+            }
+            ByteBuffer bytes = ByteBuffer.wrap(chunk, at, end - at);
+            start = offset + at;
+            last = Arrays.copyOfRange(chunk, at, end + 1);
+            at = scanned = end + 1;
+            lines++;
+            try {
+                Line line = reading.line(bytes);
+                require(line);
+                return line;
+            } catch (Damaged e) {
+                damage = damage.and(lines, e.getMessage());
+            }
+        }
+    }
+
+    private void require(Line line) throws Damaged {
+        int before = switch (line) {
+            case Line.Training t -> trained;
+            case Line.Validation v -> validated;
+            case Line.Matrices m -> logged;
+        };
+        if (line.step() <= before) {
+            throw new Damaged("has step " + line.step() + " after step " + before);
+        }
+        switch (line) {
+            case Line.Training t -> trained = t.step();
+            case Line.Validation v -> validated = v.step();
+            case Line.Matrices m -> logged = m.step();
+        }
+    }
+
+    /** Where the next newline is in the chunk, which is read on as far as needed; below zero where there is none. */
+    private int newline() {
+        while (true) {
+            for (; scanned < chunk.length; scanned++) {
+                if (chunk[scanned] == '\n') {
+                    return scanned;
+                }
+            }
+            if (chunk.length - at > LONGEST) {
+                damage = damage.and(lines + 1, "has more than " + LONGEST + " bytes");
+                at = chunk.length;
+            }
+            byte[] more = read(offset + chunk.length, CHUNK);
+            if (more.length == 0) {
+                offset = position(); // a line that is half written is read again: a resumed run may have cut it off
+                chunk = more;
+                at = scanned = 0;
+                return -1;
+            }
+            byte[] joined = Arrays.copyOfRange(chunk, at, chunk.length + more.length);
+            System.arraycopy(more, 0, joined, chunk.length - at, more.length);
+            offset += at;
+            scanned -= at;
+            at = 0;
+            chunk = joined;
+        }
+    }
+
+    /** Where the line read last begins in the file. */
+    long start() {
+        return start;
+    }
+
+    /** Where the line read last ends in the file. */
+    long position() {
+        return offset + at;
+    }
+
+    /**
+     * What was passed over so far.
+     *
+     * @param over whether nobody writes the file any more, so that a last line without its newline is damaged too
+     */
+    public Damage damage(boolean over) {
+        return over && read(position(), 1).length > 0 ? damage.and(lines + 1, "ends in the middle") : damage;
+    }
+
+    /** Whether what was read is no longer the beginning of the file. */
+    public boolean cut() {
+        return !Arrays.equals(last, read(position() - last.length, last.length));
+    }
+
+    /** Forgets what was read. */
+    public void rewind() {
+        chunk = new byte[0];
+        last = chunk;
+        at = scanned = lines = 0;
+        offset = start = 0;
+        trained = validated = logged = -1;
+        damage = new Damage(file, 0, "");
+    }
+
+    private byte[] read(long from, int length) {
+        try (FileChannel channel = FileChannel.open(file)) {
+            ByteBuffer buffer = ByteBuffer.allocate((int) Math.max(0, Math.min(length, channel.size() - from)));
+            while (buffer.hasRemaining() && channel.read(buffer, from + buffer.position()) >= 0) {}
+            return Arrays.copyOf(buffer.array(), buffer.position());
+        } catch (NoSuchFileException e) {
+            return new byte[0];
+        } catch (IOException e) {
+            throw new UncheckedIOException("cannot read " + file + ": " + e.getMessage(), e);
+        }
+    }
+}

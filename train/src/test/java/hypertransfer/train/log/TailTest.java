@@ -1,0 +1,157 @@
+package hypertransfer.train.log;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+class TailTest {
+    @TempDir
+    Path folder;
+
+    private Path file;
+    private Tail tail;
+
+    @BeforeEach
+    void open() {
+        file = folder.resolve("metrics.jsonl");
+        tail = new Run(folder).metrics();
+    }
+
+    @Test
+    void aFileThatIsNotThereYetHasNoLines() throws IOException {
+        assertThat(tail.next()).isNull();
+        assertThat(tail.cut()).isFalse();
+        append(line(0));
+        assertThat(steps()).containsExactly(0);
+    }
+
+    @Test
+    void aHalfWrittenLineWaitsForItsRest() throws IOException {
+        append(line(0) + line(1).substring(0, 9));
+        assertThat(steps()).containsExactly(0);
+        assertThat(tail.damage(false).lines()).isZero();
+        assertThat(tail.damage(true)).hasToString("metrics.jsonl has 1 damaged line (line 2 ends in the middle)");
+        append(line(1).substring(9) + line(2));
+        assertThat(steps()).containsExactly(1, 2);
+        assertThat(tail.damage(true).lines()).isZero();
+        assertThat(steps()).isEmpty();
+    }
+
+    @Test
+    void aCutFileIsNoticedAlsoWhenItHasGrownAgain() throws IOException {
+        append(line(0) + line(1) + line(2));
+        steps();
+        assertThat(tail.cut()).isFalse();
+        Files.writeString(file, line(0));
+        assertThat(tail.cut()).isTrue();
+        Files.writeString(file, line(0) + line(1) + line(3) + line(4));
+        assertThat(tail.cut()).isTrue();
+        tail.rewind();
+        assertThat(steps()).containsExactly(0, 1, 3, 4);
+        Files.delete(file);
+        assertThat(tail.cut()).isTrue();
+    }
+
+    @Test
+    void aHalfLineThatWasCutOffIsForgotten() throws IOException {
+        append(line(0) + "{\"step\":1,\"validation\":9");
+        assertThat(steps()).containsExactly(0);
+        Files.writeString(file, line(0) + line(1));
+        assertThat(tail.cut()).isFalse();
+        assertThat(steps()).containsExactly(1);
+        assertThat(tail.damage(true).lines()).isZero();
+    }
+
+    /** More than a chunk, so that lines lie across its ends. */
+    @Test
+    void aLongFileIsReadWhole() throws IOException {
+        StringBuilder text = new StringBuilder();
+        for (int step = 0; step < 60_000; step++) {
+            text.append(line(step));
+        }
+        append(text.toString());
+        assertThat(steps()).hasSize(60_000).last().isEqualTo(59_999);
+        assertThat(tail.position()).isEqualTo(Files.size(file));
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "{\"step\":1,\"l\u00ffss\":1.5}",
+                "{\"step\":1,\"validation\":1.5,",
+                "[1]",
+                "",
+                "null",
+                "{\"loss\":1.5}",
+                "{\"step\":[],\"validation\":1.5}",
+                "{\"step\":99999999999,\"validation\":1.5}",
+                "{\"step\":1,\"loss\":1.5}",
+                "{\"step\":1,\"validation\":\"low\"}",
+                "{\"step\":0,\"validation\":1.5}",
+                "{\"step\":1,\"validation\":1.5}{\"step\":2,\"validation\":1.5}",
+            })
+    void aDamagedLineIsCountedAndTheOthersRead(String bad) throws IOException {
+        append(line(0));
+        Files.write(file, (bad + "\n").getBytes(StandardCharsets.ISO_8859_1), StandardOpenOption.APPEND);
+        append(line(2) + line(3));
+        assertThat(steps()).containsExactly(0, 2, 3);
+        assertThat(tail.damage(false).toString()).startsWith("metrics.jsonl has 1 damaged line (line 2 ");
+    }
+
+    @Test
+    void aNumberOf400DigitsDamagesItsLineOnly() throws IOException {
+        String digits = "9".repeat(400);
+        append(line(0) + "{\"step\":1,\"validation\":" + digits + "}\n{\"step\":2,\"validation\":" + digits + ".5}\n"
+                + "{\"step\":3,\"validation\":1e400}\n" + line(4));
+        assertThat(steps()).containsExactly(0, 4);
+        assertThat(tail.damage(false).lines()).isEqualTo(3);
+    }
+
+    @Test
+    void everyLineIsReadAsItWasWritten() throws IOException {
+        List<Line> written = List.of(
+                new Line.Validation(0, 5.5),
+                new Line.Training(0, 5.545177444479562, 1e-3, 5e-324, 1L << 40, 0.25),
+                new Line.Validation(1, Double.NaN));
+        for (Line line : written) {
+            append(line.text() + "\n");
+        }
+        List<Line> read = new ArrayList<>();
+        for (Line line = tail.next(); line != null; line = tail.next()) {
+            read.add(line);
+        }
+        assertThat(read).isEqualTo(written);
+        double[] values = {1, 0.1, Double.NaN};
+        Line.Matrices matrices = new Line.Matrices(7, values, values, values, values, values, values);
+        Files.writeString(folder.resolve("matrices.jsonl"), matrices.text() + "\n");
+        assertThat(new Run(folder).matrices(3).next().text()).isEqualTo(matrices.text());
+        assertThat(new Run(folder).matrices(2).next()).as("of another network").isNull();
+    }
+
+    private static String line(int step) {
+        return new Line.Validation(step, 1.5).text() + "\n";
+    }
+
+    private List<Integer> steps() {
+        List<Integer> steps = new ArrayList<>();
+        for (Line line = tail.next(); line != null; line = tail.next()) {
+            steps.add(line.step());
+        }
+        return steps;
+    }
+
+    private void append(String text) throws IOException {
+        Files.writeString(file, text, StandardOpenOption.CREATE, StandardOpenOption.APPEND);
+    }
+}

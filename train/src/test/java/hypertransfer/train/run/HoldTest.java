@@ -1,0 +1,67 @@
+package hypertransfer.train.run;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import hypertransfer.core.Refusal;
+import hypertransfer.train.config.Configuration;
+import hypertransfer.train.log.Hold;
+import hypertransfer.train.log.Run;
+import java.nio.file.Path;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+class HoldTest {
+    @TempDir
+    Path dir;
+
+    @Test
+    void oneWriterAtATime() {
+        Tiny tiny = new Tiny(dir);
+        Configuration c = tiny.configuration("steps=2");
+        Path run = tiny.train("run", c);
+        assertThat(Hold.held(run)).isFalse();
+        try (Hold held = Hold.open(run)) {
+            assertThat(Hold.held(held.run().directory())).isTrue();
+            assertThatThrownBy(() -> Hold.open(run.resolve(".")))
+                    .isInstanceOf(Refusal.class)
+                    .hasMessageContaining("another process is writing the run");
+            assertThatThrownBy(() -> Hold.create(run, c)).hasMessageContaining("another process");
+            assertThat(Hold.held(run)).as("still").isTrue();
+        }
+        assertThat(Hold.held(run)).isFalse();
+        Hold.open(run).close();
+    }
+
+    @Test
+    void aRunIsNotOverwritten() {
+        Tiny tiny = new Tiny(dir);
+        Configuration c = tiny.configuration("steps=2");
+        Path run = tiny.train("run", c);
+        assertThatThrownBy(() -> Hold.create(run, c))
+                .isInstanceOf(Refusal.class)
+                .hasMessageContaining("already holds a run; continue it with --resume");
+        assertThat(Hold.held(run)).as("let go again").isFalse();
+    }
+
+    @Test
+    void whatWasRefusedBeforeItBeganIsNoRun() {
+        Tiny tiny = new Tiny(dir);
+        Configuration wrong = tiny.configuration("steps=2", "data.train=" + dir.resolve("none.bin"));
+        assertThatThrownBy(() -> tiny.train("run", wrong)).isInstanceOf(Refusal.class);
+        Configuration right = tiny.configuration("steps=2");
+        tiny.train("run", right);
+        assertThat(new Run(tiny.path("run")).configuration()).isEqualTo(right);
+    }
+
+    @Test
+    void noRun() {
+        assertThat(Hold.held(dir)).isFalse();
+        assertThatThrownBy(() -> Hold.open(dir))
+                .isInstanceOf(Refusal.class)
+                .hasMessageContaining("is not a run: it has no config.yaml");
+        assertThatThrownBy(() -> new Run(dir).provenance())
+                .isInstanceOf(Refusal.class)
+                .hasMessageContaining("provenance.json");
+    }
+}
