@@ -19,7 +19,7 @@ import org.junit.jupiter.api.io.TempDir;
 /**
  * What somebody gets who runs {@code mvn install} and then depends on the artifacts from a project of their own. The repository
  * is a temporary one, which has only links to what Maven had already downloaded; the sources are a copy, so that the build under way
- * is left alone.
+ * is not disturbed.
  */
 class OutsiderTest {
     private static final Path ROOT = Path.of("..").toAbsolutePath().normalize();
