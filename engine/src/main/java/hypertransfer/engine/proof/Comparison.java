@@ -95,6 +95,11 @@ public final class Comparison {
                         s -> s.engine().head(s.t("y"), s.t("words"), s.t("losses"), 0, null, null))
                 .same(C, "losses")
                 .run(
+                        "head at scale 0",
+                        s -> s.engine().head(s.t("y"), s.t("words"), s.t("losses"), 0, s.t("dx"), s.t("dwords")))
+                .same(C + V, "dx")
+                .same(C + N, "dwords")
+                .run(
                         "head",
                         s -> s.engine().head(s.t("y"), s.t("words"), s.t("losses"), 1.0 / N, s.t("dx"), s.t("dwords")))
                 .same(C, "losses")

@@ -4,11 +4,11 @@ import hypertransfer.core.Refusal;
 import hypertransfer.engine.ranks.Carriers;
 import hypertransfer.engine.ranks.Ranks;
 import hypertransfer.lab.experiment.Ending;
+import hypertransfer.lab.experiment.Experiment;
 import hypertransfer.lab.experiment.Launch;
 import hypertransfer.lab.terminal.Exit;
 import hypertransfer.lab.terminal.Interrupt;
 import hypertransfer.train.config.Configuration;
-import hypertransfer.train.config.ConfigurationFile;
 import hypertransfer.train.log.Run;
 import java.io.PrintWriter;
 import java.io.Writer;
@@ -71,7 +71,7 @@ public final class TrainCommand implements Callable<Integer> {
         if (directory && !(resume && set.settings.isEmpty() && !out.given())) {
             throw new Refusal(file + " is a directory; continue the run in it with --resume, without --set or --out");
         }
-        Configuration c = directory ? new Run(file).configuration() : ConfigurationFile.read(file, set.settings);
+        Configuration c = directory ? new Run(file).configuration() : Experiment.configuration(file, set.settings);
         ranks.limit(Duration.ofSeconds(c.ranks().limit()));
         Path to = directory ? file : out.or(OutOption.named(file, ""));
         PrintWriter writer = ranks.rank() == 0
