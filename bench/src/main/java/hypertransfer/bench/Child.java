@@ -1,9 +1,8 @@
 package hypertransfer.bench;
 
-import hypertransfer.lab.experiment.Workload;
-
 import com.sun.management.OperatingSystemMXBean;
 import hypertransfer.core.Mode;
+import hypertransfer.lab.experiment.Workload;
 import hypertransfer.train.network.Architecture;
 import hypertransfer.train.network.Preset;
 import hypertransfer.train.network.Variant;
@@ -28,8 +27,7 @@ final class Child {
                 print(torch::step, seconds);
             }
         } else {
-            try (Workload ours =
-                    new Workload(args[0], architecture, preset.batch(), Mode.BASE.transfer(0.1), false)) {
+            try (Workload ours = new Workload(args[0], architecture, preset.batch(), Mode.BASE.transfer(0.1), false)) {
                 print(ours::step, seconds);
             }
         }

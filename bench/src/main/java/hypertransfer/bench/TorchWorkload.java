@@ -1,7 +1,5 @@
 package hypertransfer.bench;
 
-import hypertransfer.lab.experiment.Workload;
-
 import ai.djl.Device;
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDManager;
@@ -9,6 +7,7 @@ import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.pytorch.engine.PtNDArray;
 import ai.djl.pytorch.jni.JniUtils;
+import hypertransfer.lab.experiment.Workload;
 import hypertransfer.train.network.Architecture;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;

@@ -1,8 +1,7 @@
 package hypertransfer.bench;
 
-import hypertransfer.lab.experiment.Workload;
-
 import hypertransfer.core.Mode;
+import hypertransfer.lab.experiment.Workload;
 import hypertransfer.train.network.Architecture;
 import hypertransfer.train.network.Preset;
 import hypertransfer.train.network.Variant;
@@ -21,8 +20,7 @@ final class TransferCost {
         int steps = Integer.parseInt(args[2]);
         List<Workload.Times> base = new ArrayList<>(), transfer = new ArrayList<>();
         try (Workload muon = new Workload(args[0], a, preset.batch(), Mode.BASE.transfer(0.1), false);
-                Workload hyper =
-                        new Workload(args[0], a, preset.batch(), Mode.HYPERTRANSFER.transfer(0.1), false)) {
+                Workload hyper = new Workload(args[0], a, preset.batch(), Mode.HYPERTRANSFER.transfer(0.1), false)) {
             for (int t = 0; t < 2 * steps; t++) { // the first half warms up
                 if (t == steps) {
                     base.clear();

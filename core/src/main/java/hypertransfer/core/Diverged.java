@@ -7,7 +7,10 @@ import java.util.Optional;
  * saved before this step is still good.
  */
 public final class Diverged extends Refusal {
+    /** Or null. */
     private final String matrix;
+
+    /** Counted from zero. */
     private final long step;
 
     /**

@@ -90,13 +90,13 @@ public record Transfer(Space target, Space carrier, GradientRule gradient) {
         double l = target.decay();
         double rC = reading.w();
         double u = reading.u();
-        boolean free = isPlain() && target instanceof Base;
-        if (rC == 0 && free) { // a zero matrix has no direction: no angle is defined, but the plain optimizer is
+        boolean plainBase = isPlain() && target instanceof Base;
+        if (rC == 0 && plainBase) { // a zero matrix has no direction: no angle is defined, but the plain optimizer is
             double moved = e * u;
             double infinite = moved == 0 ? 0 : Double.POSITIVE_INFINITY;
             return new Step(1 - e * l, e, e, infinite, 0, 0, 0, next(s, moved, moved));
         }
-        double rT = free ? rC : s.targetNorm();
+        double rT = plainBase ? rC : s.targetNorm();
         positive(s, rC, rT);
 
         // The angular step for each unit of u, so that a = p |u| and |u| = 0 needs no case of its own.
@@ -114,8 +114,9 @@ public record Transfer(Space target, Space carrier, GradientRule gradient) {
         double nextTarget = target instanceof Base ? (1 - e * l) * rT * stretch : rT;
         return switch (carrier) {
             case Base(double lc) -> {
-                double keep = free ? 1 - e * lc : 1 / (1 + p * lc * rC);
-                double nominal = free ? e : p * rC * keep; // equations (inverse-learning-rate) and (wd-transferred-lr)
+                double keep = plainBase ? 1 - e * lc : 1 / (1 + p * lc * rC);
+                // equations (inverse-learning-rate) and (wd-transferred-lr)
+                double nominal = plainBase ? e : p * rC * keep;
                 double norm = keep * rC * stretch;
                 yield new Step(keep, nominal, nominal, a, angle, rC, rT, next(s, norm, nextTarget));
             }

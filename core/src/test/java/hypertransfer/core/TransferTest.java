@@ -77,7 +77,7 @@ class TransferTest {
     void targetNormIsTheNormOfTheTargetsIterate() {
         Case.forAll("proxy norm", c -> {
             Step step = c.step();
-            // The norm comes from |w|, |u| and <u,w> alone, so a cancellation counts squared.
+            // The norm comes only from |w|, |u| and <u,w>, so a cancellation counts squared.
             double tolerance = TIGHT * Math.pow(c.condition(step.effective()), 2);
             close(step.next().targetNorm(), Explicit.norm(c.targetMoved()), tolerance);
         });

@@ -10,7 +10,7 @@ import org.junit.jupiter.api.Test;
 /** The module stands on core and DJL's api, and on nothing else. */
 class ArchitectureTest {
     @Test
-    void dependsOnCoreAndDjlsApiAlone() {
+    void dependsOnlyOnCoreAndDjlsApi() {
         JavaClasses ours = new ClassFileImporter()
                 .withImportOption(new ImportOption.DoNotIncludeTests())
                 .importPackages("hypertransfer.djl");

@@ -131,7 +131,7 @@ class RefusalTest {
         return training;
     }
 
-    /** An update of fc alone, with a gradient that is {@code value} on the diagonal and zero elsewhere. */
+    /** An update of only fc, with a gradient that is {@code value} on the diagonal and zero elsewhere. */
     private static void update(TinyTraining training, float value) {
         Parameter fc = training.block.parameter("fc");
         try (NDManager manager = NDManager.newBaseManager()) {

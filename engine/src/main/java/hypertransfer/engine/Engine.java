@@ -177,7 +177,7 @@ public interface Engine extends AutoCloseable {
      *
      * @param grid the bits of mantissa that a weight keeps, {@link #FULL_GRID} for all that its format has. Weights that
      *     are rounded from exact masters to a grid coarser than the masters' error are the same in two runs whose
-     *     masters agree but for that error
+     *     masters agree except for that error
      */
     void represent(List<Tensor> masters, double[] scale, int grid, List<Tensor> weights);
 }

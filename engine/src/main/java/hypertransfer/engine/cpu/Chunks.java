@@ -1,6 +1,6 @@
 package hypertransfer.engine.cpu;
 
-/** How rows are cut into pieces: by their number alone, so that sums over rows come out the same on any machine. */
+/** How rows are cut into pieces: only by their number, so that sums over rows come out the same on any machine. */
 final class Chunks {
     /** So few that their partial sums cost little, and enough for the cores of a desktop. */
     private static final int MOST = 64;

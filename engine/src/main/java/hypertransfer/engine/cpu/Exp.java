@@ -23,7 +23,7 @@ final class Exp {
 
     /**
      * x = exp(x - shift) in place over pairs of vectors, where no x is above the shift by much; returns the sum. Two
-     * vectors a turn hide each other's latency, and make it too large to be inlined: see {@link Lanes#dot}.
+     * vectors per turn hide each other's latency, and make it too large to be inlined: see {@link Lanes#dot}.
      */
     static float shifted(long at, int pairs, float shift) {
         FloatVector log2e = Lanes.all(LOG2E), high = Lanes.all(-LN2_HIGH), low = Lanes.all(-LN2_LOW);

@@ -49,7 +49,7 @@ final class Lanes {
         return FloatVector.broadcast(SPECIES, value);
     }
 
-    /** Made anew, for a constant is an object, and a loop that starts from one makes objects of all that follow. */
+    /** Created per call: a static vector is a heap object, and C2 then boxes every vector derived from it. */
     static FloatVector zero() {
         return FloatVector.zero(SPECIES);
     }
@@ -121,9 +121,8 @@ final class Lanes {
     }
 
     /**
-     * The sum of a b over n numbers. Four chains, or the adder's latency is waited for; and eight vectors a turn make
-     * it too large to be inlined, which is wanted: a caller has room for a few vector loops only, and beyond that its
-     * vectors become objects.
+     * The sum of a b over n numbers. Four accumulators hide the FMA latency. Eight vectors per turn make it too large
+     * to be inlined, on purpose: C2 has room for only a few vector loops in one method, and boxes the vectors of more.
      */
     static float dot(long a, long b, int n) {
         FloatVector s0 = zero(), s1 = zero(), s2 = zero(), s3 = zero();

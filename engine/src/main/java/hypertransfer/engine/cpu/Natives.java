@@ -10,7 +10,7 @@ import java.util.ArrayList;
 import java.util.List;
 import org.bytedeco.javacpp.Loader;
 
-/** Where OpenBLAS comes from: a jar for each platform. */
+/** Where OpenBLAS comes from: one jar per platform. */
 final class Natives {
     private static final List<String> PLATFORMS = List.of("linux-x86_64", "linux-arm64", "macosx-arm64");
 
@@ -21,7 +21,7 @@ final class Natives {
         return library(Loader.getPlatform());
     }
 
-    /** The library for a platform, unpacked once a machine with its companions beside it. */
+    /** The library for a platform, unpacked once per machine with its companions beside it. */
     static SymbolLookup library(String platform) {
         String folder = "/org/bytedeco/openblas/" + platform + "/";
         List<String> names = platform.startsWith("macosx")

@@ -9,7 +9,7 @@ import java.util.List;
 
 /**
  * X <- (a I + b A + c A A) X with A = X X^T, or X <- X (..) with A = X^T X where X is tall. A and A A are symmetric:
- * their lower triangles are computed and mirrored. Where X is much longer than wide a few steps are taken on A alone
+ * their lower triangles are computed and mirrored. Where X is much longer than wide a few steps are taken only on A
  * before X is multiplied. One matrix per piece, the costly ones first.
  */
 final class NewtonSchulz implements Task {
@@ -79,9 +79,9 @@ final class NewtonSchulz implements Task {
     }
 
     /**
-     * The product of the polynomials of a few steps, which is a polynomial of the first one's A alone: with
+     * The product of the polynomials of a few steps, which is a polynomial of the first one's A: with
      * P = a I + b A + c A A the next A is P A P. They commute, so that all products are symmetric, and X is multiplied
-     * but once.
+     * only once.
      */
     private long factor(int first, int end, long x, int m, int n, boolean tall, long a, long p, long q, long t) {
         Blas.syrk(tall, m, n, 1, x, tall ? m : n, 0, a, m);
@@ -103,7 +103,7 @@ final class NewtonSchulz implements Task {
 
     /**
      * How many steps {@link #factor} may take together. A small eigenvalue of A, and its rounding, grows by a^2 in each,
-     * while a new X has a new A, rounded anew.
+     * while a new X has a new A, with a rounding of its own.
      */
     private int together() {
         double a = 1;

@@ -2,7 +2,7 @@ package hypertransfer.engine.cpu;
 
 import jdk.incubator.vector.FloatVector;
 
-/** The norms of rows, alone and at the seams between sublayers, forward. */
+/** The norms of rows, by themselves and where one sublayer ends and the next begins, forward. */
 final class Norms {
     private final Pool pool;
     private final Task norm = this::norm;

@@ -1,6 +1,6 @@
 package hypertransfer.engine.cpu;
 
-/** A matrix product cut into tiles of its result. The tiles follow from the sizes alone. */
+/** A matrix product cut into tiles of its result. The tiles follow only from the sizes. */
 final class Product implements Task {
     /** Enough tiles for the cores of a desktop, where each is still worth a call. */
     private static final int TILES = 16;

@@ -215,7 +215,7 @@ final class Updates {
         }
     }
 
-    /** w -= lose w + push u: 1 - keep is small, and as a float it has digits that keep itself has not. */
+    /** w -= lose w + push u: 1 - keep is small, so that as a float it has digits that keep itself would lose. */
     private static void move(long w, long u, float lose, float push, int n) {
         long du = u - w, whole = Lanes.whole(w, n), end = Lanes.end(w, n);
         FloatVector pushes = Lanes.all(push);

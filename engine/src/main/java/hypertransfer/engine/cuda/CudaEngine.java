@@ -219,30 +219,23 @@ public final class CudaEngine implements Engine {
 
     @Override
     public void normBackward(Tensor dy, Tensor x, Tensor gain, Tensor r, Tensor dx, Tensor dgain) {
-        normBackward(dy, x, gain, r, null, dx, null, null, null, dgain);
+        Launch shares = geometry.shares(x.rows(), x.cols());
+        long partial = scratch.partial;
+        kernels.launch(Kernel.ROW_NORM_BACKWARD, shares, dy, x, gain, r, null, dx, null, null, null, partial, x.rows());
+        addColumns(shares.x(), dgain);
     }
 
     @Override
     public void residualNormBackward(
             Tensor dy, Tensor z, Tensor zr, Tensor out, Tensor gain, Tensor r, Tensor dh, Tensor dz, Tensor dgain) {
-        boolean post = zr != null;
-        normBackward(dy, out, gain, r, dh, dh, post ? z : null, zr, post ? dz : null, dgain);
+        Launch shares = geometry.shares(out.rows(), out.cols());
+        long partial = scratch.partial;
+        kernels.launch(Kernel.ROW_NORM_BACKWARD, shares, dy, out, gain, r, dh, dh, z, zr, dz, partial, out.rows());
+        addColumns(shares.x(), dgain);
     }
 
-    private void normBackward(
-            Tensor dy,
-            Tensor x,
-            Tensor gain,
-            Tensor r,
-            Tensor dh,
-            Tensor dx,
-            Tensor z,
-            Tensor zr,
-            Tensor dz,
-            Tensor dgain) {
-        Launch shares = geometry.shares(x.rows(), x.cols());
-        kernels.launch(Kernel.ROW_NORM_BACKWARD, shares, dy, x, gain, r, dh, dx, z, zr, dz, scratch.partial, x.rows());
-        kernels.launch(Kernel.COLUMNS, geometry.columns(), scratch.partial, dgain, shares.x());
+    private void addColumns(int shares, Tensor dgain) {
+        kernels.launch(Kernel.COLUMNS, geometry.columns(), scratch.partial, dgain, shares);
     }
 
     private Launch rows(Tensor x) {

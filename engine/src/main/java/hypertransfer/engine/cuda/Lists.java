@@ -148,7 +148,11 @@ final class Lists {
     }
 
     void move(List<Tensor> w, List<Tensor> u, double[] keep, double[] push) {
-        split(Kernel.MOVE, Kernel.MOVE_EXACT, w, k -> Entry.of(w.get(k), u.get(k), keep[k]).option(push[k]));
+        split(
+                Kernel.MOVE,
+                Kernel.MOVE_EXACT,
+                w,
+                k -> Entry.of(w.get(k), u.get(k), keep[k]).option(push[k]));
     }
 
     void represent(List<Tensor> masters, double[] scale, int grid, List<Tensor> weights) {

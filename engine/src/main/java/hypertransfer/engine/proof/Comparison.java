@@ -11,7 +11,7 @@ import java.util.function.Function;
 
 /** Every operation of an engine, one after the other, against the reference engine. */
 public final class Comparison {
-    /** Sizes that do not fit tiles and vectors, and such that do. */
+    /** Sizes that do not fit tiles and vectors, and sizes that do. */
     public static final List<Dims> SIZES = List.of(
             new Dims(2, 13, 18, 6, 37),
             new Dims(3, 24, 32, 16, 61),
@@ -81,10 +81,10 @@ public final class Comparison {
 
     /** What has to do with tokens. */
     private void ends() {
-        double[] words = new double[V * C];
-        Arrays.setAll(words, Math::sin);
-        pair.run("write", s -> s.engine().write(s.t("words"), words))
-                .same(1, "words")
+        double[] values = new double[N * C];
+        Arrays.setAll(values, Math::sin);
+        pair.run("write", s -> s.engine().write(s.t("h"), values))
+                .same(1, "h")
                 .feed()
                 .run("embed", s -> s.engine().embed(s.t("words"), s.t("h")))
                 .same(1, "h")
@@ -94,6 +94,11 @@ public final class Comparison {
                         "head without gradient",
                         s -> s.engine().head(s.t("y"), s.t("words"), s.t("losses"), 0, null, null))
                 .same(C, "losses")
+                .run(
+                        "head at scale 0",
+                        s -> s.engine().head(s.t("y"), s.t("words"), s.t("losses"), 0, s.t("dx"), s.t("dwords")))
+                .same(C + V, "dx")
+                .same(C + N, "dwords")
                 .run(
                         "head",
                         s -> s.engine().head(s.t("y"), s.t("words"), s.t("losses"), 1.0 / N, s.t("dx"), s.t("dwords")))

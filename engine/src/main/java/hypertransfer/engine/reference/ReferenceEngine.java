@@ -161,61 +161,25 @@ public final class ReferenceEngine implements Engine {
 
     @Override
     public void norm(Tensor x, Tensor gain, Tensor y, Tensor r) {
-        Array a = (Array) x, g = (Array) gain, b = (Array) y, scale = (Array) r;
-        for (int n = 0; n < x.rows(); n++) {
-            double rn = Rows.rms(a.data(), a.row(n), x.cols());
-            scale.data()[scale.row(n)] = rn;
-            for (int c = 0; c < x.cols(); c++) {
-                b.data()[b.row(n) + c] = a.data()[a.row(n) + c] * rn * (1 + g.data()[g.row(0) + c]);
-            }
-        }
+        Norms.forward((Array) x, (Array) gain, (Array) y, (Array) r);
     }
 
     @Override
     public void normBackward(Tensor dy, Tensor x, Tensor gain, Tensor r, Tensor dx, Tensor dgain) {
-        Array a = (Array) dy, xs = (Array) x, g = (Array) gain, scale = (Array) r, b = (Array) dx, dg = (Array) dgain;
-        double[] xhat = new double[x.cols()];
-        double[] dhat = new double[x.cols()];
-        for (int n = 0; n < x.rows(); n++) {
-            double rn = scale.data()[scale.row(n)];
-            for (int c = 0; c < x.cols(); c++) {
-                xhat[c] = xs.data()[xs.row(n) + c] * rn;
-                dhat[c] = a.data()[a.row(n) + c] * (1 + g.data()[g.row(0) + c]);
-                dg.data()[dg.row(0) + c] += a.data()[a.row(n) + c] * xhat[c];
-            }
-            Rows.throughNorm(dhat, 0, xhat, 0, rn, x.cols());
-            System.arraycopy(dhat, 0, b.data(), b.row(n), x.cols());
-        }
+        Norms.backward((Array) dy, (Array) x, (Array) gain, (Array) r, (Array) dx, (Array) dgain);
     }
 
     @Override
     public void residualNorm(Tensor h, Tensor z, Tensor zr, Tensor out, Tensor gain, Tensor y, Tensor r) {
-        Array from = (Array) h, add = (Array) z, to = (Array) out;
-        for (int n = 0; n < h.rows(); n++) {
-            double post = keep(zr, n, add);
-            for (int c = 0; c < h.cols(); c++) {
-                to.data()[to.row(n) + c] = from.data()[from.row(n) + c] + add.data()[add.row(n) + c] * post;
-            }
-        }
-        norm(out, gain, y, r);
+        Norms.residual((Array) h, (Array) z, (Array) zr, (Array) out, (Array) gain, (Array) y, (Array) r);
     }
 
     @Override
     public void residualNormBackward(
             Tensor dy, Tensor z, Tensor zr, Tensor out, Tensor gain, Tensor r, Tensor dh, Tensor dz, Tensor dgain) {
-        Array through = new Array("through", out.rows(), out.cols()).allocate();
-        normBackward(dy, out, gain, r, through, dgain);
-        Array to = (Array) dh;
-        for (int i = 0; i < out.size(); i++) {
-            to.data()[to.row(0) + i] += through.data()[i];
-        }
-        if (zr != null) {
-            Array zs = (Array) z, scale = (Array) zr, dzs = (Array) dz;
-            for (int n = 0; n < z.rows(); n++) {
-                System.arraycopy(to.data(), to.row(n), dzs.data(), dzs.row(n), z.cols());
-                Rows.throughPost(dzs, zs, scale.data()[scale.row(n)], n);
-            }
-        }
+        Norms.residualBackward(
+                (Array) dy, (Array) z, (Array) zr, (Array) out, (Array) gain, (Array) r, (Array) dh, (Array) dz, (Array)
+                        dgain);
     }
 
     @Override
@@ -242,7 +206,7 @@ public final class ReferenceEngine implements Engine {
     public void activation(Tensor f, Tensor fr, Tensor s) {
         Array from = (Array) f, to = (Array) s;
         for (int n = 0; n < f.rows(); n++) {
-            double post = keep(fr, n, from);
+            double post = Norms.post(from, n, (Array) fr);
             for (int c = 0; c < f.cols(); c++) {
                 double relu = Math.max(0, from.data()[from.row(n) + c] * post);
                 to.data()[to.row(n) + c] = relu * relu;
@@ -259,7 +223,7 @@ public final class ReferenceEngine implements Engine {
                 d.data()[d.row(n) + c] *= 2 * Math.max(0, from.data()[from.row(n) + c] * post);
             }
             if (fr != null) {
-                Rows.throughPost(d, from, post, n);
+                Norms.throughPost(d, from, post, n);
             }
         }
     }
@@ -303,13 +267,7 @@ public final class ReferenceEngine implements Engine {
     @Override
     public void momentum(List<Tensor> g, double[] scale, double beta, boolean nesterov, List<Tensor> m) {
         for (int k = 0; k < g.size(); k++) {
-            Array gs = (Array) g.get(k), ms = (Array) m.get(k);
-            for (int i = 0; i < gs.size(); i++) {
-                double gradient = scale[k] * gs.data()[gs.row(0) + i];
-                double mean = beta * ms.data()[ms.row(0) + i] + (1 - beta) * gradient;
-                ms.data()[ms.row(0) + i] = mean;
-                gs.data()[gs.row(0) + i] = nesterov ? beta * mean + (1 - beta) * gradient : mean;
-            }
+            Updates.momentum((Array) g.get(k), scale[k], beta, nesterov, (Array) m.get(k));
         }
     }
 
@@ -323,17 +281,9 @@ public final class ReferenceEngine implements Engine {
             long t,
             List<Tensor> m,
             List<Tensor> v) {
-        double c1 = 1 - Math.pow(beta1, t), c2 = 1 - Math.pow(beta2, t);
         for (int k = 0; k < g.size(); k++) {
-            Array gs = (Array) g.get(k), ms = (Array) m.get(k), vs = (Array) v.get(k);
-            for (int i = 0; i < gs.size(); i++) {
-                double gradient = scale[k] * gs.data()[gs.row(0) + i];
-                double mean = beta1 * ms.data()[ms.row(0) + i] + (1 - beta1) * gradient;
-                double square = beta2 * vs.data()[vs.row(0) + i] + (1 - beta2) * gradient * gradient;
-                ms.data()[ms.row(0) + i] = mean;
-                vs.data()[vs.row(0) + i] = square;
-                gs.data()[gs.row(0) + i] = mean / c1 / (Math.sqrt(square / c2) + epsilon);
-            }
+            Array gk = (Array) g.get(k), mk = (Array) m.get(k), vk = (Array) v.get(k);
+            Updates.adam(gk, scale[k], beta1, beta2, epsilon, t, mk, vk);
         }
     }
 
@@ -359,10 +309,7 @@ public final class ReferenceEngine implements Engine {
     @Override
     public void move(List<Tensor> w, List<Tensor> u, double[] keep, double[] push) {
         for (int k = 0; k < w.size(); k++) {
-            Array ws = (Array) w.get(k), us = (Array) u.get(k);
-            for (int i = 0; i < ws.size(); i++) {
-                ws.data()[ws.row(0) + i] = keep[k] * ws.data()[ws.row(0) + i] - push[k] * us.data()[us.row(0) + i];
-            }
+            Updates.move((Array) w.get(k), (Array) u.get(k), keep[k], push[k]);
         }
     }
 
@@ -376,14 +323,5 @@ public final class ReferenceEngine implements Engine {
                             .map(w -> Grid.round(s * w, grid))
                             .toArray());
         }
-    }
-
-    /** The factor of row n's norm, kept in r; 1 where there is no norm. */
-    private static double keep(Tensor r, int n, Array x) {
-        if (r == null) {
-            return 1;
-        }
-        Array kept = (Array) r;
-        return kept.data()[kept.row(n)] = Rows.rms(x.data(), x.row(n), x.cols());
     }
 }

@@ -36,11 +36,4 @@ final class Rows {
             d[di + i] = r * (d[di + i] - xhat[xi + i] * mean);
         }
     }
-
-    /** The same for row n of a norm without gain, given x itself. */
-    static void throughPost(Array d, Array x, double r, int n) {
-        double[] xhat = new double[x.cols()];
-        add(r, x.data(), x.row(n), xhat, 0, xhat.length);
-        throughNorm(d.data(), d.row(n), xhat, 0, r, xhat.length);
-    }
 }

@@ -149,22 +149,7 @@ extern "C" __global__ void __launch_bounds__(FORWARD_THREADS) flash(const bf16* 
                             if (k + 1 > q) s[m][n][2 * half + 1] = -INF;
                         }
                     }
-                    float max = top[m][half];
-#pragma unroll
-                    for (int n = 0; n < N; n++) max = fmaxf(max, fmaxf(s[m][n][2 * half], s[m][n][2 * half + 1]));
-                    max = fmaxf(max, __shfl_xor_sync(0xffffffffu, max, 1));
-                    max = fmaxf(max, __shfl_xor_sync(0xffffffffu, max, 2));
-                    float keep = power2((top[m][half] - max) * scale), more = 0, off = max * scale;
-                    top[m][half] = max;
-#pragma unroll
-                    for (int n = 0; n < N; n++) {
-                        float a = power2(s[m][n][2 * half] * scale - off), b = power2(s[m][n][2 * half + 1] * scale - off);
-                        more += a + b;
-                        p[m][n][half] = pack(a, b);
-                    }
-                    sum[m][half] = sum[m][half] * keep + more;
-#pragma unroll
-                    for (int n = 0; n < TILES; n++) acc[m][n][2 * half] *= keep, acc[m][n][2 * half + 1] *= keep;
+                    join(s[m], 2 * half, scale, top[m][half], sum[m][half], acc[m], p[m]);
                 }
             }
             outer(acc, p, VALUE + slot * TILE);

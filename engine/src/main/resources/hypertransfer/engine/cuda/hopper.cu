@@ -152,22 +152,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 2) flash(const bf16* qkv, 
                     if (k + 1 > q + 8 * half) s[n][2 * half + 1] = -INF;
                 }
             }
-            float max = top[half];
-#pragma unroll
-            for (int n = 0; n < N; n++) max = fmaxf(max, fmaxf(s[n][2 * half], s[n][2 * half + 1]));
-            max = fmaxf(max, __shfl_xor_sync(0xffffffffu, max, 1));
-            max = fmaxf(max, __shfl_xor_sync(0xffffffffu, max, 2));
-            float keep = power2((top[half] - max) * scale), more = 0, off = max * scale;
-            top[half] = max;
-#pragma unroll
-            for (int n = 0; n < N; n++) {
-                float a = power2(s[n][2 * half] * scale - off), b = power2(s[n][2 * half + 1] * scale - off);
-                more += a + b;
-                p[n][half] = pack(a, b);
-            }
-            sum[half] = sum[half] * keep + more;
-#pragma unroll
-            for (int n = 0; n < TILES; n++) acc[n][2 * half] *= keep, acc[n][2 * half + 1] *= keep;
+            join(s, 2 * half, scale, top[half], sum[half], acc, p);
         }
         ready();
         outer(acc, p, VALUE + slot * SHORT * ROW);

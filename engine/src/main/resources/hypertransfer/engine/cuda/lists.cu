@@ -15,6 +15,7 @@ struct List {
     Entry e[MAX_LIST];
 };
 
+// Over the numbers i < n of an entry; the threads of all its blocks take turns.
 #define EACH(n) \
     _Pragma("unroll 4") for (i64 i = (i64)blockIdx.x * blockDim.x + threadIdx.x; i < n; i += (i64)gridDim.x * blockDim.x)
 

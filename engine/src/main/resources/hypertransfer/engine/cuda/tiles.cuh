@@ -23,3 +23,26 @@ template <int COUNT, int THREADS> __device__ __forceinline__ void fetchRows(floa
         to[COUNT + i] = live ? delta[(sequence + q0 + i) * H + h] : 0;
     }
 }
+
+// A row's next scores join its online softmax. Four threads share a row; this one has the scores s[n][at] and s[n][at + 1].
+// They become p, packed; `top` and `sum` are the row's largest score and its sum of powers so far, and `acc` is scaled to
+// the new top. `scale` turns a score into an exponent of 2.
+template <int N, int M> __device__ __forceinline__ void join(const float (&s)[N][4], int at, float scale, float& top, float& sum,
+        float (&acc)[M][4], u32 (&p)[N][2]) {
+    float max = top;
+#pragma unroll
+    for (int n = 0; n < N; n++) max = fmaxf(max, fmaxf(s[n][at], s[n][at + 1]));
+    max = fmaxf(max, __shfl_xor_sync(0xffffffffu, max, 1));
+    max = fmaxf(max, __shfl_xor_sync(0xffffffffu, max, 2));
+    float keep = power2((top - max) * scale), more = 0, off = max * scale;
+    top = max;
+#pragma unroll
+    for (int n = 0; n < N; n++) {
+        float a = power2(s[n][at] * scale - off), b = power2(s[n][at + 1] * scale - off);
+        more += a + b;
+        p[n][at / 2] = pack(a, b);
+    }
+    sum = sum * keep + more;
+#pragma unroll
+    for (int n = 0; n < M; n++) acc[n][at] *= keep, acc[n][at + 1] *= keep;
+}

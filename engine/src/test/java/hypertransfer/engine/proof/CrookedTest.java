@@ -170,6 +170,7 @@ class CrookedTest {
                 .containsExactly(
                         "close",
                         "commit",
+                        "decisions",
                         "dims",
                         "feed",
                         "name",

@@ -44,7 +44,7 @@ public record Report(List<String> names, List<String> skipped) {
         for (Run run : runs.values()) {
             try {
                 String target = Runs.target(run).map(names::get).orElse(null);
-                messages.addAll(new Feed(names.get(run.directory()), target, run).read());
+                messages.addAll(new Feed(names.get(run.directory()), target, run, 1.0 / runs.size()).read());
             } catch (RuntimeException e) {
                 skipped.put(run.directory(), e);
                 names.remove(run.directory());

@@ -126,8 +126,8 @@ class Chart {
     const [lo, hi] = this.range, log = this.log, size = cell.zero && log ? Math.abs : v => v;
     const usable = v => finite(v) && (!log || size(v) > 0);
     const from = cell.focus && view.focus && !view.zoom ? lo + 0.05 * (hi - lo) : lo;
-    const inside = series.flatMap(({ x, y }) => {
-      const at = y.slice(d3.bisectLeft(x, from), d3.bisectRight(x, hi));
+    const inside = series.flatMap(({ x, y, low = [], high = [] }) => {
+      const at = [y, low, high].flatMap(ys => ys.slice(d3.bisectLeft(x, from), d3.bisectRight(x, hi)));
       at.push(between(x, y, from), between(x, y, hi));
       return at.filter(usable).map(size);
     });
@@ -147,7 +147,7 @@ class Chart {
   }
 
   /** A target is broad, so that it can be seen under the one that follows it; differences have nothing under them. */
-  line(cell, { run, x, y }) {
+  line(cell, { run, x, y, low, high }) {
     const [lo, hi] = this.range, scale = this.spec.grid ? 0.8 : 1;
     const path = ys => d3.line(i => cell.x(x[i]), i => cell.py(ys[i])).defined(i => cell.drawable(ys[i])).digits(1)(thin(x, ys, lo, hi, Math.ceil(cell.box.w)));
     const only = y.findIndex(cell.drawable);
@@ -156,7 +156,8 @@ class Chart {
     }
     const smooth = cell.smooth && view.smooth > 0;
     const style = cell.zero ? stroke({ colour: run.colour }, 1.4 * scale) : stroke(run, cell.fine ? 1 : (follows(run) ? 1.9 : 2.6) * scale * (cell.series.length > 8 ? 0.65 : 1));
-    return html`${smooth ? html`<path d="${path(y)}" class="raw" stroke="${run.colour}"/>` : ''}
+    const area = low ? d3.area(i => cell.x(x[i]), i => cell.py(low[i]), i => cell.py(high[i])).defined(i => cell.drawable(low[i]) && cell.drawable(high[i])).digits(1)(thin(x, low, lo, hi, Math.ceil(cell.box.w))) : null;
+    return html`${area ? html`<path d="${area}" class="band" fill="${run.colour}"/>` : ''}${smooth ? html`<path d="${path(y)}" class="raw" stroke="${run.colour}"/>` : ''}
       <path d="${path(smooth ? smoothed(x, y, view.smooth * (last(x) - x[0])) : y)}" fill="none" stroke-linejoin="round" ${style} data-run="${run.name}"/>`;
   }
 

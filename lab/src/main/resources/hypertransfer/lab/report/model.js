@@ -12,14 +12,18 @@ function apply(message) {
       model.runs.set(message.run, begin(message));
       break;
     case 'lines':
-      for (const key of ['step', 'loss', 'rate', 'adam_rate', 'tokens', 'seconds']) extend(run.training[key], message.training[key]);
+      for (const key of ['step', 'loss', 'rate', 'adam_rate', 'tokens', 'elapsed']) extend(run.training[key], message.training[key]);
       for (const key of ['step', 'loss']) extend(run.validation[key], message.validation[key]);
-      for (const key of ['step', ...COLUMNS]) extend(run.logged[key], message.matrices[key]);
+      for (const key of ['step', 'mean']) extend(run.logged[key], message.matrices[key]);
+      if (message.matrices.step.length) run.logged.parts.push({ ...message.matrices, decoded: new Map() });
+      Object.assign(run, { peak: message.matrices.peak, end: message.matrices.last });
       run.cache = {};
       for (const other of model.runs.values()) if (other.target === run.name) other.cache = {};
       break;
     case 'gap':
       run.gap = message;
+      if (message.training.step) run.apart = message; // comes once, with what was written before
+      run.cache = {};
       break;
     case 'state':
       run.state = message;
@@ -47,9 +51,9 @@ function begin(message) {
     name: message.run,
     matrices: message.matrices.map(part),
     state: { state: 'running' },
-    training: { step: [], loss: [], rate: [], adam_rate: [], tokens: [], seconds: [] },
+    training: { step: [], loss: [], rate: [], adam_rate: [], tokens: [], elapsed: [] },
     validation: { step: [], loss: [] },
-    logged: Object.fromEntries(['step', ...COLUMNS].map(key => [key, []])),
+    logged: { step: [], mean: [], parts: [] },
     cache: {},
   };
 }
@@ -111,10 +115,16 @@ function swept(among = runs()) {
     .filter((axis, i, all) => all[0].values.length > 2 && free.length > 3 && i < 3);
 }
 
-/** Run minus another at the steps both have. */
+/** Run minus another at the steps both have. Of a long run the page has not all of them; those to its target came as they are. */
 function difference(run, other, part) {
   if (!other) return { x: [], y: [] };
-  return (run.cache[part + ' minus ' + other.name] ??= join(run[part], other[part]));
+  return (run.cache[part + ' minus ' + other.name] ??= rest(join(run[part], other[part]), other === follows(run) ? run.apart?.[part] : undefined));
+}
+
+function rest(joined, known) {
+  if (!known) return joined;
+  const from = d3.bisectRight(joined.x, last(known.step) ?? -1);
+  return { x: [...known.step, ...joined.x.slice(from)], y: [...known.loss, ...joined.y.slice(from)] };
 }
 
 function join(a, b) {
@@ -139,20 +149,16 @@ function crossover({ x, y }) {
   return before === undefined ? undefined : x[known[known.indexOf(before) + 1]];
 }
 
-const largest = array => d3.max(array, v => (finite(v) ? Math.abs(v) : undefined));
-
 /** The numbers of a run's row in the first table. */
 function summary(run) {
-  const target = follows(run);
-  const gaps = target ? { validation: difference(run, target, 'validation').y, training: difference(run, target, 'training').y } : null;
-  const t = run.training;
+  const t = run.training, gaps = follows(run) ? run.gap : undefined;
   return (run.cache.summary ??= {
     steps: t.step.length ? last(t.step) + 1 : 0,
     training: last(t.loss),
     validation: last(run.validation.loss),
-    gap: gaps?.validation.length ? last(gaps.validation) : undefined,
-    largest: gaps?.validation.length ? largest(gaps.validation) : undefined,
-    trainingLargest: gaps?.training.length ? largest(gaps.training) : undefined,
+    gap: gaps?.validation.last ?? undefined,
+    largest: gaps?.validation.largest ?? undefined,
+    trainingLargest: gaps?.training.largest ?? undefined,
     speed: speed(t),
   });
 }
@@ -165,33 +171,54 @@ function best() {
 
 /** Tokens per second; the first step, which compiles and warms up, is left out where there are more. */
 function speed(t) {
-  const first = t.step.length > 1 ? 1 : 0;
-  const seconds = d3.sum(t.seconds.slice(first));
+  const first = t.step.length > 1, seconds = last(t.elapsed) - (first ? t.elapsed[0] : 0);
   return seconds > 0 ? (last(t.tokens) - (first ? t.tokens[0] : 0)) / seconds : undefined;
 }
 
 /** One number of one matrix over the logged steps. */
-const track = (run, column, matrix) => (run.cache[column + matrix] ??= run.logged[column].map(row => row[matrix]));
+const track = (run, column, matrix) => (run.cache[column + matrix] ??= rowsIn(run, column).map(row => row[matrix]));
 
-/** The mean over all hidden matrices. */
-const meanTrack = (run, column) => (run.cache['mean ' + column] ??= run.logged[column].map(row => d3.mean(row) ?? null));
+/** The same with the extremes between the steps, where steps were left out. */
+function band(run, column, matrix) {
+  const y = track(run, column, matrix);
+  if (!run.logged.parts.some(part => part.low)) return { y };
+  const side = key => (run.cache[key + column + matrix] ??= rowsIn(run, column, key).map(row => row[matrix]));
+  return { y, low: side('low'), high: side('high') };
+}
+
+/** A row of numbers over the matrices for each logged step; {@code side} is low or high. */
+function rowsIn(run, column, side) {
+  return run.logged.parts.flatMap(part => {
+    const text = (side && part[side] ? part[side] : part)[column], count = run.matrices.length;
+    const all = part.decoded.get(text) ?? floats(text);
+    part.decoded.set(text, all);
+    return part.step.map((_, i) => all.subarray(i * count, (i + 1) * count));
+  });
+}
+
+function floats(text) {
+  const letters = atob(text), bytes = new Uint8Array(letters.length);
+  for (let i = 0; i < letters.length; i++) bytes[i] = letters.charCodeAt(i);
+  return new Float32Array(bytes.buffer);
+}
 
 /** The last effective rate over the largest, for every matrix. */
 function ratios(run) {
   return (run.cache.ratios ??= run.matrices.map((matrix, m) => {
-    const rates = track(run, 'effective', m).filter(finite);
-    const peak = d3.max(rates);
-    return { ...matrix, final: last(rates), peak, ratio: rates.length ? (peak === 0 ? 0 : last(rates) / peak) : null };
+    const final = run.end?.[m], peak = run.peak?.[m];
+    return { ...matrix, final, peak, ratio: finite(final) ? (peak === 0 ? 0 : final / peak) : null };
   }));
 }
 
 /** Where a step stands on the x axis: steps, tokens after so many steps, or hours. */
 function position(run, steps, unit) {
   if (unit === 'step') return steps;
-  const { step, tokens, seconds } = run.training;
-  const after = (run.cache['after ' + unit] ??= [0, ...(unit === 'tokens' ? tokens : d3.cumsum(seconds).map(s => s / 3600))]);
+  const { step, tokens, elapsed } = run.training;
+  const after = (run.cache['after ' + unit] ??= [0, ...(unit === 'tokens' ? tokens : elapsed.map(s => s / 3600))]);
   const starts = (run.cache.starts ??= [0, ...step.map(s => s + 1)]);
-  return steps.map(s => between(starts, after, s) ?? last(after));
+  const known = (run.cache['positions ' + unit] ??= new Map()); // by the array itself
+  if (!known.has(steps)) known.set(steps, steps.map(s => between(starts, after, s) ?? last(after)));
+  return known.get(steps);
 }
 
 /** What the page shows, in one sentence: how far the optimizers are from each other, and how near each transfer is to its target. */

@@ -32,7 +32,8 @@ class OwnDirectionTest {
         public void apply(Engine engine, List<Tensor> gradients, double[] scale, long t, List<List<Tensor>> state) {
             for (int k = 0; k < gradients.size(); k++) {
                 double[] g = engine.read(gradients.get(k));
-                double[] mean = engine.read(state.get(0).get(k)), largest = engine.read(state.get(1).get(k));
+                double[] mean = engine.read(state.get(0).get(k)),
+                        largest = engine.read(state.get(1).get(k));
                 for (int i = 0; i < g.length; i++) {
                     mean[i] = beta * mean[i] + (1 - beta) * scale[k] * g[i];
                     largest[i] = Math.max(largest[i], Math.abs(mean[i]));
