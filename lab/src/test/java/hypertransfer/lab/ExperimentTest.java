@@ -189,7 +189,7 @@ class ExperimentTest {
                 .isZero();
         refused(
                 "muon has the dynamics of Base(0.1), which mode inverse-hypertransfer does not follow; "
-                        + "those that do are hypertransfer, hypertransfer-plus, decay-transfer",
+                        + "use one of hypertransfer, hypertransfer-plus, decay-transfer",
                 "transfer",
                 muon.toString(),
                 "--mode",

@@ -110,7 +110,7 @@ class FaultTest {
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"INT", "TERM"})
+    @ValueSource(strings = {"INT", "TERM", "HUP"})
     void interrupted(String signal) throws Exception {
         List<Object> expected = undisturbed(400, 100);
         try (Child child = Child.start(train(run, 400, 100))) {

@@ -22,7 +22,7 @@ import picocli.CommandLine.Spec;
 /** {@code ht runs}: the runs below a directory. */
 @Command(
         name = "runs",
-        description = "Lists the runs below a directory: how each stands, its losses, its gap to the run it follows.",
+        description = "Lists the runs below a directory: state, losses, and the gap to the run that each follows.",
         footer = {
             "",
             "Examples:",

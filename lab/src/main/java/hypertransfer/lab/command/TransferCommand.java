@@ -116,7 +116,7 @@ public final class TransferCommand implements Callable<Integer> {
                     .map(Mode::label)
                     .collect(Collectors.joining(", "));
             throw new Refusal(run + " has the dynamics of " + followed.target() + ", which mode " + mode.label()
-                    + " does not follow; those that do are " + fitting);
+                    + " does not follow; use one of " + fitting);
         }
         List<String> all = new ArrayList<>(List.of(
                 "matrices.mode=" + mode.label(),

@@ -47,7 +47,7 @@ public record Experiment(String title, List<String> settings, Map<String, Member
      * One run.
      *
      * @param follows the run whose configuration and curves it takes as its target
-     * @param ratioOf the run whose mean final-to-peak effective ratio becomes its final ratio
+     * @param ratioOf the run at whose measured mean final-to-peak effective ratio this one's schedule ends
      */
     public record Member(String follows, String ratioOf, List<String> settings) {
         public Member {
