@@ -5,6 +5,7 @@ import hypertransfer.lab.command.ConformanceCommand;
 import hypertransfer.lab.command.DataCommand;
 import hypertransfer.lab.command.DemoCommand;
 import hypertransfer.lab.command.DoctorCommand;
+import hypertransfer.lab.command.EffectiveCommand;
 import hypertransfer.lab.command.ExportCommand;
 import hypertransfer.lab.command.InvarianceCommand;
 import hypertransfer.lab.command.PredictCommand;
@@ -39,6 +40,7 @@ import picocli.CommandLine.Spec;
             DataCommand.class,
             DemoCommand.class,
             DoctorCommand.class,
+            EffectiveCommand.class,
             ExportCommand.class,
             InvarianceCommand.class,
             PredictCommand.class,

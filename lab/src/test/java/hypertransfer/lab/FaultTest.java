@@ -101,7 +101,7 @@ class FaultTest {
                 child.signal("KILL");
                 assertThat(child.end()).isEqualTo(137);
             }
-            assertThat(state()).isEqualTo("running");
+            assertThat(state()).isEqualTo("killed");
         }
         assertThat(main("runs", dir.toString())).isZero();
         assertThat(out.toString()).containsPattern("run +killed");
@@ -110,7 +110,7 @@ class FaultTest {
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"INT", "TERM"})
+    @ValueSource(strings = {"INT", "TERM", "HUP"})
     void interrupted(String signal) throws Exception {
         List<Object> expected = undisturbed(400, 100);
         try (Child child = Child.start(train(run, 400, 100))) {
@@ -128,11 +128,24 @@ class FaultTest {
         assertThat(result(run)).isEqualTo(expected);
     }
 
+    /** Was told to save, and built on for minutes. */
+    @Test
+    void interruptedWhileTheNetworkIsBuilt() throws Exception {
+        String[] deep = {"--set", "model.layers=5000"};
+        try (Child child = Child.start(train(run, 4, 1, deep))) {
+            assertThat(child.says("run ")).isTrue();
+            child.signal("INT");
+            assertThat(child.end()).isEqualTo(130);
+            assertThat(child.errors()).containsExactly("ht: stopped");
+        }
+        assertThat(run.resolve(Run.METRICS)).doesNotExist();
+    }
+
     @Test
     void theSecondInterruptEndsAtOnce() throws Exception {
         String[] slow = {"--set", "model.sequence=512", "--set", "model.batch=16", "--set", "model.width=64"};
         try (Child child = Child.start(train(run, 4, 1, slow))) { // a step takes many seconds
-            assertThat(child.says("head.weight")).as("about to begin").isTrue();
+            assertThat(child.says("validation")).as("about to begin").isTrue();
             child.signal("INT");
             while (child.errors().isEmpty()) {
                 Thread.sleep(5);
@@ -141,7 +154,7 @@ class FaultTest {
             assertThat(child.end()).isEqualTo(130);
         }
         assertThat(run.resolve(Run.CHECKPOINTS)).as("not saved").doesNotExist();
-        assertThat(state()).isEqualTo("running");
+        assertThat(state()).isEqualTo("killed");
     }
 
     @Test
@@ -154,7 +167,7 @@ class FaultTest {
                     .first()
                     .asString()
                     .startsWith("ht: cannot write " + run.resolve("matrices.jsonl") + ": ")
-                    .endsWith("; make room, then go on with --resume");
+                    .endsWith("; make room, then continue with --resume");
         }
         assertThat(state()).isEqualTo("failed");
         assertThat(new Run(run).checkpoints()).isNotEmpty().allSatisfy(Checkpoint::read);

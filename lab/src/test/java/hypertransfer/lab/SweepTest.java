@@ -134,7 +134,7 @@ class SweepTest {
         assertThat(ht.refused("sweep", file, "--grid", "rate=1", "--grid", "matrices.rate=2"))
                 .contains("has a key twice");
         assertThat(ht.refused("sweep", file, "--grid", "data.train=a/b,a-b")).contains("both be written to");
-        assertThat(ht.refused("sweep", "/", "--grid", "rate=1")).contains("/ is not a file");
+        assertThat(ht.refused("sweep", "/", "--grid", "rate=1")).contains("/ is not a file; give a configuration");
         assertThat(ht.refused("sweep", file, "--grid", "rate=1", "--out", "")).contains("--out is ''");
         assertThat(ht.refused("sweep", file, "--grid", "rate=1", "--out", "/")).contains("--out is '/'");
     }

@@ -32,7 +32,7 @@ final class Blas implements AutoCloseable {
     private static final int CANDIDATES = 8, REPETITIONS = 8, ROUNDS = 2;
     /** Below this many operations the choice matters little, and cuBLASLt's first one is taken. */
     private static final double WORTH_TIMING = 1e9;
-    /** Free memory that timing leaves alone. */
+    /** Free memory that timing does not touch. */
     private static final long MARGIN = 256L << 20;
 
     private final Device device;
@@ -124,7 +124,7 @@ final class Blas implements AutoCloseable {
         if (kept == null || !usable(plan, kept)) {
             choose(p, plan, kept, keep, a, b, c);
         }
-        plans.use(plan.name, plan.bytes());
+        plan.take(plans.use(plan.name, plan.bytes(), kept));
         planned.put(p, plan);
         return plan;
     }

@@ -23,7 +23,7 @@ import picocli.CommandLine.Spec;
 /** {@code ht conformance}: an engine against trajectories that another framework computed. */
 @Command(
         name = "conformance",
-        description = "Replays golden trajectories on an engine and says how far it is from them.",
+        description = "Replays golden trajectories on an engine and shows its largest errors.",
         footer = {
             "",
             "Examples:",
@@ -37,7 +37,7 @@ public final class ConformanceCommand implements Callable<Integer> {
     @Spec
     private CommandSpec spec;
 
-    @Parameters(paramLabel = "DIR", description = "Holds M1.json, M1.safetensors, ...")
+    @Parameters(paramLabel = "DIR", description = "The directory with M1.json, M1.safetensors, ...")
     private Path directory;
 
     @Mixin
@@ -46,7 +46,7 @@ public final class ConformanceCommand implements Callable<Integer> {
     @Option(
             names = "--precision",
             defaultValue = "float32",
-            description = "Of the cuda engine: float32, for proof (default), or bf16, as it trains.")
+            description = "Precision of the cuda engine: float32 to check it (default), or bf16 as in training.")
     private String precision;
 
     @Mixin

@@ -9,7 +9,7 @@ import picocli.CommandLine.Spec;
 /** {@code ht data}: shards of tokens. */
 @Command(
         name = "data",
-        description = "Makes shards of tokens from text, and looks into them.",
+        description = "Makes shards of tokens from text, and inspects them.",
         synopsisSubcommandLabel = "COMMAND",
         subcommands = {TokenizeCommand.class, InspectCommand.class},
         footer = {

@@ -7,6 +7,7 @@ import hypertransfer.lab.experiment.Version;
 import hypertransfer.lab.terminal.Exit;
 import hypertransfer.lab.terminal.JsonLine;
 import hypertransfer.lab.terminal.Size;
+import hypertransfer.lab.terminal.Width;
 import java.io.PrintWriter;
 import java.util.List;
 import java.util.concurrent.Callable;
@@ -19,9 +20,12 @@ import picocli.CommandLine.Spec;
 /** {@code ht doctor}: what this machine offers, and which engines work on it. */
 @Command(
         name = "doctor",
-        description = "Says what this machine offers, which engines work on it, and what the others would need.",
+        description = "Shows what this machine offers, which engines work on it, and what the others need.",
         footer = {"", "Examples:", "  ht doctor", "  ht doctor --json | tail -n 1"})
 public final class DoctorCommand implements Callable<Integer> {
+    /** Where the second column begins. */
+    private static final int INDENT = 11;
+
     @Spec
     private CommandSpec spec;
 
@@ -54,7 +58,7 @@ public final class DoctorCommand implements Callable<Integer> {
                 Machine.here(),
                 survey.get().stream().map(Line::of).toList());
         PrintWriter out = spec.commandLine().getOut();
-        out.println(json.only ? JsonLine.of(report) : text(report));
+        out.println(json.only ? JsonLine.of(report) : Width.here().fold(text(report), INDENT));
         out.flush();
         return report.engines().stream().anyMatch(Line::works) ? Exit.FINE : Exit.CHECK_FAILED;
     }

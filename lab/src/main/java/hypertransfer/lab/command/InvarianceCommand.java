@@ -1,8 +1,9 @@
 package hypertransfer.lab.command;
 
+import hypertransfer.lab.experiment.Experiment;
+import hypertransfer.lab.experiment.Room;
 import hypertransfer.lab.terminal.Exit;
 import hypertransfer.train.config.Configuration;
-import hypertransfer.train.config.ConfigurationFile;
 import hypertransfer.train.run.Invariance;
 import java.io.PrintWriter;
 import java.nio.file.Path;
@@ -42,7 +43,8 @@ public final class InvarianceCommand implements Callable<Integer> {
     @Override
     public Integer call() {
         PrintWriter out = spec.commandLine().getOut();
-        Configuration c = ConfigurationFile.read(file, set.settings);
+        Configuration c = Experiment.configuration(file, set.settings);
+        Room.require(c);
         Invariance measured = Invariance.measure(c);
         ObjectNode json = JsonMapper.shared().createObjectNode();
         json.put("network", c.network().name()).put("loss", measured.loss()).put("rounding", measured.rounding());

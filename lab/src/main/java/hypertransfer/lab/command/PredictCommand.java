@@ -36,11 +36,12 @@ import picocli.CommandLine.Spec;
             "Examples:",
             "  ht predict runs/muon.yaml",
             "  ht predict runs/muon.yaml --set network=M2 --set matrices.final_ratio=0.1",
-            "  ht predict runs/muon.yaml --csv out/predicted.csv     one line per step and kind",
+            "  ht predict runs/muon.yaml --csv out/predicted.csv   a line per step and kind",
             "  ht predict out/muon            a finished run: the prediction and its error",
             "",
-            "end/peak is the last effective rate over the largest. at rest: the effective rate",
-            "that a long run at the peak rate would settle at. docs/ALGEBRA.md has the formulas."
+            "end/peak is the last effective rate over the largest. at rest: the effective",
+            "rate that a long run at the peak rate would settle at. docs/ALGEBRA.md has the",
+            "formulas."
         })
 public final class PredictCommand implements Callable<Integer> {
     /** What the prediction reached on runs that it was not fitted to; docs/LOG.md has the table. */

@@ -32,16 +32,16 @@ import picocli.CommandLine.Spec;
         footer = {
             "",
             "Examples:",
-            "  ht rates runs/muon.yaml --to muonh                          peak angle and final ratio",
+            "  ht rates runs/muon.yaml --to muonh              peak angle and final ratio",
             "  ht rates runs/muonh.yaml --to muon --with matrices.decay=0.1",
-            "  ht rates runs/muon.yaml --with matrices.decay=0.3           the same curve, another decay",
+            "  ht rates runs/muon.yaml --with matrices.decay=0.3     the same curve",
             "  ht rates runs/muon.yaml --to adamw",
-            "  ht rates runs/muon.yaml --with matrices.shape_factor=rms --with model.width=256",
-            "  ht rates runs/muon.yaml --ends 0.1      which final ratio ends at an effective tenth?",
+            "  ht rates runs/muon.yaml --with model.width=256",
+            "  ht rates runs/muon.yaml --ends 0.1    the ratio to end at an effective tenth",
             "",
-            "error: of the effective rates that one pair of numbers gives instead of a schedule of",
-            "its own for every matrix and step (--csv writes these), rms. It comes on top of the",
-            "error of the prediction itself, see 'ht predict'."
+            "error: of the effective rates that one pair of numbers gives instead of a",
+            "schedule of its own for every matrix and step (--csv writes these), rms. It adds",
+            "to the error of the prediction itself, see 'ht predict'."
         })
 public final class RatesCommand implements Callable<Integer> {
     @Spec

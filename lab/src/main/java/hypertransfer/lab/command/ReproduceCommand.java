@@ -68,7 +68,7 @@ public final class ReproduceCommand implements Callable<Integer> {
     @Mixin
     private OutOption out;
 
-    /** The list in the help is the one list there is. */
+    /** Adds the list of experiments to the help, so that there is only one such list. */
     static final class ListsExperiments implements IModelTransformer {
         @Override
         public CommandSpec transform(CommandSpec spec) {

@@ -2,6 +2,7 @@ package hypertransfer.lab.command;
 
 import hypertransfer.core.Refusal;
 import hypertransfer.lab.terminal.Exit;
+import hypertransfer.lab.terminal.Width;
 import hypertransfer.train.config.Configuration;
 import hypertransfer.train.log.Curves;
 import hypertransfer.train.log.Gap;
@@ -21,7 +22,7 @@ import picocli.CommandLine.Spec;
 /** {@code ht runs}: the runs below a directory. */
 @Command(
         name = "runs",
-        description = "Lists the runs below a directory: how each stands, its losses, its gap to the run it follows.",
+        description = "Lists the runs below a directory: state, losses, and the gap to the run that each follows.",
         footer = {
             "",
             "Examples:",
@@ -33,6 +34,8 @@ import picocli.CommandLine.Spec;
         })
 public final class RunsCommand implements Callable<Integer> {
     private static final int DEPTH = 4;
+    /** The columns beside the run's name. */
+    private static final int OTHERS = 58;
 
     @Spec
     private CommandSpec spec;
@@ -44,6 +47,8 @@ public final class RunsCommand implements Callable<Integer> {
             description = "Where to look (default: ${DEFAULT-VALUE}).")
     private Path directory;
 
+    private int width;
+
     @Override
     public Integer call() {
         PrintWriter out = spec.commandLine().getOut();
@@ -51,11 +56,12 @@ public final class RunsCommand implements Callable<Integer> {
         if (runs.isEmpty()) {
             out.println("no runs in " + directory + "; 'ht train runs/muon.yaml' makes one");
         } else {
-            int width = runs.stream()
+            int longest = runs.stream()
                     .mapToInt(run -> run.directory().toString().length())
                     .max()
                     .orElseThrow();
-            String format = "%-" + width + "s  %-11s %13s %10s %10s %10s%n";
+            width = Math.min(longest, Math.max(12, Width.here().columns() - OTHERS));
+            String format = "%-" + width + "s  %-11s %13s %9s %10s %8s%n";
             out.printf(format, "run", "state", "step", "loss", "validation", "gap");
             runs.forEach(run -> out.printf(Locale.ROOT, format, row(run)));
         }
@@ -63,7 +69,7 @@ public final class RunsCommand implements Callable<Integer> {
         return Exit.FINE;
     }
 
-    private static Object[] row(Run run) {
+    private Object[] row(Run run) {
         try {
             Configuration c = run.configuration();
             Curves curves = Curves.read(run.directory());
@@ -73,7 +79,7 @@ public final class RunsCommand implements Callable<Integer> {
                     .map(loss -> number("%+.1e", loss.last()))
                     .orElse("");
             return new Object[] {
-                run.directory(),
+                Width.end(run.directory().toString(), width),
                 run.standing().state().label(),
                 step + "/" + c.steps(),
                 last(curves.losses()),
@@ -81,7 +87,7 @@ public final class RunsCommand implements Callable<Integer> {
                 gap
             };
         } catch (Refusal | UncheckedIOException e) {
-            return new Object[] {run.directory(), "unreadable", "", "", "", ""};
+            return new Object[] {Width.end(run.directory().toString(), width), "unreadable", "", "", "", ""};
         }
     }
 

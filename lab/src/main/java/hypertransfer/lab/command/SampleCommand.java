@@ -37,19 +37,19 @@ public final class SampleCommand implements Callable<Integer> {
     @Parameters(paramLabel = "RUN", description = "A run with a checkpoint.")
     private Path run;
 
-    @Option(names = "--prompt", required = true, paramLabel = "TEXT", description = "What the text begins with.")
+    @Option(names = "--prompt", required = true, paramLabel = "TEXT", description = "The beginning of the text.")
     private String prompt;
 
-    @Option(names = "--tokens", defaultValue = "200", description = "How many follow (default: ${DEFAULT-VALUE}).")
+    @Option(names = "--tokens", defaultValue = "200", description = "Number of tokens to add (default: ${DEFAULT-VALUE}).")
     private int tokens;
 
-    @Option(names = "--temperature", defaultValue = "0.8", description = "0 or more (default: ${DEFAULT-VALUE}).")
+    @Option(names = "--temperature", defaultValue = "0.8", description = "Spread of the draws, 0 or more (default: ${DEFAULT-VALUE}).")
     private double temperature;
 
-    @Option(names = "--top-k", defaultValue = "0", description = "Only the likeliest K; 0: all (default).")
+    @Option(names = "--top-k", defaultValue = "0", description = "Draw from the K likeliest tokens only; 0: from all (default).")
     private int topK;
 
-    @Option(names = "--seed", defaultValue = "1", description = "Of the draws (default: ${DEFAULT-VALUE}).")
+    @Option(names = "--seed", defaultValue = "1", description = "Seed of the draws (default: ${DEFAULT-VALUE}).")
     private long seed;
 
     @Override

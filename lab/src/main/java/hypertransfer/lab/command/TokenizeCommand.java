@@ -46,7 +46,7 @@ public final class TokenizeCommand implements Callable<Integer> {
             names = "--out",
             required = true,
             paramLabel = "DIR",
-            description = "Where shards go; they are named after it.")
+            description = "The directory for the shards, which are named after it.")
     private Path out;
 
     @Option(names = "--tokens", defaultValue = "gpt2", description = "gpt2 or bytes (default: ${DEFAULT-VALUE}).")
@@ -69,10 +69,10 @@ public final class TokenizeCommand implements Callable<Integer> {
     @Option(
             names = "--threads",
             paramLabel = "N",
-            description = "Threads that tokenize; the shards do not depend on it (default: all cores).")
+            description = "Number of threads; the shards do not depend on it (default: all cores).")
     private int threads = Runtime.getRuntime().availableProcessors();
 
-    @Option(names = "--force", description = "Replace the shards that are there.")
+    @Option(names = "--force", description = "Replace existing shards.")
     private boolean force;
 
     @Override

@@ -1,11 +1,11 @@
 package hypertransfer.lab.command;
 
 import hypertransfer.core.Refusal;
+import hypertransfer.lab.experiment.Experiment;
 import hypertransfer.lab.experiment.Launch;
 import hypertransfer.lab.terminal.Exit;
 import hypertransfer.lab.terminal.Interrupt;
 import hypertransfer.train.config.Configuration;
-import hypertransfer.train.config.ConfigurationFile;
 import hypertransfer.train.log.Run;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -52,7 +52,7 @@ public final class TrainCommand implements Callable<Integer> {
         if (directory && !(resume && set.settings.isEmpty() && !out.given())) {
             throw new Refusal(file + " is a directory; continue the run in it with --resume, without --set or --out");
         }
-        Configuration c = directory ? new Run(file).configuration() : ConfigurationFile.read(file, set.settings);
+        Configuration c = directory ? new Run(file).configuration() : Experiment.configuration(file, set.settings);
         Path to = directory ? file : out.or(OutOption.named(file, ""));
         try (Interrupt interrupt = new Interrupt()) {
             boolean finished =

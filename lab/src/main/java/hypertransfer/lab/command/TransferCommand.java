@@ -77,14 +77,23 @@ public final class TransferCommand implements Callable<Integer> {
         Path to = out.or(Path.of(run + "-" + mode.label() + (at == null ? "" : "-at-" + at)));
         PrintWriter print = spec.commandLine().getOut();
         try (Interrupt interrupt = new Interrupt()) {
-            boolean finished = new Launch(to, configuration(), resume, false, print).run(interrupt);
+            boolean finished = new Launch(to, configuration(to), resume, false, print).run(interrupt);
             print.print(Gap.of(to, run).table(Curves.read(to).losses().size()));
             print.flush();
             return finished ? Exit.FINE : Exit.INTERRUPTED;
         }
     }
 
-    private Configuration configuration() {
+    /** A path as seen from a directory, so that both can be moved together. */
+    private static String from(Path directory, Path path) {
+        return directory
+                .toAbsolutePath()
+                .normalize()
+                .relativize(path.toAbsolutePath().normalize())
+                .toString();
+    }
+
+    private Configuration configuration(Path to) {
         Configuration target = new Run(run).configuration();
         Transfer followed = target.transfer();
         double followedDecay = followed.target() instanceof Space.Base base
@@ -107,15 +116,15 @@ public final class TransferCommand implements Callable<Integer> {
                     .map(Mode::label)
                     .collect(Collectors.joining(", "));
             throw new Refusal(run + " has the dynamics of " + followed.target() + ", which mode " + mode.label()
-                    + " does not follow; those that do are " + fitting);
+                    + " does not follow; use one of " + fitting);
         }
         List<String> all = new ArrayList<>(List.of(
                 "matrices.mode=" + mode.label(),
                 "matrices.decay=" + carrier,
                 "matrices.target_decay=" + followedDecay,
-                "target=" + run));
+                ConfigurationFile.text("target", from(to, run))));
         if (at != null) {
-            all.addAll(List.of("from.run=" + run, "from.step=" + at));
+            all.addAll(List.of(ConfigurationFile.text("from.run", run.toString()), "from.step=" + at));
         }
         all.addAll(set.settings);
         return ConfigurationFile.with(target, all.toArray(String[]::new));

@@ -1,6 +1,8 @@
 package hypertransfer.lab.experiment;
 
 import hypertransfer.core.Refusal;
+import hypertransfer.train.config.Configuration;
+import hypertransfer.train.config.ConfigurationFile;
 import hypertransfer.train.network.Preset;
 import java.io.IOException;
 import java.io.InputStream;
@@ -13,6 +15,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import tools.jackson.core.JacksonException;
 import tools.jackson.core.StreamReadFeature;
 import tools.jackson.databind.DeserializationFeature;
@@ -44,7 +47,7 @@ public record Experiment(String title, List<String> settings, Map<String, Member
      * One run.
      *
      * @param follows the run whose configuration and curves it takes as its target
-     * @param ratioOf the run whose mean final-to-peak effective ratio becomes its final ratio
+     * @param ratioOf the run at whose measured mean final-to-peak effective ratio this one's schedule ends
      */
     public record Member(String follows, String ratioOf, List<String> settings) {
         public Member {
@@ -96,6 +99,24 @@ public record Experiment(String title, List<String> settings, Map<String, Member
         } catch (IOException e) {
             throw new UncheckedIOException("cannot read " + name + ": " + e.getMessage(), e);
         }
+    }
+
+    /** Reads a configuration, which an experiment is not: the two are told apart by the experiment's title. */
+    public static Configuration configuration(Path file, List<String> settings) {
+        if (!Files.isRegularFile(file)) {
+            throw new Refusal("there is no file " + file + " in " + Path.of("").toAbsolutePath()
+                    + "; give a configuration, such as runs/muon.yaml of the project");
+        }
+        try (Stream<String> lines = Files.lines(file)) {
+            if (lines.limit(100).anyMatch(line -> line.startsWith("title:"))) {
+                String name = file.getFileName().toString().replaceFirst("\\.ya?ml$", "");
+                throw new Refusal(file + " is an experiment; run it with: ht reproduce "
+                        + (KNOWN.containsKey(name) ? name : file));
+            }
+        } catch (IOException | UncheckedIOException e) {
+            throw new Refusal("cannot read " + file + ": " + e.getMessage(), e);
+        }
+        return ConfigurationFile.read(file, settings);
     }
 
     private static InputStream open(String name) throws IOException {

@@ -2,21 +2,28 @@ package hypertransfer.lab.experiment;
 
 import hypertransfer.core.Refusal;
 import hypertransfer.engine.provider.Engines;
+import hypertransfer.lab.terminal.Interrupt;
 import hypertransfer.lab.terminal.StepLine;
-import hypertransfer.lab.terminal.Width;
 import hypertransfer.train.config.Configuration;
 import hypertransfer.train.config.ConfigurationFile;
 import hypertransfer.train.log.Hold;
 import hypertransfer.train.log.Run;
+import hypertransfer.train.log.Standing;
 import hypertransfer.train.run.Trainer;
+import java.io.IOException;
 import java.io.PrintWriter;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;
+import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.function.BooleanSupplier;
+import java.util.Optional;
+import java.util.stream.Stream;
 
 /**
  * Trains one run in its directory, with its lines on a writer.
@@ -26,16 +33,49 @@ import java.util.function.BooleanSupplier;
 public record Launch(Path directory, Configuration configuration, boolean resume, boolean brief, PrintWriter out) {
 
     /** Trains; returns whether the last step was reached, or the run was interrupted before. */
-    public boolean run(BooleanSupplier stop) {
+    public boolean run(Interrupt stop) {
+        if (resume && new Run(directory).standing().state() == Standing.State.FINISHED) {
+            resumable(directory, configuration);
+            out.println(directory + " is already finished");
+            return true;
+        }
         Configuration c = chosen();
+        Room.require(c);
+        boolean ours = Files.notExists(directory);
         try (Hold held = hold(c)) {
-            StepLine line = new StepLine(out, c, Width.terminal(), Width.here(), brief);
-            out.println("run " + directory);
-            try {
-                return new Trainer(held, c, provenance(), line).run(resume, stop);
-            } finally {
-                line.end();
+            return train(held, c, stop);
+        } catch (RuntimeException e) {
+            if (ours && !new Run(directory).begun()) {
+                remove(directory, e);
             }
+            throw e;
+        } finally {
+            stop.rest();
+        }
+    }
+
+    private boolean train(Hold held, Configuration c, Interrupt stop) {
+        Optional<Run> target = held.run().target();
+        if (c.target() != null && target.isEmpty()) {
+            out.println("warning: the run that this one follows, " + c.target() + ", is not there: no gap is shown");
+        }
+        StepLine line = new StepLine(out, c, target, brief);
+        out.println("run " + directory);
+        try {
+            return new Trainer(held, c, provenance(), line).run(resume, stop);
+        } finally {
+            line.end();
+        }
+    }
+
+    /** What failed before its first step leaves nothing behind. */
+    private static void remove(Path directory, RuntimeException failure) {
+        try (Stream<Path> files = Files.walk(directory)) {
+            for (Path file : files.sorted(Comparator.reverseOrder()).toList()) {
+                Files.delete(file);
+            }
+        } catch (IOException | UncheckedIOException e) {
+            failure.addSuppressed(e);
         }
     }
 
@@ -59,12 +99,19 @@ public record Launch(Path directory, Configuration configuration, boolean resume
 
     /**
      * The configuration that a run was begun with. It must be the one now asked for; where that leaves the engine to be
-     * chosen, the engine chosen before stays.
+     * chosen, the engine chosen before stays, and where both name the same target, the name it had.
      */
     public static Configuration resumable(Path directory, Configuration asked) {
         Configuration before = new Run(directory).configuration();
-        Configuration now =
-                asked.engine().equals("auto") ? ConfigurationFile.with(asked, "engine=" + before.engine()) : asked;
+        List<String> stays = new ArrayList<>();
+        if (asked.engine().equals("auto")) {
+            stays.add("engine=" + before.engine());
+        }
+        Optional<Run> target = new Run(directory).target();
+        if (asked.target() != null && target.isPresent() && same(target.get().directory(), directory, asked.target())) {
+            stays.add(ConfigurationFile.text("target", before.target()));
+        }
+        Configuration now = ConfigurationFile.with(asked, stays.toArray(String[]::new));
         List<String> old = ConfigurationFile.write(before).lines().toList();
         List<String> fresh = ConfigurationFile.write(now).lines().toList();
         for (int i = 0; i < fresh.size(); i++) {
@@ -75,6 +122,17 @@ public record Launch(Path directory, Configuration configuration, boolean resume
             }
         }
         return before;
+    }
+
+    /** Whether a target is that directory, seen from the run's own or from here. */
+    private static boolean same(Path target, Path run, String asked) {
+        return Stream.of(run.resolve(asked), Path.of(asked)).anyMatch(path -> {
+            try {
+                return Files.isSameFile(target, path);
+            } catch (IOException e) { // it is not there
+                return false;
+            }
+        });
     }
 
     private static Map<String, String> provenance() {

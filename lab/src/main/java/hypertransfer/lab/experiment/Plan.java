@@ -2,7 +2,10 @@ package hypertransfer.lab.experiment;
 
 import hypertransfer.core.Rates;
 import hypertransfer.core.Refusal;
+import hypertransfer.core.Schedule;
+import hypertransfer.core.Shape;
 import hypertransfer.lab.report.Report;
+import hypertransfer.lab.terminal.Interrupt;
 import hypertransfer.lab.terminal.StepLine;
 import hypertransfer.train.config.Configuration;
 import hypertransfer.train.config.ConfigurationFile;
@@ -20,7 +23,6 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.TreeMap;
-import java.util.function.BooleanSupplier;
 
 /** An experiment at a preset, in a directory: trains what is not finished yet, and shows what came out. */
 public final class Plan {
@@ -39,7 +41,7 @@ public final class Plan {
     }
 
     /** Trains every run in turn; returns whether all were finished. */
-    public boolean run(BooleanSupplier stop) {
+    public boolean run(Interrupt stop) {
         Experiment.Tuned tuned = experiment.tuned(preset);
         out.println(experiment.title() + ", preset " + preset.label() + ", in " + directory);
         if (tuned.settings().isEmpty() && tuned.runs().isEmpty()) {
@@ -51,6 +53,9 @@ public final class Plan {
         double done = 0;
         for (String name : experiment.runs().keySet()) {
             number++;
+            if (stop.told()) {
+                return false;
+            }
             Path path = directory.resolve(name);
             boolean resume = new Run(path).begun();
             Configuration c = resume ? Launch.resumable(path, configuration(name)) : configuration(name);
@@ -104,16 +109,35 @@ public final class Plan {
         }
         all.addAll(member.settings());
         all.addAll(tuned.runs().getOrDefault(name, List.of()));
-        if (member.ratioOf() != null) {
-            all.add("matrices.final_ratio=" + ratio(directory.resolve(member.ratioOf())));
-        }
+        Configuration c;
         if (member.follows() == null) {
             all.addAll(settings);
-            return ConfigurationFile.of(all.toArray(String[]::new));
+            c = ConfigurationFile.of(all.toArray(String[]::new));
+        } else {
+            all.add(ConfigurationFile.text("target", "../" + member.follows())); // so that all can be moved together
+            Configuration followed = new Run(directory.resolve(member.follows())).configuration();
+            c = ConfigurationFile.with(followed, all.toArray(String[]::new));
         }
-        Path target = directory.resolve(member.follows());
-        all.add("target=" + target.toAbsolutePath().normalize());
-        return ConfigurationFile.with(new Run(target).configuration(), all.toArray(String[]::new));
+        return member.ratioOf() == null
+                ? c
+                : ConfigurationFile.with(
+                        c, "matrices.final_ratio=" + finalRatio(c, ratio(directory.resolve(member.ratioOf()))));
+    }
+
+    /**
+     * The final ratio with which the last step has this part of the peak rate. A schedule reaches its final ratio after
+     * the last step, so the two differ; every shape's last rate is a straight line in the final ratio.
+     */
+    static double finalRatio(Configuration c, double wanted) {
+        Shape shape = Shape.parse(c.matrices().schedule());
+        double least = new Schedule.Shaped(1, c.steps(), c.matrices().warmup(), 0, shape).rate(c.steps() - 1);
+        double ratio = (wanted - least) / (1 - least);
+        if (!(ratio >= 0 && ratio <= 1)) {
+            throw new Refusal("a last rate of " + wanted + " of the peak cannot be reached: schedule "
+                    + c.matrices().schedule() + " over " + c.steps() + " steps ends at " + least
+                    + " or more; take more steps");
+        }
+        return ratio;
     }
 
     /** The mean over all hidden matrices of the last effective rate over the largest. */
@@ -137,36 +161,39 @@ public final class Plan {
         return sum / peak.length;
     }
 
+    private static String number(String format, double value) {
+        return String.format(Locale.ROOT, format, value);
+    }
+
     /** The table of final losses and gaps, and a report for each network. */
     public void show() {
         Map<String, List<Path>> networks = new TreeMap<>();
-        out.printf("%n%-32s %12s %12s %12s %12s%n", "run", "validation", "final gap", "largest gap", "end/peak");
+        int width = experiment.runs().keySet().stream()
+                .mapToInt(String::length)
+                .max()
+                .orElseThrow();
+        String format = "%-" + Math.max(3, width) + "s %10s %9s %11s %8s%n";
+        out.printf("%n" + format, "run", "validation", "final gap", "largest gap", "end/peak");
         for (String name : experiment.runs().keySet()) {
             Path run = directory.resolve(name);
             String follows = experiment.runs().get(name).follows();
             Gap gap = follows == null ? null : Gap.of(run, directory.resolve(follows));
             out.printf(
-                    Locale.ROOT,
-                    "%-32s %12.5f %12s %12s %12.4f%n",
+                    format,
                     name,
-                    validation(name),
-                    gap == null
-                            ? ""
-                            : String.format(
-                                    Locale.ROOT, "%+.1e", gap.validation().last()),
-                    gap == null
-                            ? ""
-                            : String.format(
-                                    Locale.ROOT, "%.1e", gap.validation().largest()),
-                    ratio(run));
+                    number("%.5f", validation(name)),
+                    gap == null ? "" : number("%+.1e", gap.validation().last()),
+                    gap == null ? "" : number("%.1e", gap.validation().largest()),
+                    number("%.4f", ratio(run)));
             String network = new Run(run).configuration().network().name();
             networks.computeIfAbsent(network, n -> new ArrayList<>()).add(run);
         }
-        out.println("gaps are of the validation loss, to the run that is followed; end/peak is of the effective rate");
+        out.println("gaps are of the validation loss, to the run that is followed;");
+        out.println("end/peak is the last effective rate over the largest, the mean over all matrices");
         Map<String, Path> reports = new LinkedHashMap<>();
         networks.forEach((network, runs) -> {
             Path report = directory.resolve(networks.size() == 1 ? "report.html" : "report-" + network + ".html");
-            Report.write(runs, report);
+            Report.write(experiment.title(), runs, report);
             reports.put(network, report);
         });
         out.println();

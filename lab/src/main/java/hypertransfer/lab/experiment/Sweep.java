@@ -2,8 +2,8 @@ package hypertransfer.lab.experiment;
 
 import hypertransfer.core.Diverged;
 import hypertransfer.core.Refusal;
+import hypertransfer.lab.terminal.Interrupt;
 import hypertransfer.train.config.Configuration;
-import hypertransfer.train.config.ConfigurationFile;
 import hypertransfer.train.file.Atomic;
 import hypertransfer.train.log.FailureKind;
 import hypertransfer.train.log.Run;
@@ -17,7 +17,6 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
-import java.util.function.BooleanSupplier;
 import java.util.stream.Stream;
 import tools.jackson.databind.json.JsonMapper;
 import tools.jackson.databind.node.ArrayNode;
@@ -48,7 +47,7 @@ public final class Sweep {
         for (List<String> point : grid.points()) {
             Path run = directory.resolve(String.join("_", point).replaceAll("[^A-Za-z0-9._=-]", "-"));
             List<String> all = Stream.concat(settings.stream(), point.stream()).toList();
-            if (runs.put(run, ConfigurationFile.read(file, all)) != null) {
+            if (runs.put(run, Experiment.configuration(file, all)) != null) {
                 throw new Refusal("two points of the grid would both be written to " + run
                         + "; choose values that differ in more than punctuation");
             }
@@ -56,11 +55,14 @@ public final class Sweep {
     }
 
     /** Trains what is not trained yet; returns whether all was, or it was interrupted. */
-    public boolean run(BooleanSupplier stop) {
+    public boolean run(Interrupt stop) {
         List<List<String>> all = grid.points();
         for (Map.Entry<Path, Configuration> run : runs.entrySet()) {
             List<String> point = all.get(points.size());
             out.println("point " + (points.size() + 1) + " of " + all.size() + ": " + String.join(" ", point));
+            if (stop.told()) {
+                return false;
+            }
             if (!known(run.getKey(), run.getValue()) && !train(run.getKey(), run.getValue(), stop)) {
                 return false;
             }
@@ -77,7 +79,7 @@ public final class Sweep {
         return now.state() == Standing.State.FINISHED || now.kind() == FailureKind.DIVERGED;
     }
 
-    private boolean train(Path run, Configuration c, BooleanSupplier stop) {
+    private boolean train(Path run, Configuration c, Interrupt stop) {
         try {
             return new Launch(run, c, new Run(run).begun(), true, out).run(stop);
         } catch (Diverged diverged) {

@@ -16,9 +16,10 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Collection;
 import java.util.List;
 import java.util.Map;
-import java.util.function.Function;
 import java.util.function.ToDoubleFunction;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
@@ -33,8 +34,10 @@ import tools.jackson.databind.node.ObjectNode;
  */
 final class Feed {
     private static final JsonMapper JSON = JsonMapper.shared();
-    /** So many numbers make one message, so that a long run never stands in memory as one. */
-    private static final int NUMBERS = 1 << 20;
+    /** Characters of a page that all runs share: for the numbers of their matrices, and for their losses. */
+    private static final double MATRICES = 12e6, LOSSES = 4e6;
+    /** No screen is wider. */
+    private static final int WIDEST = 1500;
 
     private final String name;
     private final String target;
@@ -43,17 +46,35 @@ final class Feed {
     private final Tail metrics;
     private final Tail matrices;
     private final Pair pair;
+    private final int points;
+    private final int rows;
+    private final double[] peak;
+    private final double[] end;
+    private double elapsed;
     private String state = "";
     private String gap = "";
 
-    /** {@code target} is the name of the run this one follows, or null. */
-    Feed(String name, String target, Run run) {
+    /** A step with the seconds that all steps up to it took. */
+    private record Timed(Training line, double elapsed) {}
+
+    private record Difference(int step, double value) {}
+
+    /**
+     * @param target the name of the run this one follows, or null
+     * @param share the part of the page that this run's numbers may fill
+     */
+    Feed(String name, String target, Run run, double share) {
         this.name = name;
         this.target = target;
         this.run = run;
         provenance = run.provenance();
         metrics = run.metrics();
         matrices = run.matrices();
+        int count = provenance.matrices().size();
+        points = (int) Math.clamp(share * LOSSES / 250, 150, WIDEST);
+        rows = (int) Math.clamp(share * MATRICES / (16.0 * Bands.WIDTH * Math.max(1, count)), 50, WIDEST);
+        peak = new double[count];
+        end = new double[count];
         pair = target == null
                 ? null
                 : run.target().map(other -> new Pair(run, other)).orElse(null);
@@ -66,19 +87,20 @@ final class Feed {
             metrics.rewind();
             matrices.rewind();
             state = gap = "";
+            elapsed = 0;
         }
-        if (state.isEmpty()) {
+        boolean first = state.isEmpty();
+        if (first) {
             messages.add(header());
+            Arrays.fill(peak, Double.NaN);
+            Arrays.fill(end, Double.NaN);
         }
         // The state comes first: a run that was finished before its lines were read has all of them.
         Standing now = run.standing();
-        for (ObjectNode lines = lines(); lines != null; lines = lines()) {
-            messages.add(lines.toString());
-        }
-        String gapNow = pair == null ? "" : gap(pair.read());
-        if (!gapNow.equals(gap)) {
-            gap = gapNow;
-            messages.add(gap);
+        // What was written before is thinned; what comes while somebody looks is taken as it comes.
+        boolean thin = lines(first ? points : Integer.MAX_VALUE, first ? rows : Integer.MAX_VALUE, messages);
+        if (pair != null) {
+            gap(first && thin, messages);
         }
         String stateNow = state(now);
         if (!stateNow.equals(state)) {
@@ -130,14 +152,31 @@ final class Feed {
         return damage.lines() == 0 ? "" : damage + ", left out here";
     }
 
-    private String gap(Gap g) {
+    /** The gap, where it has changed; where lines were left out also the differences, which the page could not take itself. */
+    private void gap(boolean thin, List<String> messages) {
+        var training = new Thinned<>(points, Difference::step, Difference::value);
+        var validation = new Thinned<>(points, Difference::step, Difference::value);
+        Gap g = pair.read((line, difference) ->
+                (line instanceof Validation ? validation : training).add(new Difference(line.step(), difference)));
         ObjectNode node = message("gap");
         loss(node.putObject("training"), g.training());
         loss(node.putObject("validation"), g.validation());
         node.put("logged", g.logged());
         number(node, "norm", g.norm());
         number(node, "rate", g.rate());
-        return node.toString();
+        if (thin) {
+            differences(node.withObject("training"), training);
+            differences(node.withObject("validation"), validation);
+        }
+        if (!node.toString().equals(gap)) {
+            gap = node.toString();
+            messages.add(gap);
+        }
+    }
+
+    private static void differences(ObjectNode node, Thinned<Difference> series) {
+        column(node, "step", series.lines(), Difference::step);
+        column(node, "loss", series.lines(), Difference::value);
     }
 
     private static void loss(ObjectNode node, Gap.Loss loss) {
@@ -146,42 +185,56 @@ final class Feed {
         number(node, "largest", loss.largest());
     }
 
-    private ObjectNode lines() {
-        List<Training> training = new ArrayList<>();
-        List<Validation> validation = new ArrayList<>();
-        List<Matrices> hidden = new ArrayList<>();
-        int numbers = 0;
-        for (Line line = next(); line != null; line = numbers < NUMBERS ? next() : null) {
-            switch (line) {
-                case Training t -> training.add(t);
-                case Validation v -> validation.add(v);
-                case Matrices m -> hidden.add(m);
-            }
-            numbers += line instanceof Matrices ? 6 * provenance.matrices().size() : 6;
+    /** Adds the new lines as a message where there are any; tells whether some were left out. */
+    private boolean lines(int points, int rows, List<String> messages) {
+        var training = new Thinned<Timed>(points, t -> t.line.step(), t -> t.line.loss());
+        var validation = new Thinned<>(points, Validation::step, Validation::loss);
+        var hidden = new Bands(rows);
+        Line line = next();
+        if (line == null) {
+            return false;
         }
-        if (numbers == 0) {
-            return null;
+        for (; line != null; line = next()) {
+            switch (line) {
+                case Training t -> {
+                    elapsed += Double.isFinite(t.seconds()) ? t.seconds() : 0;
+                    training.add(new Timed(t, elapsed));
+                }
+                case Validation v -> validation.add(v);
+                case Matrices m -> {
+                    hidden.add(m);
+                    ends(m.effective());
+                }
+            }
         }
         ObjectNode node = message("lines");
         ObjectNode t = node.putObject("training");
-        column(t, "step", training, Training::step);
-        column(t, "loss", training, Training::loss);
-        column(t, "rate", training, Training::rate);
-        column(t, "adam_rate", training, Training::adamRate);
-        column(t, "tokens", training, Training::tokens);
-        column(t, "seconds", training, Training::seconds);
+        column(t, "step", training.lines(), l -> l.line.step());
+        column(t, "loss", training.lines(), l -> l.line.loss());
+        column(t, "rate", training.lines(), l -> l.line.rate());
+        column(t, "adam_rate", training.lines(), l -> l.line.adamRate());
+        column(t, "tokens", training.lines(), l -> l.line.tokens());
+        column(t, "elapsed", training.lines(), Timed::elapsed);
         ObjectNode v = node.putObject("validation");
-        column(v, "step", validation, Validation::step);
-        column(v, "loss", validation, Validation::loss);
+        column(v, "step", validation.lines(), Validation::step);
+        column(v, "loss", validation.lines(), Validation::loss);
         ObjectNode m = node.putObject("matrices");
-        column(m, "step", hidden, Matrices::step);
-        rows(m, "norm", hidden, Matrices::norm);
-        rows(m, "target_norm", hidden, Matrices::targetNorm);
-        rows(m, "rate", hidden, Matrices::rate);
-        rows(m, "effective", hidden, Matrices::effective);
-        rows(m, "angle", hidden, Matrices::angle);
-        rows(m, "implied_decay", hidden, Matrices::impliedDecay);
-        return node;
+        hidden.write(m);
+        ArrayNode peaks = m.putArray("peak"), last = m.putArray("last");
+        Arrays.stream(peak).forEach(value -> add(peaks, value));
+        Arrays.stream(end).forEach(value -> add(last, value));
+        messages.add(node.toString());
+        return training.thin() || validation.thin();
+    }
+
+    /** The largest and the last effective rate of each matrix, over all lines. */
+    private void ends(double[] effective) {
+        for (int k = 0; k < effective.length; k++) {
+            if (Double.isFinite(effective[k])) {
+                end[k] = effective[k];
+                peak[k] = Double.isNaN(peak[k]) ? effective[k] : Math.max(peak[k], effective[k]);
+            }
+        }
     }
 
     private Line next() {
@@ -193,19 +246,9 @@ final class Feed {
         return JSON.createObjectNode().put("type", type).put("run", name);
     }
 
-    private static <T> void column(ObjectNode into, String key, List<T> lines, ToDoubleFunction<T> value) {
+    private static <T> void column(ObjectNode into, String key, Collection<T> lines, ToDoubleFunction<T> value) {
         ArrayNode array = into.putArray(key);
         lines.forEach(line -> add(array, value.applyAsDouble(line)));
-    }
-
-    private static <T> void rows(ObjectNode into, String key, List<T> lines, Function<T, double[]> values) {
-        ArrayNode array = into.putArray(key);
-        for (T line : lines) {
-            ArrayNode row = array.addArray();
-            for (double value : values.apply(line)) {
-                add(row, value);
-            }
-        }
     }
 
     private static void number(ObjectNode node, String key, double value) {
@@ -216,7 +259,7 @@ final class Feed {
         }
     }
 
-    private static void add(ArrayNode array, double value) {
+    static void add(ArrayNode array, double value) {
         if (!Double.isFinite(value)) {
             array.addNull();
         } else if (value == Math.rint(value) && Math.abs(value) < 1L << 53) {

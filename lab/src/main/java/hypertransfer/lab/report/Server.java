@@ -146,7 +146,7 @@ public final class Server implements AutoCloseable {
                 send(out, JsonMapper.shared().writeValueAsString(Map.of("type", "notice", "messages", notices)));
             }
             for (Path run : runs) {
-                poll(run, feeds, damaged, out);
+                poll(run, runs.size(), feeds, damaged, out);
             }
             send(out, TICK); // also tells whether the reader is still there
             Thread.sleep(POLL_MILLIS);
@@ -168,7 +168,8 @@ public final class Server implements AutoCloseable {
     }
 
     /** One damaged run must not end the others: the page gets a sentence for it, and it is read again when its files change. */
-    private void poll(Path run, Map<Path, Feed> feeds, Map<Path, Damage> damaged, OutputStream out) throws IOException {
+    private void poll(Path run, int runs, Map<Path, Feed> feeds, Map<Path, Damage> damaged, OutputStream out)
+            throws IOException {
         List<String> messages;
         try {
             Damage damage = damaged.get(run);
@@ -185,10 +186,11 @@ public final class Server implements AutoCloseable {
                 }
                 Run files = new Run(run);
                 Optional<Path> target = Runs.target(files);
-                feed = new Feed(name(run), target.map(this::name).orElse(null), files);
+                feed = new Feed(
+                        name(run), target.map(this::name).orElse(null), files, 1.0 / Math.max(feeds.size() + 1, runs));
                 feeds.put(run, feed);
                 if (target.isPresent() && !feeds.containsKey(target.get())) {
-                    poll(target.get(), feeds, damaged, out);
+                    poll(target.get(), runs, feeds, damaged, out);
                 }
             }
             messages = feed.read();

@@ -1,12 +1,6 @@
 package hypertransfer.lab.terminal;
 
-import hypertransfer.core.Diverged;
-import hypertransfer.core.Refusal;
-import hypertransfer.engine.EngineException;
-import java.io.IOException;
-import java.io.UncheckedIOException;
-import java.nio.file.AccessDeniedException;
-import java.util.stream.Stream;
+import hypertransfer.train.log.FailureKind;
 
 /** The exit codes of every command. */
 public final class Exit {
@@ -24,21 +18,15 @@ public final class Exit {
 
     /** The code of a failure. */
     public static int of(Throwable failure) {
-        return switch (failure) {
-            case Diverged d -> DIVERGED;
-            case Refusal r -> BAD_INPUT;
-            case EngineException e -> BAD_INPUT;
-            case UncheckedIOException e -> files(e.getCause());
-            case OutOfMemoryError o -> NO_ROOM;
-            case InterruptedException i -> INTERRUPTED;
-            default -> BUG;
-        };
-    }
-
-    /** The JDK has no type for a full disk, only the system's words. */
-    private static int files(IOException e) {
-        String words = String.valueOf(e.getMessage());
-        boolean full = Stream.of("No space left", "quota", "File too large").anyMatch(words::contains);
-        return full ? NO_ROOM : e instanceof AccessDeniedException ? NO_PERMISSION : FILES;
+        return failure instanceof InterruptedException
+                ? INTERRUPTED
+                : switch (FailureKind.of(failure)) {
+                    case DIVERGED -> DIVERGED;
+                    case BAD_INPUT -> BAD_INPUT;
+                    case NO_ROOM, NO_MEMORY -> NO_ROOM;
+                    case NO_PERMISSION -> NO_PERMISSION;
+                    case FILES -> FILES;
+                    case BUG -> BUG;
+                };
     }
 }

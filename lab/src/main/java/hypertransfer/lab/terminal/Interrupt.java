@@ -1,36 +1,59 @@
 package hypertransfer.lab.terminal;
 
+import java.util.HashMap;
+import java.util.Map;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.BooleanSupplier;
 import sun.misc.Signal;
 import sun.misc.SignalHandler;
 
-/** Ctrl-C, SIGTERM and SIGHUP: the first asks the work to save and stop, the second stops it immediately. */
+/**
+ * Ctrl-C, SIGTERM and SIGHUP. Work that asks whether it was told to stop is given the time to save; a second signal, or
+ * a first one while there is nothing to save, stops it immediately.
+ */
 public final class Interrupt implements BooleanSupplier, AutoCloseable {
-    private final AtomicBoolean asked = new AtomicBoolean();
-    private final SignalHandler interrupted;
-    private final SignalHandler terminated;
+    private static final String[] SIGNALS = {"INT", "TERM", "HUP"};
+
+    private final AtomicBoolean told = new AtomicBoolean();
+    private volatile boolean saves;
+    private final Map<String, SignalHandler> before = new HashMap<>();
 
     public Interrupt() {
-        interrupted = Signal.handle(new Signal("INT"), this::received);
-        terminated = Signal.handle(new Signal("TERM"), this::received);
+        for (String signal : SIGNALS) {
+            before.put(signal, Signal.handle(new Signal(signal), this::received));
+        }
     }
 
     private void received(Signal signal) {
-        if (asked.getAndSet(true)) {
+        if (!saves) {
+            System.err.println("\nht: stopped");
+            System.exit(Exit.INTERRUPTED);
+        }
+        if (told.getAndSet(true)) {
             Runtime.getRuntime().halt(Exit.INTERRUPTED);
         }
         System.err.println("\nht: saving, then stopping (Ctrl-C again stops immediately)");
     }
 
+    /** Whether to stop. Who asks will save first, until {@link #rest}. */
     @Override
     public boolean getAsBoolean() {
-        return asked.get();
+        saves = true;
+        return told.get();
+    }
+
+    /** Whether it was told to stop, for those who have nothing to save. */
+    public boolean told() {
+        return told.get();
+    }
+
+    /** From now on there is nothing to save, until somebody asks again. */
+    public void rest() {
+        saves = false;
     }
 
     @Override
     public void close() {
-        Signal.handle(new Signal("INT"), interrupted);
-        Signal.handle(new Signal("TERM"), terminated);
+        before.forEach((signal, handler) -> Signal.handle(new Signal(signal), handler));
     }
 }

@@ -2,13 +2,14 @@ package hypertransfer.lab.terminal;
 
 import hypertransfer.train.config.Configuration;
 import hypertransfer.train.log.Curves;
+import hypertransfer.train.log.Run;
 import hypertransfer.train.run.Trainee;
 import hypertransfer.train.run.Watcher;
 import java.io.PrintWriter;
-import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
+import java.util.Optional;
 
 /** Shows a run as it trains: one live line on a terminal, one line per step in a file. */
 public final class StepLine implements Watcher {
@@ -17,18 +18,34 @@ public final class StepLine implements Watcher {
     private final boolean live;
     private final Width width;
     private final boolean brief;
+    private final Optional<Run> followed;
     private Curves target;
     private double validation = Double.NaN;
     private double pace; // seconds per step, the recent ones counting most
     private boolean unfinished; // whether the live line waits for its end
 
-    public StepLine(PrintWriter out, Configuration c, boolean live, Width width, boolean brief) {
+    /**
+     * On the terminal, if the output is one.
+     *
+     * @param followed the run whose losses are compared with
+     * @param brief whether the tables of memory and routing are left out
+     */
+    public StepLine(PrintWriter out, Configuration c, Optional<Run> followed, boolean brief) {
+        this(out, c, followed, Width.terminal(), Width.here(), brief);
+    }
+
+    StepLine(PrintWriter out, Configuration c, Optional<Run> followed, boolean live, Width width, boolean brief) {
         this.brief = brief;
         this.out = out;
         this.c = c;
+        this.followed = followed;
         this.live = live;
         this.width = width;
-        target = c.target() == null ? null : Curves.read(Path.of(c.target()));
+        target = read();
+    }
+
+    private Curves read() {
+        return followed.map(run -> Curves.read(run.directory())).orElse(null);
     }
 
     @Override
@@ -86,7 +103,7 @@ public final class StepLine implements Watcher {
     public void validated(int step, double loss) {
         validation = loss;
         if (target != null && !target.validations().containsKey(step)) { // it may still be running
-            target = Curves.read(Path.of(c.target()));
+            target = read();
         }
         Double other = target == null ? null : target.validations().get(step);
         if (!live) {

@@ -74,6 +74,21 @@ public record Width(int columns) {
                 + (text.endsWith("\n") ? "\n" : "");
     }
 
+    /** A text with every line that is too long continued below, indented by so much. */
+    public String fold(String text, int indent) {
+        return text.lines().map(line -> foldLine(line, indent)).collect(Collectors.joining("\n"));
+    }
+
+    private String foldLine(String line, int indent) {
+        if (line.length() < columns) {
+            return line;
+        }
+        int space = line.lastIndexOf(' ', columns - 1);
+        return space <= indent // one long word, such as a path, which must stay whole
+                ? line
+                : line.substring(0, space) + "\n" + foldLine(" ".repeat(indent) + line.substring(space + 1), indent);
+    }
+
     /** A name in at most so many columns; of a longer one its end, which tells paths apart. */
     public static String end(String name, int columns) {
         return name.length() <= columns ? name : "…" + name.substring(name.length() - Math.max(0, columns - 1));

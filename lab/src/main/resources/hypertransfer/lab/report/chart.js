@@ -92,7 +92,7 @@ class Chart {
       return html`<line x1="${box.x}" x2="${box.x + box.w}" y1="${y}" y2="${y}" class="${cell.zero && !log && t.v === 0 ? 'zero' : 'grid'}"/>
         <text x="${box.x - 8}" y="${y}" dy="0.35em" text-anchor="end" class="tick">${t.text}</text>`;
     });
-    if (axis.factor) parts.push(html`<text x="${box.x}" y="${box.y - 5}" class="tick" text-anchor="end">${axis.factor}</text>`);
+    if (axis.factor) parts.push(html`<text x="${box.x}" y="${box.y - 5}" class="tick" text-anchor="start">${axis.factor}</text>`);
     const labelled = grid || place.bottom, across = Math.max(2, Math.round(box.w / (grid ? 52 : 90)));
     for (const v of d3.ticks(lo, hi, across).filter(v => view.x !== 'step' || Number.isInteger(v))) {
       const x = cell.x(v).toFixed(1);
@@ -107,6 +107,7 @@ class Chart {
     const clip = 'clip' + ++Chart.clips;
     parts.push(html`<clipPath id="${clip}"><rect x="${box.x}" y="${box.y - 2}" width="${box.w + 1}" height="${box.h + 4}"/></clipPath>
       <g clip-path="url(#${clip})">${(cell.marks ?? []).map(mark => this.mark(cell, mark))}${cell.series.map(series => this.line(cell, series))}</g>`);
+    if (cell.none) parts.push(html`<text x="${middle}" y="${box.y + 14}" class="label" text-anchor="middle">zero at every common step</text>`);
     if (cell.beyond > domain[1] && !this.y.has(cell.key)) parts.push(html`<text x="${box.x + box.w}" y="${box.y + 9}" class="tick" text-anchor="end">↑ to ${show(cell.beyond)}</text>`);
     return html`${parts}`;
   }
@@ -126,8 +127,8 @@ class Chart {
     const [lo, hi] = this.range, log = this.log, size = cell.zero && log ? Math.abs : v => v;
     const usable = v => finite(v) && (!log || size(v) > 0);
     const from = cell.focus && view.focus && !view.zoom ? lo + 0.05 * (hi - lo) : lo;
-    const inside = series.flatMap(({ x, y }) => {
-      const at = y.slice(d3.bisectLeft(x, from), d3.bisectRight(x, hi));
+    const inside = series.flatMap(({ x, y, low = [], high = [] }) => {
+      const at = [y, low, high].flatMap(ys => ys.slice(d3.bisectLeft(x, from), d3.bisectRight(x, hi)));
       at.push(between(x, y, from), between(x, y, hi));
       return at.filter(usable).map(size);
     });
@@ -141,13 +142,15 @@ class Chart {
     }
     if (log) return bottom < top ? [bottom / (top / bottom) ** 0.04, top * (top / bottom) ** 0.04] : [bottom / 2, top * 2];
     if (cell.zero) [bottom, top] = [Math.min(bottom, 0), Math.max(top, 0)];
+    cell.none = cell.zero && bottom === 0 && top === 0;
+    if (cell.none) return [-1e-8, 1e-8];
     // Rounding noise of a constant must not be blown up to the height of the picture.
     const room = Math.max((top - bottom) * 0.06, cell.zero ? 1e-16 : Math.max(Math.abs(top), Math.abs(bottom)) * 5e-4, 1e-300);
     return [bottom - room, top + room];
   }
 
   /** A target is broad, so that it can be seen under the one that follows it; differences have nothing under them. */
-  line(cell, { run, x, y }) {
+  line(cell, { run, x, y, low, high }) {
     const [lo, hi] = this.range, scale = this.spec.grid ? 0.8 : 1;
     const path = ys => d3.line(i => cell.x(x[i]), i => cell.py(ys[i])).defined(i => cell.drawable(ys[i])).digits(1)(thin(x, ys, lo, hi, Math.ceil(cell.box.w)));
     const only = y.findIndex(cell.drawable);
@@ -156,7 +159,8 @@ class Chart {
     }
     const smooth = cell.smooth && view.smooth > 0;
     const style = cell.zero ? stroke({ colour: run.colour }, 1.4 * scale) : stroke(run, cell.fine ? 1 : (follows(run) ? 1.9 : 2.6) * scale * (cell.series.length > 8 ? 0.65 : 1));
-    return html`${smooth ? html`<path d="${path(y)}" class="raw" stroke="${run.colour}"/>` : ''}
+    const area = low ? d3.area(i => cell.x(x[i]), i => cell.py(low[i]), i => cell.py(high[i])).defined(i => cell.drawable(low[i]) && cell.drawable(high[i])).digits(1)(thin(x, low, lo, hi, Math.ceil(cell.box.w))) : null;
+    return html`${area ? html`<path d="${area}" class="band" fill="${run.colour}"/>` : ''}${smooth ? html`<path d="${path(y)}" class="raw" stroke="${run.colour}"/>` : ''}
       <path d="${path(smooth ? smoothed(x, y, view.smooth * (last(x) - x[0])) : y)}" fill="none" stroke-linejoin="round" ${style} data-run="${run.name}"/>`;
   }
 

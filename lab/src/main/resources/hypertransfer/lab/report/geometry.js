@@ -36,7 +36,7 @@ class Geometry {
     const at = alone ? this.at : this.chosen();
     if (!at) return picture(width, 110, this.spec.title, html`<text x="${width / 2}" y="60" class="empty" text-anchor="middle">nothing to show yet</text>`);
     const { run, m, i } = at;
-    const [norm, target, effective, angle, implied] = ['norm', 'target_norm', 'effective', 'angle', 'implied_decay'].map(column => run.logged[column][i][m]);
+    const [norm, target, effective, angle, implied] = ['norm', 'target_norm', 'effective', 'angle', 'implied_decay'].map(column => track(run, column, m)[i]);
     const top = alone ? 30 : 0, wide = width >= 640;
     const parts = alone ? [html`<text x="4" y="20" class="title">${this.spec.title}</text>`] : [];
     const stretch = this.stretch(run, m, i, implied, effective) ?? turned(effective, angle);
@@ -53,8 +53,8 @@ class Geometry {
 
   /** |w − a|w|û| / |w|: from the ball's shrinking back, or from the next norm where it was logged; undefined where neither is known. */
   stretch(run, m, i, implied, effective) {
-    const keep = 1 - implied * effective, norms = run.logged.norm;
-    const next = run.logged.step[i + 1] === run.logged.step[i] + 1 ? norms[i + 1][m] / norms[i][m] : undefined;
+    const keep = 1 - implied * effective, norms = track(run, 'norm', m);
+    const next = run.logged.step[i + 1] === run.logged.step[i] + 1 ? norms[i + 1] / norms[i] : undefined;
     const ball = /^(hyperball|hypertransfer)/.test(run.mode ?? '');
     return ball ? 1 / keep : next === undefined ? undefined : next / keep;
   }
@@ -97,12 +97,13 @@ class Geometry {
       <rect x="${box.x}" y="${box.y + 20}" width="${box.w}" height="${box.h - 20}" class="pane"/>
       <g clip-path="url(#${clip})">${ray(0)}${ray(angle)}<path d="${arc}" fill="none" stroke="${colour}" stroke-dasharray="3 3"/>
       <circle cx="${x(radius)}" cy="${y(0)}" r="3.5" fill="${colour}"/>${arrow([radius, 0], to, 'none')}${name === 'carrier' ? arrow(to, finish, '2 3') : ''}
-      <text x="${x(radius) + 7}" y="${y(0) + 14}" class="tick">w</text><text x="${x((radius + to[0]) / 2) + 7}" y="${y(to[1] / 2)}" class="tick">−a|w|û</text></g>`;
+      <text x="${x(radius) + 7}" y="${y(0) + 14}" class="tick">w</text><text x="${x((radius + to[0]) / 2) + 7}" y="${y(to[1] / 2)}" class="tick">−a|w|û</text>
+      <text x="${x(name === 'carrier' ? finish[0] : to[0]) - 7}" y="${y(to[1]) - 8}" text-anchor="end" class="tick">${name === 'carrier' ? 'new w' : ''}</text></g>`;
   }
 
   csv() {
     const { run, m, i } = this.at;
-    return d3.csvFormatRows([['run', 'matrix', 'step', ...COLUMNS], [run.name, run.matrices[m].name, run.logged.step[i], ...COLUMNS.map(column => run.logged[column][i][m])]]) + '\n';
+    return d3.csvFormatRows([['run', 'matrix', 'step', ...COLUMNS], [run.name, run.matrices[m].name, run.logged.step[i], ...COLUMNS.map(column => track(run, column, m)[i])]]) + '\n';
   }
 }
 

@@ -12,14 +12,18 @@ function apply(message) {
       model.runs.set(message.run, begin(message));
       break;
     case 'lines':
-      for (const key of ['step', 'loss', 'rate', 'adam_rate', 'tokens', 'seconds']) extend(run.training[key], message.training[key]);
+      for (const key of ['step', 'loss', 'rate', 'adam_rate', 'tokens', 'elapsed']) extend(run.training[key], message.training[key]);
       for (const key of ['step', 'loss']) extend(run.validation[key], message.validation[key]);
-      for (const key of ['step', ...COLUMNS]) extend(run.logged[key], message.matrices[key]);
+      for (const key of ['step', 'mean']) extend(run.logged[key], message.matrices[key]);
+      if (message.matrices.step.length) run.logged.parts.push({ ...message.matrices, decoded: new Map() });
+      Object.assign(run, { peak: message.matrices.peak, end: message.matrices.last });
       run.cache = {};
       for (const other of model.runs.values()) if (other.target === run.name) other.cache = {};
       break;
     case 'gap':
       run.gap = message;
+      if (message.training.step) run.apart = message; // comes once, with what was written before
+      run.cache = {};
       break;
     case 'state':
       run.state = message;
@@ -47,9 +51,9 @@ function begin(message) {
     name: message.run,
     matrices: message.matrices.map(part),
     state: { state: 'running' },
-    training: { step: [], loss: [], rate: [], adam_rate: [], tokens: [], seconds: [] },
+    training: { step: [], loss: [], rate: [], adam_rate: [], tokens: [], elapsed: [] },
     validation: { step: [], loss: [] },
-    logged: Object.fromEntries(['step', ...COLUMNS].map(key => [key, []])),
+    logged: { step: [], mean: [], parts: [] },
     cache: {},
   };
 }
@@ -100,6 +104,12 @@ function follows(run) {
   return target && target !== run && target.shape === run.shape ? target : undefined;
 }
 
+/** A run that differs from its target by roundings only: how far those lead is the least that any gap can be expected to be. */
+const placebo = run => Boolean(follows(run)) && ![undefined, '1', '1.0', 'null'].includes(run.config['matrices.placebo']);
+
+/** The placebo beside a run that follows. */
+const placeboOf = run => runs().find(other => placebo(other) && follows(other) === follows(run) && other !== run);
+
 /** Settings with several numbers among the runs that follow none: what a sweep went through. The one with most values first. */
 function swept(among = runs()) {
   const free = among.filter(run => !follows(run));
@@ -111,10 +121,16 @@ function swept(among = runs()) {
     .filter((axis, i, all) => all[0].values.length > 2 && free.length > 3 && i < 3);
 }
 
-/** Run minus another at the steps both have. */
+/** Run minus another at the steps both have. Of a long run the page has not all of them; those to its target came as they are. */
 function difference(run, other, part) {
   if (!other) return { x: [], y: [] };
-  return (run.cache[part + ' minus ' + other.name] ??= join(run[part], other[part]));
+  return (run.cache[part + ' minus ' + other.name] ??= rest(join(run[part], other[part]), other === follows(run) ? run.apart?.[part] : undefined));
+}
+
+function rest(joined, known) {
+  if (!known) return joined;
+  const from = d3.bisectRight(joined.x, last(known.step) ?? -1);
+  return { x: [...known.step, ...joined.x.slice(from)], y: [...known.loss, ...joined.y.slice(from)] };
 }
 
 function join(a, b) {
@@ -139,20 +155,16 @@ function crossover({ x, y }) {
   return before === undefined ? undefined : x[known[known.indexOf(before) + 1]];
 }
 
-const largest = array => d3.max(array, v => (finite(v) ? Math.abs(v) : undefined));
-
 /** The numbers of a run's row in the first table. */
 function summary(run) {
-  const target = follows(run);
-  const gaps = target ? { validation: difference(run, target, 'validation').y, training: difference(run, target, 'training').y } : null;
-  const t = run.training;
+  const t = run.training, gaps = follows(run) ? run.gap : undefined;
   return (run.cache.summary ??= {
     steps: t.step.length ? last(t.step) + 1 : 0,
     training: last(t.loss),
     validation: last(run.validation.loss),
-    gap: gaps?.validation.length ? last(gaps.validation) : undefined,
-    largest: gaps?.validation.length ? largest(gaps.validation) : undefined,
-    trainingLargest: gaps?.training.length ? largest(gaps.training) : undefined,
+    gap: gaps?.validation.last ?? undefined,
+    largest: gaps?.validation.largest ?? undefined,
+    trainingLargest: gaps?.training.largest ?? undefined,
     speed: speed(t),
   });
 }
@@ -165,39 +177,61 @@ function best() {
 
 /** Tokens per second; the first step, which compiles and warms up, is left out where there are more. */
 function speed(t) {
-  const first = t.step.length > 1 ? 1 : 0;
-  const seconds = d3.sum(t.seconds.slice(first));
+  const first = t.step.length > 1, seconds = last(t.elapsed) - (first ? t.elapsed[0] : 0);
   return seconds > 0 ? (last(t.tokens) - (first ? t.tokens[0] : 0)) / seconds : undefined;
 }
 
 /** One number of one matrix over the logged steps. */
-const track = (run, column, matrix) => (run.cache[column + matrix] ??= run.logged[column].map(row => row[matrix]));
+const track = (run, column, matrix) => (run.cache[column + matrix] ??= rowsIn(run, column).map(row => row[matrix]));
 
-/** The mean over all hidden matrices. */
-const meanTrack = (run, column) => (run.cache['mean ' + column] ??= run.logged[column].map(row => d3.mean(row) ?? null));
+/** The same with the extremes between the steps, where steps were left out. */
+function band(run, column, matrix) {
+  const y = track(run, column, matrix);
+  if (!run.logged.parts.some(part => part.low)) return { y };
+  const side = key => (run.cache[key + column + matrix] ??= rowsIn(run, column, key).map(row => row[matrix]));
+  return { y, low: side('low'), high: side('high') };
+}
+
+/** A row of numbers over the matrices for each logged step; {@code side} is low or high. */
+function rowsIn(run, column, side) {
+  return run.logged.parts.flatMap(part => {
+    const text = (side && part[side] ? part[side] : part)[column], count = run.matrices.length;
+    const all = part.decoded.get(text) ?? floats(text);
+    part.decoded.set(text, all);
+    return part.step.map((_, i) => all.subarray(i * count, (i + 1) * count));
+  });
+}
+
+function floats(text) {
+  const letters = atob(text), bytes = new Uint8Array(letters.length);
+  for (let i = 0; i < letters.length; i++) bytes[i] = letters.charCodeAt(i);
+  return new Float32Array(bytes.buffer);
+}
 
 /** The last effective rate over the largest, for every matrix. */
 function ratios(run) {
   return (run.cache.ratios ??= run.matrices.map((matrix, m) => {
-    const rates = track(run, 'effective', m).filter(finite);
-    const peak = d3.max(rates);
-    return { ...matrix, final: last(rates), peak, ratio: rates.length ? (peak === 0 ? 0 : last(rates) / peak) : null };
+    const final = run.end?.[m], peak = run.peak?.[m];
+    return { ...matrix, final, peak, ratio: finite(final) ? (peak === 0 ? 0 : final / peak) : null };
   }));
 }
 
 /** Where a step stands on the x axis: steps, tokens after so many steps, or hours. */
 function position(run, steps, unit) {
   if (unit === 'step') return steps;
-  const { step, tokens, seconds } = run.training;
-  const after = (run.cache['after ' + unit] ??= [0, ...(unit === 'tokens' ? tokens : d3.cumsum(seconds).map(s => s / 3600))]);
+  const { step, tokens, elapsed } = run.training;
+  const after = (run.cache['after ' + unit] ??= [0, ...(unit === 'tokens' ? tokens : elapsed.map(s => s / 3600))]);
   const starts = (run.cache.starts ??= [0, ...step.map(s => s + 1)]);
-  return steps.map(s => between(starts, after, s) ?? last(after));
+  const known = (run.cache['positions ' + unit] ??= new Map()); // by the array itself
+  if (!known.has(steps)) known.set(steps, steps.map(s => between(starts, after, s) ?? last(after)));
+  return known.get(steps);
 }
 
 /** What the page shows, in one sentence: how far the optimizers are from each other, and how near each transfer is to its target. */
 function claim() {
-  const all = runs().filter(run => finite(summary(run).validation));
-  const leads = all.filter(run => !follows(run)), pairs = all.filter(run => finite(summary(run).largest));
+  const measured = runs().filter(run => finite(summary(run).validation)), done = measured.filter(run => run.state.state === 'finished');
+  const all = done.length ? done : measured;
+  const leads = all.filter(run => !follows(run)), pairs = all.filter(run => finite(summary(run).largest) && !placebo(run));
   const ends = leads.map(run => summary(run).validation);
   const apart = leads.length > 1 ? d3.max(ends) - d3.min(ends) : undefined;
   const near = pairs.length ? d3.max(pairs, run => summary(run).largest) : undefined;
@@ -205,7 +239,8 @@ function claim() {
   const parts = [];
   if (leads.length === 2) parts.push(`${leads[0].name} and ${leads[1].name} end ${gap(apart)} apart`);
   else if (leads.length > 2 && winner) parts.push(`${winner.name} ends lowest, at ${show(summary(winner).validation)}; the runs are up to ${gap(apart)} apart`);
-  if (pairs.length) parts.push(`${pairs.length > 1 ? 'each transfer is' : pairs[0].name + ' is'} within ${gap(near)} of its target at every validation`
-    + (apart > 0 && near > 0 && apart / near >= 2 ? `, ${d3.format(',.2~r')(apart / near)} times closer` : ''));
+  const who = pairs.length > 1 ? 'each transfer' : pairs[0]?.name;
+  if (near === 0) parts.push(`${who} has the very losses of its target, at every validation`);
+  else if (pairs.length) parts.push(`${who} is within ${gap(near)} of its target at every validation` + (apart / near >= 2 ? `, ${d3.format(',.2~r')(apart / near)} times closer` : ''));
   return parts.length ? parts.join('; ') + '.' : '';
 }

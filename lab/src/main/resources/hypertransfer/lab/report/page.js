@@ -37,8 +37,9 @@ function crossovers(differences, part) {
 }
 
 function throughput(run) {
-  const { step, tokens, seconds } = run.training;
-  return curve(run, step, step.map((_, i) => (seconds[i] > 0 ? (tokens[i] - (i ? tokens[i - 1] : 0)) / seconds[i] : null)));
+  const { step, tokens, elapsed } = run.training;
+  const since = (array, i) => array[i] - (i ? array[i - 1] : 0);
+  return curve(run, step, step.map((_, i) => (since(elapsed, i) > 0 ? since(tokens, i) / since(elapsed, i) : null)));
 }
 
 function matrixCells() {
@@ -50,7 +51,7 @@ function matrixCells() {
     .map(({ matrix, m }) => ({
       key: matrix.name,
       title: `layer ${matrix.layer} ${matrix.kind}`,
-      series: shown.map(run => ({ run, ...curve(run, run.logged.step, track(run, column(run), m)) })),
+      series: shown.map(run => ({ run, x: position(run, run.logged.step, view.x), ...band(run, column(run), m) })),
     }));
 }
 
@@ -70,7 +71,7 @@ const figures = [
   new Chart(host('figures'), { title: 'Training loss', file: 'training-loss', height: 250, second: 0.45, cells: () => lossCells('training', 'loss (nats per token)') }),
   new Chart(host('figures'), {
     title: 'Mean effective rate', file: 'effective-rate', height: 284, note: 'The mean over all hidden matrices.',
-    cells: () => [{ key: 'mean', label: 'effective rate', series: lines(run => curve(run, run.logged.step, meanTrack(run, 'effective'))) }],
+    cells: () => [{ key: 'mean', label: 'effective rate', series: lines(run => curve(run, run.logged.step, run.logged.mean)) }],
   }),
   new Chart(host('figures'), {
     title: 'Nominal rates', file: 'rates', height: 140, note: 'As the schedules give them.',

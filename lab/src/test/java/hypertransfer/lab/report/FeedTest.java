@@ -5,9 +5,13 @@ import static org.assertj.core.api.Assertions.assertThat;
 import hypertransfer.train.log.Gap;
 import hypertransfer.train.log.Run;
 import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.nio.FloatBuffer;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
+import java.util.Base64;
 import java.util.List;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -46,6 +50,7 @@ class FeedTest {
 
         JsonNode lines = messages.get(1);
         int trained = 0, validated = 0, logged = 0;
+        double elapsed = 0;
         for (String text : run.metricLines) {
             JsonNode line = JSON.readTree(text);
             if (line.has("validation")) {
@@ -53,14 +58,25 @@ class FeedTest {
                 same(lines.path("validation"), validated++, "loss", line.path("validation"));
                 continue;
             }
-            for (String key : List.of("step", "loss", "rate", "adam_rate", "tokens", "seconds")) {
+            for (String key : List.of("step", "loss", "rate", "adam_rate", "tokens")) {
                 same(lines.path("training"), trained, key, line.path(key));
             }
+            elapsed += line.path("seconds").doubleValue();
+            assertThat(lines.path("training").path("elapsed").path(trained).doubleValue())
+                    .isEqualTo(elapsed);
             trained++;
         }
         for (String text : run.matrixLines) {
             for (var field : JSON.readTree(text).properties()) {
-                same(lines.path("matrices"), logged, field.getKey(), field.getValue());
+                if (field.getKey().equals("step")) {
+                    same(lines.path("matrices"), logged, "step", field.getValue());
+                    continue;
+                }
+                FloatBuffer rows = floats(lines.path("matrices").path(field.getKey()));
+                for (int m = 0; m < 24; m++) {
+                    assertThat(rows.get(24 * logged + m))
+                            .isEqualTo((float) field.getValue().path(m).doubleValue());
+                }
             }
             logged++;
         }
@@ -70,13 +86,13 @@ class FeedTest {
 
     private static void same(JsonNode columns, int row, String key, JsonNode expected) {
         JsonNode value = columns.path(key).path(row);
-        if (expected.isArray()) {
-            assertThat(value.valueStream().mapToDouble(JsonNode::doubleValue))
-                    .containsExactlyElementsOf(
-                            expected.valueStream().map(JsonNode::doubleValue).toList());
-        } else {
-            assertThat(value.doubleValue()).isEqualTo(expected.doubleValue());
-        }
+        assertThat(value.doubleValue()).isEqualTo(expected.doubleValue());
+    }
+
+    static FloatBuffer floats(JsonNode text) {
+        return ByteBuffer.wrap(Base64.getDecoder().decode(text.asString()))
+                .order(ByteOrder.LITTLE_ENDIAN)
+                .asFloatBuffer();
     }
 
     @Test
@@ -138,7 +154,7 @@ class FeedTest {
         List<SyntheticRun> pairs = SyntheticRun.pairs(folder.resolve("pairs"), 20);
         Run own = new Run(pairs.get(2).directory), target = new Run(pairs.get(0).directory);
         Gap gap = Gap.of(own.directory(), target.directory());
-        JsonNode sent = new Feed("hypertransfer", "muon", own)
+        JsonNode sent = new Feed("hypertransfer", "muon", own, 1)
                 .read().stream().map(JSON::readTree).toList().get(2);
         assertThat(sent.path("type").asString()).isEqualTo("gap");
         assertThat(sent.path("norm").asDouble()).isEqualTo(gap.norm()).isBetween(1e-5, 1e-2);
@@ -158,7 +174,7 @@ class FeedTest {
     }
 
     private Feed feed() {
-        return new Feed("muon", null, new Run(run.directory));
+        return new Feed("muon", null, new Run(run.directory), 1);
     }
 
     private List<JsonNode> read() {

@@ -56,6 +56,9 @@ class PageTest {
     void open() throws Exception {
         browser.open(address, 1280, 7000, false);
         Browser.waitFor("the heat map", () -> count("#heat [data-cell]") > 0);
+        // The page learns what is in sight with the next frame.
+        browser.evaluate(
+                "new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done))))");
     }
 
     @AfterEach
@@ -349,7 +352,7 @@ class PageTest {
     void nothingIsCutOnPaper() throws Exception {
         for (int width : new int[] {1280, 700}) {
             browser.open(address, width, 1000, true);
-            browser.call("Emulation.setEmulatedMedia", Map.of("media", "print"));
+            media("print");
             browser.evaluate("dispatchEvent(new Event('beforeprint'))");
             assertThat(browser.evaluate("[...document.querySelectorAll('main *')]"
                                     + ".filter(e => e.getBoundingClientRect().width > 0 && !e.closest('[clip-path]'))"
@@ -360,7 +363,7 @@ class PageTest {
             assertThat(ground()).isEqualTo("rgb(255, 255, 255)");
             browser.evaluate("dispatchEvent(new Event('afterprint'))");
             assertThat(ground()).isEqualTo("rgb(14, 18, 23)");
-            browser.call("Emulation.setEmulatedMedia", Map.of("media", ""));
+            media("");
         }
     }
 
@@ -457,6 +460,11 @@ class PageTest {
                 .asString();
     }
 
+    private static void media(String media) throws Exception {
+        List<?> dark = List.of(Map.of("name", "prefers-color-scheme", "value", "dark"));
+        browser.call("Emulation.setEmulatedMedia", Map.of("media", media, "features", dark));
+    }
+
     private static void choose(String id, String value) throws Exception {
         browser.evaluate("(e => { e.value = '" + value + "'; e.dispatchEvent(new Event('change')); })"
                 + "(document.getElementById('" + id + "'))");
@@ -468,6 +476,7 @@ class PageTest {
         browser.mouse("mouseMoved", (x + toX) / 2, (y + toY) / 2);
         browser.mouse("mouseMoved", toX, toY);
         browser.mouse("mouseReleased", toX, toY);
+        browser.evaluate("new Promise(done => setTimeout(done, 20))"); // a click that ends a drag is swallowed
     }
 
     /** A real click, where the element is. */

@@ -5,13 +5,19 @@ import static org.assertj.core.api.Assertions.assertThat;
 import hypertransfer.train.config.ConfigurationFile;
 import java.io.PrintWriter;
 import java.io.StringWriter;
+import java.util.Optional;
 import org.junit.jupiter.api.Test;
 
 class StepLineTest {
     private static String shown(boolean live, int columns) {
         StringWriter out = new StringWriter();
-        StepLine line =
-                new StepLine(new PrintWriter(out), ConfigurationFile.of("steps=200"), live, new Width(columns), false);
+        StepLine line = new StepLine(
+                new PrintWriter(out),
+                ConfigurationFile.of("steps=200"),
+                Optional.empty(),
+                live,
+                new Width(columns),
+                false);
         line.validated(0, 5.5);
         line.stepped(0, 5.25, 0.5, 2048);
         line.stepped(1, 5.125, 0.5, 4096);
@@ -55,8 +61,13 @@ class StepLineTest {
     @Test
     void afterAResumeTheValidationIsNotKnownYet() {
         StringWriter out = new StringWriter();
-        StepLine line =
-                new StepLine(new PrintWriter(out), ConfigurationFile.of("steps=200"), false, new Width(200), false);
+        StepLine line = new StepLine(
+                new PrintWriter(out),
+                ConfigurationFile.of("steps=200"),
+                Optional.empty(),
+                false,
+                new Width(200),
+                false);
         line.stepped(100, 5, 0.5, 4096);
         assertThat(out.toString()).contains("loss 5.00000 | 500 ms").doesNotContain("NaN", "val");
     }

@@ -26,6 +26,9 @@ class WidthTest {
     @Test
     void longLinesAreCut() {
         assertThat(new Width(6).cut("12345\n123456\n")).isEqualTo("12345\n1234…\n");
+        assertThat(new Width(20).fold("memory     23 GiB, of which 9 free\nx", 11))
+                .isEqualTo("memory     23 GiB,\n           of which\n           9 free\nx");
+        assertThat(new Width(8).fold("jdk a/very/long/path", 4)).isEqualTo("jdk a/very/long/path");
         assertThat(Width.end("out/exp1/muon", 8)).isEqualTo("…p1/muon");
         assertThat(Width.end("muon", 8)).isEqualTo("muon");
     }

@@ -89,10 +89,16 @@ public record Configuration(
     /** Another run's checkpoint that this one goes on from, in its own space; none where the run is null. */
     public record From(String run, int step) {}
 
+    /** Each block has some forty tensors, so that many more could not even be laid out in reasonable time. */
+    private static final int MOST_LAYERS = 10_000;
+
     /** Every text that names something is looked up here, so that a wrong one is refused before anything starts. */
     public Configuration {
         positive("steps", steps);
         positive("model.layers", model.layers);
+        if (model.layers > MOST_LAYERS) {
+            throw new Refusal("model.layers is " + model.layers + "; it must be at most " + MOST_LAYERS);
+        }
         positive("model.accumulation", model.accumulation);
         zeroOrMore("validation.every", validation.every);
         zeroOrMore("validation.every_late", validation.everyLate);
@@ -101,6 +107,11 @@ public record Configuration(
         positive("log.matrices_every", log.matricesEvery);
         positive("checkpoint.every", checkpoint.every);
         positive("checkpoint.keep", checkpoint.keep);
+        path("data.train", data.train);
+        path("data.validation", data.validation);
+        path("matrices.recorded", matrices.recorded);
+        path("from.run", from.run);
+        path("target", target);
     }
 
     /** Refuses what cannot be trained. */
@@ -257,6 +268,12 @@ public record Configuration(
     private static void zeroOrMore(String key, double value) {
         if (!(value >= 0)) {
             throw new Refusal(key + " is " + value + "; it must be zero or more");
+        }
+    }
+
+    private static void path(String key, String value) {
+        if (value != null && value.indexOf('\0') >= 0) {
+            throw new Refusal(key + " has a NUL character, which no name of a file can have; remove it");
         }
     }
 

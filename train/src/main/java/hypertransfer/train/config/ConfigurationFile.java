@@ -24,6 +24,7 @@ import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.MapperFeature;
 import tools.jackson.databind.PropertyNamingStrategies;
 import tools.jackson.databind.exc.MismatchedInputException;
+import tools.jackson.databind.json.JsonMapper;
 import tools.jackson.databind.node.ObjectNode;
 import tools.jackson.dataformat.yaml.YAMLMapper;
 
@@ -53,7 +54,12 @@ public final class ConfigurationFile {
         }
     }
 
-    /** Settings alone, over the defaults. */
+    /** The setting of a key to exactly this text, whatever YAML would make of it. */
+    public static String text(String key, String value) {
+        return key + "=" + JsonMapper.shared().writeValueAsString(value); // which is YAML too
+    }
+
+    /** Settings only, over the defaults. */
     public static Configuration of(String... settings) {
         return resolve("settings", YAML.createObjectNode(), List.of(settings));
     }

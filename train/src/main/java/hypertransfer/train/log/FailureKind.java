@@ -9,6 +9,7 @@ import java.nio.file.AccessDeniedException;
 import java.nio.file.ReadOnlyFileSystemException;
 import java.util.Arrays;
 import java.util.Locale;
+import java.util.stream.Stream;
 
 /** Why a run failed. Only a divergence is a result; all others are worth another try. */
 public enum FailureKind {
@@ -37,7 +38,8 @@ public enum FailureKind {
 
     /** The JDK has no type for a full disk, only the system's words. */
     private static FailureKind files(String message) {
-        return message.contains("No space left") || message.contains("quota") || message.contains("not enough space")
+        return Stream.of("No space left", "quota", "not enough space", "File too large")
+                        .anyMatch(message::contains)
                 ? NO_ROOM
                 : message.contains("ermission denied") || message.contains("Read-only") ? NO_PERMISSION : FILES;
     }

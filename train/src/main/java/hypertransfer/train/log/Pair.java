@@ -30,15 +30,28 @@ public final class Pair {
         moved = null;
     }
 
+    /** The run's loss minus the target's, with the run's own line. */
+    public interface Each {
+        void difference(Line own, double difference);
+    }
+
     /** The gap so far. */
     public Gap read() {
+        return read((own, difference) -> {});
+    }
+
+    /** The gap so far; hands over every difference of losses that this reading adds. */
+    public Gap read(Each each) {
         if (trained.cut() || validated.cut() || moved != null && moved.cut()) {
             begin();
         }
         if (moved == null) {
             moved = new Merge<>(Line.Matrices.class, run.matrices(), target.matrices());
         }
-        trained.read((own, other) -> training = training.and(own.loss() - other.loss()));
+        trained.read((own, other) -> {
+            training = training.and(own.loss() - other.loss());
+            each.difference(own, own.loss() - other.loss());
+        });
         moved.read((own, other) -> {
             // What the follower's target should be, against what it is in the run that has it as its own target.
             norm = larger(norm, own.targetNorm(), other.targetNorm());
@@ -46,11 +59,18 @@ public final class Pair {
             logged++;
         });
         return new Gap(
-                training, validation(), logged, logged == 0 ? Double.NaN : norm, logged == 0 ? Double.NaN : rate);
+                training, validation(each), logged, logged == 0 ? Double.NaN : norm, logged == 0 ? Double.NaN : rate);
     }
 
     Gap.Loss validation() {
-        validated.read((own, other) -> validation = validation.and(own.loss() - other.loss()));
+        return validation((own, difference) -> {});
+    }
+
+    private Gap.Loss validation(Each each) {
+        validated.read((own, other) -> {
+            validation = validation.and(own.loss() - other.loss());
+            each.difference(own, own.loss() - other.loss());
+        });
         return validation;
     }
 

@@ -144,8 +144,8 @@ public record Run(Path directory) {
             return target.equals("null")
                     ? Optional.empty()
                     : Stream.of(
-                                    Path.of(target),
                                     directory.resolve(target),
+                                    Path.of(target), // older runs have it as it was given
                                     directory.resolveSibling(target),
                                     directory.resolveSibling(Path.of(target).getFileName())) // both were moved together
                             .filter(Run::in)

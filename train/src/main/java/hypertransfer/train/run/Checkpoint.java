@@ -149,7 +149,8 @@ public record Checkpoint(int step, List<State> states, Double validation, long t
         List<Path> all = run.checkpoints();
         if (!all.contains(numbers)) {
             throw new Refusal(run.directory() + " has no checkpoint of step " + step + "; it has those of "
-                    + all.stream().map(Run::step).toList());
+                    + all.stream().map(Run::step).toList()
+                    + ". Train it again with checkpoint.every and checkpoint.keep set to save and keep that step");
         }
         Checkpoint c = load(numbers, trainee);
         List<State> changed = new ArrayList<>();

@@ -4,7 +4,6 @@ import hypertransfer.engine.EngineException;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.nio.file.StandardCopyOption;
 import java.util.Arrays;
 import java.util.HexFormat;
 import java.util.Map;
@@ -67,31 +66,36 @@ public final class Plans {
      */
     public byte[] keep(String product, byte[] algorithm, byte[] refused) {
         shared.put(product, algorithm);
-        cache.update(name(), text -> {
-            Map<String, byte[]> all = parse(text);
-            all.merge(product, algorithm, (there, ours) -> Arrays.equals(there, refused) ? ours : there);
-            shared.putAll(all);
-            return text(all);
-        });
+        cache.update(name(), text -> merged(text, product, algorithm, refused, shared));
         return shared.get(product);
     }
 
-    /** Notes in the run's own file, if it has one, what it uses. */
-    public void use(String product, byte[] algorithm) {
-        byte[] before = file == null ? algorithm : own.put(card + " " + product, algorithm);
-        if (Arrays.equals(before, algorithm)) {
-            return;
+    /**
+     * Notes in the run's own file, if it has one, what it uses.
+     *
+     * @param refused as above
+     * @return the choice that stands: this one, or that of another process of the same run, so that all have one
+     */
+    public byte[] use(String product, byte[] algorithm, byte[] refused) {
+        String key = card + " " + product;
+        if (file == null || Arrays.equals(own.get(key), algorithm)) {
+            return algorithm;
         }
-        try {
-            Path beside = Path.of(file + ".part");
-            Files.writeString(beside, text(own));
-            Files.move(beside, file, StandardCopyOption.ATOMIC_MOVE);
-        } catch (IOException e) {
-            throw new EngineException(
-                    "cannot write " + file + ": " + e.getMessage()
-                            + "; it is needed to resume the run with the same bits: make room, or check its folder",
-                    e);
+        boolean noted = new Cache(file.toAbsolutePath().getParent())
+                .update(file.getFileName().toString(), text -> merged(text, key, algorithm, refused, own));
+        if (!noted) {
+            throw new EngineException("cannot write " + file
+                    + "; it is needed to resume the run with the same bits: make room, or check its folder");
         }
+        return own.get(key);
+    }
+
+    /** A file's text with one more choice, unless it has one for that product; {@code into} gets them all. */
+    private static String merged(String text, String key, byte[] algorithm, byte[] refused, Map<String, byte[]> into) {
+        Map<String, byte[]> all = parse(text);
+        all.merge(key, algorithm, (there, ours) -> Arrays.equals(there, refused) ? ours : there);
+        into.putAll(all);
+        return text(all);
     }
 
     /** From the last word of each line, the algorithm, under what stands before it; other lines are nobody's choice. */

@@ -94,7 +94,7 @@ class PlansTest {
         Path file = folder.resolve("decisions.txt");
         Plans begun = plans();
         begun.own(file);
-        begun.use(PRODUCT, algorithm(1));
+        begun.use(PRODUCT, algorithm(1), null);
         plans().keep(PRODUCT, algorithm(2), null);
         Plans resumed = plans();
         resumed.own(file);
@@ -103,17 +103,30 @@ class PlansTest {
         Plans elsewhere = new Plans(new Cache(folder), "NVIDIA A100", 130000);
         elsewhere.own(file);
         assertThat(elsewhere.find(PRODUCT)).isEmpty();
-        elsewhere.use(PRODUCT, algorithm(3));
+        elsewhere.use(PRODUCT, algorithm(3), null);
         Plans back = plans();
         back.own(file);
         assertThat(back.find(PRODUCT)).hasValue(algorithm(1));
     }
 
     @Test
-    void aRunThatCannotNoteItsAlgorithmsSaysSo() {
+    void theProcessesOfOneRunUseOneAlgorithm() {
+        Path file = folder.resolve("decisions.txt");
+        Plans first = plans(), second = plans();
+        first.own(file);
+        second.own(file);
+        assertThat(first.use(PRODUCT, algorithm(1), null)).isEqualTo(algorithm(1));
+        assertThat(second.use(PRODUCT, algorithm(2), null)).isEqualTo(algorithm(1));
+        assertThat(second.use("another", algorithm(2), null)).isEqualTo(algorithm(2));
+        assertThat(first.use(PRODUCT, algorithm(3), algorithm(1))).as("refused").isEqualTo(algorithm(3));
+    }
+
+    @Test
+    void aRunThatCannotNoteItsAlgorithmsSaysSo() throws IOException {
+        Path nowhere = Files.createFile(folder.resolve("nowhere"));
         Plans plans = plans();
-        plans.own(folder.resolve("nowhere").resolve("decisions.txt"));
-        assertThatThrownBy(() -> plans.use(PRODUCT, algorithm(1)))
+        plans.own(nowhere.resolve("decisions.txt"));
+        assertThatThrownBy(() -> plans.use(PRODUCT, algorithm(1), null))
                 .isInstanceOf(EngineException.class)
                 .hasMessageContaining("nowhere")
                 .hasMessageContaining("resume");

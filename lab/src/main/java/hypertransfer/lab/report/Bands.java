@@ -1,0 +1,134 @@
+package hypertransfer.lab.report;
+
+import hypertransfer.train.log.Line.Matrices;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.util.ArrayList;
+import java.util.Base64;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.function.Function;
+import tools.jackson.databind.node.ArrayNode;
+import tools.jackson.databind.node.ObjectNode;
+
+/**
+ * The lines of the hidden matrices thinned to what a screen can show: buckets of one width in steps, of each the first line,
+ * and of every number in it the smallest and the largest value. A short series stays whole.
+ */
+final class Bands {
+    private static final Map<String, Function<Matrices, double[]>> COLUMNS = new LinkedHashMap<>();
+
+    static {
+        COLUMNS.put("norm", Matrices::norm);
+        COLUMNS.put("target_norm", Matrices::targetNorm);
+        COLUMNS.put("rate", Matrices::rate);
+        COLUMNS.put("effective", Matrices::effective);
+        COLUMNS.put("angle", Matrices::angle);
+        COLUMNS.put("implied_decay", Matrices::impliedDecay);
+    }
+
+    /** How many numbers a line has for each matrix. */
+    static final int WIDTH = COLUMNS.size();
+
+    /** {@code low} and {@code high} are the first line's own numbers until another line joins. */
+    private record Bucket(int index, Matrices first, Map<String, double[]> low, Map<String, double[]> high) {
+        static Bucket of(int index, Matrices line) {
+            var values = new LinkedHashMap<String, double[]>();
+            COLUMNS.forEach((key, column) -> values.put(key, column.apply(line)));
+            return new Bucket(index, line, values, values);
+        }
+
+        Bucket and(Bucket next) {
+            return new Bucket(index, first, both(low, next.low, -1), both(high, next.high, 1));
+        }
+
+        private static Map<String, double[]> both(Map<String, double[]> a, Map<String, double[]> b, int sign) {
+            var most = new LinkedHashMap<String, double[]>();
+            a.forEach((key, left) -> {
+                double[] right = b.get(key), row = new double[left.length];
+                for (int m = 0; m < row.length; m++) {
+                    row[m] = Double.isNaN(left[m]) || sign * right[m] > sign * left[m] ? right[m] : left[m];
+                }
+                most.put(key, row);
+            });
+            return most;
+        }
+    }
+
+    private final int most;
+    private List<Bucket> buckets = new ArrayList<>();
+    private int width = 1;
+    private Matrices last;
+
+    /** @param most the number of buckets at which their width is doubled */
+    Bands(int most) {
+        this.most = most;
+    }
+
+    /** Adds a line whose step comes after all others. */
+    void add(Matrices line) {
+        last = line;
+        join(buckets, Bucket.of(line.step() / width, line));
+        while (buckets.size() > most) {
+            width *= 2;
+            var wider = new ArrayList<Bucket>();
+            buckets.forEach(b -> join(wider, new Bucket(b.index / 2, b.first, b.low, b.high)));
+            buckets = wider;
+        }
+    }
+
+    private static void join(List<Bucket> into, Bucket next) {
+        if (!into.isEmpty() && into.getLast().index == next.index) {
+            into.set(into.size() - 1, into.getLast().and(next));
+        } else {
+            into.add(next);
+        }
+    }
+
+    /**
+     * Steps, the mean effective rate at each, and each column as rows over the matrices: 32-bit floats, little-endian, in
+     * base64. {@code low} and {@code high} are the extremes from each step to the next, where lines were left out.
+     */
+    void write(ObjectNode into) {
+        var rows = new ArrayList<>(buckets);
+        if (last != null && rows.getLast().first != last) {
+            rows.add(Bucket.of(0, last));
+        }
+        ArrayNode steps = into.putArray("step"), means = into.putArray("mean");
+        for (Bucket row : rows) {
+            steps.add(row.first.step());
+            Feed.add(means, mean(row.first.effective()));
+        }
+        COLUMNS.keySet()
+                .forEach(key ->
+                        into.put(key, floats(rows, row -> COLUMNS.get(key).apply(row.first))));
+        if (width > 1) {
+            ObjectNode low = into.putObject("low"), high = into.putObject("high");
+            for (String key : COLUMNS.keySet()) {
+                low.put(key, floats(rows, row -> row.low.get(key)));
+                high.put(key, floats(rows, row -> row.high.get(key)));
+            }
+        }
+    }
+
+    private static double mean(double[] values) {
+        double sum = 0;
+        for (double value : values) {
+            sum += value;
+        }
+        return sum / values.length;
+    }
+
+    private static String floats(List<Bucket> rows, Function<Bucket, double[]> column) {
+        int count = rows.isEmpty() ? 0 : column.apply(rows.getFirst()).length;
+        ByteBuffer bytes =
+                ByteBuffer.allocate(Float.BYTES * count * rows.size()).order(ByteOrder.LITTLE_ENDIAN);
+        for (Bucket row : rows) {
+            for (double value : column.apply(row)) {
+                bytes.putFloat((float) value);
+            }
+        }
+        return Base64.getEncoder().encodeToString(bytes.array());
+    }
+}

@@ -1,0 +1,236 @@
+package hypertransfer.lab;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.within;
+
+import hypertransfer.core.Rates;
+import java.io.OutputStreamWriter;
+import java.io.Writer;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Locale;
+import java.util.zip.GZIPOutputStream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+import tools.jackson.databind.JsonNode;
+import tools.jackson.databind.json.JsonMapper;
+
+/** Logs of runs that were made elsewhere. */
+class EffectiveTest {
+    private static final String HEADER = "step,matrix,weight_norm,direction_norm,rate,decay\n";
+    private final Ht ht = new Ht();
+
+    @TempDir
+    Path directory;
+
+    private Path log(String name, String text) throws Exception {
+        return Files.writeString(directory.resolve(name), text);
+    }
+
+    private JsonNode json(Object... args) {
+        String[] lines = ht.fine(args).strip().split("\n");
+        return JsonMapper.shared().readTree(lines[lines.length - 1]);
+    }
+
+    /** A norm that grows by its updates: linear rates, no decay, right angles. */
+    private static String grown(int steps) {
+        StringBuilder text = new StringBuilder(HEADER);
+        double norm = 2;
+        for (int t = 0; t < steps; t++) {
+            double rate = 0.1 * (1 - (double) t / steps);
+            text.append(String.format(Locale.ROOT, "%d,fc,%s,3,%s,0.2%n", t, norm, rate));
+            norm = Math.sqrt(Math.pow((1 - rate * 0.2) * norm, 2) + 9 * rate * rate);
+        }
+        return text.toString();
+    }
+
+    @Test
+    void effectiveRateIsTheFormula() throws Exception {
+        Path csv = directory.resolve("out.csv");
+        JsonNode fc = json("effective", log("a.csv", HEADER + "0,fc,2,3,0.5,0.4\n1,fc,4,3,0.5,0.4\n"), "--csv", csv)
+                .get("matrices")
+                .get(0);
+        assertThat(fc.get("peak_effective").asDouble()).isEqualTo(Rates.effective(0.5, 0.4, 3, 2)); // 0.9375
+        assertThat(fc.get("end_to_peak").asDouble()).isEqualTo(0.5);
+        assertThat(fc.get("implied_decay").asDouble()).isCloseTo(0.2 / 0.46875, within(1e-15));
+        assertThat(Files.readAllLines(csv)).hasSize(3).contains("0,fc,2.0,0.9375,,0.21333333333333335");
+    }
+
+    /** All the forms in which the same numbers may come. */
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "long.csv",
+                "semicolons.csv",
+                "tabs.csv",
+                "wide.csv",
+                "long.jsonl",
+                "wide.jsonl",
+                "update.csv",
+                "other.csv",
+                "zipped.csv.gz"
+            })
+    void formsOfALog(String form) throws Exception {
+        String rows = "0,\"fc\",2,3,0.5,0.4\n5,fc,4,3,0.5,0.4\n";
+        String text = switch (form) {
+            case "semicolons.csv" -> (HEADER + rows).replace(',', ';');
+            case "tabs.csv" -> (HEADER + rows).replace(',', '\t');
+            case "wide.csv" -> "step,weight_norm/fc,direction_norm/fc,rate,decay\n0,2,3,0.5,0.4\n5,4,3,0.5,0.4\n";
+            case "long.jsonl" -> """
+                {"step":0,"matrix":"fc","weight_norm":2,"direction_norm":3,"rate":0.5,"decay":0.4}
+                {"step":5,"matrix":"fc","weight_norm":4,"direction_norm":3,"rate":0.5,"decay":0.4}
+                """;
+            case "wide.jsonl" -> """
+                {"step":0,"weight_norm":{"fc":2},"direction_norm":{"fc":3},"lr":0.5,"decay":0.4}
+                {"step":5,"weight_norm":{"fc":4},"direction_norm":{"fc":3},"lr":0.5,"decay":0.4}
+                """;
+            case "update.csv" ->
+                "step,matrix,weight_norm,update_norm,rate,decay\n0,fc,2,1.5,0.5,0.4\n5,fc,4,1.5,0.5,0.4\n";
+            case "other.csv" -> HEADER.replace("rate", "Learning_Rate").replace("decay", "weight_decay") + rows;
+            default -> HEADER + rows;
+        };
+        Path file = log(form, text);
+        if (form.endsWith(".gz")) {
+            try (Writer out = new OutputStreamWriter(new GZIPOutputStream(Files.newOutputStream(file)))) {
+                out.write(text);
+            }
+        }
+        JsonNode fc = json("effective", file).get("matrices").get(0);
+        assertThat(fc.get("matrix").asString()).isEqualTo("fc");
+        assertThat(fc.get("peak_effective").asDouble()).isCloseTo(0.9375, within(1e-15));
+        assertThat(fc.get("steps").asInt()).isEqualTo(2);
+        assertThat(ht.err()).isEmpty();
+    }
+
+    /** Our own runs say the same: the log that this project writes of itself, through the door for others. */
+    @Test
+    void ownRunComesOutAsItWasLogged() throws Exception {
+        Path run = directory.resolve("run");
+        ht.fine("train", "../runs/muon.yaml", "--out", run, Ht.TINY);
+        StringBuilder text = new StringBuilder("step,matrix,weight_norm,direction_norm,rate,decay\n");
+        double largest = 0;
+        for (String line : Files.readAllLines(run.resolve("matrices.jsonl"))) {
+            JsonNode node = JsonMapper.shared().readTree(line);
+            double norm = node.get("norm").get(0).asDouble();
+            double rate = node.get("rate").get(0).asDouble();
+            double effective = node.get("effective").get(0).asDouble();
+            largest = Math.max(largest, effective);
+            double u = effective * (1 - rate * 0.1) * norm / rate;
+            text.append(node.get("step").asInt())
+                    .append(",q,")
+                    .append(norm)
+                    .append(',')
+                    .append(u)
+                    .append(',')
+                    .append(rate)
+                    .append(",0.1\n");
+        }
+        JsonNode q = json("effective", log("own.csv", text.toString()))
+                .get("matrices")
+                .get(0);
+        assertThat(q.get("peak_effective").asDouble()).isCloseTo(largest, within(1e-15));
+    }
+
+    @Test
+    void normAtRestIsFound() throws Exception {
+        JsonNode fc = json("effective", log("grown.csv", grown(2_000)))
+                .get("matrices")
+                .get(0);
+        double rest = fc.get("rest_norm").asDouble(); // e c^2 / (2 l) at the rates of the last tenth, 0.005 on average
+        assertThat(rest).isCloseTo(Math.sqrt(0.005 * 9 / 0.4), within(0.1));
+        assertThat(fc.get("steps").asInt()).isEqualTo(2_000);
+    }
+
+    /** A Hyperball's own schedule is recognised. */
+    @ParameterizedTest
+    @CsvSource({"linear,0.1", "linear,0", "cosine,0.2"})
+    void scheduleIsRecognised(String shape, double ratio) throws Exception {
+        var schedule =
+                new hypertransfer.core.Schedule.Shaped(0.03, 500, 0.05, ratio, hypertransfer.core.Shape.parse(shape));
+        StringBuilder text = new StringBuilder("step,weight_norm,update_norm,rate,decay\n");
+        for (int t = 0; t < 500; t++) {
+            text.append(t)
+                    .append(",2,")
+                    .append(2 * schedule.rate(t))
+                    .append(',')
+                    .append(schedule.rate(t))
+                    .append(",0\n");
+        }
+        JsonNode all = json("effective", log("ball.csv", text.toString())).get("all");
+        assertThat(all.get("shape").asString()).isEqualTo(shape);
+        assertThat(all.get("peak").asDouble()).isCloseTo(0.03, within(3e-4));
+        assertThat(all.get("final_ratio").asDouble()).isCloseTo(ratio, within(0.005));
+        assertThat(all.get("error").asDouble()).isLessThan(0.02);
+    }
+
+    /** Each line has its own fault, and is named; the others are answered. */
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            value = {
+                "3,fc,x,3,0.5,0.4   | line 5, column weight_norm: 'x' is not a number",
+                "3,fc,0,3,0.5,0.4   | line 5, column weight_norm: fc has 0.0",
+                "3,fc,NaN,3,0.5,0.4 | line 5, column weight_norm: fc has NaN",
+                "3,fc,2,-3,0.5,0.4  | line 5, column direction_norm: fc has -3.0",
+                "3,fc,2,inf,0.5,0.4 | line 5, column direction_norm: 'inf' is not a number",
+                "3,fc,2,3,0.5,2     | line 5, column decay: fc: rate times decay is 1.0",
+                "2,fc,2,3,0.5,0.4   | line 5, column step: step 2 of fc is there twice",
+                "1,fc,2,3,0.5,0.4   | line 5, column step: step 1 of fc comes after step 2",
+                "1.5,fc,2,3,0.5,0.4 | line 5, column step: '1.5' is not a step",
+                "3,fc,2,3,0.5       | line 5: 5 cells instead of 6"
+            })
+    void badRowIsNamedAndTheRestAnswered(String row, String message) throws Exception {
+        String good = "0,fc,2,3,0.5,0.4\n1,fc,2,3,0.5,0.4\n2,fc,2,3,0.5,0.4\n";
+        JsonNode answer = json("effective", log("bad.csv", HEADER + good + row + "\n4,fc,2,3,0.5,0.4\n"));
+        assertThat(ht.err()).contains(message).contains("left out");
+        assertThat(answer.get("matrices").get(0).get("steps").asInt()).isEqualTo(4);
+    }
+
+    @Test
+    void gapsAndOtherNamesAreNoted() throws Exception {
+        String rows = "0,a,2,3,0.5,0\n1,a,2,3,0.5,0\n2,a,2,3,0.5,0\n9,a,2,3,0.5,0\n9,b,2,3,0.5,0\n";
+        String out = ht.fine("effective", log("gaps.csv", HEADER + rows));
+        assertThat(out)
+                .contains("note: a has 1 gap between its steps, the first after step 2")
+                .contains("note: the longest matrices have 4 steps; fewer have b (1)")
+                .contains("note: without inner_product");
+    }
+
+    @Test
+    void missingColumnsAreToldWithWhatIsThere() throws Exception {
+        assertThat(ht.refused("effective", log("a.csv", "step,matrix,norm\n0,fc,2\n")))
+                .contains("no column weight_norm")
+                .contains("no column update_norm (or direction_norm and rate)")
+                .contains("it has step, matrix, norm");
+        assertThat(ht.fine("effective", log("b.csv", "step,weight_norm,update_norm\n0,2,1\n1,2,1\n")))
+                .contains("without decay weight decay is taken as 0");
+        assertThat(ht.refused("effective", log("c.csv", ""))).contains("is empty");
+        assertThat(ht.refused("effective", log("d.csv", HEADER))).contains("there are none");
+        assertThat(ht.refused("effective", log("e.csv", "step,step\n1,2\n"))).contains("a column twice");
+        assertThat(ht.refused("effective", directory.resolve("none.csv"))).contains("is not a file");
+        assertThat(ht.refused("effective", log("f.jsonl", "{\"step\":1\n"))).contains("line 1: no JSON");
+    }
+
+    /** Many rows in little memory: the curve of a matrix has at most 512 stretches. */
+    @Test
+    void longLogIsStreamed() throws Exception {
+        Path file = directory.resolve("long.csv");
+        int steps = 50_000;
+        try (Writer out = Files.newBufferedWriter(file)) {
+            out.write(HEADER);
+            for (int t = 0; t < steps; t++) {
+                for (String matrix : List.of("a", "b")) {
+                    out.write(t + "," + matrix + ",2,3," + 0.1 * (1 - (double) t / steps) + ",0\n");
+                }
+            }
+        }
+        JsonNode a = json("effective", file).get("matrices").get(0);
+        assertThat(a.get("steps").asInt()).isEqualTo(steps);
+        assertThat(a.get("hyperball").get("shape").asString()).isEqualTo("linear");
+        assertThat(a.get("hyperball").get("peak").asDouble()).isCloseTo(0.15, within(0.002));
+    }
+}

@@ -1,0 +1,107 @@
+package hypertransfer.lab;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.nio.file.Files;
+import java.nio.file.Path;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** How runs begin, and what is left of those that do not. */
+class LaunchTest {
+    @TempDir
+    Path dir;
+
+    private final Ht ht = new Ht();
+    private Path file;
+    private Path run;
+
+    @BeforeEach
+    void configuration() throws Exception {
+        file = Files.writeString(dir.resolve("muon.yaml"), "network: M1\n");
+        run = dir.resolve("run");
+    }
+
+    /** It printed its tables, went "on at step 3" and lost its loss. */
+    @Test
+    void aFinishedRunStaysAsItIs() throws Exception {
+        ht.fine("train", file, "--out", run, Ht.TINY);
+        String state = Files.readString(run.resolve("state.json"));
+        assertThat(ht.fine("train", run, "--resume")).isEqualToIgnoringNewLines(run + " is already finished");
+        assertThat(run.resolve("state.json")).hasContent(state);
+        assertThat(ht.refused("train", file, "--out", run, Ht.TINY, "--set", "seed=9", "--resume"))
+                .contains("another configuration (now seed: 9)");
+    }
+
+    /** A directory in state 'failed' was left, and stayed in the list of runs. */
+    @Test
+    void whatFailsBeforeTheFirstStepLeavesNothing() throws Exception {
+        ht.refused("train", file, "--out", run, Ht.TINY, "--set", "data.train=" + dir.resolve("nowhere"));
+        assertThat(run).doesNotExist();
+        ht.fine("train", file, "--out", run, Ht.TINY);
+        Path twin = dir.resolve("run-hypertransfer-at-2");
+        assertThat(ht.refused("transfer", run, "--mode", "hypertransfer", "--at", "2"))
+                .contains("no checkpoint of step 2; it has those of [3]", "checkpoint.every and checkpoint.keep");
+        assertThat(twin).doesNotExist();
+        Path mine =
+                Files.writeString(Files.createDirectories(dir.resolve("mine")).resolve("notes"), "keep");
+        ht.refused("train", file, "--out", mine.getParent(), Ht.TINY, "--set", "data.train=" + dir.resolve("nowhere"));
+        assertThat(mine).as("what was there").exists();
+    }
+
+    /** The path was cut at ' #' by YAML: no gap, and no message. */
+    @Test
+    void aTargetMayHaveAnyName() throws Exception {
+        Path odd = dir.resolve("run #2: \"x\"");
+        ht.fine("train", file, "--out", odd, Ht.TINY);
+        Path twin = dir.resolve("deeper/twin");
+        assertThat(ht.fine("transfer", odd, "--mode", "hypertransfer", "--out", twin))
+                .contains(" | gap ");
+        assertThat(ht.fine("transfer", odd, "--mode", "hypertransfer", "--at", "3", "--out", dir.resolve("late")))
+                .contains("continuing at step 3");
+        Path moved = Files.createDirectories(dir.resolve("elsewhere"));
+        Files.move(odd, moved.resolve(odd.getFileName()));
+        Files.move(dir.resolve("deeper"), moved.resolve("deeper"));
+        assertThat(ht.fine("runs", moved)).containsPattern("twin +finished +3/3 .*e[-+]\\d\\d");
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"data.train", "data.validation", "from.run", "target", "matrices.recorded"})
+    void aNulInAPath(String key) {
+        assertThat(ht.refused("train", file, "--out", run, Ht.TINY, "--set", key + "=\"a\\0b\""))
+                .contains(key + " has a NUL character");
+        assertThat(run).doesNotExist();
+    }
+
+    /** Said "unknown key 'title'; the nearest is 'data'". */
+    @Test
+    void anExperimentIsNotAConfiguration() throws Exception {
+        Path experiment = Files.copy(Path.of("..", "runs", "exp1.yaml"), dir.resolve("exp1.yaml"));
+        assertThat(ht.refused("train", experiment))
+                .endsWith("exp1.yaml is an experiment; run it with: ht reproduce exp1");
+        assertThat(ht.refused("train", "runs/nothing.yaml"))
+                .contains("there is no file runs/nothing.yaml in " + Path.of("").toAbsolutePath());
+    }
+
+    /** Took 6 GB of heap and was still building after six minutes. */
+    @Test
+    void sizesAreCheckedBeforeAnythingIsBuilt() {
+        assertThat(ht.refused("train", file, "--out", run, Ht.TINY, "--set", "model.layers=2147483647"))
+                .contains("model.layers is 2147483647; it must be at most 10000");
+        assertThat(ht.refused(
+                        "train",
+                        file,
+                        "--out",
+                        run,
+                        Ht.TINY,
+                        "--set",
+                        "model.layers=9000",
+                        "--set",
+                        "model.width=8192"))
+                .contains("parameters, whose weights, gradients and momentum need", "engine reference has");
+        assertThat(run).doesNotExist();
+    }
+}
