@@ -102,7 +102,11 @@ public final class PredictCommand implements Callable<Integer> {
         PrintWriter out = spec.commandLine().getOut();
         if (!json.only) {
             print(out, c, rows, mean);
-            out.println(measured.map(PredictCommand::text).orElse(ERROR));
+            out.println(measured.map(PredictCommand::text)
+                    .orElse(ERROR
+                            + (c.matrices().direction().equals("adam")
+                                    ? "M1 27 % (200 steps)"
+                                    : "M1 10 %, M2 8 % (400 steps)")));
             if (csv != null) {
                 out.println("every step is in " + csv);
             }
