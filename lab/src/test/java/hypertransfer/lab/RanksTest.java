@@ -35,9 +35,9 @@ class RanksTest {
         if (ranks > 0) {
             command.addAll(List.of(
                     "mpirun --allow-run-as-root --oversubscribe --bind-to none --mca pml ob1 --mca btl self,vader,tcp"
-                                    .concat(" --mca btl_tcp_if_include lo -n ")
-                                    .concat(Integer.toString(ranks))
-                                    .split(" ")));
+                            .concat(" --mca btl_tcp_if_include lo -n ")
+                            .concat(Integer.toString(ranks))
+                            .split(" ")));
         }
         command.addAll(List.of(
                 Path.of(System.getProperty("java.home"), "bin", "java").toString(),
@@ -142,10 +142,7 @@ class RanksTest {
 
     private long newest(String run) {
         return new Run(directory.resolve(run))
-                .checkpoints().stream()
-                        .mapToLong(Run::step)
-                        .max()
-                        .orElse(-1);
+                .checkpoints().stream().mapToLong(Run::step).max().orElse(-1);
     }
 
     /** The process of a rank: mpirun starts them in their order. */
@@ -160,7 +157,8 @@ class RanksTest {
     void whatCannotBeSharedIsRefusedInOneSentence() throws Exception {
         assertThat(end(start(3, tiny("none")))).isEqualTo(2);
         assertThat(Files.readString(output()))
-                .containsOnlyOnce("ht: a step has 4 micro-batches (model.accumulation), which 3 ranks cannot share evenly;"
-                        + " start 1, 2, 4 ranks, or set model.accumulation to a multiple of 3");
+                .containsOnlyOnce(
+                        "ht: a step has 4 micro-batches (model.accumulation), which 3 ranks cannot share evenly;"
+                                + " start 1, 2, 4 ranks, or set model.accumulation to a multiple of 3");
     }
 }
