@@ -141,6 +141,8 @@ final class Blas implements AutoCloseable {
                     && plans.lasting()) {
                 plan.take(results, fastest(p, plan, results, count, keep, a, b, c) * (long) RESULT_BYTES);
                 plan.take(plans.keep(plan.name, plan.bytes(), refused));
+            } else if (p.batched()) { // whatever the first batch's number, its choice holds for all
+                plan.take(plans.keep(plan.name, plan.bytes(), refused));
             }
         }
     }

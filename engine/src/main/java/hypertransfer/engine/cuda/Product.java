@@ -48,14 +48,22 @@ record Product(
         return ((batch - 1) * strideC + (long) m * n) * out.bytes;
     }
 
-    /** A name without spaces, for the file of plans. */
+    /** Whether it is one of a number of products that varies, with the number of ranks for one. */
+    boolean batched() {
+        return strideC > 0;
+    }
+
+    /**
+     * A name without spaces, for the file of plans. It leaves out how many products a batch has: they all take the same
+     * algorithm, so that a matrix's bits do not depend on how many others are orthogonalised beside it.
+     */
     String key() {
         return String.join(
                 "-",
                 (flipA ? "t" : "n") + (flipB ? "t" : "n"),
                 m + "x" + n + "x" + k,
                 in + ">" + out,
-                batch + ":" + strideA + ":" + strideB + ":" + strideC,
+                (batched() ? "batch" : "1") + ":" + strideA + ":" + strideB + ":" + strideC,
                 "a" + alignment);
     }
 }

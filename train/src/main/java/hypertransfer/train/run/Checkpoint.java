@@ -81,8 +81,7 @@ public record Checkpoint(int step, List<State> states, Double validation, long t
      */
     private record Content(int parameter, Outline whole, int numberBytes, Tensor own) {
         SafeTensorsWriter.Entry entry(String name, Team team) {
-            return new SafeTensorsWriter.Entry(
-                    name, whole.rows(), whole.cols(), numberBytes, () -> team.whole(own));
+            return new SafeTensorsWriter.Entry(name, whole.rows(), whole.cols(), numberBytes, () -> team.whole(own));
         }
     }
 

@@ -16,7 +16,9 @@ import hypertransfer.train.log.Run;
 import hypertransfer.train.log.Standing;
 import hypertransfer.train.log.Standing.State;
 import hypertransfer.train.ranks.Passport;
+import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.Comparator;
@@ -102,7 +104,9 @@ public final class Trainer {
         List<Path> checkpoints = resume ? directory.checkpoints() : List.of();
         facts.put(
                 "the newest checkpoint of " + directory.directory(),
-                checkpoints.isEmpty() ? "none" : checkpoints.getFirst().getFileName().toString());
+                checkpoints.isEmpty()
+                        ? "none"
+                        : checkpoints.getFirst().getFileName().toString());
         return facts;
     }
 
@@ -117,9 +121,7 @@ public final class Trainer {
 
     /** Puts the trainee where the run goes on: a checkpoint of its own, one of another run, or the start. */
     private void begin(Trainee trainee, boolean resume) {
-        if (hold != null) {
-            trainee.engine().decisions(directory.file(Run.DECISIONS));
-        }
+        trainee.engine().decisions(decisions());
         if (resume && !directory.checkpoints().isEmpty()) {
             Checkpoint own = Checkpoint.loadNewest(directory, trainee, watcher::warned);
             step = own.step();
@@ -130,6 +132,25 @@ public final class Trainer {
         Passport.compare(ranks, Map.of("the step to continue from", Integer.toString(step)));
         if (hold != null) {
             record(trainee);
+        }
+    }
+
+    /** The run's own file at rank 0; elsewhere a copy of what it holds now, since one process writes a file. */
+    private Path decisions() {
+        Path file = directory.file(Run.DECISIONS);
+        if (hold != null) {
+            return file;
+        }
+        try {
+            Path copy = Files.createTempDirectory("ht-rank").resolve(Run.DECISIONS);
+            if (Files.exists(file)) {
+                Files.copy(file, copy);
+            }
+            copy.getParent().toFile().deleteOnExit();
+            copy.toFile().deleteOnExit();
+            return copy;
+        } catch (IOException e) {
+            throw new UncheckedIOException("cannot copy " + file + ": " + e.getMessage(), e);
         }
     }
 

@@ -116,12 +116,12 @@ class RanksTest {
 
     @Test
     void masterAndStateAreAtTheOwnerOnly() throws Exception {
-        Configuration c = new Tiny(directory).configuration("model.accumulation=4", "model.layers=4", "model.vocab=512");
+        Configuration c =
+                new Tiny(directory).configuration("model.accumulation=4", "model.layers=4", "model.vocab=512");
         long[] total = new long[4];
         Threads.run(4, ranks -> {
             try (Trainee trainee = Trainee.open(c, Map.of(), ranks)) {
-                total[ranks.rank()] =
-                        trainee.memory().bytes().get(Role.STATE);
+                total[ranks.rank()] = trainee.memory().bytes().get(Role.STATE);
             }
         });
         try (Trainee whole = Trainee.open(c, Map.of())) {
