@@ -193,7 +193,7 @@ public final class Plan {
         Map<String, Path> reports = new LinkedHashMap<>();
         networks.forEach((network, runs) -> {
             Path report = directory.resolve(networks.size() == 1 ? "report.html" : "report-" + network + ".html");
-            Report.write(runs, report);
+            Report.write(experiment.title(), runs, report);
             reports.put(network, report);
         });
         out.println();

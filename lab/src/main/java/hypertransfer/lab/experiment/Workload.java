@@ -36,13 +36,18 @@ public final class Workload implements AutoCloseable {
 
     public Workload(String engineName, Architecture architecture, int batch, Transfer transfer, boolean recompute) {
         engine = Engines.open(engineName, architecture.dims(batch));
-        Routing routing = Routing.standard(muon(engine.weights()), transfer);
-        parameters = new Parameters(engine, architecture, routing.masters(List.of("")));
-        network = new Network(engine, architecture, parameters, 1, recompute);
-        optimizer = new Optimizer(engine, parameters, routing);
-        memory = engine.commit();
-        Initializer.initialize(engine, parameters, 1234);
-        optimizer.start();
+        try {
+            Routing routing = Routing.standard(muon(engine.weights()), transfer);
+            parameters = new Parameters(engine, architecture, routing.masters(List.of("")));
+            network = new Network(engine, architecture, parameters, 1, recompute);
+            optimizer = new Optimizer(engine, parameters, routing);
+            memory = engine.commit();
+            Initializer.initialize(engine, parameters, 1234);
+            optimizer.start();
+        } catch (RuntimeException e) {
+            engine.close(); // what does not fit must not leave its threads or its card behind
+            throw e;
+        }
         Random random = new Random(1);
         inputs = random.ints(engine.dims().N(), 0, engine.dims().V()).toArray();
         targets = random.ints(engine.dims().N(), 0, engine.dims().V()).toArray();

@@ -11,6 +11,7 @@ import java.time.temporal.ChronoUnit;
 import java.util.Base64;
 import java.util.List;
 import java.util.stream.Collectors;
+import tools.jackson.databind.json.JsonMapper;
 
 /** The page: one file with its style, its scripts and its data inside. */
 final class Page {
@@ -33,10 +34,11 @@ final class Page {
 
     private Page() {}
 
-    /** A report of what was read. */
-    static String report(List<String> messages) {
-        return page("{\"live\":false,\"written\":\"" + Instant.now().truncatedTo(ChronoUnit.SECONDS)
-                + "\",\"messages\":[" + String.join(",", messages) + "]}");
+    /** A report of what was read; {@code title} may be null. */
+    static String report(String title, List<String> messages) {
+        return page("{\"live\":false,\"title\":" + JsonMapper.shared().writeValueAsString(title) + ",\"written\":\""
+                + Instant.now().truncatedTo(ChronoUnit.SECONDS) + "\",\"messages\":[" + String.join(",", messages)
+                + "]}");
     }
 
     /** A page that asks its server for messages. */

@@ -25,6 +25,11 @@ public record Report(List<String> names, List<String> skipped) {
 
     /** Writes the page, whole or not at all. One run that cannot be read does not keep the others from being shown. */
     public static Report write(List<Path> places, Path out) {
+        return write(null, places, out);
+    }
+
+    /** The same under a title, or null. */
+    public static Report write(String title, List<Path> places, Path out) {
         if (places.isEmpty()) {
             throw new Refusal("a report needs at least one run; name the directories: ht report RUN...");
         }
@@ -54,7 +59,7 @@ public record Report(List<String> names, List<String> skipped) {
             throw skipped.values().iterator().next();
         }
         skipped.forEach((run, reason) -> messages.add(damaged(run.getFileName().toString(), reason)));
-        write(out, Page.report(messages));
+        write(out, Page.report(title, messages));
         return new Report(
                 List.copyOf(names.values()),
                 Stream.concat(skipped.values().stream().map(Report::sentence), unlisted.stream())

@@ -92,7 +92,7 @@ class Chart {
       return html`<line x1="${box.x}" x2="${box.x + box.w}" y1="${y}" y2="${y}" class="${cell.zero && !log && t.v === 0 ? 'zero' : 'grid'}"/>
         <text x="${box.x - 8}" y="${y}" dy="0.35em" text-anchor="end" class="tick">${t.text}</text>`;
     });
-    if (axis.factor) parts.push(html`<text x="${box.x}" y="${box.y - 5}" class="tick" text-anchor="end">${axis.factor}</text>`);
+    if (axis.factor) parts.push(html`<text x="${box.x}" y="${box.y - 5}" class="tick" text-anchor="start">${axis.factor}</text>`);
     const labelled = grid || place.bottom, across = Math.max(2, Math.round(box.w / (grid ? 52 : 90)));
     for (const v of d3.ticks(lo, hi, across).filter(v => view.x !== 'step' || Number.isInteger(v))) {
       const x = cell.x(v).toFixed(1);
@@ -107,6 +107,7 @@ class Chart {
     const clip = 'clip' + ++Chart.clips;
     parts.push(html`<clipPath id="${clip}"><rect x="${box.x}" y="${box.y - 2}" width="${box.w + 1}" height="${box.h + 4}"/></clipPath>
       <g clip-path="url(#${clip})">${(cell.marks ?? []).map(mark => this.mark(cell, mark))}${cell.series.map(series => this.line(cell, series))}</g>`);
+    if (cell.none) parts.push(html`<text x="${middle}" y="${box.y + 14}" class="label" text-anchor="middle">zero at every common step</text>`);
     if (cell.beyond > domain[1] && !this.y.has(cell.key)) parts.push(html`<text x="${box.x + box.w}" y="${box.y + 9}" class="tick" text-anchor="end">↑ to ${show(cell.beyond)}</text>`);
     return html`${parts}`;
   }
@@ -141,6 +142,8 @@ class Chart {
     }
     if (log) return bottom < top ? [bottom / (top / bottom) ** 0.04, top * (top / bottom) ** 0.04] : [bottom / 2, top * 2];
     if (cell.zero) [bottom, top] = [Math.min(bottom, 0), Math.max(top, 0)];
+    cell.none = cell.zero && bottom === 0 && top === 0;
+    if (cell.none) return [-1e-8, 1e-8];
     // Rounding noise of a constant must not be blown up to the height of the picture.
     const room = Math.max((top - bottom) * 0.06, cell.zero ? 1e-16 : Math.max(Math.abs(top), Math.abs(bottom)) * 5e-4, 1e-300);
     return [bottom - room, top + room];

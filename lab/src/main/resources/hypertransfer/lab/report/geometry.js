@@ -97,7 +97,8 @@ class Geometry {
       <rect x="${box.x}" y="${box.y + 20}" width="${box.w}" height="${box.h - 20}" class="pane"/>
       <g clip-path="url(#${clip})">${ray(0)}${ray(angle)}<path d="${arc}" fill="none" stroke="${colour}" stroke-dasharray="3 3"/>
       <circle cx="${x(radius)}" cy="${y(0)}" r="3.5" fill="${colour}"/>${arrow([radius, 0], to, 'none')}${name === 'carrier' ? arrow(to, finish, '2 3') : ''}
-      <text x="${x(radius) + 7}" y="${y(0) + 14}" class="tick">w</text><text x="${x((radius + to[0]) / 2) + 7}" y="${y(to[1] / 2)}" class="tick">−a|w|û</text></g>`;
+      <text x="${x(radius) + 7}" y="${y(0) + 14}" class="tick">w</text><text x="${x((radius + to[0]) / 2) + 7}" y="${y(to[1] / 2)}" class="tick">−a|w|û</text>
+      <text x="${x(name === 'carrier' ? finish[0] : to[0]) - 7}" y="${y(to[1]) - 8}" text-anchor="end" class="tick">${name === 'carrier' ? 'new w' : ''}</text></g>`;
   }
 
   csv() {

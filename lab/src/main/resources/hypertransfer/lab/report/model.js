@@ -104,6 +104,12 @@ function follows(run) {
   return target && target !== run && target.shape === run.shape ? target : undefined;
 }
 
+/** A run that differs from its target by roundings only: how far those lead is the least that any gap can be expected to be. */
+const placebo = run => Boolean(follows(run)) && ![undefined, '1', '1.0', 'null'].includes(run.config['matrices.placebo']);
+
+/** The placebo beside a run that follows. */
+const placeboOf = run => runs().find(other => placebo(other) && follows(other) === follows(run) && other !== run);
+
 /** Settings with several numbers among the runs that follow none: what a sweep went through. The one with most values first. */
 function swept(among = runs()) {
   const free = among.filter(run => !follows(run));
@@ -223,8 +229,9 @@ function position(run, steps, unit) {
 
 /** What the page shows, in one sentence: how far the optimizers are from each other, and how near each transfer is to its target. */
 function claim() {
-  const all = runs().filter(run => finite(summary(run).validation));
-  const leads = all.filter(run => !follows(run)), pairs = all.filter(run => finite(summary(run).largest));
+  const measured = runs().filter(run => finite(summary(run).validation)), done = measured.filter(run => run.state.state === 'finished');
+  const all = done.length ? done : measured;
+  const leads = all.filter(run => !follows(run)), pairs = all.filter(run => finite(summary(run).largest) && !placebo(run));
   const ends = leads.map(run => summary(run).validation);
   const apart = leads.length > 1 ? d3.max(ends) - d3.min(ends) : undefined;
   const near = pairs.length ? d3.max(pairs, run => summary(run).largest) : undefined;
@@ -232,7 +239,8 @@ function claim() {
   const parts = [];
   if (leads.length === 2) parts.push(`${leads[0].name} and ${leads[1].name} end ${gap(apart)} apart`);
   else if (leads.length > 2 && winner) parts.push(`${winner.name} ends lowest, at ${show(summary(winner).validation)}; the runs are up to ${gap(apart)} apart`);
-  if (pairs.length) parts.push(`${pairs.length > 1 ? 'each transfer is' : pairs[0].name + ' is'} within ${gap(near)} of its target at every validation`
-    + (apart > 0 && near > 0 && apart / near >= 2 ? `, ${d3.format(',.2~r')(apart / near)} times closer` : ''));
+  const who = pairs.length > 1 ? 'each transfer' : pairs[0]?.name;
+  if (near === 0) parts.push(`${who} has the very losses of its target, at every validation`);
+  else if (pairs.length) parts.push(`${who} is within ${gap(near)} of its target at every validation` + (apart / near >= 2 ? `, ${d3.format(',.2~r')(apart / near)} times closer` : ''));
   return parts.length ? parts.join('; ') + '.' : '';
 }

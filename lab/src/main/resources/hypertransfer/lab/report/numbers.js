@@ -46,7 +46,7 @@ function axisTicks(scale, count, log) {
   const largest = Math.max(Math.abs(lo), Math.abs(hi));
   const exponent = largest < 1e-2 || largest >= 1e7 ? Math.floor(Math.log10(largest)) : 0;
   const unit = 10 ** exponent, format = d3.tickFormat(lo / unit, hi / unit, count, largest >= 1e4 && !exponent ? 's' : undefined);
-  return { at: at.map(v => ({ v, text: format(v / unit) })), factor: exponent ? '×' + power(exponent) : '' };
+  return { at: at.map(v => ({ v, text: v === 0 && largest >= 1e4 ? '0' : format(v / unit) })), factor: exponent ? '×' + power(exponent) : '' };
 }
 
 /**

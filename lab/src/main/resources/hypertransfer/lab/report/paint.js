@@ -10,12 +10,13 @@ function paint() {
   const count = new Map();
   const among = [...model.runs.values()];
   for (const run of among) {
-    const dashed = Boolean(follows(run)), key = run.shape + dashed;
+    const dashed = Boolean(follows(run)), key = run.shape + dashed + placebo(run);
     const i = count.get(key) ?? 0;
     count.set(key, i + 1);
     run.colour = `var(--${dashed ? 'dashed' : 'solid'}-${i % SOLID})`;
     const dashes = dashed ? ['6 5', '2 3', '12 4 2 4'] : ['', '16 3', '3 2', '10 3 2 3'];
     run.dash = dashes[Math.floor(i / SOLID) % dashes.length];
+    if (placebo(run)) Object.assign(run, { colour: 'var(--axis)', dash: '2 2' });
   }
   const scale = colourScale();
   if (!scale) return;
@@ -44,6 +45,9 @@ function legend() {
   const focused = host.contains(document.activeElement) ? document.activeElement.dataset.run : null;
   put(host, html`${runs().map((run, i) => html`<button type="button" class="key" data-run="${run.name}" tabindex="${i ? -1 : 0}" aria-pressed="${!model.hidden.has(run.name)}">${swatch(run)}${run.name}</button>`)}
     ${scale ? bar(scale) : ''}`);
+  const top = document.querySelector('header').offsetHeight, sticky = getComputedStyle(host).position === 'sticky';
+  host.style.top = top + 'px';
+  document.documentElement.style.scrollPaddingTop = top + (sticky ? host.offsetHeight : 0) + 12 + 'px';
   const keys = [...host.querySelectorAll('.key')];
   keys.find(key => key.dataset.run === focused)?.focus();
   host.onclick = event => {

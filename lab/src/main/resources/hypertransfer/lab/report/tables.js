@@ -72,12 +72,14 @@ function badge(run) {
 
 /** One card for each run that follows another: how well it does. */
 function transferCards() {
-  return html`${runs().filter(follows).map(run => {
+  return html`${runs().filter(run => follows(run) && !placebo(run)).map(run => {
+    const floor = placeboOf(run);
     const s = summary(run);
     const fact = (label, value, format, title) => html`<div title="${title}"><dt>${label}</dt><dd data-value="${value}">${format(value)}</dd></div>`;
     return html`<article class="card transfer" data-run="${run.name}"><h3>${swatch(run)}<span>${run.name}</span> follows ${swatch(follows(run))}<span>${follows(run).name}</span></h3><dl>
       ${fact('final gap', s.gap, signed, 'validation loss minus the target’s, at the last common validation')}
       ${fact('largest gap', s.largest, gap, 'of the validation loss, over all common validations')}
+      ${floor ? fact('placebo’s largest gap', summary(floor).largest, gap, `of ${floor.name}, which differs from the target by roundings only: a gap no larger costs nothing`) : ''}
       ${fact('norm error', run.gap?.norm, percent, `largest relative error of the target norm, over all matrices and ${run.gap?.logged ?? 0} common logged steps`)}
       ${fact('rate error', run.gap?.rate, percent, `largest relative error of the effective rate, over all matrices and ${run.gap?.logged ?? 0} common logged steps`)}
       </dl></article>`;

@@ -1,0 +1,131 @@
+package hypertransfer.lab.report;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.List;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Assumptions;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import tools.jackson.databind.JsonNode;
+
+/** Sweeps, placebos, and runs that belong together in odd ways, in a browser. */
+class ManyRunsTest {
+    @TempDir
+    Path folder;
+
+    private Browser browser;
+
+    @BeforeEach
+    void chromium() {
+        Assumptions.assumeTrue(
+                Browser.installed().isPresent(), "no Chromium is installed, so many runs were not tried in a browser");
+    }
+
+    @Test
+    void aSweepHasItsOwnFigures() throws Exception {
+        for (double rate : new double[] {0.005, 0.01, 0.02, 0.04}) {
+            for (double decay : new double[] {0.05, 0.1, 0.2}) {
+                SyntheticRun run = run("r" + rate + "-d" + decay, "matrices.rate=" + rate, "matrices.decay=" + decay);
+                if (rate == 0.04 && decay == 0.2) {
+                    run.begin().append(8, 2).state("failed");
+                }
+            }
+        }
+        open("A sweep <of> rates");
+        assertThat(text("#title")).isEqualTo("A sweep <of> rates");
+        assertThat(count("#sweep-curve circle[data-run]")).isEqualTo(11);
+        assertThat(count("#sweep-curve text[data-run]")).isEqualTo(1); // the failed one has no loss
+        assertThat(count("#sweep-map [data-cell]")).isEqualTo(12);
+        assertThat(count("#sweep-map .best[width]")).isEqualTo(1);
+        assertThat(count("#table .best")).isEqualTo(1);
+        String best = browser.evaluate("document.querySelector('#table .best').closest('tr').dataset.run")
+                .asString();
+        assertThat(browser.evaluate("document.querySelector('#sweep-map .best[width]').parentNode.dataset.cell")
+                        .asString())
+                .isEqualTo(best);
+        boolean edge = !best.matches("r0\\.0[12]-d0\\.1");
+        assertThat(text("#sweep-curve").contains("extend the grid")).isEqualTo(edge);
+        // Colours mean the rate: three runs share each, and there is a scale for them.
+        assertThat(browser.evaluate("document.getElementById('colour').value").asString())
+                .isEqualTo("matrices.rate");
+        assertThat(browser.evaluate("new Set([...document.querySelectorAll('#legend .key line')]"
+                                + ".map(l => l.getAttribute('stroke'))).size")
+                        .asInt())
+                .isEqualTo(4);
+        assertThat(count("#legend .bar-legend")).isEqualTo(1);
+        assertThat(text("#table thead")).contains("rate", "decay").doesNotContain("Gap");
+        search("rate=0.02");
+        assertThat(count("#table tbody tr")).isEqualTo(3);
+        search("failed");
+        assertThat(count("#table tbody tr")).isEqualTo(1);
+    }
+
+    @Test
+    void placebosCirclesAndEqualRuns() throws Exception {
+        run("muon", "matrices.mode=base");
+        run("twin", "matrices.mode=hypertransfer", "target=../muon");
+        run("placebo", "matrices.mode=base", "matrices.placebo=1.1", "target=../muon");
+        run("round", "target=../about");
+        run("about", "target=../round");
+        open(null);
+        assertThat(count("#table tbody tr")).isEqualTo(5); // runs that follow each other are not lost
+        assertThat(count("#transfers [data-run=placebo]")).isZero();
+        assertThat(text("#transfers [data-run=twin]")).contains("placebo’s largest gap");
+        assertThat(text("#figures .figure:nth-child(1) svg")).contains("zero at every common step");
+        assertThat(text("#claim")).contains("the very losses of its target");
+    }
+
+    @Test
+    void networksOfOneNameAreToldApart() throws Exception {
+        run("four", "model.layers=4");
+        run("two", "model.layers=2");
+        open(null);
+        assertThat(browser.evaluate("[...document.querySelectorAll('#networks button')].map(b => b.textContent)")
+                        .valueStream()
+                        .map(JsonNode::asString))
+                .containsExactly("M1 demo, layers 4", "M1 demo, layers 2");
+    }
+
+    private SyntheticRun run(String name, String... settings) throws IOException {
+        String[] all = new String[settings.length + 1];
+        all[0] = "steps=30";
+        System.arraycopy(settings, 0, all, 1, settings.length);
+        boolean sweep = name.startsWith("r0");
+        return new SyntheticRun(folder.resolve(name), sweep ? 0.01 : 0, all).finished();
+    }
+
+    private void open(String title) throws Exception {
+        Path page = folder.resolve("report.html");
+        Report.write(title, List.of(folder), page);
+        browser = new Browser();
+        browser.open(page.toUri().toString(), 1280, 6000, false);
+        Browser.waitFor("the heat map", () -> count("#heat [data-cell]") > 0);
+    }
+
+    @AfterEach
+    void close() throws IOException {
+        if (browser != null) {
+            browser.close();
+            assertThat(browser.console()).isEmpty();
+        }
+    }
+
+    private void search(String text) throws Exception {
+        browser.evaluate("(e => { e.value = '" + text + "'; e.dispatchEvent(new Event('input')); })"
+                + "(document.getElementById('search'))");
+    }
+
+    private int count(String selector) throws Exception {
+        return browser.evaluate("document.querySelectorAll(\"" + selector + "\").length")
+                .asInt();
+    }
+
+    private String text(String selector) throws Exception {
+        return browser.evaluate("document.querySelector(\"" + selector + "\").textContent")
+                .asString();
+    }
+}
