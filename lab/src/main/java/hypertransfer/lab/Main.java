@@ -25,6 +25,7 @@ import hypertransfer.lab.command.WatchCommand;
 import hypertransfer.lab.experiment.Version;
 import hypertransfer.lab.terminal.Exit;
 import java.io.PrintWriter;
+import java.util.Locale;
 import java.util.concurrent.Callable;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
@@ -85,6 +86,7 @@ public final class Main implements Callable<Integer> {
     private CommandSpec spec;
 
     public static void main(String[] args) {
+        Locale.setDefault(Locale.ROOT); // numbers look the same everywhere, also to programs that read them
         var out = new PrintWriter(System.out, true);
         var err = new PrintWriter(System.err, true);
         System.exit(run(out, err, System.getenv("HT_TRACE") != null, args));

@@ -6,7 +6,6 @@ import hypertransfer.engine.Engine;
 import hypertransfer.engine.Memory;
 import hypertransfer.engine.provider.Engines;
 import hypertransfer.train.network.Architecture;
-import hypertransfer.train.network.Initializer;
 import hypertransfer.train.network.Network;
 import hypertransfer.train.network.Parameter;
 import hypertransfer.train.network.Parameters;
@@ -14,8 +13,8 @@ import hypertransfer.train.network.Variant;
 import hypertransfer.train.optimizer.Direction;
 import hypertransfer.train.optimizer.Optimizer;
 import hypertransfer.train.optimizer.Routing;
+import hypertransfer.train.run.Trainee;
 import java.util.Arrays;
-import java.util.List;
 import java.util.Random;
 
 /** A tiny network on the reference engine, with gains that are not zero and a fixed micro-batch. */
@@ -41,11 +40,12 @@ public final class Rig implements AutoCloseable {
     public Rig(Variant variant, Routing routing, int micros, boolean recompute) {
         Architecture architecture = new Architecture(variant, 11, 2, 8, 4, 5);
         engine = Engines.open("reference", architecture.dims(2));
-        parameters = new Parameters(engine, architecture, routing.masters(List.of("")));
-        network = new Network(engine, architecture, parameters, micros, recompute);
-        optimizer = new Optimizer(engine, parameters, routing);
-        memory = engine.commit();
-        Initializer.initialize(engine, parameters, 7);
+        Trainee trainee =
+                Trainee.of(engine, architecture, routing, micros, recompute).initialize(7);
+        parameters = trainee.parameters();
+        network = trainee.network();
+        optimizer = trainee.optimizer();
+        memory = trainee.memory();
         Random random = new Random(11);
         for (Parameter p :
                 parameters.rest()) { // larger than at a real start, so that every gradient is well above rounding

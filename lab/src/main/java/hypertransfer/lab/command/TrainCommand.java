@@ -6,6 +6,7 @@ import hypertransfer.lab.experiment.Launch;
 import hypertransfer.lab.terminal.Exit;
 import hypertransfer.lab.terminal.Interrupt;
 import hypertransfer.train.config.Configuration;
+import hypertransfer.train.config.ConfigurationFile;
 import hypertransfer.train.log.Run;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -49,14 +50,16 @@ public final class TrainCommand implements Callable<Integer> {
     @Override
     public Integer call() {
         boolean directory = Files.isDirectory(file);
-        if (directory && !(resume && set.settings.isEmpty() && !out.given())) {
-            throw new Refusal(file + " is a directory; continue the run in it with --resume, without --set or --out");
+        if (directory && !(resume && !out.given())) {
+            throw new Refusal(file + " is a directory; continue the run in it with --resume, without --out");
         }
-        Configuration c = directory ? new Run(file).configuration() : Experiment.configuration(file, set.settings);
+        Configuration c = directory
+                ? ConfigurationFile.with(new Run(file).configuration(), set.settings.toArray(String[]::new))
+                : Experiment.configuration(file, set.settings);
         Path to = directory ? file : out.or(OutOption.named(file, ""));
         try (Interrupt interrupt = new Interrupt()) {
-            boolean finished =
-                    new Launch(to, c, resume, false, spec.commandLine().getOut()).run(interrupt);
+            Launch launch = new Launch(to, c, resume, false, spec.commandLine().getOut());
+            boolean finished = directory ? launch.run(interrupt, set.keys()) : launch.run(interrupt);
             return finished ? Exit.FINE : Exit.INTERRUPTED;
         }
     }

@@ -8,6 +8,7 @@ import hypertransfer.engine.Memory;
 import hypertransfer.engine.Tensor;
 import hypertransfer.engine.provider.Engines;
 import hypertransfer.train.config.Configuration;
+import hypertransfer.train.network.Architecture;
 import hypertransfer.train.network.Initializer;
 import hypertransfer.train.network.Masters;
 import hypertransfer.train.network.Network;
@@ -18,9 +19,8 @@ import hypertransfer.train.optimizer.Routing;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
-import java.util.function.Function;
 
-/** An engine with a network and its optimizer on it, as a configuration describes them. */
+/** An engine with a network and its optimizer on it. */
 public final class Trainee implements AutoCloseable {
     private final Engine engine;
     private final Parameters parameters;
@@ -29,56 +29,104 @@ public final class Trainee implements AutoCloseable {
     private final Routing routing;
     private final Memory memory;
 
-    private Trainee(Configuration c, Engine engine, Routing routing, Masters masters) {
+    private Trainee(
+            Engine engine, Architecture architecture, Routing routing, Masters masters, int micros, boolean recompute) {
         this.engine = engine;
         this.routing = routing;
-        parameters = new Parameters(engine, c.architecture(), masters);
-        network = new Network(
-                engine,
-                c.architecture(),
-                parameters,
-                c.model().accumulation(),
-                c.model().recompute());
+        parameters = new Parameters(engine, architecture, masters);
+        network = new Network(engine, architecture, parameters, micros, recompute);
         optimizer = new Optimizer(engine, parameters, routing);
         memory = engine.commit();
-        Initializer.initialize(engine, parameters, c.seed());
-        optimizer.start();
     }
 
     /**
-     * Opens the engine and initialises the network from the configuration's seed.
+     * Puts a network and its optimizer onto an engine, which from now on is closed with the trainee, also where it does
+     * not fit. It has no weights yet: {@link #initialize} it, or write them and start the optimizer.
+     *
+     * @param micros micro-batches per step
+     */
+    public static Trainee of(Engine engine, Architecture architecture, Routing routing, int micros, boolean recompute) {
+        return of(engine, architecture, routing, routing.masters(Parameters.hidden(architecture)), micros, recompute);
+    }
+
+    private static Trainee of(
+            Engine engine, Architecture architecture, Routing routing, Masters masters, int micros, boolean recompute) {
+        try {
+            return new Trainee(engine, architecture, routing, masters, micros, recompute);
+        } catch (RuntimeException | Error e) {
+            engine.close();
+            throw e;
+        }
+    }
+
+    /**
+     * Opens the engine and initialises the network as a configuration says.
      *
      * @param rules the gradient rules measured for single matrices; empty where the mode's own holds for all
      */
     public static Trainee open(Configuration c, Map<String, GradientRule> rules) {
         Transfer transfer = c.transfer();
-        return open(c, engine -> {
-            Routing routing = new Routing(
-                    c.direction(),
-                    name -> new Transfer(
-                            transfer.target(), transfer.carrier(), rules.getOrDefault(name, transfer.gradient())),
-                    c.adam(),
-                    c.adamw().decay(),
-                    c.representation(engine.separateWeights()));
-            List<String> names = rules.isEmpty() ? List.of("") : List.copyOf(rules.keySet());
-            return new Trainee(c, engine, routing, routing.masters(names));
-        });
+        Engine engine = engine(c);
+        Routing routing = new Routing(
+                c.direction(),
+                name -> new Transfer(
+                        transfer.target(), transfer.carrier(), rules.getOrDefault(name, transfer.gradient())),
+                c.adam(),
+                c.adamw().decay(),
+                c.representation(engine.separateWeights()));
+        return of(
+                        engine,
+                        c.architecture(),
+                        routing,
+                        c.model().accumulation(),
+                        c.model().recompute())
+                .initialize(c.seed());
     }
 
     /** The same with every hidden weight kept apart from its master, so that it can be evaluated at other scales. */
     static Trainee separate(Configuration c) {
         Routing routing = Routing.standard(c.direction(), c.transfer());
-        return open(c, engine -> new Trainee(c, engine, routing, Masters.SEPARATE));
+        return of(
+                        engine(c),
+                        c.architecture(),
+                        routing,
+                        Masters.SEPARATE,
+                        c.model().accumulation(),
+                        c.model().recompute())
+                .initialize(c.seed());
     }
 
-    private static Trainee open(Configuration c, Function<Engine, Trainee> trainee) {
-        Engine engine = Engines.open(c.engine(), c.architecture().dims(c.model().batch()));
-        try {
-            return trainee.apply(engine);
-        } catch (RuntimeException e) {
-            engine.close();
-            throw e;
+    private static Engine engine(Configuration c) {
+        return Engines.open(c.engine(), c.architecture().dims(c.model().batch()));
+    }
+
+    /** Draws the weights and starts the optimizer. */
+    public Trainee initialize(long seed) {
+        Initializer.initialize(engine, parameters, seed);
+        optimizer.start();
+        return this;
+    }
+
+    /** The gradient of a step over all its micro-batches; its mean loss is the network's afterwards. */
+    void gradient(Feed feed, int step) {
+        engine.zero(parameters.gradients());
+        for (int micro = 0; micro < feed.micros(); micro++) {
+            Feed.Batch batch = feed.training(step, micro);
+            network.gradient(batch.inputs(), batch.targets(), micro);
         }
+    }
+
+    /** The mean loss over the validation windows. */
+    double validate(Feed feed) {
+        double sum = 0;
+        for (long i = 0; i < feed.validations(); i++) {
+            sum += loss(feed.validation(i));
+        }
+        return sum / feed.validations();
+    }
+
+    double loss(Feed.Batch batch) {
+        return network.loss(batch.inputs(), batch.targets());
     }
 
     public Engine engine() {
@@ -134,7 +182,9 @@ public final class Trainee implements AutoCloseable {
         List<Tensor> masters = parameters.all().stream().map(Parameter::master).toList();
         double[] readings = engine.readings(masters, masters);
         for (int k = 0; k < masters.size(); k++) {
-            if (!Double.isFinite(readings[3 * k])) {
+            // Squares of larger numbers are no float32 any more: the network would compute with infinities.
+            double most = masters.get(k).numberBytes() == Double.BYTES ? Double.MAX_VALUE : 1e18;
+            if (!(readings[3 * k] <= most)) {
                 String name = parameters.all().get(k).name();
                 throw new Diverged(
                         name,
