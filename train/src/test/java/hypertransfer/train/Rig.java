@@ -6,6 +6,7 @@ import hypertransfer.engine.Engine;
 import hypertransfer.engine.Memory;
 import hypertransfer.engine.provider.Engines;
 import hypertransfer.train.network.Architecture;
+import hypertransfer.train.network.Initializer;
 import hypertransfer.train.network.Network;
 import hypertransfer.train.network.Parameter;
 import hypertransfer.train.network.Parameters;
@@ -13,7 +14,6 @@ import hypertransfer.train.network.Variant;
 import hypertransfer.train.optimizer.Direction;
 import hypertransfer.train.optimizer.Optimizer;
 import hypertransfer.train.optimizer.Routing;
-import hypertransfer.train.run.Trainee;
 import java.util.Arrays;
 import java.util.Random;
 
@@ -40,12 +40,11 @@ public final class Rig implements AutoCloseable {
     public Rig(Variant variant, Routing routing, int micros, boolean recompute) {
         Architecture architecture = new Architecture(variant, 11, 2, 8, 4, 5);
         engine = Engines.open("reference", architecture.dims(2));
-        Trainee trainee =
-                Trainee.of(engine, architecture, routing, micros, recompute).initialize(7);
-        parameters = trainee.parameters();
-        network = trainee.network();
-        optimizer = trainee.optimizer();
-        memory = trainee.memory();
+        parameters = new Parameters(engine, architecture, routing.masters(Parameters.hidden(architecture)));
+        network = new Network(engine, architecture, parameters, micros, recompute);
+        optimizer = new Optimizer(engine, parameters, routing);
+        memory = engine.commit();
+        Initializer.initialize(engine, parameters, 7);
         Random random = new Random(11);
         for (Parameter p :
                 parameters.rest()) { // larger than at a real start, so that every gradient is well above rounding

@@ -69,6 +69,13 @@ public final class ConfigurationFile {
     }
 
     /** What stands in a file, unchecked: every value under its whole key, {@code matrices.rate}, as people write it. */
+    public static Map<String, String> settings(Configuration configuration) {
+        Map<String, String> flat = new LinkedHashMap<>();
+        flatten("", YAML.valueToTree(configuration), flat);
+        return flat;
+    }
+
+    /** The same of a file as it stands there; also that of a version which knew other keys. */
     public static Map<String, String> settings(Path file) {
         try {
             Map<String, String> flat = new LinkedHashMap<>();
@@ -77,13 +84,6 @@ public final class ConfigurationFile {
         } catch (JacksonException e) {
             throw new Refusal(file + " is not YAML: " + e.getOriginalMessage(), e);
         }
-    }
-
-    /** Every value of a configuration under its whole key. */
-    public static Map<String, String> settings(Configuration configuration) {
-        Map<String, String> flat = new LinkedHashMap<>();
-        flatten("", YAML.valueToTree(configuration), flat);
-        return flat;
     }
 
     private static void flatten(String prefix, JsonNode node, Map<String, String> into) {

@@ -10,6 +10,7 @@ import hypertransfer.train.data.Vocabulary;
 import hypertransfer.train.data.Windows;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.OptionalLong;
 
 /** Hands out the tokens of a run, in the configuration's order. */
@@ -54,6 +55,15 @@ public final class Feed implements AutoCloseable {
                     + " --set data.train=DIR --set data.validation=DIR, or take the bytes with --set model.vocab=256");
         }
         return place.equals("demo") ? DemoText.corpus(split) : Corpus.open(List.of(place.split(",")), split, vocab);
+    }
+
+    /** How many tokens each corpus has, by the key that names it. */
+    Map<String, String> sizes() {
+        return Map.of(
+                "the tokens of data.train",
+                Long.toString(training.count()),
+                "the tokens of data.validation",
+                Long.toString(validation.count()));
     }
 
     /** Micro-batches per step. */

@@ -6,10 +6,12 @@ import hypertransfer.engine.Tensor;
 import hypertransfer.train.file.SafeTensors;
 import hypertransfer.train.file.SafeTensorsWriter;
 import hypertransfer.train.log.Run;
-import hypertransfer.train.network.Parameter;
+import hypertransfer.train.network.Outline;
+import hypertransfer.train.ranks.Team;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -22,42 +24,66 @@ record Snapshot(Trainee trainee) {
         Checkpoints checkpoints = new Checkpoints(run);
         checkpoints.create();
         Path numbers = checkpoints.numbers(step);
-        List<SafeTensorsWriter.Entry> entries = new ArrayList<>();
-        contents()
-                .forEach((key, tensor) -> entries.add(new SafeTensorsWriter.Entry(
-                        key,
-                        tensor.rows(),
-                        tensor.cols(),
-                        tensor.numberBytes(),
-                        () -> trainee.engine().read(tensor))));
+        List<SafeTensorsWriter.Entry> entries = contents().entrySet().stream()
+                .map(entry -> entry.getValue().entry(entry.getKey(), trainee.team()))
+                .toList();
+        if (trainee.team().rank() > 0) {
+            entries.forEach(entry -> entry.values().get()); // to rank 0, which writes
+            return numbers;
+        }
         long crc = SafeTensorsWriter.write(Checkpoint.tensorsOf(numbers), entries, Map.of());
         new Checkpoint(step, trainee.optimizer().states(), validation, origin, crc, 0).write(numbers);
         return numbers;
     }
 
-    /** All tensors that a run continues from, by their names in the file. */
-    private Map<String, Tensor> contents() {
-        Map<String, Tensor> contents = new LinkedHashMap<>();
-        for (Parameter p : trainee.parameters().all()) {
-            contents.put(p.name(), p.master());
+    /**
+     * A tensor of the file.
+     *
+     * @param parameter the number of the parameter that it has the shape of
+     * @param numberBytes the bytes of one number, at whichever rank
+     * @param own what this rank has of it, or null
+     */
+    private record Content(int parameter, Outline whole, int numberBytes, Tensor own) {
+        SafeTensorsWriter.Entry entry(String name, Team team) {
+            return new SafeTensorsWriter.Entry(name, whole.rows(), whole.cols(), numberBytes, () -> team.whole(own));
         }
-        trainee.optimizer().tensors().entrySet().stream()
-                .sorted(Map.Entry.comparingByKey())
-                .forEach(entry -> contents.put(entry.getKey(), entry.getValue()));
+    }
+
+    /** All tensors that a run continues from, by their names in the file. */
+    private Map<String, Content> contents() {
+        Map<String, Content> contents = new LinkedHashMap<>();
+        List<Outline> all = trainee.team().share().outlines();
+        Map<String, Tensor> masters = new HashMap<>();
+        Map<Boolean, Integer> bytes = new HashMap<>(); // of hidden masters and of all others; a rank owns some of both
+        trainee.parameters().own().forEach(p -> {
+            masters.put(p.name(), p.master());
+            bytes.put(p.hidden(), p.master().numberBytes());
+        });
+        for (int p = 0; p < all.size(); p++) {
+            Outline whole = all.get(p);
+            contents.put(whole.name(), new Content(p, whole, bytes.get(whole.hidden()), masters.get(whole.name())));
+        }
+        Map<String, Tensor> memory = trainee.optimizer().tensors();
+        int state = memory.values().iterator().next().numberBytes(); // Adam's of the rest is always there
+        trainee.optimizer()
+                .memories()
+                .forEach((name, p) -> contents.put(name, new Content(p, all.get(p), state, memory.get(name))));
         return contents;
     }
 
     /** Loads a good checkpoint, once it is known to fit. */
     Checkpoint load(Checkpoint checkpoint, SafeTensors file) {
-        Map<String, Tensor> contents = contents();
-        contents.forEach((name, t) -> {
+        Map<String, Content> contents = contents();
+        contents.forEach((name, content) -> {
+            Outline t = content.whole();
             int[] shape = t.rows() == 1 ? new int[] {t.cols()} : new int[] {t.rows(), t.cols()};
             if (!Arrays.equals(shape, file.shape(name))) {
                 throw new Refusal("the checkpoint of step " + checkpoint.step() + " is of another network: its " + name
                         + " is " + Arrays.toString(file.shape(name)) + ", not " + Arrays.toString(shape));
             }
         });
-        contents.forEach((name, tensor) -> trainee.engine().write(tensor, file.values(name)));
+        contents.forEach(
+                (name, content) -> trainee.team().write(content.parameter(), () -> file.values(name), content.own()));
         trainee.optimizer().restore(checkpoint.states(), checkpoint.step());
         return checkpoint;
     }

@@ -7,6 +7,8 @@ import hypertransfer.engine.Engine;
 import hypertransfer.engine.Memory;
 import hypertransfer.engine.Tensor;
 import hypertransfer.engine.provider.Engines;
+import hypertransfer.engine.ranks.Alone;
+import hypertransfer.engine.ranks.Ranks;
 import hypertransfer.train.config.Configuration;
 import hypertransfer.train.network.Architecture;
 import hypertransfer.train.network.Initializer;
@@ -14,29 +16,42 @@ import hypertransfer.train.network.Masters;
 import hypertransfer.train.network.Network;
 import hypertransfer.train.network.Parameter;
 import hypertransfer.train.network.Parameters;
+import hypertransfer.train.network.Share;
 import hypertransfer.train.optimizer.Optimizer;
 import hypertransfer.train.optimizer.Routing;
+import hypertransfer.train.ranks.Team;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
+import java.util.stream.IntStream;
 
 /** An engine with a network and its optimizer on it. */
 public final class Trainee implements AutoCloseable {
     private final Engine engine;
     private final Parameters parameters;
     private final Network network;
+    private final Team team;
     private final Optimizer optimizer;
     private final Routing routing;
     private final Memory memory;
 
     private Trainee(
-            Engine engine, Architecture architecture, Routing routing, Masters masters, int micros, boolean recompute) {
+            Engine engine,
+            Ranks ranks,
+            Architecture architecture,
+            Routing routing,
+            Masters masters,
+            int micros,
+            boolean recompute) {
         this.engine = engine;
         this.routing = routing;
-        parameters = new Parameters(engine, architecture, masters);
+        Share share = Team.share(ranks, architecture, micros);
+        parameters = new Parameters(engine, architecture, masters, share);
         network = new Network(engine, architecture, parameters, micros, recompute);
-        optimizer = new Optimizer(engine, parameters, routing);
+        team = new Team(engine, ranks, parameters);
+        optimizer = new Optimizer(engine, parameters, routing, team);
         memory = engine.commit();
+        team.start();
     }
 
     /**
@@ -46,13 +61,26 @@ public final class Trainee implements AutoCloseable {
      * @param micros micro-batches per step
      */
     public static Trainee of(Engine engine, Architecture architecture, Routing routing, int micros, boolean recompute) {
-        return of(engine, architecture, routing, routing.masters(Parameters.hidden(architecture)), micros, recompute);
+        return of(
+                engine,
+                new Alone(),
+                architecture,
+                routing,
+                routing.masters(Parameters.hidden(architecture)),
+                micros,
+                recompute);
     }
 
     private static Trainee of(
-            Engine engine, Architecture architecture, Routing routing, Masters masters, int micros, boolean recompute) {
+            Engine engine,
+            Ranks ranks,
+            Architecture architecture,
+            Routing routing,
+            Masters masters,
+            int micros,
+            boolean recompute) {
         try {
-            return new Trainee(engine, architecture, routing, masters, micros, recompute);
+            return new Trainee(engine, ranks, architecture, routing, masters, micros, recompute);
         } catch (RuntimeException | Error e) {
             engine.close();
             throw e;
@@ -65,6 +93,11 @@ public final class Trainee implements AutoCloseable {
      * @param rules the gradient rules measured for single matrices; empty where the mode's own holds for all
      */
     public static Trainee open(Configuration c, Map<String, GradientRule> rules) {
+        return open(c, rules, new Alone());
+    }
+
+    /** The same as one of several ranks, each of which keeps the masters and the optimizer's state of its own share. */
+    public static Trainee open(Configuration c, Map<String, GradientRule> rules, Ranks ranks) {
         Transfer transfer = c.transfer();
         Engine engine = engine(c);
         Routing routing = new Routing(
@@ -88,6 +121,7 @@ public final class Trainee implements AutoCloseable {
         Routing routing = Routing.standard(c.direction(), c.transfer());
         return of(
                         engine(c),
+                        new Alone(),
                         c.architecture(),
                         routing,
                         Masters.SEPARATE,
@@ -107,22 +141,29 @@ public final class Trainee implements AutoCloseable {
         return this;
     }
 
-    /** The gradient of a step over all its micro-batches; its mean loss is the network's afterwards. */
+    /** The gradient of a step, in the gradients of what this rank owns; its mean loss is the network's afterwards. */
     void gradient(Feed feed, int step) {
-        engine.zero(parameters.gradients());
-        for (int micro = 0; micro < feed.micros(); micro++) {
+        team.zero();
+        for (int micro = team.rank(); micro < feed.micros(); micro += team.size()) {
             Feed.Batch batch = feed.training(step, micro);
             network.gradient(batch.inputs(), batch.targets(), micro);
+            team.add();
         }
+        team.gather(network.losses());
     }
 
-    /** The mean loss over the validation windows. */
+    /** The mean loss over the validation windows, which the ranks take in turns. */
     double validate(Feed feed) {
+        int count = Math.toIntExact(feed.validations());
+        double[] own = IntStream.range(0, count)
+                .filter(window -> window % team.size() == team.rank())
+                .mapToDouble(window -> loss(feed.validation(window)))
+                .toArray();
         double sum = 0;
-        for (long i = 0; i < feed.validations(); i++) {
-            sum += loss(feed.validation(i));
+        for (double loss : team.turns(own, count)) {
+            sum += loss;
         }
-        return sum / feed.validations();
+        return sum / count;
     }
 
     double loss(Feed.Batch batch) {
@@ -139,6 +180,10 @@ public final class Trainee implements AutoCloseable {
 
     public Network network() {
         return network;
+    }
+
+    public Team team() {
+        return team;
     }
 
     public Optimizer optimizer() {
@@ -168,7 +213,7 @@ public final class Trainee implements AutoCloseable {
 
     /** Multiplies a hidden matrix; the optimizer must be told. */
     void scale(String matrix, double factor) {
-        for (Parameter p : parameters.hidden()) {
+        for (Parameter p : parameters.own()) {
             if (p.name().equals(matrix)) {
                 double[] values = engine.read(p.master());
                 engine.write(
@@ -179,17 +224,23 @@ public final class Trainee implements AutoCloseable {
 
     /** Refuses parameters that are not finite, so that a checkpoint of them is never written. */
     void requireFinite(int step) {
-        List<Tensor> masters = parameters.all().stream().map(Parameter::master).toList();
+        List<Tensor> masters = parameters.own().stream().map(Parameter::master).toList();
         double[] readings = engine.readings(masters, masters);
-        for (int k = 0; k < masters.size(); k++) {
+        int first = masters.size();
+        for (int k = masters.size() - 1; k >= 0; k--) {
             // Squares of larger numbers are no float32 any more: the network would compute with infinities.
             double most = masters.get(k).numberBytes() == Double.BYTES ? Double.MAX_VALUE : 1e18;
-            if (!(readings[3 * k] <= most)) {
-                String name = parameters.all().get(k).name();
+            first = readings[3 * k] <= most ? first : k;
+        }
+        boolean finite = first == masters.size();
+        String own = finite ? "" : parameters.own().get(first).name() + " " + readings[3 * first];
+        for (String met : team.ranks().texts(own)) {
+            if (!met.isEmpty()) {
+                String name = met.split(" ")[0], norm = met.split(" ")[1];
                 throw new Diverged(
                         name,
                         step,
-                        name + " at step " + step + ": its norm is " + readings[3 * k]
+                        name + " at step " + step + ": its norm is " + norm
                                 + ": the run has diverged; lower the learning rate");
             }
         }
