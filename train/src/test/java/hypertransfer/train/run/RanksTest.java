@@ -50,10 +50,10 @@ class RanksTest {
         Run run = new Run(directory.resolve("on " + size));
         List<Object> result = new ArrayList<>();
         Body body = ranks -> {
-            try (Feed feed = new Feed(c);
+            try (Feed feed = Feed.open(c);
                     Trainee trainee = Trainee.open(c, Map.of(), ranks)) {
                 for (int step = 0; step < 3; step++) {
-                    feed.gradient(trainee, step);
+                    trainee.gradient(feed, step);
                     Object taken = List.of(
                             trainee.optimizer().step(0.02, 0.01),
                             trainee.network().meanLoss());
@@ -61,9 +61,9 @@ class RanksTest {
                         result.add(taken);
                     }
                 }
-                double validation = feed.validate(trainee);
+                double validation = trainee.validate(feed);
                 trainee.requireFinite(3);
-                Path numbers = Checkpoint.save(run, 3, validation, trainee);
+                Path numbers = new Snapshot(trainee).save(run, 3, validation, null);
                 if (ranks.rank() == 0) {
                     result.add(validation);
                     result.add(Files.readString(numbers));
