@@ -40,13 +40,22 @@ public final class SampleCommand implements Callable<Integer> {
     @Option(names = "--prompt", required = true, paramLabel = "TEXT", description = "The beginning of the text.")
     private String prompt;
 
-    @Option(names = "--tokens", defaultValue = "200", description = "Number of tokens to add (default: ${DEFAULT-VALUE}).")
+    @Option(
+            names = "--tokens",
+            defaultValue = "200",
+            description = "Number of tokens to add (default: ${DEFAULT-VALUE}).")
     private int tokens;
 
-    @Option(names = "--temperature", defaultValue = "0.8", description = "Spread of the draws, 0 or more (default: ${DEFAULT-VALUE}).")
+    @Option(
+            names = "--temperature",
+            defaultValue = "0.8",
+            description = "Spread of the draws, 0 or more (default: ${DEFAULT-VALUE}).")
     private double temperature;
 
-    @Option(names = "--top-k", defaultValue = "0", description = "Draw from the K likeliest tokens only; 0: from all (default).")
+    @Option(
+            names = "--top-k",
+            defaultValue = "0",
+            description = "Draw from the K likeliest tokens only; 0: from all (default).")
     private int topK;
 
     @Option(names = "--seed", defaultValue = "1", description = "Seed of the draws (default: ${DEFAULT-VALUE}).")

@@ -44,7 +44,7 @@ public record Launch(Path directory, Configuration configuration, boolean resume
         boolean ours = Files.notExists(directory);
         try (Hold held = hold(c)) {
             return train(held, c, stop);
-        } catch (RuntimeException e) {
+        } catch (RuntimeException | Error e) {
             if (ours && !new Run(directory).begun()) {
                 remove(directory, e);
             }
@@ -69,7 +69,7 @@ public record Launch(Path directory, Configuration configuration, boolean resume
     }
 
     /** What failed before its first step leaves nothing behind. */
-    private static void remove(Path directory, RuntimeException failure) {
+    private static void remove(Path directory, Throwable failure) {
         try (Stream<Path> files = Files.walk(directory)) {
             for (Path file : files.sorted(Comparator.reverseOrder()).toList()) {
                 Files.delete(file);
