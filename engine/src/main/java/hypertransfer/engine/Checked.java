@@ -1,5 +1,6 @@
 package hypertransfer.engine;
 
+import java.lang.foreign.MemorySegment;
 import java.nio.file.Path;
 import java.util.List;
 
@@ -108,6 +109,32 @@ public final class Checked implements Engine {
         rules.outside("sum");
         rules.mine("tensor", tensor);
         return engine.sum(tensor);
+    }
+
+    @Override
+    public void pack(List<Tensor> tensors, MemorySegment to) {
+        rules.outside("pack");
+        room("to", tensors, to);
+        engine.pack(tensors, to);
+    }
+
+    @Override
+    public void unpack(MemorySegment from, List<Tensor> tensors) {
+        rules.outside("unpack");
+        room("from", tensors, from);
+        engine.unpack(from, tensors);
+    }
+
+    private void room(String name, List<Tensor> tensors, MemorySegment memory) {
+        rules.list("tensors", tensors);
+        rules.present(name, memory);
+        long bytes = 0;
+        for (int k = 0; k < tensors.size(); k++) {
+            bytes += tensors.get(k).size() * tensors.get(k).numberBytes();
+        }
+        if (memory.byteSize() != bytes) {
+            throw rules.refusal(name + " has " + memory.byteSize() + " bytes, expected " + bytes);
+        }
     }
 
     @Override

@@ -1,5 +1,7 @@
 package hypertransfer.engine;
 
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
 import java.nio.file.Path;
 import java.util.List;
 
@@ -60,6 +62,45 @@ public interface Engine extends AutoCloseable {
     double sum(Tensor tensor);
 
     void zero(List<Tensor> tensors);
+
+    /**
+     * Copies tensors as they are, one after the other, to memory that {@link hypertransfer.engine.ranks.Ranks} carries,
+     * and waits until they are there.
+     */
+    default void pack(List<Tensor> tensors, MemorySegment to) {
+        long at = 0;
+        for (Tensor tensor : tensors) {
+            int bytes = tensor.numberBytes();
+            for (double value : read(tensor)) {
+                switch (bytes) {
+                    case 8 -> to.set(ValueLayout.JAVA_DOUBLE_UNALIGNED, at, value);
+                    case 4 -> to.set(ValueLayout.JAVA_FLOAT_UNALIGNED, at, (float) value);
+                    case 2 -> // bfloat16, the upper half of a float
+                        to.set(ValueLayout.JAVA_SHORT_UNALIGNED, at, (short) (Float.floatToRawIntBits((float) value) >> 16));
+                    default -> throw new EngineException(tensor.name() + " has numbers of " + bytes + " bytes");
+                }
+                at += bytes;
+            }
+        }
+    }
+
+    /** The reverse of {@link #pack}. */
+    default void unpack(MemorySegment from, List<Tensor> tensors) {
+        long at = 0;
+        for (Tensor tensor : tensors) {
+            int bytes = tensor.numberBytes();
+            double[] values = new double[Math.toIntExact(tensor.size())];
+            for (int i = 0; i < values.length; i++, at += bytes) {
+                values[i] = switch (bytes) {
+                    case 8 -> from.get(ValueLayout.JAVA_DOUBLE_UNALIGNED, at);
+                    case 4 -> from.get(ValueLayout.JAVA_FLOAT_UNALIGNED, at);
+                    case 2 -> Float.intBitsToFloat(from.get(ValueLayout.JAVA_SHORT_UNALIGNED, at) << 16);
+                    default -> throw new EngineException(tensor.name() + " has numbers of " + bytes + " bytes");
+                };
+            }
+            write(tensor, values);
+        }
+    }
 
     /** Frees everything. May be called again. */
     @Override

@@ -290,10 +290,12 @@ class CheckedTest {
                         "decisions",
                         "dims",
                         "name",
+                        "pack", // PackTest
                         "replay",
                         "separateWeights",
                         "slice",
                         "tensor",
+                        "unpack",
                         "weights");
         try (Engine engine = kind.open()) {
             assertThat(engine.dims()).isEqualTo(DIMS);

@@ -1,6 +1,7 @@
 package hypertransfer.lab;
 
 import hypertransfer.lab.command.BenchCommand;
+import hypertransfer.lab.command.CompareCommand;
 import hypertransfer.lab.command.ConformanceCommand;
 import hypertransfer.lab.command.DataCommand;
 import hypertransfer.lab.command.DemoCommand;
@@ -36,6 +37,7 @@ import picocli.CommandLine.Spec;
         synopsisSubcommandLabel = "COMMAND",
         subcommands = {
             BenchCommand.class,
+            CompareCommand.class,
             ConformanceCommand.class,
             DataCommand.class,
             DemoCommand.class,

@@ -62,6 +62,18 @@ class AnswersTest {
     }
 
     @Test
+    void predictionIsDrawn() throws Exception {
+        Path page = directory.resolve("predicted.html");
+        ht.fine("predict", MUON, "--page", page);
+        String html = Files.readString(page);
+        assertThat(html.split("<polyline", -1)).as("six kinds, two charts").hasSize(13);
+        assertThat(html)
+                .contains("Effective rate", "Norm", "512 x 128", "default-src 'none'")
+                .doesNotContain("<script");
+        assertThat(ht.refused("predict", MUON, "--page", page)).contains("choose another --page");
+    }
+
+    @Test
     void finishedRunIsComparedWithItsPrediction() {
         Path run = directory.resolve("run");
         ht.fine("train", MUON, "--out", run, Ht.TINY);

@@ -60,6 +60,16 @@ class EffectiveTest {
         assertThat(Files.readAllLines(csv)).hasSize(3).contains("0,fc,2.0,0.9375,,0.21333333333333335");
     }
 
+    /** Names come from a stranger's file, and stay text on the page. */
+    @Test
+    void curvesAreDrawn() throws Exception {
+        Path page = directory.resolve("effective.html");
+        ht.fine("effective", log("a.csv", grown(50).replace("fc", "<script>x")), "--page", page);
+        assertThat(Files.readString(page))
+                .contains("<polyline", "&lt;script&gt;x", "One Hyperball schedule for all")
+                .doesNotContain("<script");
+    }
+
     /** All the forms in which the same numbers may come. */
     @ParameterizedTest
     @ValueSource(

@@ -8,6 +8,7 @@ import hypertransfer.engine.Polynomial;
 import hypertransfer.engine.Role;
 import hypertransfer.engine.Simd;
 import hypertransfer.engine.Tensor;
+import java.lang.foreign.MemorySegment;
 import java.util.List;
 
 /**
@@ -135,6 +136,26 @@ public final class CpuEngine implements Engine {
             values[i] = exact ? Doubles.get(at + 8L * i) : Lanes.get(at + 4L * i);
         }
         return values;
+    }
+
+    @Override
+    public void pack(List<Tensor> tensors, MemorySegment to) {
+        long at = 0;
+        for (Tensor tensor : tensors) {
+            long bytes = tensor.size() * tensor.numberBytes();
+            MemorySegment.copy(Lanes.ALL, at(tensor), to, at, bytes);
+            at += bytes;
+        }
+    }
+
+    @Override
+    public void unpack(MemorySegment from, List<Tensor> tensors) {
+        long at = 0;
+        for (Tensor tensor : tensors) {
+            long bytes = tensor.size() * tensor.numberBytes();
+            MemorySegment.copy(from, at, Lanes.ALL, at(tensor), bytes);
+            at += bytes;
+        }
     }
 
     @Override

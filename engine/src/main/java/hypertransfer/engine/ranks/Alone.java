@@ -2,12 +2,11 @@ package hypertransfer.engine.ranks;
 
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
+import java.time.Duration;
 import java.util.List;
 
 /** One process without others. */
 public final class Alone implements Ranks {
-    private final Arena arena = Arena.ofShared();
-
     @Override
     public int rank() {
         return 0;
@@ -24,8 +23,11 @@ public final class Alone implements Ranks {
     }
 
     @Override
+    public void limit(Duration limit) {}
+
+    @Override
     public MemorySegment buffer(long bytes) {
-        return arena.allocate(bytes, 64);
+        return Arena.ofAuto().allocate(bytes, 64);
     }
 
     @Override
@@ -40,10 +42,13 @@ public final class Alone implements Ranks {
     }
 
     @Override
+    public List<byte[]> collect(byte[] own) {
+        return List.of(own);
+    }
+
+    @Override
     public void abort(int code) {}
 
     @Override
-    public void close() {
-        arena.close();
-    }
+    public void close() {}
 }

@@ -7,6 +7,8 @@ import java.util.Map;
 
 /** What can carry bytes between ranks on this machine. */
 public final class Carriers {
+    private static final Duration LIMIT = Duration.ofMinutes(10);
+
     private Carriers() {}
 
     /**
@@ -41,12 +43,8 @@ public final class Carriers {
         }
     }
 
-    /**
-     * The ranks that this process is one of: itself if nobody started it with others.
-     *
-     * @param limit how long to wait for another rank before all end
-     */
-    public static Ranks open(Duration limit) {
-        return Launcher.here().several() ? Mpi.open(System.getenv(), limit) : new Alone();
+    /** The ranks that this process is one of: itself if nobody started it with others. */
+    public static Ranks open() {
+        return Launcher.here().several() ? Mpi.open(System.getenv(), LIMIT) : new Alone();
     }
 }

@@ -13,6 +13,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.locks.LockSupport;
+import java.util.function.Consumer;
 import java.util.function.IntFunction;
 
 /**
@@ -26,7 +27,7 @@ public final class Mpi implements Ranks {
     private static final int SPINS = 200;
 
     private final OpenMpi mpi;
-    private final Duration limit;
+    private Duration limit;
     private final Arena arena = Arena.ofShared();
     private final MemorySegment flag = arena.allocate(JAVA_INT);
     private final int rank;
@@ -66,6 +67,11 @@ public final class Mpi implements Ranks {
     }
 
     @Override
+    public void limit(Duration limit) {
+        this.limit = limit;
+    }
+
+    @Override
     public MemorySegment buffer(long bytes) {
         return arena.allocate(bytes, 64);
     }
@@ -98,13 +104,28 @@ public final class Mpi implements Ranks {
 
     @Override
     public List<byte[]> all(byte[] own) {
+        return bring(own, this::gather);
+    }
+
+    @Override
+    public List<byte[]> collect(byte[] own) {
+        List<byte[]> parts = bring(own, part -> {
+            MemorySegment none = MemorySegment.NULL;
+            exchange(
+                    parts(peer -> peer == 0 ? part.get(rank) : none), parts(peer -> rank == 0 ? part.get(peer) : none));
+        });
+        return rank == 0 ? parts : List.of();
+    }
+
+    /** The lengths go to all, the bytes where they are wanted. */
+    private List<byte[]> bring(byte[] own, Consumer<List<MemorySegment>> carry) {
         try (Arena local = Arena.ofConfined()) {
             MemorySegment lengths = local.allocate(JAVA_LONG, size);
             lengths.setAtIndex(JAVA_LONG, rank, own.length);
             gather(parts(peer -> lengths.asSlice(8L * peer, 8)));
             List<MemorySegment> texts = parts(peer -> local.allocate(lengths.getAtIndex(JAVA_LONG, peer)));
             MemorySegment.copy(own, 0, texts.get(rank), JAVA_BYTE, 0, own.length);
-            gather(texts);
+            carry.accept(texts);
             return texts.stream().map(text -> text.toArray(JAVA_BYTE)).toList();
         }
     }

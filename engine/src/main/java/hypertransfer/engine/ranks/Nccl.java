@@ -24,7 +24,7 @@ public final class Nccl implements Ranks {
     private final NcclLibrary nccl;
     private final Symbols cuda;
     private final long stream;
-    private final Duration limit;
+    private Duration limit;
     private final Arena arena = Arena.ofShared();
     private final MemorySegment out = arena.allocate(8, 8);
     private final List<Long> buffers = new ArrayList<>();
@@ -59,6 +59,12 @@ public final class Nccl implements Ranks {
     @Override
     public String label() {
         return "NCCL " + nccl.version() + ", started by " + below.label();
+    }
+
+    @Override
+    public void limit(Duration limit) {
+        this.limit = limit;
+        below.limit(limit);
     }
 
     @Override
@@ -156,6 +162,11 @@ public final class Nccl implements Ranks {
     @Override
     public List<byte[]> all(byte[] own) {
         return below.all(own);
+    }
+
+    @Override
+    public List<byte[]> collect(byte[] own) {
+        return below.collect(own);
     }
 
     @Override

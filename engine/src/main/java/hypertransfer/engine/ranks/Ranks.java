@@ -3,12 +3,13 @@ package hypertransfer.engine.ranks;
 import java.lang.foreign.MemorySegment;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
+import java.time.Duration;
 import java.util.List;
 
 /**
  * The processes that train one run together. Every method from {@link #exchange} on is called by all ranks in the same
- * order. No call waits longer than the limit the ranks were opened with: one that would is refused with a sentence that
- * names the ranks which did not answer.
+ * order. No call waits longer than a limit: one that would is refused with a sentence that names the ranks which did not
+ * answer.
  */
 public interface Ranks extends AutoCloseable {
     int rank();
@@ -17,6 +18,9 @@ public interface Ranks extends AutoCloseable {
 
     /** What carries the bytes, for people. */
     String label();
+
+    /** The longest that any call waits; ten minutes, unless told otherwise. */
+    void limit(Duration limit);
 
     /** Zeroed memory that {@link #exchange} and {@link #gather} carry, on the host or on the card; freed by close. */
     MemorySegment buffer(long bytes);
@@ -32,6 +36,9 @@ public interface Ranks extends AutoCloseable {
 
     /** A few bytes of every rank, in the order of ranks. */
     List<byte[]> all(byte[] own);
+
+    /** Bytes of every rank, in the order of ranks, at rank 0; elsewhere nothing. */
+    List<byte[]> collect(byte[] own);
 
     /** Ends all ranks at once with this exit code, because this one cannot continue. Returns only where it is alone. */
     void abort(int code);

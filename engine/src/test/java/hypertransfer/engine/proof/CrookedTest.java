@@ -174,11 +174,13 @@ class CrookedTest {
                         "dims",
                         "feed",
                         "name",
+                        "pack", // as it is: PackTest
                         "read",
                         "replay",
                         "separateWeights",
                         "slice",
                         "tensor",
+                        "unpack",
                         "weights");
     }
 }

@@ -13,7 +13,8 @@ final class Talk {
     private Talk() {}
 
     public static void main(String[] arguments) throws InterruptedException {
-        Ranks ranks = Carriers.open(Duration.ofSeconds(arguments[0].equals("sleep") ? 1 : 60));
+        Ranks ranks = Carriers.open();
+        ranks.limit(Duration.ofSeconds(arguments[0].equals("sleep") ? 1 : 60));
         if (arguments[0].equals("sleep") && ranks.rank() == 1) {
             Thread.sleep(60_000);
         }

@@ -3,10 +3,13 @@ package hypertransfer.lab.command;
 import hypertransfer.lab.answer.Csv;
 import hypertransfer.lab.answer.Effective;
 import hypertransfer.lab.answer.Fit;
+import hypertransfer.lab.answer.Sheet;
 import hypertransfer.lab.terminal.Exit;
 import hypertransfer.lab.terminal.JsonLine;
 import java.io.PrintWriter;
 import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Locale;
 import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
@@ -59,14 +62,18 @@ public final class EffectiveCommand implements Callable<Integer> {
             description = "A new file: step, matrix, weight_norm, effective, angle, implied_decay.")
     private Path csv;
 
+    @Option(names = "--page", paramLabel = "FILE", description = "A new .html page with the curves.")
+    private Path page;
+
     @Override
     public Integer call() {
+        List<Sheet.Line> lines = new ArrayList<>();
         Effective answer;
         if (csv == null) {
-            answer = Effective.read(log, null);
+            answer = Effective.read(log, null, lines);
         } else {
             try (Csv table = new Csv(csv, "step", "matrix", "weight_norm", "effective", "angle", "implied_decay")) {
-                answer = Effective.read(log, table);
+                answer = Effective.read(log, table, lines);
             }
         }
         PrintWriter err = spec.commandLine().getErr();
@@ -76,6 +83,9 @@ public final class EffectiveCommand implements Callable<Integer> {
                     + " were left out");
         }
         err.flush();
+        if (page != null) {
+            write(answer, lines);
+        }
         PrintWriter out = spec.commandLine().getOut();
         if (!json.only) {
             print(out, answer);
@@ -129,9 +139,33 @@ public final class EffectiveCommand implements Callable<Integer> {
         out.printf(Locale.ROOT, "mean end/peak %.4f%n", mean);
         out.println("one Hyperball schedule for all: " + text(answer.all()));
         answer.notes().forEach(note -> out.println("note: " + note));
+        if (page != null) {
+            out.println("the curves are in " + page);
+        }
         if (csv != null) {
             out.println("every row is in " + csv);
         }
+    }
+
+    private void write(Effective answer, List<Sheet.Line> lines) {
+        List<List<String>> table = new ArrayList<>();
+        table.add(List.of(
+                "matrix", "steps", "norm", "at end", "at rest", "peak effective", "end/peak", "as a Hyperball"));
+        answer.matrices()
+                .forEach(m -> table.add(List.of(
+                        m.matrix(),
+                        "" + m.steps(),
+                        number(m.firstNorm()),
+                        number(m.lastNorm()),
+                        number(m.restNorm()),
+                        number(m.peakEffective()),
+                        number(m.endToPeak()),
+                        text(m.hyperball()))));
+        List<String> notes = new ArrayList<>(List.of("One Hyperball schedule for all: " + text(answer.all())));
+        notes.addAll(answer.notes());
+        notes.addAll(answer.problems());
+        List<Sheet.Chart> charts = List.of(new Sheet.Chart("Effective rate", true, lines));
+        Sheet.write(page, "Effective rates of " + log.getFileName(), notes, charts, table);
     }
 
     private static String text(Fit fit) {

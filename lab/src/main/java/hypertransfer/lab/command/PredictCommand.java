@@ -7,6 +7,7 @@ import hypertransfer.core.Space;
 import hypertransfer.lab.answer.Csv;
 import hypertransfer.lab.answer.Kind;
 import hypertransfer.lab.answer.Measured;
+import hypertransfer.lab.answer.Sheet;
 import hypertransfer.lab.terminal.Exit;
 import hypertransfer.lab.terminal.JsonLine;
 import hypertransfer.train.config.Configuration;
@@ -20,6 +21,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
 import java.util.concurrent.Callable;
+import java.util.stream.IntStream;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
@@ -63,6 +65,9 @@ public final class PredictCommand implements Callable<Integer> {
     @Option(names = "--csv", paramLabel = "FILE", description = "A new file: step, kind, nominal, norm, effective.")
     private Path csv;
 
+    @Option(names = "--page", paramLabel = "FILE", description = "A new .html page with the curves.")
+    private Path page;
+
     /** One row of the table, and of the JSON line. */
     record Row(
             String kind,
@@ -99,10 +104,17 @@ public final class PredictCommand implements Callable<Integer> {
         if (csv != null) {
             write(kinds, c);
         }
+        if (page != null) {
+            draw(kinds, c, rows);
+        }
         PrintWriter out = spec.commandLine().getOut();
         if (!json.only) {
             print(out, c, rows, mean);
-            out.println(measured.map(PredictCommand::text).orElse(ERROR));
+            out.println(measured.map(PredictCommand::text)
+                    .orElse(ERROR
+                            + (c.matrices().direction().equals("adam")
+                                    ? "M1 27 % (200 steps)"
+                                    : "M1 10 %, M2 8 % (400 steps)")));
             if (csv != null) {
                 out.println("every step is in " + csv);
             }
@@ -185,6 +197,30 @@ public final class PredictCommand implements Callable<Integer> {
                 100 * error.endNorm(),
                 error.endToPeak(),
                 error.predictedEndToPeak());
+    }
+
+    private void draw(List<Kind> kinds, Configuration c, List<Row> rows) {
+        List<Sheet.Line> effective = new ArrayList<>();
+        List<Sheet.Line> norms = new ArrayList<>();
+        double[] steps = IntStream.range(0, c.steps()).asDoubleStream().toArray();
+        for (Kind kind : kinds) {
+            Prediction carrier = kind.carrier(c);
+            effective.add(new Sheet.Line(kind.name(), steps, carrier.effective()));
+            norms.add(new Sheet.Line(kind.name(), steps, carrier.norm()));
+        }
+        List<List<String>> table = new ArrayList<>();
+        table.add(List.of("kind", "shape", "norm", "at end", "peak effective", "step", "end/peak"));
+        rows.forEach(r -> table.add(List.of(
+                r.kind,
+                r.rows + " x " + r.cols,
+                String.format(Locale.ROOT, "%.3f", r.startNorm),
+                String.format(Locale.ROOT, "%.3f", r.endNorm),
+                String.format(Locale.ROOT, "%.5f", r.peakEffective),
+                "" + r.peakStep,
+                String.format(Locale.ROOT, "%.4f", r.endToPeak))));
+        List<Sheet.Chart> charts =
+                List.of(new Sheet.Chart("Effective rate", true, effective), new Sheet.Chart("Norm", false, norms));
+        Sheet.write(page, "Predicted: " + Kind.describe(c), List.of(file + ", " + c.steps() + " steps"), charts, table);
     }
 
     private void write(List<Kind> kinds, Configuration c) {

@@ -1,14 +1,20 @@
 package hypertransfer.lab.command;
 
 import hypertransfer.core.Refusal;
+import hypertransfer.engine.ranks.Carriers;
+import hypertransfer.engine.ranks.Ranks;
+import hypertransfer.lab.experiment.Ending;
 import hypertransfer.lab.experiment.Experiment;
 import hypertransfer.lab.experiment.Launch;
 import hypertransfer.lab.terminal.Exit;
 import hypertransfer.lab.terminal.Interrupt;
 import hypertransfer.train.config.Configuration;
 import hypertransfer.train.log.Run;
+import java.io.PrintWriter;
+import java.io.Writer;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
@@ -27,6 +33,7 @@ import picocli.CommandLine.Spec;
             "  ht train runs/muon.yaml",
             "  ht train runs/muon.yaml --set matrices.rate=0.04 --out out/fast",
             "  ht train out/fast --resume",
+            "  mpirun -n 8 ./ht train runs/muon.yaml --set model.accumulation=8",
             "",
             "Ctrl-C saves, then stops with exit code 130. All keys: docs/CONFIGURATION.md"
         })
@@ -48,15 +55,30 @@ public final class TrainCommand implements Callable<Integer> {
 
     @Override
     public Integer call() {
+        Ranks ranks = Carriers.open();
+        try {
+            int exit = train(ranks);
+            ranks.close();
+            return exit;
+        } catch (RuntimeException e) {
+            Ending.all(ranks, Exit.of(e));
+            throw e;
+        }
+    }
+
+    private int train(Ranks ranks) {
         boolean directory = Files.isDirectory(file);
         if (directory && !(resume && set.settings.isEmpty() && !out.given())) {
             throw new Refusal(file + " is a directory; continue the run in it with --resume, without --set or --out");
         }
         Configuration c = directory ? new Run(file).configuration() : Experiment.configuration(file, set.settings);
+        ranks.limit(Duration.ofSeconds(c.ranks().limit()));
         Path to = directory ? file : out.or(OutOption.named(file, ""));
-        try (Interrupt interrupt = new Interrupt()) {
-            boolean finished =
-                    new Launch(to, c, resume, false, spec.commandLine().getOut()).run(interrupt);
+        PrintWriter writer = ranks.rank() == 0
+                ? spec.commandLine().getOut()
+                : new PrintWriter(Writer.nullWriter()); // one of them is enough
+        try (Interrupt interrupt = new Interrupt(ranks.rank() == 0)) {
+            boolean finished = new Launch(to, c, resume, false, writer, ranks).run(interrupt);
             return finished ? Exit.FINE : Exit.INTERRUPTED;
         }
     }

@@ -2,6 +2,8 @@ package hypertransfer.lab.experiment;
 
 import hypertransfer.core.Refusal;
 import hypertransfer.engine.provider.Engines;
+import hypertransfer.engine.ranks.Alone;
+import hypertransfer.engine.ranks.Ranks;
 import hypertransfer.lab.terminal.Interrupt;
 import hypertransfer.lab.terminal.StepLine;
 import hypertransfer.train.config.Configuration;
@@ -10,6 +12,7 @@ import hypertransfer.train.log.Hold;
 import hypertransfer.train.log.Run;
 import hypertransfer.train.log.Standing;
 import hypertransfer.train.run.Trainer;
+import hypertransfer.train.run.Watcher;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.io.UncheckedIOException;
@@ -29,8 +32,15 @@ import java.util.stream.Stream;
  * Trains one run in its directory, with its lines on a writer.
  *
  * @param brief whether the tables of memory and routing are left out, as for one run of many
+ * @param ranks the processes that train it together
  */
-public record Launch(Path directory, Configuration configuration, boolean resume, boolean brief, PrintWriter out) {
+public record Launch(
+        Path directory, Configuration configuration, boolean resume, boolean brief, PrintWriter out, Ranks ranks) {
+
+    /** One process. */
+    public Launch(Path directory, Configuration configuration, boolean resume, boolean brief, PrintWriter out) {
+        this(directory, configuration, resume, brief, out, new Alone());
+    }
 
     /** Trains; returns whether the last step was reached, or the run was interrupted before. */
     public boolean run(Interrupt stop) {
@@ -41,6 +51,14 @@ public record Launch(Path directory, Configuration configuration, boolean resume
         }
         Configuration c = chosen();
         Room.require(c);
+        if (ranks.rank() > 0) {
+            try {
+                return new Trainer(new Run(directory), null, ranks, c, provenance(), new Watcher() {})
+                        .run(resume, stop);
+            } finally {
+                stop.rest();
+            }
+        }
         boolean ours = Files.notExists(directory);
         try (Hold held = hold(c)) {
             return train(held, c, stop);
@@ -62,7 +80,7 @@ public record Launch(Path directory, Configuration configuration, boolean resume
         StepLine line = new StepLine(out, c, target, brief);
         out.println("run " + directory);
         try {
-            return new Trainer(held, c, provenance(), line).run(resume, stop);
+            return new Trainer(held.run(), held, ranks, c, provenance(), line).run(resume, stop);
         } finally {
             line.end();
         }

@@ -18,7 +18,19 @@ public final class Interrupt implements BooleanSupplier, AutoCloseable {
     private volatile boolean saves;
     private final Map<String, SignalHandler> before = new HashMap<>();
 
+    private final boolean tells;
+
     public Interrupt() {
+        this(true);
+    }
+
+    /**
+     * For one of several ranks.
+     *
+     * @param tells whether it says what it will do: one of them is enough
+     */
+    public Interrupt(boolean tells) {
+        this.tells = tells;
         for (String signal : SIGNALS) {
             before.put(signal, Signal.handle(new Signal(signal), this::received));
         }
@@ -26,13 +38,19 @@ public final class Interrupt implements BooleanSupplier, AutoCloseable {
 
     private void received(Signal signal) {
         if (!saves) {
-            System.err.println("\nht: stopped");
+            tell("stopped");
             System.exit(Exit.INTERRUPTED);
         }
         if (told.getAndSet(true)) {
             Runtime.getRuntime().halt(Exit.INTERRUPTED);
         }
-        System.err.println("\nht: saving, then stopping (Ctrl-C again stops immediately)");
+        tell("saving, then stopping (Ctrl-C again stops immediately)");
+    }
+
+    private void tell(String words) {
+        if (tells) {
+            System.err.println("\nht: " + words);
+        }
     }
 
     /** Whether to stop. Who asks will save first, until {@link #rest}. */

@@ -3,6 +3,7 @@ package hypertransfer.lab.terminal;
 import hypertransfer.train.config.Configuration;
 import hypertransfer.train.log.Curves;
 import hypertransfer.train.log.Run;
+import hypertransfer.train.ranks.Team;
 import hypertransfer.train.run.Trainee;
 import hypertransfer.train.run.Watcher;
 import java.io.PrintWriter;
@@ -58,6 +59,10 @@ public final class StepLine implements Watcher {
                 trainee.engine().name(),
                 c.steps(),
                 c.tokensPerStep());
+        Team team = trainee.team();
+        if (team.size() > 1) {
+            out.println(team.ranks().label() + ", " + team.share().ownership().balance());
+        }
         if (!brief) {
             out.print(width.cut(trainee.memory().table()));
             out.print(width.cut(trainee.routingTable()));

@@ -1,7 +1,7 @@
 // Line charts as SVG: cells that share x, one below the other or in a grid. What is on the page is what is saved.
 
 /** How all charts are looked at: the x axis, its zoom, smoothing as a part of x, the run that is subtracted, and the setting that colours the runs. */
-const view = { x: 'step', zoom: null, smooth: 0, focus: true, shared: false, baseline: '', colour: '', pick: null };
+const view = { x: 'step', zoom: null, smooth: 0, focus: true, shared: false, seeds: false, baseline: '', colour: '', pick: null };
 const X_LABEL = { step: 'step', tokens: 'tokens', hours: 'hours of training' };
 
 class Chart {

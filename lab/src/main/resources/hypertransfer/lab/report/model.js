@@ -216,6 +216,17 @@ function ratios(run) {
   }));
 }
 
+/** What a run is apart from its seed. */
+const seedless = run => Object.entries(run.config).filter(([key]) => key !== 'seed' && key !== 'target').map(entry => entry.join('=')).join(';') + (follows(run)?.mode ?? '');
+
+/** The mean of several lines where all have a value, between the lowest and the highest. */
+function together([first, ...others]) {
+  const known = others.map(({ x, y }) => new Map(x.map((at, i) => [at, y[i]])));
+  const at = d3.range(first.x.length).filter(i => known.every(map => map.has(first.x[i])));
+  const values = at.map(i => [first.y[i], ...known.map(map => map.get(first.x[i]))].filter(finite));
+  return { run: first.run, x: at.map(i => first.x[i]), y: values.map(v => d3.mean(v) ?? null), low: values.map(v => d3.min(v) ?? null), high: values.map(v => d3.max(v) ?? null) };
+}
+
 /** Where a step stands on the x axis: steps, tokens after so many steps, or hours. */
 function position(run, steps, unit) {
   if (unit === 'step') return steps;

@@ -2,7 +2,13 @@
 
 const element = id => document.getElementById(id);
 const data = JSON.parse(element('data').textContent);
-const lines = get => visible().map(run => ({ run, ...get(run) }));
+
+/** One line for each run that is shown; where seeds are taken together, the mean and the band of runs that differ in nothing else. */
+function lines(get) {
+  const series = visible().map(run => ({ run, ...get(run) }));
+  return view.seeds ? d3.groups(series, ({ run }) => seedless(run)).map(([, same]) => (same.length > 1 ? together(same) : same[0])) : series;
+}
+
 const curve = (run, steps, y) => ({ x: position(run, steps, view.x), y });
 
 const QUANTITIES = {
@@ -30,7 +36,7 @@ function lossCells(part, label) {
 /** Where a run gets ahead of the subtracted one, or falls behind it, for good; only a few can be read in one panel. */
 function crossovers(differences, part) {
   if (differences.length > 3) return [];
-  return differences.map(({ run, steps: { x, y } }) => {
+  return differences.filter(({ steps }) => steps).map(({ run, steps: { x, y } }) => {
     const step = crossover({ x, y: part === 'training' ? smoothed(x, y, 0.02 * (last(x) - x[0])) : y });
     return step === undefined ? null : { at: position(run, [step], view.x)[0], text: `crossover at step ${whole(step)}` };
   }).filter(Boolean);
@@ -154,6 +160,7 @@ function controls() {
   const offered = axes.map(({ key }) => key);
   view.colour = offered.includes(view.pick) ? view.pick : view.pick === '' || shown.length <= 8 ? '' : offered[0] ?? '';
   if (!shown.some(run => run.name === view.baseline)) view.baseline = '';
+  element('seeds').closest('label').hidden = d3.rollup(shown, same => same.length, seedless).size === shown.length;
   options('colour', [['', 'run'], ...offered.map(key => [key, key])], view.colour);
   options('baseline', [['', 'its target'], ...shown.filter(run => shown.length > 1).map(run => [run.name, run.name])], view.baseline);
 }
@@ -237,6 +244,7 @@ function start() {
   change('colour', 'change', box => (view.pick = box.value));
   change('baseline', 'change', box => (view.baseline = box.value));
   change('focus', 'change', box => (view.focus = box.checked));
+  change('seeds', 'change', box => (view.seeds = box.checked));
   const smooth = i => {
     view.smooth = SMOOTH[i];
     element('smooth').value = i;

@@ -80,6 +80,19 @@ class ManyRunsTest {
     }
 
     @Test
+    void seedsBecomeOneBand() throws Exception {
+        for (int seed = 1; seed <= 3; seed++) {
+            run("r0-seed-" + seed, "seed=" + seed);
+        }
+        run("muonh", "matrices.mode=hyperball");
+        open(null);
+        assertThat(count("#figures .figure:nth-child(1) path[data-run]")).isEqualTo(4);
+        browser.evaluate("document.getElementById('seeds').click()");
+        Browser.waitFor("the band", () -> count("#figures .figure:nth-child(1) path.band") == 1);
+        assertThat(count("#figures .figure:nth-child(1) path[data-run]")).isEqualTo(2);
+    }
+
+    @Test
     void networksOfOneNameAreToldApart() throws Exception {
         run("four", "model.layers=4");
         run("two", "model.layers=2");

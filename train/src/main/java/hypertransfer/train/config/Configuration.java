@@ -36,6 +36,7 @@ public record Configuration(
         Validation validation,
         Log log,
         Saving checkpoint,
+        Ranks ranks,
         double stopAbove,
         From from,
         String target) {
@@ -86,6 +87,9 @@ public record Configuration(
 
     public record Saving(int every, int keep) {}
 
+    /** Several processes that train one run: how many seconds one waits for the others before all end. */
+    public record Ranks(int limit) {}
+
     /** Another run's checkpoint that this one goes on from, in its own space; none where the run is null. */
     public record From(String run, int step) {}
 
@@ -107,6 +111,7 @@ public record Configuration(
         positive("log.matrices_every", log.matricesEvery);
         positive("checkpoint.every", checkpoint.every);
         positive("checkpoint.keep", checkpoint.keep);
+        positive("ranks.limit", ranks.limit);
         path("data.train", data.train);
         path("data.validation", data.validation);
         path("matrices.recorded", matrices.recorded);

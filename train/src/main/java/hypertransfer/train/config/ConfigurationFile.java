@@ -75,6 +75,13 @@ public final class ConfigurationFile {
     }
 
     /** What stands in a file, unchecked: every value under its whole key, {@code matrices.rate}, as people write it. */
+    public static Map<String, String> settings(Configuration configuration) {
+        Map<String, String> flat = new LinkedHashMap<>();
+        flatten("", YAML.valueToTree(configuration), flat);
+        return flat;
+    }
+
+    /** The same of a file as it stands there; also that of a version which knew other keys. */
     public static Map<String, String> settings(Path file) {
         try {
             Map<String, String> flat = new LinkedHashMap<>();

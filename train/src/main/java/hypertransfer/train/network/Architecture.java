@@ -1,6 +1,8 @@
 package hypertransfer.train.network;
 
 import hypertransfer.engine.Dims;
+import java.util.ArrayList;
+import java.util.List;
 
 /**
  * What a network is, apart from how it is trained.
@@ -21,5 +23,26 @@ public record Architecture(Variant variant, int vocab, int layers, int width, in
     /** The number of parameters. */
     public long parameters() {
         return 2L * vocab * width + 12L * layers * width * width + (2L * layers + 2) * width;
+    }
+
+    /** The name and shape of every parameter, in the order of {@link Parameters#all}. */
+    public List<Outline> outlines() {
+        List<Outline> all = new ArrayList<>();
+        all.add(new Outline("embed.weight", vocab, width, false));
+        all.add(new Outline("embed.gain", 1, width, false));
+        for (int l = 0; l < layers; l++) {
+            String at = "blocks." + l + ".";
+            for (String part : List.of("q", "k", "v")) {
+                all.add(new Outline(at + "attn." + part + ".weight", width, width, true));
+            }
+            all.add(new Outline(at + "attn.gain", 1, width, false));
+            all.add(new Outline(at + "attn.o.weight", width, width, true));
+            all.add(new Outline(at + "mlp.gain", 1, width, false));
+            all.add(new Outline(at + "mlp.fc.weight", 4 * width, width, true));
+            all.add(new Outline(at + "mlp.proj.weight", width, 4 * width, true));
+        }
+        all.add(new Outline("head.gain", 1, width, false));
+        all.add(new Outline("head.weight", vocab, width, false));
+        return all;
     }
 }

@@ -20,20 +20,25 @@ public final class Initializer {
         }
     }
 
-    /** Writes the masters; the caller represents them as weights. */
+    /** Writes the masters that this rank owns; the caller represents them as weights. */
     public static void initialize(Engine engine, Parameters parameters, long seed) {
-        for (Parameter parameter : parameters.all()) {
-            if (!parameter.name().endsWith(".gain")) {
-                double std =
-                        parameter.hidden() ? 1 / Math.sqrt(parameter.master().cols()) : EMBEDDING_STD;
-                engine.write(parameter.master(), draw(seed, parameter, std));
+        for (int i = 0; i < parameters.own().size(); i++) {
+            Ownership.Piece piece = parameters.share().own().get(i);
+            if (!piece.whole().name().endsWith(".gain")) {
+                engine.write(parameters.own().get(i).master(), draw(seed, piece));
             }
         }
     }
 
-    private static double[] draw(long seed, Parameter parameter, double std) {
-        Initializer random = new Initializer(seed, parameter.name());
-        double[] values = new double[Math.toIntExact(parameter.master().size())];
+    /** The piece's part of what is drawn for the whole. */
+    private static double[] draw(long seed, Ownership.Piece piece) {
+        Outline whole = piece.whole();
+        double std = whole.hidden() ? 1 / Math.sqrt(whole.cols()) : EMBEDDING_STD;
+        Initializer random = new Initializer(seed, whole.name());
+        for (long before = (long) piece.from() * whole.cols(); before > 0; before--) {
+            random.truncatedNormal();
+        }
+        double[] values = new double[Math.toIntExact(piece.size())];
         for (int i = 0; i < values.length; i++) {
             values[i] = (float) (std * random.truncatedNormal()); // a float, so that all engines start alike
         }

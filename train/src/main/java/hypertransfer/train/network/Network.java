@@ -124,6 +124,11 @@ public final class Network {
         engine.embedBackward(dx, parameters.embed.gradient()); // its work depends on the tokens
     }
 
+    /** The losses of each micro-batch of the step, token by token. */
+    public List<Tensor> losses() {
+        return List.copyOf(microLosses);
+    }
+
     /** The mean loss of the step's micro-batches. Waits for the engine. */
     public double meanLoss() {
         return engine.sum(losses) / losses.rows();

@@ -3,12 +3,13 @@ package hypertransfer.train.network;
 import hypertransfer.engine.Tensor;
 
 /**
- * One tensor that is trained.
+ * One tensor that is trained, or the rows of it that a rank owns.
  *
  * @param hidden whether it is a matrix inside a block, and so goes to Muon
  * @param weight what the network is evaluated at
- * @param master what the optimizer moves; the weight itself where nothing separates them
- * @param gradient what the backward pass adds to
+ * @param master what the optimizer moves; the weight itself where nothing separates them, none where another
+ *     rank owns it
+ * @param gradient what the backward pass adds to; of what a rank owns, the sum over the step's micro-batches
  */
 public record Parameter(String name, boolean hidden, Tensor weight, Tensor master, Tensor gradient) {
     public boolean separate() {

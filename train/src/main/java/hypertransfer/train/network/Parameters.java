@@ -6,7 +6,10 @@ import hypertransfer.engine.Tensor;
 import java.util.ArrayList;
 import java.util.List;
 
-/** All parameters of a network, declared on an engine. The three matrices q, k, v of a block lie in one. */
+/**
+ * All parameters of a network, declared on an engine. The three matrices q, k, v of a block lie in one. The network sees
+ * every parameter whole; the optimizer sees the pieces that this rank owns, which in one process is everything.
+ */
 public final class Parameters {
 
     /** One block's parameters; qkv is q, k and v one below the other. */
@@ -19,11 +22,20 @@ public final class Parameters {
     final Parameter head;
     private final Engine engine;
     private final Masters masters;
+    private final Share share;
     private final List<Parameter> all = new ArrayList<>();
+    private final List<Parameter> own = new ArrayList<>();
 
+    /** Of one process whose steps have one micro-batch. */
     public Parameters(Engine engine, Architecture architecture, Masters masters) {
+        this(engine, architecture, masters, Share.whole(architecture, 1));
+    }
+
+    /** Of one rank's share. */
+    public Parameters(Engine engine, Architecture architecture, Masters masters, Share share) {
         this.engine = engine;
         this.masters = masters;
+        this.share = share;
         int C = architecture.width();
         embed = single("embed.weight", architecture.vocab(), C, false);
         embedGain = gain("embed.gain", C);
@@ -32,7 +44,7 @@ public final class Parameters {
             Parameter qkv = declare(Role.WEIGHT, at + "attn.qkv.weight", 3 * C, C, true);
             int from = 0;
             for (String part : List.of("q", "k", "v")) {
-                all.add(part(qkv, at + "attn." + part + ".weight", from, C));
+                listed(part(qkv, at + "attn." + part + ".weight", from, C));
                 from += C;
             }
             blocks.add(new Block(
@@ -60,9 +72,35 @@ public final class Parameters {
         return all.stream().filter(parameter -> !parameter.hidden()).toList();
     }
 
-    /** The gradients, to be set to zero before a step's first micro-batch. */
+    /**
+     * What the optimizer of this rank moves, in the order of {@link Share#own}: a piece's gradient is the sum over the
+     * step's micro-batches.
+     */
+    public List<Parameter> own() {
+        return List.copyOf(own);
+    }
+
+    public Share share() {
+        return share;
+    }
+
+    /** What the backward pass adds to, to be set to zero before each micro-batch. */
     public List<Tensor> gradients() {
         return all.stream().map(Parameter::gradient).toList();
+    }
+
+    /** The rows of a parameter's gradient that a piece is of. */
+    public Tensor gradient(Ownership.Piece piece) {
+        return rows(all.get(piece.parameter()).gradient(), piece);
+    }
+
+    /** The rows of a parameter's weight that a piece is of. */
+    public Tensor weight(Ownership.Piece piece) {
+        return rows(all.get(piece.parameter()).weight(), piece);
+    }
+
+    private Tensor rows(Tensor whole, Ownership.Piece piece) {
+        return piece.isWhole() ? whole : engine.slice(whole, whole.name(), piece.from(), piece.rows());
     }
 
     private Parameter single(String name, int rows, int cols, boolean hidden) {
@@ -73,23 +111,45 @@ public final class Parameters {
         return listed(declare(Role.GAIN, name, 1, cols, false));
     }
 
-    private Parameter listed(Parameter parameter) {
-        all.add(parameter);
-        return parameter;
+    private Parameter declare(Role role, String name, int rows, int cols, boolean hidden) {
+        boolean separate = engine.separateWeights() || hidden && masters != Masters.SHARED;
+        Tensor weight = engine.tensor(separate ? role : Role.MASTER, name, rows, cols);
+        return new Parameter(name, hidden, weight, separate ? null : weight, gradient(name, rows, cols, hidden));
     }
 
-    private Parameter declare(Role role, String name, int rows, int cols, boolean hidden) {
-        boolean exact = hidden && masters == Masters.EXACT;
-        Tensor master = engine.tensor(exact ? Role.EXACT_MASTER : Role.MASTER, name, rows, cols);
-        boolean separate = engine.separateWeights() || hidden && masters != Masters.SHARED;
-        Tensor weight = separate ? engine.tensor(role, name, rows, cols) : master;
-        Role gradient = hidden ? Role.HIDDEN_GRADIENT : Role.GRADIENT;
-        return new Parameter(name, hidden, weight, master, engine.tensor(gradient, name, rows, cols));
+    private Tensor gradient(String name, int rows, int cols, boolean hidden) {
+        return engine.tensor(hidden ? Role.HIDDEN_GRADIENT : Role.GRADIENT, name, rows, cols);
     }
 
     private Parameter part(Parameter whole, String name, int from, int rows) {
-        Tensor master = engine.slice(whole.master(), name, from, rows);
-        Tensor weight = whole.separate() ? engine.slice(whole.weight(), name, from, rows) : master;
-        return new Parameter(name, true, weight, master, engine.slice(whole.gradient(), name, from, rows));
+        Tensor weight = engine.slice(whole.weight(), name, from, rows);
+        Tensor gradient = engine.slice(whole.gradient(), name, from, rows);
+        return new Parameter(name, true, weight, whole.separate() ? null : weight, gradient);
+    }
+
+    /** Adds a parameter, and what this rank owns of it. */
+    private Parameter listed(Parameter parameter) {
+        int number = all.size();
+        all.add(parameter);
+        for (Ownership.Piece piece : share.own()) {
+            if (piece.parameter() == number) {
+                own(parameter, piece);
+            }
+        }
+        return all.get(number);
+    }
+
+    private void own(Parameter whole, Ownership.Piece piece) {
+        String name = whole.name();
+        int rows = piece.rows(), cols = piece.whole().cols();
+        Tensor weight = weight(piece);
+        Role role = whole.hidden() && masters == Masters.EXACT ? Role.EXACT_MASTER : Role.MASTER;
+        Tensor master = whole.separate() ? engine.tensor(role, name, rows, cols) : weight;
+        Tensor sum = share.sums() ? gradient(name, rows, cols, whole.hidden()) : gradient(piece);
+        Parameter owned = new Parameter(name, whole.hidden(), weight, master, sum);
+        own.add(owned);
+        if (piece.isWhole()) { // so that whoever looks at a whole parameter of one process finds its master
+            all.set(piece.parameter(), new Parameter(name, whole.hidden(), weight, master, whole.gradient()));
+        }
     }
 }

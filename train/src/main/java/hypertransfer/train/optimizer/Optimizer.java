@@ -8,20 +8,28 @@ import hypertransfer.core.Transfer;
 import hypertransfer.engine.Engine;
 import hypertransfer.engine.Role;
 import hypertransfer.engine.Tensor;
+import hypertransfer.train.network.Outline;
 import hypertransfer.train.network.Parameter;
 import hypertransfer.train.network.Parameters;
+import hypertransfer.train.ranks.Team;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.TreeMap;
 
-/** Moves all parameters of a network: directions, readings, the algebra, moves. */
+/**
+ * Moves the parameters of a network: directions, readings, the algebra, moves. Tensors are touched at their owner only;
+ * the algebra, which is a few doubles per matrix, is computed for all hidden matrices at every rank.
+ */
 public final class Optimizer {
     private final Engine engine;
+    private final Team team;
     private final Routing routing;
-    private final List<Parameter> hidden;
-    private final List<Tensor> w; // the hidden masters
+    private final List<Parameter> hidden; // of all ranks
+    private final int[] mine; // the numbers of the hidden matrices that this rank owns
+    private final List<Tensor> w; // their masters
     private final List<Tensor> u; // their gradients, which become directions
     private final List<Tensor> restW;
     private final List<Tensor> restU;
@@ -34,26 +42,36 @@ public final class Optimizer {
     private List<State> states;
     private long steps;
 
-    /** Declares the optimizer's state; after the engine's commit and the weights are written, {@link #start} it. */
+    /** Of one process. */
     public Optimizer(Engine engine, Parameters parameters, Routing routing) {
+        this(engine, parameters, routing, Team.alone(engine, parameters));
+    }
+
+    /** Declares the optimizer's state; after the engine's commit and the weights are written, {@link #start} it. */
+    public Optimizer(Engine engine, Parameters parameters, Routing routing, Team team) {
         this.engine = engine;
+        this.team = team;
         this.routing = routing;
+        List<Parameter> own = parameters.own();
         hidden = parameters.hidden();
-        w = hidden.stream().map(Parameter::master).toList();
-        u = hidden.stream().map(Parameter::gradient).toList();
-        List<Parameter> rest = parameters.rest();
+        List<String> names = hidden.stream().map(Parameter::name).toList();
+        List<Parameter> ownHidden = own.stream().filter(Parameter::hidden).toList();
+        mine = ownHidden.stream().mapToInt(p -> names.indexOf(p.name())).toArray();
+        w = ownHidden.stream().map(Parameter::master).toList();
+        u = ownHidden.stream().map(Parameter::gradient).toList();
+        List<Parameter> rest = own.stream().filter(p -> !p.hidden()).toList();
         restW = rest.stream().map(Parameter::master).toList();
         restU = rest.stream().map(Parameter::gradient).toList();
-        hiddenApart = Apart.of(hidden);
+        hiddenApart = Apart.of(ownHidden);
         restApart = Apart.of(rest);
         transfers = hidden.stream().map(p -> routing.transfer().apply(p.name())).toList();
-        hiddenState = declare(routing.direction(), hidden);
+        hiddenState = declare(routing.direction(), ownHidden);
         restState = declare(routing.rest(), rest);
     }
 
     /** The weights are as they shall start: measures their norms and represents them. */
     public void start() {
-        double[] readings = engine.readings(w, w);
+        double[] readings = team.hidden(engine.readings(w, w), 3);
         List<State> start = new ArrayList<>();
         for (int k = 0; k < hidden.size(); k++) {
             start.add(State.start(hidden.get(k).name(), readings[3 * k]));
@@ -82,9 +100,26 @@ public final class Optimizer {
         return steps;
     }
 
-    /** What the directions remember, by the name it has in files. */
+    /** What the directions of this rank's pieces remember, by the name it has in files. */
     public Map<String, Tensor> tensors() {
         return Map.copyOf(tensors);
+    }
+
+    /** The names of {@link #tensors} of all ranks, each with the number of its parameter. */
+    public Map<String, Integer> memories() {
+        Map<String, Integer> memories = new TreeMap<>();
+        List<Outline> all = team.share().outlines();
+        for (int p = 0; p < all.size(); p++) {
+            Outline whole = all.get(p);
+            for (String memory : (whole.hidden() ? routing.direction() : routing.rest()).memory()) {
+                memories.put(name(memory, whole.name()), p);
+            }
+        }
+        return memories;
+    }
+
+    private static String name(String memory, String parameter) {
+        return memory + ":" + parameter;
     }
 
     /**
@@ -108,11 +143,11 @@ public final class Optimizer {
             throw new Refusal("AdamW's rate is " + restRate + " with weight decay " + routing.restDecay()
                     + "; it must be zero or more, and their product below 1");
         }
-        double[] scale = new double[hidden.size()];
+        double[] scale = new double[mine.length];
         double placebo = routing.representation().placebo();
-        Arrays.setAll(scale, k -> placebo * transfers.get(k).gradientScale(states.get(k)));
+        Arrays.setAll(scale, i -> placebo * transfers.get(mine[i]).gradientScale(states.get(mine[i])));
         routing.direction().apply(engine, u, scale, steps, hiddenState);
-        double[] readings = engine.readings(w, u);
+        double[] readings = team.hidden(engine.readings(w, u), 3);
 
         List<Step> taken = new ArrayList<>();
         double[] keep = new double[hidden.size()], push = new double[hidden.size()];
@@ -124,7 +159,7 @@ public final class Optimizer {
             push[k] = step.push() * factor;
             taken.add(step);
         }
-        engine.move(w, u, keep, push);
+        engine.move(w, u, of(keep), of(push));
 
         routing.rest().apply(engine, restU, filled(restU, 1), steps, restState);
         double restKeep = 1 - restRate * routing.restDecay();
@@ -138,18 +173,26 @@ public final class Optimizer {
 
     /** The same rate for all hidden matrices. */
     public List<Step> step(double rate, double restRate) {
-        return step(filled(w, rate), restRate);
+        double[] rates = new double[hidden.size()];
+        Arrays.fill(rates, rate);
+        return step(rates, restRate);
     }
 
-    /** Writes the weights that the network is evaluated at, where they are not the masters themselves. */
+    /** The numbers of this rank's own hidden matrices. */
+    private double[] of(double[] all) {
+        return Arrays.stream(mine).mapToDouble(k -> all[k]).toArray();
+    }
+
+    /** Writes the weights that the network is evaluated at, where they are not the masters, and brings them to all. */
     private void represent() {
         Representation how = routing.representation();
         if (!hiddenApart.masters.isEmpty()) { // all of them then, in the order of the states
-            double[] scale = new double[hidden.size()];
-            Arrays.setAll(scale, k -> how.placebo() * transfers.get(k).evaluationScale(states.get(k)));
+            double[] scale = new double[mine.length];
+            Arrays.setAll(scale, i -> how.placebo() * transfers.get(mine[i]).evaluationScale(states.get(mine[i])));
             engine.represent(hiddenApart.masters, scale, how.grid(), hiddenApart.weights);
         }
         engine.represent(restApart.masters, filled(restApart.masters, 1), Engine.FULL_GRID, restApart.weights);
+        team.gather();
     }
 
     /** The parameters whose weights are not their masters. */
@@ -168,7 +211,7 @@ public final class Optimizer {
         for (String memory : direction.memory()) {
             List<Tensor> declared = new ArrayList<>();
             for (Parameter p : parameters) {
-                String name = memory + ":" + p.name();
+                String name = name(memory, p.name());
                 Tensor tensor = engine.tensor(
                         Role.STATE, name, p.master().rows(), p.master().cols());
                 declared.add(tensor);
@@ -181,7 +224,7 @@ public final class Optimizer {
 
     private double factor(Parameter parameter) {
         return routing.direction()
-                .factor(parameter.master().rows(), parameter.master().cols());
+                .factor(parameter.weight().rows(), parameter.weight().cols());
     }
 
     private static double[] filled(List<Tensor> tensors, double value) {

@@ -56,7 +56,7 @@ public record Routing(
         Map<String, Integer> lines = new LinkedHashMap<>();
         for (Parameter p : parameters) {
             String name = p.name().replaceFirst("^blocks\\.\\d+\\.", "blocks.*.");
-            String shape = "(" + p.master().rows() + "," + p.master().cols() + ")";
+            String shape = "(" + p.weight().rows() + "," + p.weight().cols() + ")";
             lines.merge(String.format("%-26s %-14s %%3d x  %s", name, shape, how(p)), 1, Integer::sum);
         }
         StringBuilder table = new StringBuilder("routing\n");

@@ -7,7 +7,8 @@ import hypertransfer.train.file.Atomic;
 import hypertransfer.train.file.SafeTensors;
 import hypertransfer.train.file.SafeTensorsWriter;
 import hypertransfer.train.log.Run;
-import hypertransfer.train.network.Parameter;
+import hypertransfer.train.network.Outline;
+import hypertransfer.train.ranks.Team;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
@@ -16,6 +17,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Comparator;
+import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
@@ -56,30 +58,53 @@ public record Checkpoint(int step, List<State> states, Double validation, long t
             throw new UncheckedIOException("cannot make " + directory + ": " + e.getMessage(), e);
         }
         String name = name(step);
-        List<SafeTensorsWriter.Entry> entries = new ArrayList<>();
-        contents(trainee)
-                .forEach((key, tensor) -> entries.add(new SafeTensorsWriter.Entry(
-                        key,
-                        tensor.rows(),
-                        tensor.cols(),
-                        tensor.numberBytes(),
-                        () -> trainee.engine().read(tensor))));
+        Path numbers = directory.resolve(name + NUMBERS);
+        List<SafeTensorsWriter.Entry> entries = contents(trainee).entrySet().stream()
+                .map(entry -> entry.getValue().entry(entry.getKey(), trainee.team()))
+                .toList();
+        if (trainee.team().rank() > 0) {
+            entries.forEach(entry -> entry.values().get()); // to rank 0, which writes
+            return numbers;
+        }
         long crc = SafeTensorsWriter.write(directory.resolve(name + TENSORS), entries, Map.of());
         Checkpoint unsigned = new Checkpoint(step, trainee.optimizer().states(), validation, crc, 0);
-        Path numbers = directory.resolve(name + NUMBERS);
         Atomic.write(numbers, JSON.writeValueAsString(unsigned.signed(unsigned.sum())));
         return numbers;
     }
 
-    /** All tensors that a run goes on from, by their names in the file. */
-    private static Map<String, Tensor> contents(Trainee trainee) {
-        Map<String, Tensor> contents = new LinkedHashMap<>();
-        for (Parameter p : trainee.parameters().all()) {
-            contents.put(p.name(), p.master());
+    /**
+     * A tensor of the file.
+     *
+     * @param parameter the number of the parameter that it has the shape of
+     * @param numberBytes the bytes of one number, at whichever rank
+     * @param own what this rank has of it, or null
+     */
+    private record Content(int parameter, Outline whole, int numberBytes, Tensor own) {
+        SafeTensorsWriter.Entry entry(String name, Team team) {
+            return new SafeTensorsWriter.Entry(
+                    name, whole.rows(), whole.cols(), numberBytes, () -> team.whole(own));
         }
-        trainee.optimizer().tensors().entrySet().stream()
-                .sorted(Map.Entry.comparingByKey())
-                .forEach(entry -> contents.put(entry.getKey(), entry.getValue()));
+    }
+
+    /** All tensors that a run continues from, by their names in the file. */
+    private static Map<String, Content> contents(Trainee trainee) {
+        Map<String, Content> contents = new LinkedHashMap<>();
+        List<Outline> all = trainee.team().share().outlines();
+        Map<String, Tensor> masters = new HashMap<>();
+        Map<Boolean, Integer> bytes = new HashMap<>(); // of hidden masters and of all others; a rank owns some of both
+        trainee.parameters().own().forEach(p -> {
+            masters.put(p.name(), p.master());
+            bytes.put(p.hidden(), p.master().numberBytes());
+        });
+        for (int p = 0; p < all.size(); p++) {
+            Outline whole = all.get(p);
+            contents.put(whole.name(), new Content(p, whole, bytes.get(whole.hidden()), masters.get(whole.name())));
+        }
+        Map<String, Tensor> memory = trainee.optimizer().tensors();
+        int state = memory.values().iterator().next().numberBytes(); // Adam's of the rest is always there
+        trainee.optimizer()
+                .memories()
+                .forEach((name, p) -> contents.put(name, new Content(p, all.get(p), state, memory.get(name))));
         return contents;
     }
 
@@ -122,17 +147,18 @@ public record Checkpoint(int step, List<State> states, Double validation, long t
     /** Loads a checkpoint into the trainee, once all of it is known to be good. */
     static Checkpoint load(Path numbers, Trainee trainee) {
         Checkpoint c = read(numbers);
-        Map<String, Tensor> contents = contents(trainee);
+        Map<String, Content> contents = contents(trainee);
         try (SafeTensors file = open(numbers, c)) {
-            for (Map.Entry<String, Tensor> entry : contents.entrySet()) {
-                Tensor t = entry.getValue();
+            for (Map.Entry<String, Content> entry : contents.entrySet()) {
+                Outline t = entry.getValue().whole();
                 int[] shape = t.rows() == 1 ? new int[] {t.cols()} : new int[] {t.rows(), t.cols()};
                 if (!Arrays.equals(shape, file.shape(entry.getKey()))) {
                     throw new Refusal(numbers + " is of another network: its " + entry.getKey() + " is "
                             + Arrays.toString(file.shape(entry.getKey())) + ", not " + Arrays.toString(shape));
                 }
             }
-            contents.forEach((name, tensor) -> trainee.engine().write(tensor, file.values(name)));
+            contents.forEach((name, content) ->
+                    trainee.team().write(content.parameter(), () -> file.values(name), content.own()));
         }
         trainee.optimizer().restore(c.states, c.step);
         return c;

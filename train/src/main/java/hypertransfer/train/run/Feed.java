@@ -6,8 +6,11 @@ import hypertransfer.train.data.Corpus;
 import hypertransfer.train.data.DemoText;
 import hypertransfer.train.data.Split;
 import hypertransfer.train.data.Windows;
+import hypertransfer.train.ranks.Team;
 import java.util.List;
+import java.util.Map;
 import java.util.OptionalLong;
+import java.util.stream.IntStream;
 
 /** The micro-batches of a run, in the configuration's order. */
 public final class Feed implements AutoCloseable {
@@ -35,22 +38,40 @@ public final class Feed implements AutoCloseable {
         return place.equals("demo") ? DemoText.corpus(split) : Corpus.open(List.of(place.split(",")), split, vocab);
     }
 
-    /** The gradient of a step, in the trainee's gradients. */
-    void gradient(Trainee trainee, int step) {
-        trainee.engine().zero(trainee.parameters().gradients());
-        for (int micro = 0; micro < batches.micros(); micro++) {
-            batches.fill(step, micro, inputs, targets);
-            trainee.network().gradient(inputs, targets, micro);
-        }
+    /** How many tokens each corpus has, by the key that names it. */
+    Map<String, String> sizes() {
+        return Map.of(
+                "the tokens of data.train",
+                Long.toString(training.count()),
+                "the tokens of data.validation",
+                Long.toString(validation.count()));
     }
 
-    /** The mean loss over the validation windows. */
-    double validate(Trainee trainee) {
-        double sum = 0;
-        for (long i = 0; i < held.count(); i++) {
-            sum += loss(trainee, i);
+    /** The gradient of a step, in the gradients of what this rank owns. */
+    void gradient(Trainee trainee, int step) {
+        Team team = trainee.team();
+        team.zero();
+        for (int micro = team.rank(); micro < batches.micros(); micro += team.size()) {
+            batches.fill(step, micro, inputs, targets);
+            trainee.network().gradient(inputs, targets, micro);
+            team.add();
         }
-        return sum / held.count();
+        team.gather(trainee.network().losses());
+    }
+
+    /** The mean loss over the validation windows, which the ranks take in turns. */
+    double validate(Trainee trainee) {
+        Team team = trainee.team();
+        int count = Math.toIntExact(held.count());
+        double[] own = IntStream.range(0, count)
+                .filter(window -> window % team.size() == team.rank())
+                .mapToDouble(window -> loss(trainee, window))
+                .toArray();
+        double sum = 0;
+        for (double loss : team.turns(own, count)) {
+            sum += loss;
+        }
+        return sum / count;
     }
 
     /** The loss of one validation window. */

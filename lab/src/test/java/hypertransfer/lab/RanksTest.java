@@ -1,0 +1,164 @@
+package hypertransfer.lab;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
+
+import hypertransfer.train.log.Run;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** {@code ht train} as several processes under mpirun, over the loopback; skipped where there is no mpirun. */
+class RanksTest {
+    @TempDir
+    private Path directory;
+
+    @BeforeAll
+    static void mpirun() {
+        assumeTrue(
+                Arrays.stream(System.getenv("PATH").split(":"))
+                        .anyMatch(folder -> Files.isExecutable(Path.of(folder, "mpirun"))),
+                "no mpirun: install openmpi-bin to train on several ranks");
+    }
+
+    /** One process where ranks is 0, without mpirun. */
+    private Process start(int ranks, String... arguments) throws IOException {
+        List<String> command = new ArrayList<>();
+        if (ranks > 0) {
+            command.addAll(List.of(
+                    "mpirun --allow-run-as-root --oversubscribe --bind-to none --mca pml ob1 --mca btl self,vader,tcp"
+                            .concat(" --mca btl_tcp_if_include lo -n ")
+                            .concat(Integer.toString(ranks))
+                            .split(" ")));
+        }
+        command.addAll(List.of(
+                Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                "-XX:+UseSerialGC",
+                "-XX:TieredStopAtLevel=1",
+                "-XX:-UsePerfData",
+                "--enable-native-access=ALL-UNNAMED",
+                "-cp",
+                System.getProperty("java.class.path"),
+                "hypertransfer.lab.Main",
+                "train"));
+        command.addAll(List.of(arguments));
+        return new ProcessBuilder(command)
+                .redirectErrorStream(true)
+                .redirectOutput(output().toFile())
+                .start();
+    }
+
+    private Path output() {
+        return directory.resolve("output.txt");
+    }
+
+    private int end(Process process) throws Exception {
+        if (!process.waitFor(60, TimeUnit.SECONDS)) {
+            process.destroy(); // mpirun ends its ranks
+            throw new IllegalStateException("hangs: " + Files.readString(output()));
+        }
+        return process.exitValue();
+    }
+
+    private String[] tiny(String out, String... settings) throws IOException {
+        Path file = directory.resolve("tiny.yaml");
+        Files.writeString(file, """
+                engine: reference
+                steps: 6
+                model: {vocab: 256, layers: 1, width: 16, head: 8, sequence: 16, batch: 1, accumulation: 4}
+                validation: {batches: 3, every: 3}
+                checkpoint: {every: 3}
+                """);
+        List<String> arguments = new ArrayList<>(
+                List.of(file.toString(), "--out", directory.resolve(out).toString()));
+        for (String setting : settings) {
+            arguments.addAll(List.of("--set", setting));
+        }
+        return arguments.toArray(String[]::new);
+    }
+
+    /** Everything that two equal runs have in common. */
+    private List<Object> result(String run) throws IOException {
+        List<Object> all = new ArrayList<>();
+        Path path = directory.resolve(run);
+        all.add(Files.readString(path.resolve("metrics.jsonl")).replaceAll("\"seconds\":[^,}]*", ""));
+        all.add(Files.readString(path.resolve("matrices.jsonl")));
+        all.add(Files.readString(path.resolve("config.yaml")));
+        for (String file : List.of("step-00000003.json", "step-00000006.json", "step-00000006.safetensors")) {
+            all.add(ByteBuffer.wrap(
+                    Files.readAllBytes(path.resolve("checkpoints").resolve(file))));
+        }
+        return all;
+    }
+
+    @Test
+    void theSameBitsAndAResumeOnAnotherNumber() throws Exception {
+        assertThat(end(start(0, tiny("one")))).as(Files.readString(output())).isZero();
+        assertThat(end(start(4, tiny("four")))).as(Files.readString(output())).isZero();
+        assertThat(Files.readString(output())).containsPattern("Open MPI .*, 4 ranks: the busiest has 1.20 times");
+        assertThat(result("four")).isEqualTo(result("one"));
+
+        for (String end : List.of("json", "safetensors")) { // as if it had been killed after the first checkpoint
+            Files.delete(directory.resolve("four/checkpoints/step-00000006." + end));
+        }
+        Process resumed = start(2, directory.resolve("four").toString(), "--resume");
+        assertThat(end(resumed)).as(Files.readString(output())).isZero();
+        assertThat(Files.readString(output())).contains("continuing at step 3");
+        assertThat(result("four")).isEqualTo(result("one"));
+    }
+
+    @Test
+    void aKilledRankEndsAllAndASignalSavesAll() throws Exception {
+        Process killed = start(2, tiny("long", "steps=100000", "checkpoint.every=5"));
+        awaitCheckpoint("long");
+        assertThat(rank(killed, 1).destroyForcibly()).isTrue();
+        assertThat(end(killed)).isNotZero();
+        assertThat(Files.readString(output())).contains("rank 1").contains("signal 9");
+
+        Process asked = start(2, directory.resolve("long").toString(), "--resume");
+        long before = newest("long");
+        while (newest("long") <= before && asked.isAlive()) {
+            Thread.sleep(50);
+        }
+        assertThat(rank(asked, 1).destroy()).isTrue(); // SIGTERM, to one of them
+        assertThat(end(asked)).as(Files.readString(output())).isEqualTo(130);
+        assertThat(Files.readString(directory.resolve("long/state.json"))).contains("interrupted");
+    }
+
+    private void awaitCheckpoint(String run) throws Exception {
+        for (int tries = 0; tries < 600 && newest(run) < 0; tries++) {
+            Thread.sleep(50);
+        }
+        assertThat(newest(run)).as(Files.readString(output())).isPositive();
+    }
+
+    private long newest(String run) {
+        return new Run(directory.resolve(run))
+                .checkpoints().stream().mapToLong(Run::step).max().orElse(-1);
+    }
+
+    /** The process of a rank: mpirun starts them in their order. */
+    private static ProcessHandle rank(Process mpirun, int rank) {
+        return mpirun.children()
+                .sorted((a, b) -> Long.compare(a.pid(), b.pid()))
+                .toList()
+                .get(rank);
+    }
+
+    @Test
+    void whatCannotBeSharedIsRefusedInOneSentence() throws Exception {
+        assertThat(end(start(3, tiny("none")))).isEqualTo(2);
+        assertThat(Files.readString(output()))
+                .containsOnlyOnce(
+                        "ht: a step has 4 micro-batches (model.accumulation), which 3 ranks cannot share evenly;"
+                                + " start 1, 2, 4 ranks, or set model.accumulation to a multiple of 3");
+    }
+}

@@ -1,0 +1,289 @@
+package hypertransfer.train.ranks;
+
+import hypertransfer.core.Refusal;
+import hypertransfer.engine.Engine;
+import hypertransfer.engine.Role;
+import hypertransfer.engine.Tensor;
+import hypertransfer.engine.ranks.Alone;
+import hypertransfer.engine.ranks.Ranks;
+import hypertransfer.train.network.Architecture;
+import hypertransfer.train.network.Ownership;
+import hypertransfer.train.network.Parameter;
+import hypertransfer.train.network.Parameters;
+import hypertransfer.train.network.Share;
+import java.lang.foreign.MemorySegment;
+import java.nio.ByteBuffer;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.function.Supplier;
+import java.util.function.ToLongFunction;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
+
+/**
+ * One network trained by all ranks. A step's gradient is the sum over its micro-batches in their order, whoever computed
+ * them: each rank sends every owner its gradient of what that one owns, and the owner adds what it receives in the order
+ * of micro-batches. So nothing that is computed depends on the number of ranks.
+ */
+public final class Team {
+    private final Engine engine;
+    private final Ranks ranks;
+    private final Parameters parameters;
+    private final Share share;
+    private final List<Tensor> gradients;
+    private final List<Tensor> sums;
+    private final double[] one;
+    private final double[] minusOne;
+    // only among several ranks: by owner, the tensors that are sent to it, and the memory they travel in
+    private final List<List<Tensor>> sent = new ArrayList<>();
+    private final List<List<Tensor>> weights = new ArrayList<>();
+    private final List<Tensor> received = new ArrayList<>(); // what one other rank sent
+    private final List<List<Tensor>> losses = new ArrayList<>();
+    private List<MemorySegment> out;
+    private List<MemorySegment> in;
+    private List<MemorySegment> fresh;
+    private List<MemorySegment> lost;
+
+    /** Declares what the exchange needs; {@link #start} it after the engine's commit. */
+    public Team(Engine engine, Ranks ranks, Parameters parameters) {
+        this.engine = engine;
+        this.ranks = ranks;
+        this.parameters = parameters;
+        share = parameters.share();
+        gradients = parameters.gradients();
+        sums = parameters.own().stream().map(Parameter::gradient).toList();
+        one = filled(sums.size(), 1);
+        minusOne = filled(sums.size(), -1);
+        if (ranks.size() > 1) {
+            for (int owner = 0; owner < ranks.size(); owner++) {
+                List<Ownership.Piece> pieces = share.ownership().of(owner);
+                sent.add(pieces.stream().map(parameters::gradient).toList());
+                weights.add(pieces.stream().map(parameters::weight).toList());
+            }
+            for (Tensor sum : sums) {
+                received.add(engine.tensor(
+                        Role.GRADIENT, "received." + sum.name(), sum.rows(), sum.cols()));
+            }
+        }
+    }
+
+    /** One process. */
+    public static Team alone(Engine engine, Parameters parameters) {
+        return new Team(engine, new Alone(), parameters);
+    }
+
+    /**
+     * This rank's share of a network, if so many ranks can have the same number of a step's micro-batches.
+     *
+     * @param micros micro-batches in a step, {@code model.accumulation}
+     */
+    public static Share share(Ranks ranks, Architecture architecture, int micros) {
+        int size = ranks.size();
+        if (micros % size != 0) {
+            String fit = IntStream.rangeClosed(1, micros)
+                    .filter(n -> micros % n == 0)
+                    .mapToObj(String::valueOf)
+                    .collect(Collectors.joining(", "));
+            throw new Refusal("a step has " + micros + " micro-batches (model.accumulation), which " + size
+                    + " ranks cannot share evenly; start " + fit + " ranks, or set model.accumulation to a multiple of "
+                    + size);
+        }
+        return new Share(architecture, size, ranks.rank(), micros);
+    }
+
+    /** Takes the memory that messages travel in. */
+    public void start() {
+        if (ranks.size() > 1) {
+            out = buffers(owner -> bytes(sent.get(owner)));
+            in = buffers(peer -> bytes(sums));
+            fresh = buffers(owner -> bytes(weights.get(owner)));
+        }
+    }
+
+    private List<MemorySegment> buffers(ToLongFunction<Integer> bytes) {
+        List<MemorySegment> buffers = new ArrayList<>();
+        for (int rank = 0; rank < ranks.size(); rank++) {
+            buffers.add(ranks.buffer(bytes.applyAsLong(rank)));
+        }
+        return buffers;
+    }
+
+    private static long bytes(List<Tensor> tensors) {
+        return tensors.stream().mapToLong(t -> t.size() * t.numberBytes()).sum();
+    }
+
+    public int rank() {
+        return ranks.rank();
+    }
+
+    public int size() {
+        return ranks.size();
+    }
+
+    public Ranks ranks() {
+        return ranks;
+    }
+
+    public Share share() {
+        return share;
+    }
+
+    // ------------------------------------------------------------------- steps
+
+    /** Before a step's first micro-batch. */
+    public void zero() {
+        engine.zero(gradients);
+        if (share.sums()) {
+            engine.zero(sums);
+        }
+    }
+
+    /** After a micro-batch of every rank: adds the gradients that stand ready to the sums, in the order of ranks. */
+    public void add() {
+        if (!share.sums()) {
+            return;
+        }
+        if (ranks.size() == 1) {
+            add(gradients);
+        } else {
+            for (int owner = 0; owner < ranks.size(); owner++) {
+                if (owner != rank()) {
+                    engine.pack(sent.get(owner), out.get(owner));
+                }
+            }
+            ranks.exchange(out, in);
+            for (int peer = 0; peer < ranks.size(); peer++) {
+                if (peer == rank()) {
+                    add(sent.get(peer));
+                } else {
+                    engine.unpack(in.get(peer), received);
+                    add(received);
+                }
+            }
+        }
+        engine.zero(gradients);
+    }
+
+    /** sum = 1 sum - (-1) term, which is rounded as sum + term. */
+    private void add(List<Tensor> terms) {
+        engine.move(sums, terms, one, minusOne);
+    }
+
+    /** Brings every piece's weight from its owner to all. */
+    public void gather() {
+        gather(weights, fresh);
+    }
+
+    /** Brings what the micro-batches of a step left behind, one tensor each, to all. */
+    public void gather(List<Tensor> micros) {
+        if (ranks.size() > 1 && lost == null) {
+            for (int rank = 0; rank < ranks.size(); rank++) {
+                int first = rank;
+                losses.add(IntStream.range(0, micros.size())
+                        .filter(micro -> micro % ranks.size() == first)
+                        .mapToObj(micros::get)
+                        .toList());
+            }
+            lost = buffers(rank -> bytes(losses.get(rank)));
+        }
+        gather(losses, lost);
+    }
+
+    private void gather(List<List<Tensor>> tensors, List<MemorySegment> buffers) {
+        if (ranks.size() > 1) {
+            engine.pack(tensors.get(rank()), buffers.get(rank()));
+            ranks.gather(buffers);
+            for (int owner = 0; owner < ranks.size(); owner++) {
+                if (owner != rank()) {
+                    engine.unpack(buffers.get(owner), tensors.get(owner));
+                }
+            }
+        }
+    }
+
+    /**
+     * The numbers of every hidden matrix, in their order, from those of this rank's own.
+     *
+     * @param each how many there are of one matrix
+     */
+    public double[] hidden(double[] own, int each) {
+        if (ranks.size() == 1) {
+            return own;
+        }
+        List<double[]> all = ranks.numbers(own);
+        int[] next = new int[ranks.size()];
+        List<Ownership.Piece> hidden = share.ownership().pieces().stream()
+                .filter(piece -> piece.whole().hidden())
+                .toList();
+        double[] values = new double[each * hidden.size()];
+        for (int k = 0; k < hidden.size(); k++) {
+            int owner = hidden.get(k).owner();
+            System.arraycopy(all.get(owner), next[owner], values, each * k, each);
+            next[owner] += each;
+        }
+        return values;
+    }
+
+    /**
+     * Values that are computed by turns, number i by rank i modulo their number.
+     *
+     * @param own those of this rank
+     */
+    public double[] turns(double[] own, int count) {
+        if (ranks.size() == 1) {
+            return own;
+        }
+        List<double[]> all = ranks.numbers(own);
+        double[] values = new double[count];
+        Arrays.setAll(values, i -> all.get(i % ranks.size())[i / ranks.size()]);
+        return values;
+    }
+
+    // ------------------------------------------------------------------- files
+
+    /**
+     * A tensor that lies in pieces at its owners: whole at rank 0, empty elsewhere.
+     *
+     * @param own this rank's piece of it, or null
+     */
+    public double[] whole(Tensor own) {
+        double[] mine = own == null ? new double[0] : engine.read(own);
+        if (ranks.size() == 1) {
+            return mine;
+        }
+        ByteBuffer bytes = ByteBuffer.allocate(mine.length * Double.BYTES);
+        bytes.asDoubleBuffer().put(mine);
+        List<byte[]> parts = ranks.collect(bytes.array());
+        double[] values = new double[parts.stream().mapToInt(part -> part.length).sum() / Double.BYTES];
+        int at = 0;
+        for (byte[] part : parts) { // rows are owned in the order of ranks
+            int count = part.length / Double.BYTES;
+            ByteBuffer.wrap(part).asDoubleBuffer().get(values, at, count);
+            at += count;
+        }
+        return values;
+    }
+
+    /**
+     * Writes this rank's rows of a tensor that is known whole.
+     *
+     * @param parameter the number of the parameter whose rows they are
+     * @param own this rank's piece of it, or null
+     */
+    public void write(int parameter, Supplier<double[]> values, Tensor own) {
+        for (Ownership.Piece piece : share.own()) {
+            if (piece.parameter() == parameter) {
+                int cols = piece.whole().cols(), from = piece.from() * cols;
+                double[] all = values.get();
+                engine.write(own, piece.isWhole() ? all : Arrays.copyOfRange(all, from, from + piece.rows() * cols));
+            }
+        }
+    }
+
+    private static double[] filled(int count, double value) {
+        double[] values = new double[count];
+        Arrays.fill(values, value);
+        return values;
+    }
+}

@@ -1,0 +1,63 @@
+package hypertransfer.train.run;
+
+import hypertransfer.train.log.Hold;
+import hypertransfer.train.log.Line;
+import hypertransfer.train.log.Log;
+import hypertransfer.train.log.Run;
+
+/** The files that grow while a run trains. Rank 0 writes them; at the other ranks there are none. */
+final class Journal implements AutoCloseable {
+    private final Log metrics;
+    private final Log matrices;
+    private final Events events;
+
+    /**
+     * Continues the files of a run.
+     *
+     * @param hold null at other ranks than 0
+     */
+    Journal(Hold hold, int step) {
+        metrics = hold == null ? null : new Log(hold.run().file(Run.METRICS));
+        matrices = hold == null ? null : new Log(hold.run().file(Run.MATRICES));
+        events = hold == null ? null : new Events(hold.run().directory(), step);
+    }
+
+    void trained(Line.Training line) {
+        if (metrics != null) {
+            metrics.append(line);
+            events.scalar(line.step(), "loss/train", line.loss());
+            events.scalar(line.step(), "rate/matrices", line.rate());
+        }
+    }
+
+    void validated(Line.Validation line) {
+        if (metrics != null) {
+            metrics.append(line);
+            events.scalar(line.step(), "loss/validation", line.loss());
+        }
+    }
+
+    void matrices(Line.Matrices line) {
+        if (matrices != null) {
+            matrices.append(line);
+        }
+    }
+
+    /** Flushes all lines to disk. */
+    void force() {
+        if (metrics != null) {
+            metrics.force();
+            matrices.force();
+        }
+    }
+
+    @Override
+    public void close() {
+        if (metrics != null) {
+            try (metrics;
+                    matrices) {
+                events.close();
+            }
+        }
+    }
+}

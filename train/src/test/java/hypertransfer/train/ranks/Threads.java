@@ -1,0 +1,158 @@
+package hypertransfer.train.ranks;
+
+import hypertransfer.engine.ranks.Ranks;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.BrokenBarrierException;
+import java.util.concurrent.Callable;
+import java.util.concurrent.CyclicBarrier;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+
+/** Ranks that are threads of one process, for tests: a copy stands for every message. */
+public final class Threads {
+    private final Object[] shown;
+    private final CyclicBarrier barrier;
+
+    private Threads(int size) {
+        shown = new Object[size];
+        barrier = new CyclicBarrier(size);
+    }
+
+    /** What a rank does. */
+    public interface Body {
+        void run(Ranks ranks) throws Exception;
+    }
+
+    /** Runs all ranks to their end; what the first of them threw is thrown here. */
+    public static void run(int size, Body body) throws Exception {
+        Threads threads = new Threads(size);
+        try (ExecutorService executor = Executors.newFixedThreadPool(size)) {
+            List<Future<?>> all = new ArrayList<>();
+            for (int rank = 0; rank < size; rank++) {
+                Member member = threads.new Member(rank);
+                all.add(executor.submit((Callable<Void>) () -> {
+                    try {
+                        body.run(member);
+                    } catch (Exception e) {
+                        threads.barrier.reset(); // nobody waits for a rank that failed
+                        throw e;
+                    }
+                    return null;
+                }));
+            }
+            Exception first = null;
+            for (Future<?> rank : all) {
+                try {
+                    rank.get();
+                } catch (ExecutionException e) {
+                    Exception cause = e.getCause() instanceof Exception x ? x : new IllegalArgumentException(e.getCause());
+                    first = first == null || first instanceof IllegalStateException ? cause : first;
+                }
+            }
+            if (first != null) {
+                throw first;
+            }
+        }
+    }
+
+    private final class Member implements Ranks {
+        private final int rank;
+
+        Member(int rank) {
+            this.rank = rank;
+        }
+
+        private void meet() {
+            try {
+                barrier.await();
+            } catch (BrokenBarrierException e) {
+                throw new IllegalStateException("another rank failed", e);
+            } catch (InterruptedException e) {
+                throw new IllegalStateException(e);
+            }
+        }
+
+        @SuppressWarnings("unchecked")
+        private <T> List<T> show(T own) {
+            shown[rank] = own;
+            meet();
+            List<T> all = new ArrayList<>();
+            for (Object each : shown) {
+                all.add((T) each);
+            }
+            return all;
+        }
+
+        @Override
+        public int rank() {
+            return rank;
+        }
+
+        @Override
+        public int size() {
+            return shown.length;
+        }
+
+        @Override
+        public String label() {
+            return "threads";
+        }
+
+        @Override
+        public void limit(Duration limit) {}
+
+        @Override
+        public MemorySegment buffer(long bytes) {
+            return Arena.ofAuto().allocate(bytes, 64);
+        }
+
+        @Override
+        public void exchange(List<MemorySegment> out, List<MemorySegment> in) {
+            List<List<MemorySegment>> sent = show(out);
+            for (int peer = 0; peer < size(); peer++) {
+                if (peer != rank) {
+                    in.get(peer).copyFrom(sent.get(peer).get(rank));
+                }
+            }
+            meet();
+        }
+
+        @Override
+        public void gather(List<MemorySegment> parts) {
+            List<List<MemorySegment>> sent = show(parts);
+            for (int peer = 0; peer < size(); peer++) {
+                if (peer != rank) {
+                    parts.get(peer).copyFrom(sent.get(peer).get(peer));
+                }
+            }
+            meet();
+        }
+
+        @Override
+        public List<byte[]> all(byte[] own) {
+            List<byte[]> all = show(own);
+            meet();
+            return all;
+        }
+
+        @Override
+        public List<byte[]> collect(byte[] own) {
+            List<byte[]> all = all(own);
+            return rank == 0 ? all : List.of();
+        }
+
+        @Override
+        public void abort(int code) {
+            barrier.reset();
+        }
+
+        @Override
+        public void close() {}
+    }
+}

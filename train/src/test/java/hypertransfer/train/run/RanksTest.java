@@ -1,0 +1,143 @@
+package hypertransfer.train.run;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import hypertransfer.core.Refusal;
+import hypertransfer.engine.Role;
+import hypertransfer.engine.ranks.Alone;
+import hypertransfer.engine.ranks.Ranks;
+import hypertransfer.train.config.Configuration;
+import hypertransfer.train.log.Run;
+import hypertransfer.train.ranks.Threads;
+import java.nio.ByteBuffer;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/** What is computed does not depend on the number of ranks: these are threads, which need no MPI. */
+class RanksTest {
+    @TempDir
+    private Path directory;
+
+    private final String threads = System.getProperty("ht.threads");
+
+    /** Ranks share the cores, and pools that wait for each other would take them from each other. */
+    @BeforeEach
+    void oneThreadPerRank() {
+        System.setProperty("ht.threads", "1");
+    }
+
+    @AfterEach
+    void threadsAsBefore() {
+        if (threads == null) {
+            System.clearProperty("ht.threads");
+        } else {
+            System.setProperty("ht.threads", threads);
+        }
+    }
+
+    /** Losses, norms and rates of a few steps, the validation loss, and the bytes of a checkpoint. */
+    private List<Object> trained(Configuration c, int size) throws Exception {
+        Run run = new Run(directory.resolve("on " + size));
+        List<Object> result = new ArrayList<>();
+        Body body = ranks -> {
+            try (Feed feed = new Feed(c);
+                    Trainee trainee = Trainee.open(c, Map.of(), ranks)) {
+                for (int step = 0; step < 3; step++) {
+                    feed.gradient(trainee, step);
+                    Object taken = List.of(
+                            trainee.optimizer().step(0.02, 0.01),
+                            trainee.network().meanLoss());
+                    if (ranks.rank() == ranks.size() - 1) {
+                        result.add(taken);
+                    }
+                }
+                double validation = feed.validate(trainee);
+                trainee.requireFinite(3);
+                Path numbers = Checkpoint.save(run, 3, validation, trainee);
+                if (ranks.rank() == 0) {
+                    result.add(validation);
+                    result.add(Files.readString(numbers));
+                    result.add(ByteBuffer.wrap(Files.readAllBytes(Checkpoint.tensorsOf(numbers))));
+                }
+            }
+        };
+        if (size == 1) {
+            body.run(new Alone());
+        } else {
+            Threads.run(size, body::run);
+        }
+        return result;
+    }
+
+    private interface Body {
+        void run(Ranks ranks) throws Exception;
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "reference, M1, muon, hyperball, 24",
+        "reference, M2, adam, hypertransfer-plus, 4",
+        "cpu, M2, muon, hypertransfer-plus, 12",
+        "cpu, M1, muon, hypertransfer, 4",
+        "cpu, M2, adam, inverse-hypertransfer-plus, 4",
+        "cpu, M1, sgd, base, 6",
+    })
+    void bitsDoNotDependOnTheNumberOfRanks(
+            String engine, String network, String direction, String mode, int accumulation) throws Exception {
+        Configuration c = new Tiny(directory)
+                .configuration(
+                        "engine=" + engine,
+                        "network=" + network,
+                        "matrices.direction=" + direction,
+                        "matrices.mode=" + mode,
+                        "model.layers=2",
+                        "model.vocab=37", // which no number of ranks divides
+                        "model.accumulation=" + accumulation,
+                        "validation.batches=5");
+        List<Object> one = trained(c, 1);
+        assertThat(one).hasSize(6);
+        for (int size : new int[] {2, 3, 4, 8}) {
+            if (accumulation % size != 0) {
+                continue;
+            }
+            assertThat(trained(c, size)).as("%d ranks", size).isEqualTo(one);
+        }
+    }
+
+    @Test
+    void masterAndStateAreAtTheOwnerOnly() throws Exception {
+        Configuration c = new Tiny(directory).configuration("model.accumulation=4", "model.layers=4", "model.vocab=512");
+        long[] total = new long[4];
+        Threads.run(4, ranks -> {
+            try (Trainee trainee = Trainee.open(c, Map.of(), ranks)) {
+                total[ranks.rank()] =
+                        trainee.memory().bytes().get(Role.STATE);
+            }
+        });
+        try (Trainee whole = Trainee.open(c, Map.of())) {
+            long all = whole.memory().bytes().get(Role.STATE);
+            for (long state : total) {
+                assertThat((double) state / all).isBetween(0.2, 0.3);
+            }
+        }
+    }
+
+    @Test
+    void ranksThatCannotShareMicroBatchesAreRefused() {
+        Configuration c = new Tiny(directory).configuration("model.accumulation=6");
+        assertThatThrownBy(() -> Threads.run(4, ranks -> Trainee.open(c, Map.of(), ranks)))
+                .isInstanceOf(Refusal.class)
+                .hasMessage("a step has 6 micro-batches (model.accumulation), which 4 ranks cannot share evenly;"
+                        + " start 1, 2, 3, 6 ranks, or set model.accumulation to a multiple of 4");
+    }
+}
