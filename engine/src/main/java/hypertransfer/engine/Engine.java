@@ -76,7 +76,8 @@ public interface Engine extends AutoCloseable {
                     case 8 -> to.set(ValueLayout.JAVA_DOUBLE_UNALIGNED, at, value);
                     case 4 -> to.set(ValueLayout.JAVA_FLOAT_UNALIGNED, at, (float) value);
                     case 2 -> // bfloat16, the upper half of a float
-                        to.set(ValueLayout.JAVA_SHORT_UNALIGNED, at, (short) (Float.floatToRawIntBits((float) value) >> 16));
+                        to.set(ValueLayout.JAVA_SHORT_UNALIGNED, at, (short)
+                                (Float.floatToRawIntBits((float) value) >> 16));
                     default -> throw new EngineException(tensor.name() + " has numbers of " + bytes + " bytes");
                 }
                 at += bytes;

@@ -22,10 +22,8 @@ class PackTest {
         assumeTrue(name.equals("reference") || CpuEngine.missing().isEmpty(), "the cpu engine does not work here");
         try (Engine engine = Engines.open(name, DIMS);
                 Arena arena = Arena.ofConfined()) {
-            List<Tensor> from = List.of(
-                    engine.tensor(Role.GRADIENT, "a", 3, 5), engine.tensor(Role.MASTER, "b", 2, 7));
-            List<Tensor> to = List.of(
-                    engine.tensor(Role.GRADIENT, "c", 3, 5), engine.tensor(Role.MASTER, "d", 2, 7));
+            List<Tensor> from = List.of(engine.tensor(Role.GRADIENT, "a", 3, 5), engine.tensor(Role.MASTER, "b", 2, 7));
+            List<Tensor> to = List.of(engine.tensor(Role.GRADIENT, "c", 3, 5), engine.tensor(Role.MASTER, "d", 2, 7));
             engine.commit();
             for (Tensor tensor : from) {
                 double[] values = new double[(int) tensor.size()];
@@ -34,7 +32,8 @@ class PackTest {
                 }
                 engine.write(tensor, values);
             }
-            long bytes = from.stream().mapToLong(t -> t.size() * t.numberBytes()).sum();
+            long bytes =
+                    from.stream().mapToLong(t -> t.size() * t.numberBytes()).sum();
             MemorySegment memory = arena.allocate(bytes);
             engine.pack(from, memory);
             engine.unpack(memory, to);

@@ -5,6 +5,7 @@ import hypertransfer.lab.command.CompareCommand;
 import hypertransfer.lab.command.ConformanceCommand;
 import hypertransfer.lab.command.DataCommand;
 import hypertransfer.lab.command.DemoCommand;
+import hypertransfer.lab.command.DiffCommand;
 import hypertransfer.lab.command.DoctorCommand;
 import hypertransfer.lab.command.EffectiveCommand;
 import hypertransfer.lab.command.ExportCommand;
@@ -24,6 +25,7 @@ import hypertransfer.lab.command.WatchCommand;
 import hypertransfer.lab.experiment.Version;
 import hypertransfer.lab.terminal.Exit;
 import java.io.PrintWriter;
+import java.util.Locale;
 import java.util.concurrent.Callable;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
@@ -41,6 +43,7 @@ import picocli.CommandLine.Spec;
             ConformanceCommand.class,
             DataCommand.class,
             DemoCommand.class,
+            DiffCommand.class,
             DoctorCommand.class,
             EffectiveCommand.class,
             ExportCommand.class,
@@ -83,6 +86,7 @@ public final class Main implements Callable<Integer> {
     private CommandSpec spec;
 
     public static void main(String[] args) {
+        Locale.setDefault(Locale.ROOT); // numbers look the same everywhere, also to programs that read them
         var out = new PrintWriter(System.out, true);
         var err = new PrintWriter(System.err, true);
         System.exit(run(out, err, System.getenv("HT_TRACE") != null, args));

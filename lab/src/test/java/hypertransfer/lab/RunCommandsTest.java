@@ -73,7 +73,8 @@ class RunCommandsTest {
     void trainingShowsWhatItDoes() {
         Path run = train("run");
         assertThat(out.toString())
-                .contains("M1, ", " parameters on engine reference; 12 steps of 16 tokens", "routing", "Muon 0.95")
+                .contains(
+                        "M1, ", " without the head) on engine reference; 12 steps of 16 tokens", "routing", "Muon 0.95")
                 .contains("step 00012/00012 (100.00%) | loss ", " | tok/s ", " | eta 0:00", "validation");
         assertThat(refused("train", file, "--out", run)).contains("already holds a run", "--resume");
         assertThat(refused("train", file, "--out", run, "--resume", "--set", "seed=2"))
@@ -258,5 +259,33 @@ class RunCommandsTest {
                     "model.sequence=8");
             assertThat(out.toString()).contains("\"network\":\"M1\"");
         }
+    }
+
+    @Test
+    void aResumedRunMayDifferInWhatIsNamed() throws Exception {
+        Path run = train("run", "steps=12", "checkpoint.every=5");
+        Files.delete(new Run(run).checkpoints().getFirst()); // that of step 12
+        Files.delete(run.resolve("state.json"));
+        Path config = run.resolve("config.yaml");
+        String good = Files.readString(config);
+        Files.writeString(config, good.replaceFirst("rate: 0\\.\\d+", "rate: 0.005"));
+        assertThat(refused("train", run, "--resume")).contains("matrices.rate was ", ", is 0.005");
+        Files.writeString(config, good);
+        fine("train", run, "--resume", "--set", "matrices.rate=0.005");
+        assertThat(Files.readString(config)).contains("rate: 0.005");
+        assertThat(new Run(run).standing().step()).isEqualTo(12);
+    }
+
+    /** Both were named by absolute paths before, and "another configuration" was the answer. */
+    @Test
+    void runsThatAreMovedTogetherStayTogether() throws Exception {
+        Path run = train("here/run");
+        fine("transfer", run, "--mode", "hypertransfer");
+        Path moved = Files.move(dir.resolve("here"), dir.resolve("there #2: moved"));
+        Run twin = new Run(moved.resolve("run-hypertransfer"));
+        assertThat(twin.target()).contains(new Run(moved.resolve("run")));
+        fine("transfer", moved.resolve("run"), "--mode", "hypertransfer", "--resume");
+        fine("runs", moved);
+        assertThat(out.toString()).containsPattern("run-hypertransfer +finished +12/12 .* [-+]\\d\\.\\de[-+]\\d+");
     }
 }

@@ -15,7 +15,6 @@ import hypertransfer.train.optimizer.Direction;
 import hypertransfer.train.optimizer.Optimizer;
 import hypertransfer.train.optimizer.Routing;
 import java.util.Arrays;
-import java.util.List;
 import java.util.Random;
 
 /** A tiny network on the reference engine, with gains that are not zero and a fixed micro-batch. */
@@ -41,7 +40,7 @@ public final class Rig implements AutoCloseable {
     public Rig(Variant variant, Routing routing, int micros, boolean recompute) {
         Architecture architecture = new Architecture(variant, 11, 2, 8, 4, 5);
         engine = Engines.open("reference", architecture.dims(2));
-        parameters = new Parameters(engine, architecture, routing.masters(List.of("")));
+        parameters = new Parameters(engine, architecture, routing.masters(Parameters.hidden(architecture)));
         network = new Network(engine, architecture, parameters, micros, recompute);
         optimizer = new Optimizer(engine, parameters, routing);
         memory = engine.commit();

@@ -9,7 +9,6 @@ import hypertransfer.engine.Engine;
 import java.util.List;
 import java.util.function.Function;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.condition.DisabledIfSystemProperty;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
@@ -34,9 +33,7 @@ class OperationsTest {
         }
     }
 
-    /** Once: how the logits are cut into chunks does not depend on the vectors' width. */
     @Test
-    @DisabledIfSystemProperty(named = "ht.vector.bits", matches = ".+")
     void agreeWithMoreLogitsThanTheEngineKeepsAtATime() {
         assertThat(Comparison.network(cpu(2), new Dims(1, 70, 2, 2, 270_001))).allMatch(ROUNDING::accepts);
     }

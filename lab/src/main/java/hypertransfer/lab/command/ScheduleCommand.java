@@ -33,7 +33,7 @@ public final class ScheduleCommand implements Callable<Integer> {
     @Spec
     private CommandSpec spec;
 
-    @Parameters(paramLabel = "RUN", description = "A finished run with log.matrices_every 1.")
+    @Parameters(paramLabel = "RUN", description = "A finished run; steps between logged ones are interpolated.")
     private Path run;
 
     @Option(names = "--series", defaultValue = "rate", description = "rate or effective (default: ${DEFAULT-VALUE}).")
@@ -52,7 +52,11 @@ public final class ScheduleCommand implements Callable<Integer> {
         recorded.write(to);
         PrintWriter print = spec.commandLine().getOut();
         print.println(to + ": " + series + " of " + recorded.rates().size() + " matrices over "
-                + recorded.rates().values().iterator().next().size() + " steps");
+                + recorded.rates().values().iterator().next().size() + " steps"
+                + (recorded.logged()
+                                < recorded.rates().values().iterator().next().size()
+                        ? ", of which " + recorded.logged() + " were logged; the others are interpolated"
+                        : ""));
         print.flush();
         return Exit.FINE;
     }

@@ -1,6 +1,8 @@
 package hypertransfer.lab.command;
 
 import java.util.List;
+import java.util.Set;
+import java.util.stream.Collectors;
 import picocli.CommandLine.Option;
 
 /** {@code --set}, for every command that reads a configuration. */
@@ -10,4 +12,11 @@ final class SetOption {
             paramLabel = "KEY=VALUE",
             description = "Overrides a key of the configuration; may be repeated.")
     List<String> settings = List.of();
+
+    /** The keys that it names. */
+    Set<String> keys() {
+        return settings.stream()
+                .map(setting -> setting.replaceFirst("=.*", "").strip())
+                .collect(Collectors.toSet());
+    }
 }

@@ -9,6 +9,7 @@ import hypertransfer.lab.experiment.Launch;
 import hypertransfer.lab.terminal.Exit;
 import hypertransfer.lab.terminal.Interrupt;
 import hypertransfer.train.config.Configuration;
+import hypertransfer.train.config.ConfigurationFile;
 import hypertransfer.train.log.Run;
 import java.io.PrintWriter;
 import java.io.Writer;
@@ -68,17 +69,20 @@ public final class TrainCommand implements Callable<Integer> {
 
     private int train(Ranks ranks) {
         boolean directory = Files.isDirectory(file);
-        if (directory && !(resume && set.settings.isEmpty() && !out.given())) {
-            throw new Refusal(file + " is a directory; continue the run in it with --resume, without --set or --out");
+        if (directory && !(resume && !out.given())) {
+            throw new Refusal(file + " is a directory; continue the run in it with --resume, without --out");
         }
-        Configuration c = directory ? new Run(file).configuration() : Experiment.configuration(file, set.settings);
+        Configuration c = directory
+                ? ConfigurationFile.with(new Run(file).configuration(), set.settings.toArray(String[]::new))
+                : Experiment.configuration(file, set.settings);
         ranks.limit(Duration.ofSeconds(c.ranks().limit()));
         Path to = directory ? file : out.or(OutOption.named(file, ""));
         PrintWriter writer = ranks.rank() == 0
                 ? spec.commandLine().getOut()
                 : new PrintWriter(Writer.nullWriter()); // one of them is enough
         try (Interrupt interrupt = new Interrupt(ranks.rank() == 0)) {
-            boolean finished = new Launch(to, c, resume, false, writer, ranks).run(interrupt);
+            Launch launch = new Launch(to, c, resume, false, writer, ranks);
+            boolean finished = directory ? launch.run(interrupt, set.keys()) : launch.run(interrupt);
             return finished ? Exit.FINE : Exit.INTERRUPTED;
         }
     }

@@ -124,7 +124,7 @@ public final class TransferCommand implements Callable<Integer> {
                 "matrices.target_decay=" + followedDecay,
                 ConfigurationFile.text("target", from(to, run))));
         if (at != null) {
-            all.addAll(List.of(ConfigurationFile.text("from.run", run.toString()), "from.step=" + at));
+            all.addAll(List.of(ConfigurationFile.text("from.run", from(to, run)), "from.step=" + at));
         }
         all.addAll(set.settings);
         return ConfigurationFile.with(target, all.toArray(String[]::new));

@@ -3,6 +3,7 @@ package hypertransfer.lab.experiment;
 import hypertransfer.core.Refusal;
 import hypertransfer.train.config.Configuration;
 import hypertransfer.train.config.ConfigurationFile;
+import hypertransfer.train.file.Strict;
 import hypertransfer.train.network.Preset;
 import java.io.IOException;
 import java.io.InputStream;
@@ -17,10 +18,6 @@ import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import tools.jackson.core.JacksonException;
-import tools.jackson.core.StreamReadFeature;
-import tools.jackson.databind.DeserializationFeature;
-import tools.jackson.databind.MapperFeature;
-import tools.jackson.databind.PropertyNamingStrategies;
 import tools.jackson.databind.exc.UnrecognizedPropertyException;
 import tools.jackson.dataformat.yaml.YAMLMapper;
 
@@ -63,12 +60,7 @@ public record Experiment(String title, List<String> settings, Map<String, Member
         }
     }
 
-    private static final YAMLMapper YAML = YAMLMapper.builder()
-            .propertyNamingStrategy(PropertyNamingStrategies.SNAKE_CASE)
-            .enable(DeserializationFeature.FAIL_ON_UNKNOWN_PROPERTIES)
-            .enable(StreamReadFeature.STRICT_DUPLICATE_DETECTION)
-            .disable(MapperFeature.ALLOW_COERCION_OF_SCALARS)
-            .build();
+    private static final YAMLMapper YAML = Strict.strict(YAMLMapper.builder()).build();
     /** A run's name is a directory's, inside the experiment's. */
     private static final Pattern NAME = Pattern.compile("[A-Za-z0-9][A-Za-z0-9._-]{0,99}");
 

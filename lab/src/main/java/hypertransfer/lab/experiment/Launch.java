@@ -26,6 +26,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.stream.Stream;
 
 /**
@@ -44,7 +45,12 @@ public record Launch(
 
     /** Trains; returns whether the last step was reached, or the run was interrupted before. */
     public boolean run(Interrupt stop) {
-        if (resume && new Run(directory).standing().state() == Standing.State.FINISHED) {
+        return run(stop, Set.of());
+    }
+
+    /** The same with a configuration in which these keys were changed on purpose, when the run is resumed. */
+    public boolean run(Interrupt stop, Set<String> changed) {
+        if (resume && changed.isEmpty() && new Run(directory).standing().state() == Standing.State.FINISHED) {
             resumable(directory, configuration);
             out.println(directory + " is already finished");
             return true;
@@ -60,8 +66,8 @@ public record Launch(
             }
         }
         boolean ours = Files.notExists(directory);
-        try (Hold held = hold(c)) {
-            return train(held, c, stop);
+        try (Hold held = hold(c, changed)) {
+            return train(held, c, stop, changed);
         } catch (RuntimeException | Error e) {
             if (ours && !new Run(directory).begun()) {
                 remove(directory, e);
@@ -72,7 +78,7 @@ public record Launch(
         }
     }
 
-    private boolean train(Hold held, Configuration c, Interrupt stop) {
+    private boolean train(Hold held, Configuration c, Interrupt stop, Set<String> changed) {
         Optional<Run> target = held.run().target();
         if (c.target() != null && target.isEmpty()) {
             out.println("warning: the run that this one follows, " + c.target() + ", is not there: no gap is shown");
@@ -80,7 +86,7 @@ public record Launch(
         StepLine line = new StepLine(out, c, target, brief);
         out.println("run " + directory);
         try {
-            return new Trainer(held.run(), held, ranks, c, provenance(), line).run(resume, stop);
+            return new Trainer(held.run(), held, ranks, c, provenance(), line).run(resume, changed, stop);
         } finally {
             line.end();
         }
@@ -107,12 +113,15 @@ public record Launch(
         return ConfigurationFile.with(configuration, "engine=" + engine);
     }
 
-    private Hold hold(Configuration c) {
+    private Hold hold(Configuration c, Set<String> changed) {
         if (!resume || !new Run(directory).begun()) {
             return Hold.create(directory, c);
         }
-        resumable(directory, c);
-        return Hold.open(directory);
+        if (changed.isEmpty()) {
+            resumable(directory, c);
+            return Hold.open(directory);
+        }
+        return Hold.change(directory, c);
     }
 
     /**

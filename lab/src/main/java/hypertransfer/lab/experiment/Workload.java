@@ -6,24 +6,16 @@ import hypertransfer.engine.Format;
 import hypertransfer.engine.Memory;
 import hypertransfer.engine.provider.Engines;
 import hypertransfer.train.network.Architecture;
-import hypertransfer.train.network.Initializer;
-import hypertransfer.train.network.Network;
-import hypertransfer.train.network.Parameters;
 import hypertransfer.train.optimizer.Direction;
-import hypertransfer.train.optimizer.Optimizer;
 import hypertransfer.train.optimizer.Routing;
-import java.util.List;
+import hypertransfer.train.run.Trainee;
 import java.util.Random;
 
 /** Training steps on random tokens, to be timed: a step is one micro-batch and one step of Muon and AdamW. */
 public final class Workload implements AutoCloseable {
     private static final double RATE = 1e-3;
 
-    private final Engine engine;
-    private final Parameters parameters;
-    private final Network network;
-    private final Optimizer optimizer;
-    private final Memory memory;
+    private final Trainee trainee;
     private final int[] inputs;
     private final int[] targets;
 
@@ -35,19 +27,9 @@ public final class Workload implements AutoCloseable {
     }
 
     public Workload(String engineName, Architecture architecture, int batch, Transfer transfer, boolean recompute) {
-        engine = Engines.open(engineName, architecture.dims(batch));
-        try {
-            Routing routing = Routing.standard(muon(engine.weights()), transfer);
-            parameters = new Parameters(engine, architecture, routing.masters(List.of("")));
-            network = new Network(engine, architecture, parameters, 1, recompute);
-            optimizer = new Optimizer(engine, parameters, routing);
-            memory = engine.commit();
-            Initializer.initialize(engine, parameters, 1234);
-            optimizer.start();
-        } catch (RuntimeException e) {
-            engine.close(); // what does not fit must not leave its threads or its card behind
-            throw e;
-        }
+        Engine engine = Engines.open(engineName, architecture.dims(batch));
+        Routing routing = Routing.standard(muon(engine.weights()), transfer);
+        trainee = Trainee.of(engine, architecture, routing, 1, recompute).initialize(1234);
         Random random = new Random(1);
         inputs = random.ints(engine.dims().N(), 0, engine.dims().V()).toArray();
         targets = random.ints(engine.dims().N(), 0, engine.dims().V()).toArray();
@@ -67,22 +49,22 @@ public final class Workload implements AutoCloseable {
     }
 
     public Memory memory() {
-        return memory;
+        return trainee.memory();
     }
 
     public Times step() {
         long start = System.nanoTime();
-        network.gradient(inputs, targets);
-        network.meanLoss();
+        trainee.network().gradient(inputs, targets);
+        trainee.network().meanLoss();
         long between = System.nanoTime();
-        optimizer.step(RATE, RATE);
-        engine.zero(parameters.gradients());
-        network.meanLoss(); // which waits for the engine
+        trainee.optimizer().step(RATE, RATE);
+        trainee.engine().zero(trainee.parameters().gradients());
+        trainee.network().meanLoss(); // which waits for the engine
         return new Times((between - start) / 1e6, (System.nanoTime() - between) / 1e6);
     }
 
     @Override
     public void close() {
-        engine.close();
+        trainee.close();
     }
 }

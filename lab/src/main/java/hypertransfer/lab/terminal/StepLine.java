@@ -53,9 +53,10 @@ public final class StepLine implements Watcher {
     public void started(Trainee trainee, int step) {
         out.printf(
                 Locale.ROOT,
-                "%s, %,d parameters on engine %s; %d steps of %,d tokens%n",
+                "%s, %,d parameters (%,d without the head) on engine %s; %d steps of %,d tokens%n",
                 c.network(),
                 c.architecture().parameters(),
+                c.architecture().parametersWithoutHead(),
                 trainee.engine().name(),
                 c.steps(),
                 c.tokensPerStep());

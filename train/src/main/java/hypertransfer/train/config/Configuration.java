@@ -245,7 +245,7 @@ public record Configuration(
     }
 
     private int cadence(int every, int paper, int least) {
-        return every > 0 ? every : (int) Math.max(least, Math.round(paper * steps / 5723.0));
+        return every > 0 ? every : (int) Math.max(least, Math.round((double) paper * steps / 5723));
     }
 
     /** The proxy norm at a step over the radius, where it follows a schedule of its own. */

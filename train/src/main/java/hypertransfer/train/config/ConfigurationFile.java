@@ -1,6 +1,7 @@
 package hypertransfer.train.config;
 
 import hypertransfer.core.Refusal;
+import hypertransfer.train.file.Strict;
 import hypertransfer.train.network.Architecture;
 import hypertransfer.train.network.Preset;
 import hypertransfer.train.network.Variant;
@@ -18,11 +19,7 @@ import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
 import tools.jackson.core.JacksonException;
-import tools.jackson.core.StreamReadFeature;
-import tools.jackson.databind.DeserializationFeature;
 import tools.jackson.databind.JsonNode;
-import tools.jackson.databind.MapperFeature;
-import tools.jackson.databind.PropertyNamingStrategies;
 import tools.jackson.databind.exc.MismatchedInputException;
 import tools.jackson.databind.json.JsonMapper;
 import tools.jackson.databind.node.ObjectNode;
@@ -30,15 +27,12 @@ import tools.jackson.dataformat.yaml.YAMLMapper;
 
 /** Configurations as YAML: the defaults, a preset, a file and settings laid over each other. */
 public final class ConfigurationFile {
-    private static final YAMLMapper YAML = YAMLMapper.builder()
-            .propertyNamingStrategy(PropertyNamingStrategies.SNAKE_CASE)
-            .disable(MapperFeature.ALLOW_COERCION_OF_SCALARS)
-            .disable(DeserializationFeature.ACCEPT_FLOAT_AS_INT)
-            .enable(DeserializationFeature.FAIL_ON_NULL_FOR_PRIMITIVES)
-            .enable(StreamReadFeature.STRICT_DUPLICATE_DETECTION)
-            .build();
+    private static final YAMLMapper YAML = Strict.strict(YAMLMapper.builder()).build();
 
     private static final Set<String> OPEN = Set.of("matrices.recorded", "matrices.proxy_growth", "from.run", "target");
+
+    private static final Set<String> PATHS =
+            Set.of("matrices.recorded", "from.run", "target", "data.train", "data.validation");
 
     private ConfigurationFile() {}
 
@@ -181,9 +175,17 @@ public final class ConfigurationFile {
         }
     }
 
+    private static boolean quoted(String value) {
+        return value.length() > 1
+                && (value.startsWith("\"") && value.endsWith("\"") || value.startsWith("'") && value.endsWith("'"));
+    }
+
     private static JsonNode nested(String key, String value) {
         try {
-            JsonNode node = YAML.readTree(value.isEmpty() ? "null" : value);
+            // A path may hold what means something to YAML, such as " #" or ": ".
+            JsonNode node = PATHS.contains(key) && !value.isEmpty() && !value.equals("null") && !quoted(value)
+                    ? YAML.getNodeFactory().stringNode(value)
+                    : YAML.readTree(value.isEmpty() ? "null" : value);
             String[] parts = key.split("\\.", -1);
             for (int i = parts.length - 1; i >= 0; i--) {
                 node = YAML.createObjectNode().set(parts[i], node);
@@ -197,19 +199,38 @@ public final class ConfigurationFile {
     private static void fillFromPreset(ObjectNode all) {
         Preset preset = Preset.parse(all.get("preset").asString());
         Architecture a = preset.architecture(Variant.M1);
-        ObjectNode model = (ObjectNode) all.get("model");
-        Map.of(
-                        "vocab", a.vocab(),
-                        "layers", a.layers(),
-                        "width", a.width(),
-                        "head", a.head(),
-                        "sequence", a.sequence(),
-                        "batch", preset.batch())
-                .forEach((key, value) -> {
-                    if (model.get(key).isNull()) {
-                        model.put(key, value);
-                    }
-                });
+        ObjectNode model = (ObjectNode) all.get("model"), matrices = (ObjectNode) all.get("matrices");
+        fill(model, "vocab", a.vocab());
+        fill(model, "layers", a.layers());
+        fill(model, "width", a.width());
+        fill(model, "head", a.head());
+        fill(model, "sequence", a.sequence());
+        fill(model, "batch", preset.batch());
+        fill(all, "steps", preset.steps());
+        boolean paper = preset.stepTokens() > preset.batch() * a.sequence();
+        if (model.get("accumulation").isNull()) {
+            model.put("accumulation", paper ? accumulation(preset, model) : 1);
+        }
+        if (matrices.get("shape_factor").isNull()) {
+            matrices.put("shape_factor", paper ? "rms" : "none");
+        }
+    }
+
+    private static void fill(ObjectNode group, String key, int value) {
+        if (group.get(key).isNull()) {
+            group.put(key, value);
+        }
+    }
+
+    /** The micro-batches that make the paper's tokens per step. */
+    private static int accumulation(Preset preset, ObjectNode model) {
+        long micro = model.get("batch").asLong(0) * model.get("sequence").asLong(0);
+        if (micro <= 0 || preset.stepTokens() % micro != 0) {
+            throw new Refusal("preset " + preset.label() + " takes " + preset.stepTokens()
+                    + " tokens per step, which are no whole number of micro-batches of " + micro
+                    + "; set model.accumulation, or another model.batch");
+        }
+        return (int) (preset.stepTokens() / micro);
     }
 
     /** What is left open must be named here: everything else has a value. */

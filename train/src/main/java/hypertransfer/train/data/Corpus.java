@@ -2,15 +2,20 @@ package hypertransfer.train.data;
 
 import hypertransfer.core.Refusal;
 import java.io.IOException;
+import java.nio.ByteBuffer;
 import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.regex.PatternSyntaxException;
+import java.util.zip.CRC32C;
 
 /** Shards in order, read as one long run of tokens. */
 public final class Corpus implements AutoCloseable {
+    private static final int SAMPLES = 8;
+    private static final int SAMPLE = 512;
+
     private final List<Tokens> parts;
     private final long[] starts; // starts[i]: the tokens before part i; the last entry is the count
 
@@ -51,6 +56,10 @@ public final class Corpus implements AutoCloseable {
     private static List<Path> files(String place, Split split) {
         Path path = Path.of(place);
         if (Files.isDirectory(path)) {
+            if (Commit.pending(path)) {
+                throw new Refusal("the shards of " + path + " are being replaced, or were when a process was killed;"
+                        + " run 'ht data tokenize' with --out " + path + " again, which finishes that");
+            }
             return matches(path, split.glob());
         }
         String last = path.getFileName() == null ? "" : path.getFileName().toString();
@@ -82,6 +91,27 @@ public final class Corpus implements AutoCloseable {
 
     public long count() {
         return starts[parts.size()];
+    }
+
+    /** For each part its name, its size and a checksum of a few thousand of its ids: what a resumed run must find again. */
+    public List<String> fingerprint() {
+        return parts.stream().map(Corpus::fingerprint).toList();
+    }
+
+    private static String fingerprint(Tokens part) {
+        CRC32C crc = new CRC32C();
+        ByteBuffer bytes = ByteBuffer.allocate(SAMPLE * Integer.BYTES);
+        int[] ids = new int[SAMPLE];
+        for (int i = 0; i < SAMPLES; i++) {
+            long from = Math.max(0, part.count() - SAMPLE) * i / (SAMPLES - 1);
+            int count = (int) Math.min(SAMPLE, part.count());
+            part.read(from, ids, 0, count);
+            bytes.clear().asIntBuffer().put(ids, 0, count);
+            crc.update(bytes.limit(count * Integer.BYTES));
+        }
+        String name = part.name()
+                .substring(Math.max(part.name().lastIndexOf('/'), part.name().lastIndexOf('\\')) + 1);
+        return name + ", " + part.count() + " tokens, " + Long.toHexString(crc.getValue());
     }
 
     /** Copies the ids from..from+count-1 to into[at..], across as many parts as it takes. */

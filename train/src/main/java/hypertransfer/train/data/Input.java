@@ -1,6 +1,7 @@
 package hypertransfer.train.data;
 
 import hypertransfer.core.Refusal;
+import hypertransfer.train.file.Atomic;
 import java.io.FilterInputStream;
 import java.io.IOException;
 import java.io.InputStream;
@@ -70,7 +71,7 @@ record Input(Path file, long size) {
             }
             return found;
         } catch (IOException e) {
-            throw new Refusal("cannot list the directory " + place + ": " + e.getMessage(), e);
+            throw new Refusal("cannot list the directory " + place + ": " + Atomic.reason(e), e);
         }
     }
 
@@ -78,7 +79,7 @@ record Input(Path file, long size) {
         try {
             return new Input(file, Files.size(file));
         } catch (IOException e) {
-            throw new Refusal("cannot read " + file + ": " + e.getMessage(), e);
+            throw new Refusal("cannot read " + file + ": " + Atomic.reason(e), e);
         }
     }
 

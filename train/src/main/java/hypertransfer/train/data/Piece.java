@@ -8,6 +8,7 @@ import java.nio.charset.CoderResult;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
 import tools.jackson.core.JacksonException;
 import tools.jackson.core.JsonParser;
 import tools.jackson.core.JsonToken;
@@ -93,7 +94,10 @@ record Piece(String source, long line, byte[] bytes, boolean json, boolean opens
                 at += bytes[i] == '\n' ? 1 : 0;
             }
             throw new Refusal(place(at)
-                    + "byte 0x%02x is not UTF-8; convert the file, or remove the line".formatted(bytes[in.position()]));
+                    + String.format(
+                            Locale.ROOT,
+                            "byte 0x%02x is not UTF-8; convert the file, or remove the line",
+                            bytes[in.position()]));
         }
         return out.flip().toString();
     }

@@ -1,6 +1,7 @@
 package hypertransfer.train.data;
 
 import hypertransfer.core.Refusal;
+import hypertransfer.train.file.Atomic;
 import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
@@ -9,9 +10,6 @@ import java.nio.ByteOrder;
 import java.nio.channels.FileChannel;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.Arrays;
-import java.util.OptionalLong;
-import java.util.stream.LongStream;
 
 /**
  * A file of tokens as llm.c writes it, mapped into memory: 256 little-endian int32 (magic, version, count, zeros), then
@@ -22,7 +20,7 @@ public final class Shard implements Tokens, AutoCloseable {
     public static final int VERSION = 1;
     static final int HEADER = 256 * Integer.BYTES;
 
-    /** Every uint16 is below it: a shard opened with it is not searched for ids beyond a vocabulary. */
+    /** Every uint16 is below it, so a shard opened with it may hold any id. */
     public static final int ANY_VOCABULARY = 1 << 16;
 
     private static final ValueLayout.OfInt INT = ValueLayout.JAVA_INT_UNALIGNED.withOrder(ByteOrder.LITTLE_ENDIAN);
@@ -33,30 +31,33 @@ public final class Shard implements Tokens, AutoCloseable {
     private final Arena arena;
     private final MemorySegment ids;
     private final long count;
+    private final int vocabulary;
 
-    private Shard(Path file, Arena arena, MemorySegment ids) {
+    private Shard(Path file, Arena arena, MemorySegment ids, int vocabulary) {
         this.file = file;
         this.arena = arena;
+        this.vocabulary = vocabulary;
         this.ids = ids;
         this.count = ids.byteSize() / Character.BYTES;
     }
 
-    /** Maps the file and checks all of it: header, size, and every id against a vocabulary of that many tokens. */
+    /**
+     * Maps the file and checks header and size. Ids are checked as they are read: a corpus may be larger than memory, and
+     * nobody should wait for all of it to be read before the first step.
+     *
+     * @param vocabulary every id must be below it
+     */
     public static Shard open(Path file, int vocabulary) {
         Arena arena = Arena.ofShared();
         try (FileChannel channel = FileChannel.open(file)) {
             MemorySegment all = channel.map(FileChannel.MapMode.READ_ONLY, 0, channel.size(), arena);
             checkHeader(file, all);
-            Shard shard = new Shard(file, arena, all.asSlice(HEADER));
-            if (vocabulary < ANY_VOCABULARY) {
-                shard.checkIds(vocabulary);
-            }
-            return shard;
+            return new Shard(file, arena, all.asSlice(HEADER), vocabulary);
         } catch (IOException e) {
             arena.close();
             throw new Refusal(
                     Files.exists(file)
-                            ? "cannot read the shard " + file + ": " + e.getMessage()
+                            ? "cannot read the shard " + file + ": " + Atomic.reason(e)
                             : "there is no shard " + file + "; write shards with ht data tokenize",
                     e);
         } catch (RuntimeException e) {
@@ -87,47 +88,16 @@ public final class Shard implements Tokens, AutoCloseable {
         }
     }
 
-    private void checkIds(int vocabulary) {
-        OptionalLong offender = chunks().map(from -> {
-                    char[] chunk = chunk(from);
-                    int largest = 0;
-                    for (char id : chunk) {
-                        largest = Math.max(largest, id);
-                    }
-                    if (largest < vocabulary) {
-                        return -1;
-                    }
-                    int i = 0;
-                    while (chunk[i] < vocabulary) {
-                        i++;
-                    }
-                    return from + i;
-                })
-                .filter(position -> position >= 0)
-                .findFirst();
-        if (offender.isPresent()) {
-            long position = offender.getAsLong();
-            throw new Refusal(file + ": token " + position + " (byte " + (HEADER + Character.BYTES * position) + ") is "
-                    + id(position) + ", beyond the vocabulary of " + vocabulary
-                    + "; use a network with a larger vocabulary, or shards of the right tokens");
-        }
-    }
-
     /** How often each of the 65536 possible ids occurs. */
     public long[] histogram() {
         long[] occurrences = new long[ANY_VOCABULARY];
-        chunks().sequential().forEach(from -> {
-            for (char id : chunk(from)) {
-                occurrences[id]++;
+        for (long from = 0; from < count; from += CHUNK) {
+            char[] chunk = chunk(from);
+            for (int i = 0; i < chunk.length; i++) {
+                occurrences[known(chunk[i], from + i)]++;
             }
-        });
+        }
         return occurrences;
-    }
-
-    private LongStream chunks() {
-        return LongStream.range(0, (count + CHUNK - 1) / CHUNK)
-                .map(i -> i * CHUNK)
-                .parallel();
     }
 
     private char[] chunk(long from) {
@@ -136,8 +106,13 @@ public final class Shard implements Tokens, AutoCloseable {
         return chunk;
     }
 
-    private int id(long position) {
-        return ids.get(ID, position * Character.BYTES);
+    private int known(int id, long position) {
+        if (id >= vocabulary) {
+            throw new Refusal(file + ": token " + position + " (byte " + (HEADER + Character.BYTES * position) + ") is "
+                    + id + ", beyond the vocabulary of " + vocabulary
+                    + "; use a network with a larger vocabulary, or shards of the right tokens");
+        }
+        return id;
     }
 
     @Override
@@ -152,15 +127,22 @@ public final class Shard implements Tokens, AutoCloseable {
 
     @Override
     public void read(long from, int[] into, int at, int count) {
-        for (int i = 0; i < count; i++) {
-            into[at + i] = id(from + i);
+        try {
+            for (int i = 0; i < count; i++) {
+                into[at + i] = known(ids.get(ID, (from + i) * Character.BYTES), from + i);
+            }
+        } catch (InternalError e) { // a page of the mapping has no file behind it any more
+            throw new Refusal(
+                    "the shard " + file + " was cut short or cannot be read any more (token " + from
+                            + " and those after it); put the file back, then continue with --resume",
+                    e);
         }
     }
 
     /** The first ids, at most that many. */
     public int[] first(int most) {
         int[] first = new int[(int) Math.min(most, count)];
-        Arrays.setAll(first, this::id);
+        read(0, first, 0, first.length);
         return first;
     }
 

@@ -9,7 +9,6 @@ import java.nio.channels.FileChannel;
 import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
 import java.util.ArrayList;
 import java.util.List;
@@ -17,11 +16,9 @@ import java.util.regex.Pattern;
 
 /**
  * Writes one split's shards, each beside its place under a name of its own. They get their names all at once, by
- * {@link #commit}; closed without it, nothing is left. Closing may come from another thread (a shutdown hook).
+ * a {@link Commit}; closed without it, nothing is left. Closing may come from another thread (a shutdown hook).
  */
 final class ShardWriter implements AutoCloseable {
-    private static final String UNFINISHED = ".part";
-
     private final Path directory;
     private final String name;
     private final Split split;
@@ -67,7 +64,7 @@ final class ShardWriter implements AutoCloseable {
         Path file = directory.resolve(split.file(name, files.size()));
         files.add(file);
         channel = FileChannel.open(
-                unfinished(file),
+                Commit.unfinished(file),
                 StandardOpenOption.CREATE,
                 StandardOpenOption.TRUNCATE_EXISTING,
                 StandardOpenOption.WRITE);
@@ -103,29 +100,17 @@ final class ShardWriter implements AutoCloseable {
         }
     }
 
-    /** Gives all shards their names, and removes older ones beyond them; from here on they are there to stay. */
-    synchronized List<Path> commit() {
+    /** The shards, from here on there to stay; {@link Commit} gives them their names. */
+    synchronized List<Path> files() {
         check();
         closed = true;
-        try {
-            for (Path file : files) {
-                Files.move(unfinished(file), file, StandardCopyOption.ATOMIC_MOVE, StandardCopyOption.REPLACE_EXISTING);
-            }
-            for (Path old : existing(directory, name, split)) {
-                if (!files.contains(old)) {
-                    Files.delete(old);
-                }
-            }
-            return List.copyOf(files);
-        } catch (IOException e) {
-            throw failed(e);
-        }
+        return List.copyOf(files);
     }
 
     /** Removes what a killed process left of shards of this name. */
     void sweep() {
         try {
-            for (Path leftover : list(directory, name, split, UNFINISHED)) {
+            for (Path leftover : list(directory, name, split, Commit.UNFINISHED)) {
                 Files.deleteIfExists(leftover);
             }
         } catch (IOException e) {
@@ -147,7 +132,7 @@ final class ShardWriter implements AutoCloseable {
                 }
             }
         } catch (IOException e) {
-            throw new Refusal("cannot list " + directory + ": " + e.getMessage(), e);
+            throw new Refusal("cannot list " + directory + ": " + Atomic.reason(e), e);
         }
         found.sort(null);
         return found;
@@ -155,10 +140,6 @@ final class ShardWriter implements AutoCloseable {
 
     long count() {
         return count;
-    }
-
-    private static Path unfinished(Path file) {
-        return file.resolveSibling(file.getFileName() + UNFINISHED);
     }
 
     private void check() {
@@ -169,7 +150,7 @@ final class ShardWriter implements AutoCloseable {
 
     private Refusal failed(IOException e) {
         return new Refusal(
-                "cannot write shards to " + directory + ": " + e.getMessage()
+                "cannot write shards to " + directory + ": " + Atomic.reason(e)
                         + "; make room there or choose another --out, then start again",
                 e);
     }
@@ -183,7 +164,7 @@ final class ShardWriter implements AutoCloseable {
                     channel.close();
                 }
                 for (Path file : files) {
-                    Files.deleteIfExists(unfinished(file));
+                    Files.deleteIfExists(Commit.unfinished(file));
                 }
             } catch (IOException e) {
                 throw failed(e);

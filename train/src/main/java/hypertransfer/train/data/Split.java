@@ -1,5 +1,6 @@
 package hypertransfer.train.data;
 
+import java.util.Locale;
 import java.util.regex.Pattern;
 
 /** The two halves of a corpus, with the word for them in the names of shards. */
@@ -17,7 +18,7 @@ public enum Split {
 
     /** The name of shard i: numbered as FineWeb's are, validation from 0 and training from 1. */
     String file(String name, int i) {
-        return "%s_%s_%06d.bin".formatted(name, label, first + i);
+        return String.format(Locale.ROOT, "%s_%s_%06d.bin", name, label, first + i);
     }
 
     /** The names of all shards called so, as a regular expression. */

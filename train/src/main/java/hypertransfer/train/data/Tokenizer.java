@@ -1,9 +1,9 @@
 package hypertransfer.train.data;
 
 import hypertransfer.core.Refusal;
+import hypertransfer.train.file.Atomic;
 import java.io.EOFException;
 import java.io.IOException;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
@@ -14,6 +14,7 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.function.Consumer;
+import java.util.stream.Stream;
 
 /**
  * Text to shards, on as many threads as asked for. One thread reads pieces and writes their ids in the order they were
@@ -38,7 +39,7 @@ public final class Tokenizer implements AutoCloseable {
                         + " fit the header");
             }
             if (threads < 1) {
-                throw new Refusal(threads + " threads cannot tokenize; it takes at least 1");
+                throw new Refusal("--threads must be at least 1, not " + threads);
             }
         }
     }
@@ -53,6 +54,7 @@ public final class Tokenizer implements AutoCloseable {
     private final Path directory;
     private final ShardWriter train;
     private final ShardWriter validation;
+    private final Commit commit;
     private final Queue<Pending> pending = new ArrayDeque<>();
     private ShardWriter writer; // of the current document
     private long documents;
@@ -66,16 +68,13 @@ public final class Tokenizer implements AutoCloseable {
         String name = last == null ? "data" : last.toString();
         this.train = new ShardWriter(directory, name, Split.TRAIN, options.shardTokens);
         this.validation = new ShardWriter(directory, name, Split.VALIDATION, options.shardTokens);
-        try {
-            Files.createDirectories(directory);
-        } catch (IOException e) {
-            throw new Refusal("cannot make the directory " + directory + ": " + e.getMessage(), e);
-        }
+        commit = Commit.hold(directory, name);
         List<Path> existing = new ArrayList<>();
         for (Split split : Split.values()) {
             existing.addAll(ShardWriter.existing(directory, name, split));
         }
         if (!existing.isEmpty() && !options.force) {
+            commit.close();
             throw new Refusal("there are shards already (" + existing.getFirst() + (existing.size() > 1 ? ", ..." : "")
                     + "); choose another --out, or replace them with --force");
         }
@@ -86,13 +85,13 @@ public final class Tokenizer implements AutoCloseable {
      * or none.
      */
     public Result run(List<String> places, Consumer<Progress> progress) {
-        List<Input> inputs =
-                places.stream().flatMap(place -> Input.find(place).stream()).toList();
-        long total = inputs.stream().mapToLong(Input::size).sum(), read = 0;
-        train.sweep();
-        validation.sweep();
         ExecutorService pool = Executors.newFixedThreadPool(options.threads);
         try (this) {
+            List<Input> inputs =
+                    places.stream().flatMap(place -> Input.find(place).stream()).toList();
+            long total = inputs.stream().mapToLong(Input::size).sum(), read = 0;
+            train.sweep();
+            validation.sweep();
             for (Input input : inputs) {
                 read(input, pool, read, total, progress);
                 read += input.size();
@@ -105,11 +104,13 @@ public final class Tokenizer implements AutoCloseable {
                 throw new Refusal(
                         documents == 0
                                 ? "there is no text in " + places + "; nothing was written"
-                                : "all " + documents + " documents fell to validation; lower --validation");
+                                : "all " + documents + " documents were assigned to validation; lower --validation");
             }
             train.finish();
             validation.finish();
-            return new Result(documents, train.commit(), train.count(), validation.commit(), validation.count());
+            List<Path> first = train.files(), second = validation.files();
+            commit.write(Stream.concat(first.stream(), second.stream()).toList());
+            return new Result(documents, first, train.count(), second, validation.count());
         } finally {
             pool.shutdownNow();
         }
@@ -129,7 +130,7 @@ public final class Tokenizer implements AutoCloseable {
         } catch (EOFException e) {
             throw new Refusal(input.source() + " is cut off; fetch it again", e);
         } catch (IOException e) {
-            throw new Refusal("cannot read " + input.source() + ": " + e.getMessage(), e);
+            throw new Refusal("cannot read " + input.source() + ": " + Atomic.reason(e), e);
         }
     }
 
@@ -165,5 +166,6 @@ public final class Tokenizer implements AutoCloseable {
     public void close() {
         train.close();
         validation.close();
+        commit.close();
     }
 }

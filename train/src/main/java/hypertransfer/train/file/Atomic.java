@@ -5,7 +5,12 @@ import java.io.UncheckedIOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.AccessDeniedException;
+import java.nio.file.DirectoryNotEmptyException;
+import java.nio.file.FileAlreadyExistsException;
+import java.nio.file.FileSystemException;
 import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
@@ -34,12 +39,24 @@ public final class Atomic {
             force(file.toAbsolutePath().getParent());
         } catch (IOException e) {
             deleteQuietly(beside);
-            throw new UncheckedIOException("cannot write " + file + ": " + e.getMessage(), e);
+            throw new UncheckedIOException("cannot write " + file + ": " + reason(e), e);
         }
     }
 
     public static void write(Path file, String text) {
         write(file, channel -> writeFully(channel, ByteBuffer.wrap(text.getBytes(StandardCharsets.UTF_8))));
+    }
+
+    /** What went wrong, without the file's name: many of the JDK's messages are nothing but the name. */
+    public static String reason(IOException e) {
+        return switch (e) {
+            case NoSuchFileException none -> "there is no such file or directory";
+            case AccessDeniedException denied -> "permission denied";
+            case FileAlreadyExistsException there -> "a file of that name is in the way";
+            case DirectoryNotEmptyException full -> "the directory is not empty";
+            case FileSystemException f when f.getReason() != null -> f.getReason();
+            default -> e.getMessage() == null ? e.getClass().getSimpleName() : e.getMessage();
+        };
     }
 
     public static void writeFully(FileChannel channel, ByteBuffer bytes) throws IOException {
@@ -48,8 +65,8 @@ public final class Atomic {
         }
     }
 
-    /** Makes the rename itself last. Not every system lets a directory be opened; then it lasts when it lasts. */
-    private static void force(Path directory) {
+    /** Makes the rename itself last. Not every system lets a directory be opened; durability is then up to the file system. */
+    public static void force(Path directory) {
         try (FileChannel channel = FileChannel.open(directory)) {
             channel.force(true);
         } catch (IOException e) {

@@ -2,6 +2,7 @@ package hypertransfer.train.file;
 
 import hypertransfer.core.Refusal;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
@@ -59,8 +60,10 @@ public final class SafeTensors implements AutoCloseable {
             throw e;
         } catch (IOException e) {
             arena.close();
-            String why = Files.exists(file) ? e.getMessage() : "there is no such file";
-            throw new Refusal("cannot read " + file + ": " + why, e);
+            if (Files.notExists(file)) {
+                throw new Refusal("cannot read " + file + ": there is no such file", e);
+            }
+            throw new UncheckedIOException("cannot read " + file + ": " + Atomic.reason(e), e);
         }
     }
 

@@ -1,7 +1,9 @@
 package hypertransfer.train.golden;
 
 import hypertransfer.core.Refusal;
+import hypertransfer.train.file.Atomic;
 import hypertransfer.train.file.SafeTensors;
+import hypertransfer.train.file.Strict;
 import hypertransfer.train.network.Architecture;
 import hypertransfer.train.network.Variant;
 import java.io.IOException;
@@ -12,8 +14,8 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import tools.jackson.core.JacksonException;
-import tools.jackson.databind.PropertyNamingStrategies;
+import java.util.stream.IntStream;
+import tools.jackson.databind.DeserializationFeature;
 import tools.jackson.databind.json.JsonMapper;
 
 /** Trajectories that another implementation computed, and what they start from. */
@@ -54,10 +56,8 @@ public record Golden(Sizes sizes, Map<String, double[]> tensors) {
     /** One hidden matrix, a number a step. */
     public record Track(List<Double> norm, List<Double> targetNorm, List<Double> rate, List<Double> effective) {}
 
-    private static final JsonMapper JSON = JsonMapper.builder()
-            .propertyNamingStrategy(PropertyNamingStrategies.SNAKE_CASE)
-            .enable(tools.jackson.databind.DeserializationFeature.FAIL_ON_UNKNOWN_PROPERTIES)
-            .enable(tools.jackson.databind.DeserializationFeature.FAIL_ON_MISSING_CREATOR_PROPERTIES)
+    private static final JsonMapper JSON = Strict.strict(JsonMapper.builder())
+            .enable(DeserializationFeature.FAIL_ON_MISSING_CREATOR_PROPERTIES)
             .build();
 
     /** Every NAME.json with its NAME.safetensors in a directory, by name. */
@@ -70,7 +70,7 @@ public record Golden(Sizes sizes, Map<String, double[]> tensors) {
         try (DirectoryStream<Path> stream = Files.newDirectoryStream(directory, "*.json")) {
             stream.forEach(files::add);
         } catch (IOException e) {
-            throw new Refusal("cannot list " + directory + ": " + e.getMessage(), e);
+            throw new Refusal("cannot list " + directory + ": " + Atomic.reason(e), e);
         }
         if (files.isEmpty()) {
             throw new Refusal(directory + " holds no .json file; a golden directory has M1.json, M1.safetensors, ...");
@@ -80,12 +80,7 @@ public record Golden(Sizes sizes, Map<String, double[]> tensors) {
 
     private static Golden read(Path json) {
         String name = json.getFileName().toString().replaceFirst("\\.json$", "");
-        Sizes sizes;
-        try {
-            sizes = JSON.readValue(json, Sizes.class);
-        } catch (JacksonException e) {
-            throw new Refusal(json + " is not a golden trajectory, or is cut off: " + e.getOriginalMessage(), e);
-        }
+        Sizes sizes = Strict.read(JSON, json, Sizes.class, "a golden trajectory");
         Path file = json.resolveSibling(name + ".safetensors");
         Golden golden = new Golden(sizes, new HashMap<>());
         try (SafeTensors tensors = SafeTensors.read(file)) {
@@ -96,20 +91,38 @@ public record Golden(Sizes sizes, Map<String, double[]> tensors) {
     }
 
     private void check(Path json) {
+        if (sizes.network == null || sizes.cases == null || sizes.cases.isEmpty() || sizes.cases.contains(null)) {
+            throw new Refusal(json + " is not a golden trajectory: it has no network or no cases");
+        }
+        if (IntStream.of(sizes.vocab, sizes.layers, sizes.dim, sizes.headDim, sizes.seq, sizes.batch, sizes.steps)
+                        .min()
+                        .getAsInt()
+                < 1) {
+            throw new Refusal(json + " is not a golden trajectory: every size must be one or more");
+        }
         for (Case c : sizes.cases) {
-            boolean complete = c.losses.size() == sizes.steps
+            boolean complete = c.direction != null
+                    && c.mode != null
+                    && whole(c.losses)
+                    && c.matrices != null
                     && c.matrices.values().stream()
-                            .allMatch(t -> t.norm.size() == sizes.steps
-                                    && t.targetNorm.size() == sizes.steps
-                                    && t.rate.size() == sizes.steps
-                                    && t.effective.size() == sizes.steps);
+                            .allMatch(t -> t != null
+                                    && whole(t.norm)
+                                    && whole(t.targetNorm)
+                                    && whole(t.rate)
+                                    && whole(t.effective));
             if (!complete) {
-                throw new Refusal(json + ": case " + c.label() + " does not have " + sizes.steps + " numbers a series");
+                throw new Refusal(
+                        json + ": case " + c.label() + " does not have " + sizes.steps + " numbers per series");
             }
         }
         if (values("tokens").length != sizes.steps * (sizes.batch * sizes.seq + 1)) {
             throw new Refusal(json + ": its tokens are not " + sizes.steps + " rows of batch x sequence + 1");
         }
+    }
+
+    private boolean whole(List<Double> series) {
+        return series != null && series.size() == sizes.steps && !series.contains(null);
     }
 
     public Architecture architecture() {

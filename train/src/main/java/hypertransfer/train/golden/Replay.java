@@ -8,12 +8,11 @@ import hypertransfer.core.Step;
 import hypertransfer.core.Transfer;
 import hypertransfer.engine.Dims;
 import hypertransfer.engine.Engine;
-import hypertransfer.train.network.Network;
 import hypertransfer.train.network.Parameter;
 import hypertransfer.train.network.Parameters;
 import hypertransfer.train.optimizer.Direction;
-import hypertransfer.train.optimizer.Optimizer;
 import hypertransfer.train.optimizer.Routing;
+import hypertransfer.train.run.Trainee;
 import java.util.Arrays;
 import java.util.List;
 import java.util.function.Function;
@@ -35,27 +34,26 @@ public final class Replay {
         Errors errors = new Errors(tolerance);
         Golden.Sizes sizes = golden.sizes();
         Routing routing = Routing.standard(direction(c.direction()), transfer(c));
-        try (Engine engine = open.apply(golden.architecture().dims(sizes.batch()))) {
-            Parameters parameters = new Parameters(engine, golden.architecture(), routing.masters(List.of("")));
-            Network network = new Network(engine, golden.architecture(), parameters);
-            Optimizer optimizer = new Optimizer(engine, parameters, routing);
-            engine.commit();
+        Engine engine = open.apply(golden.architecture().dims(sizes.batch()));
+        try (Trainee trainee = Trainee.of(engine, golden.architecture(), routing, 1, false)) {
+            Parameters parameters = trainee.parameters();
             for (Parameter p : parameters.all()) {
                 engine.write(p.master(), golden.values("weight:" + p.name()));
             }
-            optimizer.start();
+            trainee.optimizer().start();
             Schedule rate = Schedule.linear(c.rate(), sizes.steps(), c.warmup(), c.finalRatio());
             Schedule adamRate = Schedule.linear(c.adamRate(), sizes.steps(), c.warmup(), c.finalRatio());
             for (int t = 0; t < sizes.steps(); t++) {
                 engine.zero(parameters.gradients());
                 int[] tokens = golden.tokens(t);
-                network.gradient(
-                        Arrays.copyOf(tokens, tokens.length - 1), Arrays.copyOfRange(tokens, 1, tokens.length));
-                errors.loss(t, network.meanLoss(), c.losses().get(t));
+                trainee.network()
+                        .gradient(
+                                Arrays.copyOf(tokens, tokens.length - 1), Arrays.copyOfRange(tokens, 1, tokens.length));
+                errors.loss(t, trainee.network().meanLoss(), c.losses().get(t));
                 if (t == 0) {
                     gradients(engine, parameters, errors);
                 }
-                compare(t, optimizer.step(rate.rate(t), adamRate.rate(t)), c, errors);
+                compare(t, trainee.optimizer().step(rate.rate(t), adamRate.rate(t)), c, errors);
             }
         }
         return errors;

@@ -54,7 +54,7 @@ public final class Hold implements AutoCloseable {
                 throw e;
             }
         } catch (IOException e) {
-            throw new Refusal("cannot write the run's directory " + path + ": " + e.getMessage(), e);
+            throw new Refusal("cannot write the run's directory " + path + ": " + Atomic.reason(e), e);
         }
     }
 
@@ -69,6 +69,18 @@ public final class Hold implements AutoCloseable {
             if (directory.run.begun()) {
                 throw new Refusal(path + " already holds a run; continue it with --resume, or choose another --out");
             }
+            Atomic.write(directory.run.file(Run.CONFIGURATION), ConfigurationFile.write(configuration));
+            return directory;
+        } catch (RuntimeException e) {
+            directory.close();
+            throw e;
+        }
+    }
+
+    /** A run that is there, with another configuration from here on. */
+    public static Hold change(Path path, Configuration configuration) {
+        Hold directory = open(path);
+        try {
             Atomic.write(directory.run.file(Run.CONFIGURATION), ConfigurationFile.write(configuration));
             return directory;
         } catch (RuntimeException e) {
@@ -135,7 +147,7 @@ public final class Hold implements AutoCloseable {
         try {
             lock.release();
         } catch (IOException e) {
-            throw new UncheckedIOException("cannot release " + run.directory() + ": " + e.getMessage(), e);
+            throw new UncheckedIOException("cannot release " + run.directory() + ": " + Atomic.reason(e), e);
         } finally {
             close(channel);
             HELD.remove(key);
@@ -148,7 +160,7 @@ public final class Hold implements AutoCloseable {
                 channel.close();
             }
         } catch (IOException e) {
-            throw new UncheckedIOException("cannot close a run's lock: " + e.getMessage(), e);
+            throw new UncheckedIOException("cannot close a run's lock: " + Atomic.reason(e), e);
         }
     }
 }

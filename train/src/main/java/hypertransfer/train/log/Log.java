@@ -121,6 +121,6 @@ public final class Log implements AutoCloseable {
     }
 
     private static UncheckedIOException failed(String what, Path file, IOException e) {
-        return new UncheckedIOException("cannot " + what + " " + file + ": " + e.getMessage(), e);
+        return new UncheckedIOException("cannot " + what + " " + file + ": " + Atomic.reason(e), e);
     }
 }

@@ -56,7 +56,7 @@ public record Provenance(Map<String, String> facts, List<String> matrices, List<
     void write(Path file) {
         ObjectNode node = JsonMapper.shared().createObjectNode();
         facts.forEach((key, value) -> {
-            if (key.equals("parameters")) {
+            if (key.startsWith("parameters")) {
                 node.put(key, Long.parseLong(value));
             } else {
                 node.put(key, value);

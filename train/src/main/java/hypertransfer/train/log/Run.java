@@ -3,6 +3,7 @@ package hypertransfer.train.log;
 import hypertransfer.core.Refusal;
 import hypertransfer.train.config.Configuration;
 import hypertransfer.train.config.ConfigurationFile;
+import hypertransfer.train.file.Atomic;
 import hypertransfer.train.log.Standing.State;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -97,7 +98,7 @@ public record Run(Path directory) {
                     && (Files.exists(file(METRICS)) && Files.size(file(METRICS)) > 0
                             || !checkpoints().isEmpty());
         } catch (IOException e) {
-            throw new Refusal("cannot read " + file(METRICS) + ": " + e.getMessage(), e);
+            throw new Refusal("cannot read " + file(METRICS) + ": " + Atomic.reason(e), e);
         }
     }
 
@@ -127,7 +128,7 @@ public record Run(Path directory) {
                     .sorted(Comparator.comparingLong(Run::step).reversed())
                     .toList();
         } catch (IOException e) {
-            throw new UncheckedIOException("cannot list " + file(CHECKPOINTS) + ": " + e.getMessage(), e);
+            throw new UncheckedIOException("cannot list " + file(CHECKPOINTS) + ": " + Atomic.reason(e), e);
         }
     }
 
@@ -139,19 +140,25 @@ public record Run(Path directory) {
 
     /** The run that this one follows, where its configuration names one that is there. */
     public Optional<Run> target() {
-        String target = settings().getOrDefault("target", "null");
+        return named(settings().getOrDefault("target", "null"));
+    }
+
+    /** Another run, by its path from this one's directory, or from where the program was started. */
+    public Optional<Run> named(String place) {
         try {
-            return target.equals("null")
+            Path path = Path.of(place);
+            return place.equals("null") || path.getFileName() == null
                     ? Optional.empty()
                     : Stream.of(
-                                    directory.resolve(target),
-                                    Path.of(target), // older runs have it as it was given
-                                    directory.resolveSibling(target),
-                                    directory.resolveSibling(Path.of(target).getFileName())) // both were moved together
+                                    directory.resolve(path),
+                                    path,
+                                    directory.resolveSibling(path),
+                                    directory.resolveSibling(path.getFileName())) // both were moved together
+                            .map(Path::normalize)
                             .filter(Run::in)
                             .findFirst()
                             .map(Run::new);
-        } catch (InvalidPathException | NullPointerException e) { // the root has no name
+        } catch (InvalidPathException e) {
             return Optional.empty();
         }
     }

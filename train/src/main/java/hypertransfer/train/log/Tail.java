@@ -1,5 +1,6 @@
 package hypertransfer.train.log;
 
+import hypertransfer.train.file.Atomic;
 import hypertransfer.train.log.Line.Damaged;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -152,7 +153,7 @@ public final class Tail {
         } catch (NoSuchFileException e) {
             return new byte[0];
         } catch (IOException e) {
-            throw new UncheckedIOException("cannot read " + file + ": " + e.getMessage(), e);
+            throw new UncheckedIOException("cannot read " + file + ": " + Atomic.reason(e), e);
         }
     }
 }

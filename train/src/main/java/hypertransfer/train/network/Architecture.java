@@ -20,6 +20,11 @@ public record Architecture(Variant variant, int vocab, int layers, int width, in
         return new Dims(batch, sequence, width, head, vocab);
     }
 
+    /** The number of parameters without the head, which is a matrix of its own here; sizes are often told so. */
+    public long parametersWithoutHead() {
+        return parameters() - (long) vocab * width;
+    }
+
     /** The number of parameters. */
     public long parameters() {
         return 2L * vocab * width + 12L * layers * width * width + (2L * layers + 2) * width;

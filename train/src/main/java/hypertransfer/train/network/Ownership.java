@@ -112,7 +112,8 @@ public record Ownership(int ranks, List<Piece> pieces) {
     private double uneven(ToDoubleFunction<Piece> cost) {
         double[] sums = new double[ranks];
         pieces.forEach(piece -> sums[piece.owner] += cost.applyAsDouble(piece));
-        double mean = IntStream.range(0, ranks).mapToDouble(r -> sums[r]).average().orElseThrow();
+        double mean =
+                IntStream.range(0, ranks).mapToDouble(r -> sums[r]).average().orElseThrow();
         return IntStream.range(0, ranks).mapToDouble(r -> sums[r]).max().orElseThrow() / mean;
     }
 }

@@ -59,6 +59,17 @@ public final class Parameters {
         head = single("head.weight", architecture.vocab(), C, false);
     }
 
+    /** The names of an architecture's hidden matrices, in the order of all arrays. */
+    public static List<String> hidden(Architecture architecture) {
+        List<String> names = new ArrayList<>();
+        for (int l = 0; l < architecture.layers(); l++) {
+            for (String part : List.of("attn.q", "attn.k", "attn.v", "attn.o", "mlp.fc", "mlp.proj")) {
+                names.add("blocks." + l + "." + part + ".weight");
+            }
+        }
+        return names;
+    }
+
     /** Every parameter under the name it has in files, always in the same order. */
     public List<Parameter> all() {
         return List.copyOf(all);

@@ -38,6 +38,15 @@ public enum Preset {
         return batch;
     }
 
+    /** Steps of a run: the paper's for networks of its size. */
+    public int steps() {
+        return switch (this) {
+            case DEMO, SMALL, MID -> 400;
+            case GPT2_124M -> 5_723;
+            case DENSE_500M -> 133_500;
+        };
+    }
+
     /** Tokens of a step: the paper's for networks of its size, else one micro-batch's. */
     public int stepTokens() {
         return switch (this) {

@@ -57,7 +57,7 @@ public record Routing(
         for (Parameter p : parameters) {
             String name = p.name().replaceFirst("^blocks\\.\\d+\\.", "blocks.*.");
             String shape = "(" + p.weight().rows() + "," + p.weight().cols() + ")";
-            lines.merge(String.format("%-26s %-14s %%3d x  %s", name, shape, how(p)), 1, Integer::sum);
+            lines.merge(String.format(Locale.ROOT, "%-26s %-14s %%3d x  %s", name, shape, how(p)), 1, Integer::sum);
         }
         StringBuilder table = new StringBuilder("routing\n");
         lines.forEach((line, count) -> table.append("  ")

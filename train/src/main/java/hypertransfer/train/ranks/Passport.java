@@ -27,9 +27,10 @@ public final class Passport {
             for (int rank = 1; rank < all.size(); rank++) {
                 String here = all.getFirst().get(key), there = all.get(rank).getOrDefault(key, "absent");
                 if (!here.equals(there)) {
-                    throw new Refusal("the ranks differ: " + key + " is " + here + " at rank 0 and " + there
-                            + " at rank " + rank
-                            + "; start all with the same program, configuration and files, on a file system they share");
+                    throw new Refusal(
+                            "the ranks differ: " + key + " is " + here + " at rank 0 and " + there
+                                    + " at rank " + rank
+                                    + "; start all with the same program, configuration and files, on a file system they share");
                 }
             }
         }

@@ -62,8 +62,7 @@ public final class Team {
                 weights.add(pieces.stream().map(parameters::weight).toList());
             }
             for (Tensor sum : sums) {
-                received.add(engine.tensor(
-                        Role.GRADIENT, "received." + sum.name(), sum.rows(), sum.cols()));
+                received.add(engine.tensor(Role.GRADIENT, "received." + sum.name(), sum.rows(), sum.cols()));
             }
         }
     }
@@ -255,7 +254,8 @@ public final class Team {
         ByteBuffer bytes = ByteBuffer.allocate(mine.length * Double.BYTES);
         bytes.asDoubleBuffer().put(mine);
         List<byte[]> parts = ranks.collect(bytes.array());
-        double[] values = new double[parts.stream().mapToInt(part -> part.length).sum() / Double.BYTES];
+        double[] values =
+                new double[parts.stream().mapToInt(part -> part.length).sum() / Double.BYTES];
         int at = 0;
         for (byte[] part : parts) { // rows are owned in the order of ranks
             int count = part.length / Double.BYTES;

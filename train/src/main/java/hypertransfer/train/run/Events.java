@@ -28,7 +28,7 @@ final class Events implements AutoCloseable {
         try {
             channel = FileChannel.open(file, StandardOpenOption.CREATE, StandardOpenOption.APPEND);
         } catch (IOException e) {
-            throw new UncheckedIOException("cannot write " + file + ": " + e.getMessage(), e);
+            throw new UncheckedIOException("cannot write " + file + ": " + Atomic.reason(e), e);
         }
         record(new Message().time(now).text(3, "brain.Event:2"));
         // a session that starts: TensorBoard then drops what an earlier file has from this step on
@@ -48,7 +48,7 @@ final class Events implements AutoCloseable {
         try {
             channel.close();
         } catch (IOException e) {
-            throw new UncheckedIOException("cannot close " + file + ": " + e.getMessage(), e);
+            throw new UncheckedIOException("cannot close " + file + ": " + Atomic.reason(e), e);
         }
     }
 
@@ -60,7 +60,7 @@ final class Events implements AutoCloseable {
         try {
             Atomic.writeFully(channel, record.flip());
         } catch (IOException e) {
-            throw new UncheckedIOException("cannot write " + file + ": " + e.getMessage(), e);
+            throw new UncheckedIOException("cannot write " + file + ": " + Atomic.reason(e), e);
         }
     }
 

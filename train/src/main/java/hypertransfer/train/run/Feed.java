@@ -1,40 +1,59 @@
 package hypertransfer.train.run;
 
+import hypertransfer.core.Refusal;
 import hypertransfer.train.config.Configuration;
 import hypertransfer.train.data.Batches;
 import hypertransfer.train.data.Corpus;
 import hypertransfer.train.data.DemoText;
 import hypertransfer.train.data.Split;
+import hypertransfer.train.data.Vocabulary;
 import hypertransfer.train.data.Windows;
-import hypertransfer.train.ranks.Team;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.OptionalLong;
-import java.util.stream.IntStream;
 
-/** The micro-batches of a run, in the configuration's order. */
+/** Hands out the tokens of a run, in the configuration's order. */
 public final class Feed implements AutoCloseable {
     private final Corpus training;
     private final Corpus validation;
     private final Batches batches;
     private final Windows held;
-    private final int[] inputs;
-    private final int[] targets;
+    private final Batch batch;
 
-    public Feed(Configuration c) {
+    /** A micro-batch: B*T tokens and those that follow them. The next one takes its place. */
+    public record Batch(int[] inputs, int[] targets) {}
+
+    private Feed(Configuration c, Corpus training, Corpus validation) {
+        this.training = training;
+        this.validation = validation;
         Configuration.Model m = c.model();
-        training = open(c.data().train(), Split.TRAIN, m.vocab());
-        validation = open(c.data().validation(), Split.VALIDATION, m.vocab());
         Windows windows = Windows.of(training, m.batch(), m.sequence());
         OptionalLong seed = c.data().shuffle() ? OptionalLong.of(c.seed()) : OptionalLong.empty();
         batches = new Batches(windows, m.accumulation(), seed);
         Windows all = Windows.of(validation, m.batch(), m.sequence());
         held = all.first((int) Math.min(c.validation().batches(), all.count()));
-        inputs = new int[windows.size()];
-        targets = new int[windows.size()];
+        batch = new Batch(new int[windows.size()], new int[windows.size()]);
+    }
+
+    public static Feed open(Configuration c) {
+        List<Corpus> opened = new ArrayList<>();
+        try {
+            opened.add(open(c.data().train(), Split.TRAIN, c.model().vocab()));
+            opened.add(open(c.data().validation(), Split.VALIDATION, c.model().vocab()));
+            return new Feed(c, opened.get(0), opened.get(1));
+        } catch (RuntimeException e) {
+            opened.forEach(Corpus::close);
+            throw e;
+        }
     }
 
     private static Corpus open(String place, Split split, int vocab) {
+        if (place.equals("demo") && vocab >= Vocabulary.GPT2.size()) {
+            throw new Refusal("the data is demo, whose tokens are 256 bytes, and model.vocab is " + vocab
+                    + ", for GPT-2's tokens; write shards with 'ht data tokenize' and name them with"
+                    + " --set data.train=DIR --set data.validation=DIR, or take the bytes with --set model.vocab=256");
+        }
         return place.equals("demo") ? DemoText.corpus(split) : Corpus.open(List.of(place.split(",")), split, vocab);
     }
 
@@ -47,37 +66,32 @@ public final class Feed implements AutoCloseable {
                 Long.toString(validation.count()));
     }
 
-    /** The gradient of a step, in the gradients of what this rank owns. */
-    void gradient(Trainee trainee, int step) {
-        Team team = trainee.team();
-        team.zero();
-        for (int micro = team.rank(); micro < batches.micros(); micro += team.size()) {
-            batches.fill(step, micro, inputs, targets);
-            trainee.network().gradient(inputs, targets, micro);
-            team.add();
-        }
-        team.gather(trainee.network().losses());
+    /** Micro-batches per step. */
+    int micros() {
+        return batches.micros();
     }
 
-    /** The mean loss over the validation windows, which the ranks take in turns. */
-    double validate(Trainee trainee) {
-        Team team = trainee.team();
-        int count = Math.toIntExact(held.count());
-        double[] own = IntStream.range(0, count)
-                .filter(window -> window % team.size() == team.rank())
-                .mapToDouble(window -> loss(trainee, window))
-                .toArray();
-        double sum = 0;
-        for (double loss : team.turns(own, count)) {
-            sum += loss;
-        }
-        return sum / count;
+    Batch training(long step, int micro) {
+        batches.fill(step, micro, batch.inputs, batch.targets);
+        return batch;
     }
 
-    /** The loss of one validation window. */
-    double loss(Trainee trainee, long window) {
-        held.fill(window, inputs, targets);
-        return trainee.network().loss(inputs, targets);
+    /** How many windows are kept for validation. */
+    long validations() {
+        return held.count();
+    }
+
+    Batch validation(long window) {
+        held.fill(window, batch.inputs, batch.targets);
+        return batch;
+    }
+
+    List<String> trainingData() {
+        return training.fingerprint();
+    }
+
+    List<String> validationData() {
+        return validation.fingerprint();
     }
 
     @Override

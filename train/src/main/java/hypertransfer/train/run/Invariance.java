@@ -22,14 +22,14 @@ public record Invariance(double loss, Map<String, Double> change, double roundin
     /** Measures at the network's start. */
     public static Invariance measure(Configuration c) {
         try (Trainee trainee = Trainee.separate(c);
-                Feed feed = new Feed(c)) {
-            double loss = feed.loss(trainee, 0);
+                Feed feed = Feed.open(c)) {
+            double loss = trainee.loss(feed.validation(0));
             Map<String, Double> change = new LinkedHashMap<>();
             for (Parameter p : trainee.parameters().hidden()) {
                 double largest = 0;
                 for (double factor : FACTORS) {
                     represent(trainee, p, factor);
-                    largest = Math.max(largest, Math.abs(feed.loss(trainee, 0) - loss) / loss);
+                    largest = Math.max(largest, Math.abs(trainee.loss(feed.validation(0)) - loss) / loss);
                 }
                 represent(trainee, p, 1);
                 change.put(p.name(), largest);

@@ -2,7 +2,9 @@ package hypertransfer.train.run;
 
 import hypertransfer.core.Refusal;
 import hypertransfer.core.Schedule;
+import hypertransfer.core.Space;
 import hypertransfer.train.file.Atomic;
+import hypertransfer.train.file.Strict;
 import hypertransfer.train.log.Line;
 import hypertransfer.train.log.Run;
 import hypertransfer.train.log.Tail;
@@ -13,7 +15,6 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
-import tools.jackson.core.JacksonException;
 import tools.jackson.databind.json.JsonMapper;
 
 /**
@@ -21,21 +22,23 @@ import tools.jackson.databind.json.JsonMapper;
  *
  * @param source the run it was taken from
  * @param series {@code rate} (nominal) or {@code effective}
+ * @param logged how many steps the run had logged; those between are interpolated. Null where an older version wrote it
  */
-public record RecordedRates(String source, String series, Map<String, List<Double>> rates) {
+public record RecordedRates(String source, String series, Integer logged, Map<String, List<Double>> rates) {
 
     public static RecordedRates read(Path file) {
         if (!Files.isRegularFile(file)) {
             throw new Refusal("there is no recorded schedule " + file + "; write one with 'ht schedule RUN'");
         }
-        try {
-            return JsonMapper.shared().readValue(file, RecordedRates.class);
-        } catch (JacksonException e) {
-            throw new Refusal(file + " is not a recorded schedule: " + e.getOriginalMessage(), e);
+        RecordedRates recorded = Strict.json(file, RecordedRates.class, "a recorded schedule");
+        if (recorded.series == null || recorded.rates == null || recorded.rates.containsValue(null)) {
+            throw new Refusal(file + " is not a recorded schedule: it needs series and rates; write one with"
+                    + " 'ht schedule RUN'");
         }
+        return recorded;
     }
 
-    /** Takes the rates of a run whose every step was logged. */
+    /** Takes the rates of a finished run; between logged steps they are interpolated linearly. */
     public static RecordedRates of(Run run, String series) {
         if (!List.of("rate", "effective").contains(series)) {
             throw new Refusal("the series is '" + series + "'; it must be rate or effective");
@@ -43,26 +46,48 @@ public record RecordedRates(String source, String series, Map<String, List<Doubl
         int steps = run.configuration().steps();
         Map<String, List<Double>> rates = new LinkedHashMap<>();
         run.provenance().matrices().forEach(name -> rates.put(name, new ArrayList<>()));
+        if (rates.isEmpty()) {
+            throw new Refusal(run.file(Run.PROVENANCE) + " names no hidden matrices, so there is nothing to record");
+        }
         Tail tail = run.matrices();
-        for (int step = 0; step < steps; step++) {
-            if (!(tail.next() instanceof Line.Matrices line && line.step() == step)) {
-                throw new Refusal(run.directory() + " has no line for step " + step + " of " + steps
-                        + " in matrices.jsonl; a schedule needs a finished run with log.matrices_every 1");
+        double[] before = null;
+        int at = -1, logged = 0;
+        for (Line line = tail.next(); line != null && line.step() < steps; line = tail.next()) {
+            Line.Matrices m = (Line.Matrices) line;
+            double[] now = series.equals("effective") ? m.effective() : m.rate();
+            if (before == null && line.step() > 0) {
+                break; // told below
             }
             int k = 0;
             for (List<Double> own : rates.values()) {
-                own.add((series.equals("effective") ? line.effective() : line.rate())[k++]);
+                for (int step = at + 1; step < line.step(); step++) {
+                    double part = (double) (step - at) / (line.step() - at);
+                    own.add(before[k] + part * (now[k] - before[k]));
+                }
+                own.add(now[k++]);
             }
+            before = now;
+            at = line.step();
+            logged++;
         }
-        return new RecordedRates(run.directory().getFileName().toString(), series, rates);
+        if (at != steps - 1) {
+            throw new Refusal(run.directory() + " has logged matrices up to step " + at + " of " + steps
+                    + "; a schedule needs a finished run that began at step 0");
+        }
+        return new RecordedRates(
+                run.directory().toAbsolutePath().normalize().getFileName().toString(), series, logged, rates);
     }
 
     public void write(Path file) {
         Atomic.write(file, JsonMapper.shared().writeValueAsString(this));
     }
 
-    /** In the order of these matrices, for a run of this many steps. */
-    List<Schedule> schedules(List<String> matrices, int steps) {
+    /** In the order of these matrices, for a run of this many steps whose target is in this space. */
+    List<Schedule> schedules(List<String> matrices, int steps, Space target) {
+        if (series.equals("effective") && target instanceof Space.Base) {
+            throw new Refusal("the recorded schedule of " + source + " holds effective rates, which a Hyperball takes,"
+                    + " and this run's target is " + target + "; record with --series rate");
+        }
         List<Schedule> schedules = new ArrayList<>();
         for (String name : matrices) {
             List<Double> own = rates.get(name);

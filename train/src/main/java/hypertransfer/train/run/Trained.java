@@ -1,5 +1,8 @@
 package hypertransfer.train.run;
 
+import hypertransfer.core.GradientRule;
+import hypertransfer.core.Refusal;
+import hypertransfer.core.State;
 import hypertransfer.core.Transfer;
 import hypertransfer.engine.provider.Engines;
 import hypertransfer.train.config.Configuration;
@@ -10,10 +13,11 @@ import hypertransfer.train.log.Run;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.TreeMap;
 import java.util.function.Consumer;
-import java.util.stream.Collectors;
 
 /** A run's network at its newest good checkpoint, evaluated where training evaluates it. */
 public final class Trained implements AutoCloseable {
@@ -38,14 +42,34 @@ public final class Trained implements AutoCloseable {
         Configuration trained = run.configuration();
         String engine = Engines.works(trained.engine()) ? trained.engine() : "auto";
         Configuration c = ConfigurationFile.with(trained, "model.batch=1", "model.accumulation=1", "engine=" + engine);
-        Trainee trainee = Trainee.open(c, run.provenance().rules());
-        try {
-            Checkpoint newest = Checkpoint.loadNewest(run, trainee, passedOver);
-            return new Trained(c, trainee, newest.step());
-        } catch (RuntimeException e) {
-            trainee.close();
-            throw e;
+        return new Checkpoints(run)
+                .newest(
+                        (checkpoint, tensors) -> {
+                            Trainee trainee = Trainee.open(c, rules(run, trained, checkpoint));
+                            try {
+                                new Snapshot(trainee).load(checkpoint, tensors);
+                                return new Trained(c, trainee, checkpoint.step());
+                            } catch (RuntimeException e) {
+                                trainee.close();
+                                throw e;
+                            }
+                        },
+                        passedOver);
+    }
+
+    /** The gradient rules that the checkpoint was trained with, once its configuration is known to be the run's. */
+    private static Map<String, GradientRule> rules(Run run, Configuration c, Checkpoint checkpoint) {
+        if (checkpoint.origin() != null) {
+            checkpoint.origin().require(c);
+            return checkpoint.origin().rules();
         }
+        Map<String, GradientRule> rules = run.provenance().rules(); // what older versions have instead
+        List<String> names = checkpoint.states().stream().map(State::matrix).toList();
+        if (!List.copyOf(rules.keySet()).equals(names)) {
+            throw new Refusal(run.file(Run.PROVENANCE) + " names the matrices " + rules.keySet()
+                    + ", the checkpoint has " + names + "; the file is damaged, put it back");
+        }
+        return rules;
     }
 
     public Configuration configuration() {
@@ -80,40 +104,42 @@ public final class Trained implements AutoCloseable {
     public static int export(Run run, Path file, Consumer<String> passedOver) {
         Configuration c = run.configuration();
         Transfer t = c.transfer();
-        return Checkpoint.newest(
-                run,
-                numbers -> {
-                    Checkpoint checkpoint = Checkpoint.read(numbers);
-                    Map<String, Double> scales = run.provenance().rules().entrySet().stream()
-                            .collect(Collectors.toMap(
-                                    Map.Entry::getKey,
-                                    rule -> new Transfer(t.target(), t.carrier(), rule.getValue())
-                                            .evaluationScale(checkpoint.state(rule.getKey()))));
-                    write(numbers, checkpoint, scales, c, file);
-                    return checkpoint.step();
-                },
-                passedOver);
+        return new Checkpoints(run)
+                .newest(
+                        (checkpoint, tensors) -> {
+                            Map<String, Double> scales = new HashMap<>();
+                            rules(run, c, checkpoint)
+                                    .forEach((name, rule) -> scales.put(
+                                            name,
+                                            new Transfer(t.target(), t.carrier(), rule)
+                                                    .evaluationScale(checkpoint.state(name))));
+                            write(tensors, scales, metadata(c, checkpoint), file);
+                            return checkpoint.step();
+                        },
+                        passedOver);
     }
 
-    private static void write(Path numbers, Checkpoint c, Map<String, Double> scales, Configuration of, Path file) {
-        try (SafeTensors tensors = Checkpoint.open(numbers, c)) {
-            List<SafeTensorsWriter.Entry> entries = new ArrayList<>();
-            for (String name : tensors.names()) {
-                if (!name.contains(":")) { // what the optimizer remembers has one
-                    int[] shape = tensors.shape(name);
-                    double scale = scales.getOrDefault(name, 1.0);
-                    entries.add(new SafeTensorsWriter.Entry(
-                            name,
-                            shape.length == 1 ? 1 : shape[0],
-                            shape[shape.length - 1],
-                            Float.BYTES,
-                            () -> Arrays.stream(tensors.values(name))
-                                    .map(value -> scale * value)
-                                    .toArray()));
-                }
+    private static Map<String, String> metadata(Configuration c, Checkpoint checkpoint) {
+        return new TreeMap<>(Map.of("network", c.network().name(), "step", Integer.toString(checkpoint.step())));
+    }
+
+    private static void write(
+            SafeTensors tensors, Map<String, Double> scales, Map<String, String> metadata, Path file) {
+        List<SafeTensorsWriter.Entry> entries = new ArrayList<>();
+        for (String name : tensors.names()) {
+            if (!name.contains(":")) { // what the optimizer remembers has one
+                int[] shape = tensors.shape(name);
+                double scale = scales.getOrDefault(name, 1.0);
+                entries.add(new SafeTensorsWriter.Entry(
+                        name,
+                        shape.length == 1 ? 1 : shape[0],
+                        shape[shape.length - 1],
+                        Float.BYTES,
+                        () -> Arrays.stream(tensors.values(name))
+                                .map(value -> scale * value)
+                                .toArray()));
             }
-            Map<String, String> metadata = Map.of("network", of.network().name(), "step", Integer.toString(c.step()));
-            SafeTensorsWriter.write(file, entries, metadata);
         }
+        SafeTensorsWriter.write(file, entries, metadata);
     }
 }

@@ -10,6 +10,7 @@ import hypertransfer.engine.provider.Engines;
 import hypertransfer.engine.ranks.Alone;
 import hypertransfer.engine.ranks.Ranks;
 import hypertransfer.train.config.Configuration;
+import hypertransfer.train.network.Architecture;
 import hypertransfer.train.network.Initializer;
 import hypertransfer.train.network.Masters;
 import hypertransfer.train.network.Network;
@@ -22,9 +23,9 @@ import hypertransfer.train.ranks.Team;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
-import java.util.function.Function;
+import java.util.stream.IntStream;
 
-/** An engine with a network and its optimizer on it, as a configuration describes them. */
+/** An engine with a network and its optimizer on it. */
 public final class Trainee implements AutoCloseable {
     private final Engine engine;
     private final Parameters parameters;
@@ -34,27 +35,60 @@ public final class Trainee implements AutoCloseable {
     private final Routing routing;
     private final Memory memory;
 
-    private Trainee(Configuration c, Engine engine, Ranks ranks, Routing routing, Masters masters) {
+    private Trainee(
+            Engine engine,
+            Ranks ranks,
+            Architecture architecture,
+            Routing routing,
+            Masters masters,
+            int micros,
+            boolean recompute) {
         this.engine = engine;
         this.routing = routing;
-        Share share = Team.share(ranks, c.architecture(), c.model().accumulation());
-        parameters = new Parameters(engine, c.architecture(), masters, share);
-        network = new Network(
-                engine,
-                c.architecture(),
-                parameters,
-                c.model().accumulation(),
-                c.model().recompute());
+        Share share = Team.share(ranks, architecture, micros);
+        parameters = new Parameters(engine, architecture, masters, share);
+        network = new Network(engine, architecture, parameters, micros, recompute);
         team = new Team(engine, ranks, parameters);
         optimizer = new Optimizer(engine, parameters, routing, team);
         memory = engine.commit();
         team.start();
-        Initializer.initialize(engine, parameters, c.seed());
-        optimizer.start();
     }
 
     /**
-     * Opens the engine and initialises the network from the configuration's seed.
+     * Puts a network and its optimizer onto an engine, which from now on is closed with the trainee, also where it does
+     * not fit. It has no weights yet: {@link #initialize} it, or write them and start the optimizer.
+     *
+     * @param micros micro-batches per step
+     */
+    public static Trainee of(Engine engine, Architecture architecture, Routing routing, int micros, boolean recompute) {
+        return of(
+                engine,
+                new Alone(),
+                architecture,
+                routing,
+                routing.masters(Parameters.hidden(architecture)),
+                micros,
+                recompute);
+    }
+
+    private static Trainee of(
+            Engine engine,
+            Ranks ranks,
+            Architecture architecture,
+            Routing routing,
+            Masters masters,
+            int micros,
+            boolean recompute) {
+        try {
+            return new Trainee(engine, ranks, architecture, routing, masters, micros, recompute);
+        } catch (RuntimeException | Error e) {
+            engine.close();
+            throw e;
+        }
+    }
+
+    /**
+     * Opens the engine and initialises the network as a configuration says.
      *
      * @param rules the gradient rules measured for single matrices; empty where the mode's own holds for all
      */
@@ -65,33 +99,75 @@ public final class Trainee implements AutoCloseable {
     /** The same as one of several ranks, each of which keeps the masters and the optimizer's state of its own share. */
     public static Trainee open(Configuration c, Map<String, GradientRule> rules, Ranks ranks) {
         Transfer transfer = c.transfer();
-        return open(c, engine -> {
-            Routing routing = new Routing(
-                    c.direction(),
-                    name -> new Transfer(
-                            transfer.target(), transfer.carrier(), rules.getOrDefault(name, transfer.gradient())),
-                    c.adam(),
-                    c.adamw().decay(),
-                    c.representation(engine.separateWeights()));
-            List<String> names = rules.isEmpty() ? List.of("") : List.copyOf(rules.keySet());
-            return new Trainee(c, engine, ranks, routing, routing.masters(names));
-        });
+        Engine engine = engine(c);
+        Routing routing = new Routing(
+                c.direction(),
+                name -> new Transfer(
+                        transfer.target(), transfer.carrier(), rules.getOrDefault(name, transfer.gradient())),
+                c.adam(),
+                c.adamw().decay(),
+                c.representation(engine.separateWeights()));
+        return of(
+                        engine,
+                        c.architecture(),
+                        routing,
+                        c.model().accumulation(),
+                        c.model().recompute())
+                .initialize(c.seed());
     }
 
     /** The same with every hidden weight kept apart from its master, so that it can be evaluated at other scales. */
     static Trainee separate(Configuration c) {
         Routing routing = Routing.standard(c.direction(), c.transfer());
-        return open(c, engine -> new Trainee(c, engine, new Alone(), routing, Masters.SEPARATE));
+        return of(
+                        engine(c),
+                        new Alone(),
+                        c.architecture(),
+                        routing,
+                        Masters.SEPARATE,
+                        c.model().accumulation(),
+                        c.model().recompute())
+                .initialize(c.seed());
     }
 
-    private static Trainee open(Configuration c, Function<Engine, Trainee> trainee) {
-        Engine engine = Engines.open(c.engine(), c.architecture().dims(c.model().batch()));
-        try {
-            return trainee.apply(engine);
-        } catch (RuntimeException e) {
-            engine.close();
-            throw e;
+    private static Engine engine(Configuration c) {
+        return Engines.open(c.engine(), c.architecture().dims(c.model().batch()));
+    }
+
+    /** Draws the weights and starts the optimizer. */
+    public Trainee initialize(long seed) {
+        Initializer.initialize(engine, parameters, seed);
+        optimizer.start();
+        return this;
+    }
+
+    /** The gradient of a step, in the gradients of what this rank owns; its mean loss is the network's afterwards. */
+    void gradient(Feed feed, int step) {
+        team.zero();
+        for (int micro = team.rank(); micro < feed.micros(); micro += team.size()) {
+            Feed.Batch batch = feed.training(step, micro);
+            network.gradient(batch.inputs(), batch.targets(), micro);
+            team.add();
         }
+        team.gather(network.losses());
+    }
+
+    /** The mean loss over the validation windows, which the ranks take in turns. */
+    double validate(Feed feed) {
+        int count = Math.toIntExact(feed.validations());
+        double[] own = IntStream.range(0, count)
+                .filter(window -> window % team.size() == team.rank())
+                .mapToDouble(window -> loss(feed.validation(window)))
+                .toArray();
+        double sum = 0;
+        for (double loss : team.turns(own, count)) {
+            sum += loss;
+        }
+        return sum / count;
+    }
+
+    double loss(Feed.Batch batch) {
+        return network.loss(batch.inputs(), batch.targets());
     }
 
     public Engine engine() {
@@ -152,7 +228,9 @@ public final class Trainee implements AutoCloseable {
         double[] readings = engine.readings(masters, masters);
         int first = masters.size();
         for (int k = masters.size() - 1; k >= 0; k--) {
-            first = Double.isFinite(readings[3 * k]) ? first : k;
+            // Squares of larger numbers are no float32 any more: the network would compute with infinities.
+            double most = masters.get(k).numberBytes() == Double.BYTES ? Double.MAX_VALUE : 1e18;
+            first = readings[3 * k] <= most ? first : k;
         }
         boolean finite = first == masters.size();
         String own = finite ? "" : parameters.own().get(first).name() + " " + readings[3 * first];

@@ -8,6 +8,7 @@ import hypertransfer.engine.ranks.Alone;
 import hypertransfer.engine.ranks.Ranks;
 import hypertransfer.train.config.Configuration;
 import hypertransfer.train.config.ConfigurationFile;
+import hypertransfer.train.log.Curves;
 import hypertransfer.train.log.FailureKind;
 import hypertransfer.train.log.Hold;
 import hypertransfer.train.log.Line;
@@ -23,6 +24,7 @@ import java.util.Comparator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.function.BooleanSupplier;
 
 /** Trains one run from where it stands to its last step. */
@@ -33,9 +35,11 @@ public final class Trainer {
     private final Configuration c;
     private final Map<String, String> provenance;
     private final Watcher watcher;
+    private Origin origin;
     private int step;
     private double loss = Double.NaN;
     private double validation = Double.NaN;
+    private boolean validated; // the checkpoint's own step needs no second validation
 
     /**
      * A run in its directory, trained by this process.
@@ -69,24 +73,38 @@ public final class Trainer {
     /**
      * Trains until the last step, or until it is asked to stop, which it does after saving.
      *
-     * @param resume whether to go on from the newest good checkpoint, if there is one
+     * @param resume whether to continue from the newest good checkpoint, if there is one
      * @return whether the last step was reached
      */
     public boolean run(boolean resume, BooleanSupplier stop) {
-        try (Feed feed = new Feed(c)) {
+        return run(resume, Set.of(), stop);
+    }
+
+    /**
+     * The same with a configuration that was changed on purpose.
+     *
+     * @param changed the keys that may differ from those the checkpoint was trained with
+     */
+    public boolean run(boolean resume, Set<String> changed, BooleanSupplier stop) {
+        try (Feed feed = Feed.open(c)) {
             Passport.compare(ranks, facts(feed, resume));
         }
-        Map<String, GradientRule> rules =
-                c.measuresInvariance() ? Invariance.measure(c).rules() : Map.of();
-        try (Feed feed = new Feed(c);
-                Trainee trainee = Trainee.open(c, rules, ranks)) {
-            return written(feed, trainee, resume, stop);
-        } catch (RuntimeException e) {
-            try {
-                standing(State.FAILED, FailureKind.of(e), e.getMessage());
-            } catch (UncheckedIOException full) {
-                e.addSuppressed(full);
+        try (Feed feed = Feed.open(c);
+                Trainee trainee = Trainee.open(c, rules(), ranks)) {
+            Map<String, GradientRule> rules = new LinkedHashMap<>();
+            for (int k = 0; k < trainee.matrices().size(); k++) {
+                rules.put(trainee.matrices().get(k), trainee.rules().get(k));
             }
+            origin = Origin.of(c, rules, feed);
+            warnIfInexact(rules);
+            begin(trainee, resume, changed);
+            return train(feed, trainee, stop);
+        } catch (UncheckedIOException e) {
+            RuntimeException advised = advised(e);
+            fail(advised);
+            throw advised;
+        } catch (RuntimeException | Error e) {
+            fail(e);
             throw e;
         }
     }
@@ -102,30 +120,68 @@ public final class Trainer {
         List<Path> checkpoints = resume ? directory.checkpoints() : List.of();
         facts.put(
                 "the newest checkpoint of " + directory.directory(),
-                checkpoints.isEmpty() ? "none" : checkpoints.getFirst().getFileName().toString());
+                checkpoints.isEmpty()
+                        ? "none"
+                        : checkpoints.getFirst().getFileName().toString());
         return facts;
     }
 
-    private boolean written(Feed feed, Trainee trainee, boolean resume, BooleanSupplier stop) {
-        try {
-            begin(trainee, resume);
-            return train(feed, trainee, stop);
-        } catch (UncheckedIOException e) { // a full disk, mostly
-            throw new UncheckedIOException(e.getMessage() + "; make room, then continue with --resume", e.getCause());
+    private Map<String, GradientRule> rules() {
+        return c.measuresInvariance() ? Invariance.measure(c).rules() : Map.of();
+    }
+
+    /** The lemma holds for scale-invariant matrices only; elsewhere the twin strays from its target. */
+    private void warnIfInexact(Map<String, GradientRule> rules) {
+        List<String> inexact = rules.entrySet().stream()
+                .filter(e -> e.getValue() == GradientRule.RESCALED || e.getValue() == GradientRule.AT_RADIUS)
+                .filter(e -> !c.transfer().isPlain() && !c.network().invariant(e.getKey()))
+                .map(e -> e.getKey().replaceFirst("^blocks\\.\\d+\\.(.*)\\.weight$", "$1"))
+                .distinct()
+                .toList();
+        if (!inexact.isEmpty()) {
+            watcher.warned("mode " + c.matrices().mode() + " is not exact on " + c.network()
+                    + ": the loss depends on the scale of " + String.join(", ", inexact)
+                    + "; take a plus mode, or matrices.gradient=auto");
         }
     }
 
-    /** Puts the trainee where the run goes on: a checkpoint of its own, one of another run, or the start. */
-    private void begin(Trainee trainee, boolean resume) {
+    private static RuntimeException advised(UncheckedIOException e) {
+        String room = FailureKind.of(e) == FailureKind.NO_ROOM ? "; make room, then" : ";";
+        return new UncheckedIOException(e.getMessage() + room + " continue with --resume", e.getCause());
+    }
+
+    private void fail(Throwable e) {
+        try {
+            standing(State.FAILED, FailureKind.of(e), e.getMessage() == null ? e.toString() : e.getMessage());
+        } catch (UncheckedIOException full) {
+            e.addSuppressed(full);
+        }
+    }
+
+    /** Puts the trainee where the run continues: a checkpoint of its own, one of another run, or the start. */
+    private void begin(Trainee trainee, boolean resume, Set<String> changed) {
         if (hold != null) {
             trainee.engine().decisions(directory.file(Run.DECISIONS));
         }
         if (resume && !directory.checkpoints().isEmpty()) {
-            Checkpoint own = Checkpoint.loadNewest(directory, trainee, watcher::warned);
+            Checkpoint own = new Checkpoints(directory)
+                    .newest(
+                            (checkpoint, tensors) -> {
+                                if (checkpoint.origin() != null) {
+                                    checkpoint.origin().require(origin, changed);
+                                }
+                                return new Snapshot(trainee).load(checkpoint, tensors);
+                            },
+                            watcher::warned);
             step = own.step();
-            validation = own.validation() == null ? Double.NaN : own.validation();
+            validated = own.validation() != null;
         } else if (c.from().run() != null) {
-            step = Checkpoint.change(new Run(Path.of(c.from().run())), c.from().step(), trainee);
+            step = new Snapshot(trainee)
+                    .change(
+                            directory
+                                    .named(c.from().run())
+                                    .orElseGet(() -> new Run(Path.of(c.from().run()))),
+                            c.from().step());
         }
         Passport.compare(ranks, Map.of("the step to continue from", Integer.toString(step)));
         if (hold != null) {
@@ -135,10 +191,18 @@ public final class Trainer {
 
     private void record(Trainee trainee) {
         List<String> matrices = trainee.matrices();
-        hold.rewind(step, Double.isFinite(validation), matrices.size(), watcher::warned);
+        hold.rewind(step, validated, matrices.size(), watcher::warned);
+        Curves curves = Curves.read(directory.directory());
+        loss = curves.losses().isEmpty()
+                ? Double.NaN
+                : curves.losses().lastEntry().getValue();
+        validation = curves.validations().isEmpty()
+                ? Double.NaN
+                : curves.validations().lastEntry().getValue();
         Map<String, String> facts = new LinkedHashMap<>(provenance);
         facts.put("engine", trainee.engine().name());
         facts.put("parameters", Long.toString(c.architecture().parameters()));
+        facts.put("parameters_without_head", Long.toString(c.architecture().parametersWithoutHead()));
         hold.provenance(new Provenance(
                 facts,
                 matrices,
@@ -155,11 +219,13 @@ public final class Trainer {
         Rates rates = new Rates(c, trainee.matrices());
         Schedule adamw = c.adamwSchedule();
         int start = step;
-        boolean validated = Double.isFinite(validation); // the checkpoint's own step needs no second validation
         try (Journal journal = new Journal(hold, start)) {
             standing(State.RUNNING, null, null);
             watcher.started(trainee, step);
             for (; ; step++) {
+                if (c.matrices().proxyGrowth() != null) {
+                    trainee.optimizer().prescribe(c.proxy(step)); // also for what is validated and saved here
+                }
                 if (c.validatesBefore(step) && !(step == start && validated)) {
                     validate(feed, trainee, journal);
                 }
@@ -179,10 +245,7 @@ public final class Trainer {
 
     private void step(Feed feed, Trainee trainee, double[] rates, double adamRate, Journal journal) {
         long begun = System.nanoTime();
-        if (c.matrices().proxyGrowth() != null) {
-            trainee.optimizer().prescribe(c.proxy(step));
-        }
-        feed.gradient(trainee, step);
+        trainee.gradient(feed, step);
         List<Step> taken = trainee.optimizer().step(rates, adamRate);
         loss = trainee.network().meanLoss();
         double seconds = (System.nanoTime() - begun) / 1e9;
@@ -208,17 +271,24 @@ public final class Trainer {
     }
 
     private void validate(Feed feed, Trainee trainee, Journal journal) {
-        validation = feed.validate(trainee);
+        validation = trainee.validate(feed);
         journal.validated(new Line.Validation(step, validation));
         watcher.validated(step, validation);
+        if (!(validation <= c.limit())) {
+            throw new Diverged(
+                    null,
+                    step,
+                    "the validation loss is " + validation + " before step " + step + ", above " + c.limit()
+                            + ": the run has diverged; lower the learning rate and start again");
+        }
     }
 
     private void save(Trainee trainee) {
         trainee.requireFinite(step);
         Double measured = c.validatesBefore(step) ? validation : null;
-        Path saved = Checkpoint.save(directory, step, measured, trainee);
+        Path saved = new Snapshot(trainee).save(directory, step, measured, origin);
         if (hold != null) {
-            Checkpoint.prune(directory, step, c.checkpoint().keep());
+            new Checkpoints(directory).prune(step, c.checkpoint().keep());
         }
         watcher.saved(step, saved);
     }
@@ -231,7 +301,7 @@ public final class Trainer {
                     c.matrices().recorded() == null
                             ? List.of()
                             : RecordedRates.read(Path.of(c.matrices().recorded()))
-                                    .schedules(names, c.steps()),
+                                    .schedules(names, c.steps(), c.transfer().target()),
                     names.size());
         }
 

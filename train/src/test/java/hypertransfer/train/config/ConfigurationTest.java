@@ -35,7 +35,7 @@ class ConfigurationTest {
             steps=400.0              | steps is 400.0; a whole number is expected
             steps={a: 1}             | steps is {"a":1}; a whole number is expected
             steps=[1]                | steps is [1]; a whole number is expected
-            steps=                   | steps has no value
+            seed=                    | seed has no value
             matrices.mode=           | matrices.mode has no value
             network=                 | network has no value
             seed=x                   | seed is "x"; a whole number is expected
@@ -189,5 +189,62 @@ class ConfigurationTest {
                         .filter(own::validatesBefore)
                         .toArray())
                 .containsExactly(0, 30, 60, 92, 96, 100);
+    }
+
+    @Test
+    void presetsMeanThePapersRuns() {
+        Configuration c = ConfigurationFile.of("preset=gpt2-124m");
+        assertThat(c.tokensPerStep()).isEqualTo(524_288);
+        assertThat(c.model().accumulation()).isEqualTo(8);
+        assertThat(c.steps()).isEqualTo(5723);
+        assertThat(c.matrices().shapeFactor()).isEqualTo("rms");
+        assertThat(ConfigurationFile.of("preset=gpt2-124m", "model.batch=32")
+                        .model()
+                        .accumulation())
+                .isEqualTo(16);
+        assertThat(ConfigurationFile.of("preset=gpt2-124m", "steps=7", "model.accumulation=1")
+                        .tokensPerStep())
+                .isEqualTo(65_536);
+        assertThatThrownBy(() -> ConfigurationFile.of("preset=gpt2-124m", "model.batch=24"))
+                .isInstanceOf(Refusal.class)
+                .hasMessageContaining("524288 tokens per step");
+        Configuration dense = ConfigurationFile.of("preset=dense-500m");
+        assertThat(dense.tokensPerStep() * dense.steps()).isBetween(69_900_000_000L, 70_100_000_000L);
+        Configuration demo = ConfigurationFile.of();
+        assertThat(demo.steps()).isEqualTo(400);
+        assertThat(demo.model().accumulation()).isEqualTo(1);
+        assertThat(demo.matrices().shapeFactor()).isEqualTo("none");
+    }
+
+    @Test
+    void parametersAreCountedWithAndWithoutTheHead() {
+        var c = ConfigurationFile.of("preset=gpt2-124m").architecture();
+        assertThat(c.parameters()).isEqualTo(162_221_568);
+        assertThat(c.parametersWithoutHead()).isEqualTo(123_588_096);
+        assertThat(ConfigurationFile.of("preset=dense-500m").architecture().parametersWithoutHead())
+                .isEqualTo(536_312_320);
+    }
+
+    /** The cadence was 5 steps instead of 436,834. */
+    @Test
+    void theCadenceOfAVeryLongRunDoesNotOverflow() {
+        Configuration c = ConfigurationFile.of("steps=20000000");
+        assertThat(c.validatesBefore(5)).isFalse();
+        assertThat(c.validatesBefore(436_834)).isTrue();
+    }
+
+    @Test
+    void pathsAreNotYaml() {
+        String path = "/home/me/run #2/a: b";
+        Configuration c = ConfigurationFile.of("target=" + path, "data.train=" + path, "from.run=" + path);
+        assertThat(c.target()).isEqualTo(path);
+        assertThat(c.data().train()).isEqualTo(path);
+        assertThat(ConfigurationFile.with(c, "from.run=").from().run()).isNull();
+        assertThat(ConfigurationFile.with(c, "target=null").target()).isNull();
+    }
+
+    @Test
+    void aNumberIsNoName() {
+        assertThatThrownBy(() -> ConfigurationFile.of("network=0")).isInstanceOf(Refusal.class);
     }
 }

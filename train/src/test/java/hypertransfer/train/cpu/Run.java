@@ -8,13 +8,10 @@ import hypertransfer.engine.Engine;
 import hypertransfer.engine.Memory;
 import hypertransfer.engine.cpu.CpuEngine;
 import hypertransfer.train.network.Architecture;
-import hypertransfer.train.network.Initializer;
-import hypertransfer.train.network.Network;
 import hypertransfer.train.network.Parameters;
 import hypertransfer.train.optimizer.Direction;
-import hypertransfer.train.optimizer.Optimizer;
 import hypertransfer.train.optimizer.Routing;
-import java.util.List;
+import hypertransfer.train.run.Trainee;
 import java.util.Random;
 
 /** A network in training on the cpu engine; nothing stands in for it, unless ht.engine demands another one. */
@@ -22,8 +19,7 @@ final class Run implements AutoCloseable {
     final Engine engine;
     final Parameters parameters;
     final Memory memory;
-    private final Network network;
-    private final Optimizer optimizer;
+    private final Trainee trainee;
     private final int[] inputs;
     private final int[] targets;
 
@@ -32,12 +28,9 @@ final class Run implements AutoCloseable {
         assumeTrue(demanded.equals("cpu"), "ht.engine demands " + demanded);
         Routing routing = Routing.standard(Direction.Muon.standard(), Mode.HYPERTRANSFER.transfer(0.1));
         engine = new Checked(new CpuEngine(architecture.dims(batch), threads));
-        parameters = new Parameters(engine, architecture, routing.masters(List.of("")));
-        network = new Network(engine, architecture, parameters);
-        optimizer = new Optimizer(engine, parameters, routing);
-        memory = engine.commit();
-        Initializer.initialize(engine, parameters, 1234);
-        optimizer.start();
+        trainee = Trainee.of(engine, architecture, routing, 1, false).initialize(1234);
+        parameters = trainee.parameters();
+        memory = trainee.memory();
         Random random = new Random(3);
         inputs = random.ints(engine.dims().N(), 0, engine.dims().V()).toArray();
         targets = random.ints(engine.dims().N(), 0, engine.dims().V()).toArray();
@@ -45,13 +38,13 @@ final class Run implements AutoCloseable {
 
     double step() {
         engine.zero(parameters.gradients());
-        network.gradient(inputs, targets);
-        optimizer.step(0.01, 0.01);
-        return network.meanLoss();
+        trainee.network().gradient(inputs, targets);
+        trainee.optimizer().step(0.01, 0.01);
+        return trainee.network().meanLoss();
     }
 
     @Override
     public void close() {
-        engine.close();
+        trainee.close();
     }
 }

@@ -88,8 +88,12 @@ class CorpusTest {
     @Test
     void refusesItsFirstBadShard() {
         Path good = shard("a.bin", 0, 3), bad = shard("b.bin", 254, 3);
-        assertThatThrownBy(() -> open(Split.TRAIN, good, bad))
-                .isInstanceOf(Refusal.class)
-                .hasMessageContaining(bad + ": token 2 (byte 1028) is 256");
+        try (Corpus corpus = open(Split.TRAIN, good, bad)) { // nothing is searched at the start
+            int[] ids = new int[6];
+            corpus.read(0, ids, 0, 5);
+            assertThatThrownBy(() -> corpus.read(0, ids, 0, 6))
+                    .isInstanceOf(Refusal.class)
+                    .hasMessageContaining(bad + ": token 2 (byte 1028) is 256");
+        }
     }
 }

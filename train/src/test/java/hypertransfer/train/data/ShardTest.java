@@ -4,7 +4,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import hypertransfer.core.Refusal;
+import java.io.IOException;
+import java.nio.channels.FileChannel;
 import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
 import java.util.Arrays;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -18,7 +21,11 @@ class ShardTest {
     }
 
     private void refused(Path file, int vocabulary, String... parts) {
-        assertThatThrownBy(() -> Shard.open(file, vocabulary))
+        assertThatThrownBy(() -> {
+                    try (Shard shard = Shard.open(file, vocabulary)) {
+                        shard.first(Integer.MAX_VALUE - 8);
+                    }
+                })
                 .isInstanceOf(Refusal.class)
                 .hasMessageContaining(file.toString())
                 .hasMessageContainingAll(parts);
@@ -82,5 +89,19 @@ class ShardTest {
         Shard shard = Shard.open(ShardFile.write(file(), 1, 2, 3), 256);
         shard.close();
         assertThatThrownBy(() -> shard.first(1)).isInstanceOf(IllegalStateException.class);
+    }
+
+    /** It was an InternalError, "this is a bug". */
+    @Test
+    void aFileCutShortWhileItIsReadIsToldInASentence() throws IOException {
+        Path file = ShardFile.write(file(), new int[100_000]);
+        try (Shard shard = Shard.open(file, 256)) {
+            try (FileChannel channel = FileChannel.open(file, StandardOpenOption.WRITE)) {
+                channel.truncate(5000);
+            }
+            assertThatThrownBy(() -> shard.read(90_000, new int[100], 0, 100))
+                    .isInstanceOf(Refusal.class)
+                    .hasMessageContaining(file + " was cut short");
+        }
     }
 }

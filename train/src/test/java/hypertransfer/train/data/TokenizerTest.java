@@ -259,4 +259,39 @@ class TokenizerTest {
         assertThat(last.tokens()).isEqualTo(ids(Split.TRAIN).length);
         assertThat(seen).isSortedAccordingTo((a, b) -> Long.compare(a.text(), b.text()));
     }
+
+    /** A kill between two renames left a directory that trained on a part of the text, or on old and new shards. */
+    @Test
+    void aKillDuringTheCommitIsFinishedByTheNextProcess() throws IOException {
+        Path a = Files.writeString(in.resolve("a.txt"), document(9).repeat(400));
+        run(out, options(0.2, 1000, 1), a);
+        Map<String, byte[]> whole = files(out);
+        assertThat(whole).hasSizeGreaterThan(3);
+        Files.writeString(out.resolve("set_train_000099.bin"), "of an older text");
+        Files.writeString(out.resolve("tokenize.commit"), String.join("\n", whole.keySet()));
+        for (String name : List.copyOf(whole.keySet()).subList(1, whole.size())) {
+            Files.move(out.resolve(name), out.resolve(name + ".part"));
+        }
+        assertThatThrownBy(() -> ids(Split.TRAIN))
+                .isInstanceOf(Refusal.class)
+                .hasMessageContaining("are being replaced, or were when a process was killed");
+        assertThatThrownBy(() -> new Tokenizer(out, options(0.2, 1000, 1)))
+                .isInstanceOf(Refusal.class)
+                .hasMessageContaining("there are shards already");
+        assertThat(files(out))
+                .containsOnlyKeys(whole.keySet())
+                .allSatisfy((name, bytes) -> assertThat(bytes).isEqualTo(whole.get(name)));
+    }
+
+    /** The one that said it was done had the other's text. */
+    @Test
+    void oneProcessWritesToADirectory() throws IOException {
+        Path a = Files.writeString(in.resolve("a.txt"), "text");
+        try (Tokenizer first = new Tokenizer(out, options(0, 1000, 1))) {
+            assertThatThrownBy(() -> new Tokenizer(out, options(0, 1000, 1)))
+                    .isInstanceOf(Refusal.class)
+                    .hasMessageContaining("another process is writing shards to " + out);
+        }
+        run(out, options(0, 1000, 1), a);
+    }
 }

@@ -1,5 +1,6 @@
 package hypertransfer.train.golden;
 
+import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import hypertransfer.core.Refusal;
@@ -37,7 +38,7 @@ class GoldenTest {
         byte[] bytes = Files.readAllBytes(json);
         for (int length : new int[] {0, 1, 100, bytes.length / 2, bytes.length - 3}) {
             Files.write(json, Arrays.copyOf(bytes, length));
-            refuses(directory, "M2.json is not a golden trajectory, or is cut off");
+            refuses(directory, "M2.json is not a golden trajectory");
         }
     }
 
@@ -47,7 +48,33 @@ class GoldenTest {
         refuses(directory, "M2.json is not a golden trajectory");
         String text = Files.readString(ConformanceTest.directory().resolve("M2.json"));
         Files.writeString(json, text.replace("\"steps\": 24", "\"steps\": 25"));
-        refuses(directory, "does not have 25 numbers a series");
+        refuses(directory, "does not have 25 numbers per series");
+    }
+
+    /** Each was a NullPointerException or an index out of bounds; a file without cases had "passed". */
+    @Test
+    void nullsAndOddSizes() throws IOException {
+        changed("(?s).*", "null");
+        changed("\"network\": \"M2\"", "\"network\": null");
+        changed("\"network\": \"M2\"", "\"network\": 1");
+        changed("(?s)\"cases\": .*", "\"cases\": []}");
+        changed("(?s)\"cases\": .*", "\"cases\": null}");
+        changed("(?s)\"cases\": .*", "\"cases\": [null]}");
+        changed("\"layers\": 2", "\"layers\": -1");
+        changed("\"layers\": 2", "\"layers\": null");
+        changed("\"layers\": 2", "\"layers\": 2, \"layers\": 2");
+        changed("\"direction\": \"muon\"", "\"direction\": null");
+        changed("\"losses\": \\[[^,]*", "\"losses\": [null");
+        changed("\"norm\": \\[[^,]*", "\"norm\": [null");
+        changed("\"norm\": \\[[^\\]]*\\]", "\"norm\": null");
+    }
+
+    private void changed(String from, String to) throws IOException {
+        String text = Files.readString(ConformanceTest.directory().resolve("M2.json"));
+        String changed = text.replaceFirst(from, to);
+        assertThat(changed).as(from).isNotEqualTo(text);
+        Files.writeString(json, changed);
+        refuses(directory, "M2.json");
     }
 
     @Test

@@ -51,7 +51,8 @@ public final class Threads {
                 try {
                     rank.get();
                 } catch (ExecutionException e) {
-                    Exception cause = e.getCause() instanceof Exception x ? x : new IllegalArgumentException(e.getCause());
+                    Exception cause =
+                            e.getCause() instanceof Exception x ? x : new IllegalArgumentException(e.getCause());
                     first = first == null || first instanceof IllegalStateException ? cause : first;
                 }
             }

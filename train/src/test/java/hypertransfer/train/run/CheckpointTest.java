@@ -15,6 +15,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.Random;
+import java.util.function.Consumer;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -55,9 +56,12 @@ class CheckpointTest {
                 refused(file, Arrays.copyOf(good, good.length + 1), trainee, "a byte too many");
                 Files.write(file, good);
             }
-            assertThat(Checkpoint.loadNewest(run(), trainee, this::unexpected).step())
-                    .isEqualTo(20);
+            assertThat(load(trainee, this::unexpected).step()).isEqualTo(20);
         }
+    }
+
+    private Checkpoint load(Trainee trainee, Consumer<String> passedOver) {
+        return new Checkpoints(run()).newest(new Snapshot(trainee)::load, passedOver);
     }
 
     private void unexpected(String warning) {
@@ -67,7 +71,7 @@ class CheckpointTest {
     private void refused(Path file, byte[] bytes, Trainee trainee, String what) throws IOException {
         Files.write(file, bytes);
         List<String> reasons = new ArrayList<>();
-        Checkpoint used = Checkpoint.loadNewest(run(), trainee, reasons::add);
+        Checkpoint used = load(trainee, reasons::add);
         assertThat(used.step()).as("%s: %s", file.getFileName(), what).isEqualTo(10);
         assertThat(reasons).hasSize(1).first().asString().contains("step-00000020", ".");
     }
@@ -130,8 +134,8 @@ class CheckpointTest {
         for (int step = 10; step <= 50; step += 10) {
             double validation = step == 20 ? 1.5 : 2;
             try (Trainee trainee = Trainee.open(c, Map.of())) {
-                Checkpoint.save(kept, step, step == 30 ? null : validation, trainee);
-                Checkpoint.prune(kept, step, 2);
+                new Snapshot(trainee).save(kept, step, step == 30 ? null : validation, null);
+                new Checkpoints(kept).prune(step, 2);
             }
         }
         assertThat(kept.checkpoints().stream().map(Path::getFileName).map(Path::toString))

@@ -7,6 +7,7 @@ import hypertransfer.core.Diverged;
 import hypertransfer.train.config.Configuration;
 import hypertransfer.train.config.ConfigurationFile;
 import hypertransfer.train.log.Curves;
+import hypertransfer.train.log.FailureKind;
 import hypertransfer.train.log.Run;
 import java.nio.file.Path;
 import org.junit.jupiter.api.BeforeEach;
@@ -84,5 +85,22 @@ class DivergenceTest {
                 .isInstanceOf(Diverged.class)
                 .hasMessageMatching("blocks\\.0\\.\\S+ at step \\d+: .*the (training|run) has diverged.*");
         assertThat(newest(tiny.path("run"))).isEqualTo("none");
+    }
+
+    @Test
+    void aValidationLossBeyondTheLimitIsADivergence() {
+        Configuration c = tiny.configuration("stop_above=1");
+        assertThatThrownBy(() -> tiny.train("high", c))
+                .isInstanceOf(Diverged.class)
+                .hasMessageContaining("the validation loss is");
+        assertThat(new Run(tiny.path("high")).standing().kind()).isEqualTo(FailureKind.DIVERGED);
+    }
+
+    /** It finished with a loss of exactly ln V before: squares beyond float32 become 0 in a norm's factor. */
+    @Test
+    void numbersBeyondFloat32AreADivergence() {
+        Configuration c = tiny.configuration("steps=1", "adamw.rate=1e25", "adamw.decay=0");
+        assertThatThrownBy(() -> tiny.train("huge", c)).isInstanceOf(Diverged.class);
+        assertThat(new Run(tiny.path("huge")).checkpoints()).isEmpty();
     }
 }

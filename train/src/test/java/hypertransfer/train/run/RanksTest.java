@@ -50,10 +50,10 @@ class RanksTest {
         Run run = new Run(directory.resolve("on " + size));
         List<Object> result = new ArrayList<>();
         Body body = ranks -> {
-            try (Feed feed = new Feed(c);
+            try (Feed feed = Feed.open(c);
                     Trainee trainee = Trainee.open(c, Map.of(), ranks)) {
                 for (int step = 0; step < 3; step++) {
-                    feed.gradient(trainee, step);
+                    trainee.gradient(feed, step);
                     Object taken = List.of(
                             trainee.optimizer().step(0.02, 0.01),
                             trainee.network().meanLoss());
@@ -61,9 +61,9 @@ class RanksTest {
                         result.add(taken);
                     }
                 }
-                double validation = feed.validate(trainee);
+                double validation = trainee.validate(feed);
                 trainee.requireFinite(3);
-                Path numbers = Checkpoint.save(run, 3, validation, trainee);
+                Path numbers = new Snapshot(trainee).save(run, 3, validation, null);
                 if (ranks.rank() == 0) {
                     result.add(validation);
                     result.add(Files.readString(numbers));
@@ -116,12 +116,12 @@ class RanksTest {
 
     @Test
     void masterAndStateAreAtTheOwnerOnly() throws Exception {
-        Configuration c = new Tiny(directory).configuration("model.accumulation=4", "model.layers=4", "model.vocab=512");
+        Configuration c =
+                new Tiny(directory).configuration("model.accumulation=4", "model.layers=4", "model.vocab=512");
         long[] total = new long[4];
         Threads.run(4, ranks -> {
             try (Trainee trainee = Trainee.open(c, Map.of(), ranks)) {
-                total[ranks.rank()] =
-                        trainee.memory().bytes().get(Role.STATE);
+                total[ranks.rank()] = trainee.memory().bytes().get(Role.STATE);
             }
         });
         try (Trainee whole = Trainee.open(c, Map.of())) {

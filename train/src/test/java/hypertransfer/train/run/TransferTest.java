@@ -104,10 +104,10 @@ class TransferTest {
 
     @Test
     void aRecordedScheduleThatDoesNotFit() throws Exception {
-        Path run = tiny.train("run", tiny.configuration("steps=10", "log.matrices_every=2"));
-        assertThatThrownBy(() -> RecordedRates.of(new Run(run), "rate"))
+        tiny.trainUntil("run", tiny.configuration("steps=10"), 7);
+        assertThatThrownBy(() -> RecordedRates.of(new Run(tiny.path("run")), "rate"))
                 .isInstanceOf(Refusal.class)
-                .hasMessageContaining("no line for step 1 of 10");
+                .hasMessageContaining("logged matrices up to step 6 of 10; a schedule needs a finished run");
         Path file = dir.resolve("rates.json");
         Files.writeString(
                 file, "{\"source\":\"x\",\"series\":\"rate\",\"rates\":{\"blocks.0.attn.q.weight\":[0.1,null]}}");
@@ -172,5 +172,53 @@ class TransferTest {
         assertThatThrownBy(() -> tiny.train("late", tiny.configuration("from.run=" + run, "from.step=31")))
                 .isInstanceOf(Refusal.class)
                 .hasMessageContaining("has no checkpoint of step 31; it has those of [40, 30]");
+    }
+
+    /** One window is all the data, so training and validation see the same tokens and weights; they differed by 6.7e-3. */
+    @Test
+    void aPrescribedProxyNormIsValidatedAndSavedToo() throws Exception {
+        Configuration c = tiny.configuration(
+                EXACT, "network=M2", "matrices.mode=hypertransfer-plus", "matrices.proxy_growth=3", "steps=12");
+        byte[] shard = java.nio.file.Files.readAllBytes(Path.of(c.data().train()));
+        byte[] one = java.util.Arrays.copyOf(shard, 1024 + 2 * 33);
+        java.nio.ByteBuffer.wrap(one).order(java.nio.ByteOrder.LITTLE_ENDIAN).putInt(8, 33);
+        Path window = java.nio.file.Files.write(dir.resolve("window.bin"), one);
+        Path run = tiny.train(
+                "proxy",
+                ConfigurationFile.with(
+                        c,
+                        "data.train=" + window,
+                        "data.validation=" + window,
+                        "validation.every=1",
+                        "validation.every_late=1"));
+        Curves curves = Curves.read(run);
+        curves.losses()
+                .forEach((step, loss) -> assertThat(curves.validations().get(step))
+                        .as("step " + step)
+                        .isEqualTo(loss));
+        Checkpoint last = Checkpoint.read(new Run(run).checkpoints().getFirst());
+        assertThat(last.states()).allSatisfy(s -> assertThat(s.targetNorm()).isEqualTo(3 * s.R()));
+    }
+
+    @Test
+    void aScheduleOfARunLoggedSometimesIsInterpolated() {
+        Path run = tiny.train("run", tiny.configuration("log.matrices_every=10"));
+        RecordedRates rates = RecordedRates.of(new Run(run), "rate");
+        assertThat(rates.logged()).isEqualTo(5); // 0, 10, 20, 30 and the last
+        Map<Integer, Line.Matrices> lines = Tiny.matrices(run);
+        List<Double> first = rates.rates().values().iterator().next();
+        assertThat(first).hasSize(40);
+        assertThat(first.get(20)).isEqualTo(lines.get(20).rate()[0]);
+        assertThat(first.get(24)).isCloseTo(0.6 * first.get(20) + 0.4 * first.get(30), within(1e-15));
+    }
+
+    @Test
+    void aScheduleThatIsNoneIsRefused() throws Exception {
+        for (String text : List.of("null", "{}", "{\"series\":\"rate\",\"rates\":{\"a\":null}}", "{\"rate\":1}")) {
+            Path file = java.nio.file.Files.writeString(dir.resolve("s.json"), text);
+            assertThatThrownBy(() -> RecordedRates.read(file))
+                    .isInstanceOf(Refusal.class)
+                    .hasMessageContaining(file + " is not a recorded schedule");
+        }
     }
 }

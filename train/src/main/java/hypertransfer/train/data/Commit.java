@@ -1,0 +1,135 @@
+package hypertransfer.train.data;
+
+import hypertransfer.core.Refusal;
+import hypertransfer.train.file.Atomic;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.channels.FileChannel;
+import java.nio.channels.FileLock;
+import java.nio.channels.OverlappingFileLockException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.nio.file.StandardOpenOption;
+import java.util.List;
+
+/**
+ * All shards of a directory at once, held by one process. Once a file with their names is written, they are there: what is
+ * left to do are renames, which the next process finishes where this one is killed. Until then nobody reads them.
+ */
+final class Commit implements AutoCloseable {
+    static final String UNFINISHED = ".part";
+    private static final String MARKER = "tokenize.commit";
+    private static final String LOCK = "tokenize.lock";
+
+    private final Path directory;
+    private final String name;
+    private final FileChannel channel;
+
+    private Commit(Path directory, String name, FileChannel channel) {
+        this.directory = directory;
+        this.name = name;
+        this.channel = channel;
+    }
+
+    /** Takes hold of a directory, and finishes what another process could not. */
+    static Commit hold(Path directory, String name) {
+        try {
+            Files.createDirectories(directory);
+        } catch (IOException e) {
+            throw new Refusal("cannot make the directory " + directory + ": " + Atomic.reason(e), e);
+        }
+        try {
+            Path file = directory.resolve(LOCK);
+            FileChannel channel = FileChannel.open(file, StandardOpenOption.CREATE, StandardOpenOption.WRITE);
+            // The file is removed by whoever held it, so this may be the lock of one that is no longer there.
+            if (lock(channel) == null || Files.notExists(file)) {
+                channel.close();
+                throw new Refusal(
+                        "another process is writing shards to " + directory + "; wait for it, or choose another --out");
+            }
+            Commit commit = new Commit(directory, name, channel);
+            if (pending(directory)) {
+                commit.finish();
+            }
+            return commit;
+        } catch (IOException e) {
+            throw failed(directory, e);
+        }
+    }
+
+    private static FileLock lock(FileChannel channel) throws IOException {
+        try {
+            return channel.tryLock();
+        } catch (OverlappingFileLockException e) { // of this same process
+            return null;
+        }
+    }
+
+    /** Whether the directory's shards are being replaced, or were when a process was killed. */
+    static boolean pending(Path directory) {
+        return Files.exists(directory.resolve(MARKER));
+    }
+
+    /** Gives these shards their names and removes all older ones; each lies finished beside its name. */
+    void write(List<Path> files) {
+        Atomic.write(
+                directory.resolve(MARKER),
+                String.join(
+                        "\n",
+                        files.stream()
+                                .map(file -> file.getFileName().toString())
+                                .toList()));
+        try {
+            finish();
+        } catch (IOException e) {
+            throw failed(directory, e);
+        }
+    }
+
+    private void finish() throws IOException {
+        Path marker = directory.resolve(MARKER);
+        List<Path> files =
+                Files.readAllLines(marker).stream().map(directory::resolve).toList();
+        for (Path file : files) {
+            if (Files.exists(unfinished(file))) {
+                Files.move(unfinished(file), file, StandardCopyOption.ATOMIC_MOVE, StandardCopyOption.REPLACE_EXISTING);
+            } else if (Files.notExists(file)) {
+                throw new Refusal(
+                        file + " is gone, though " + marker + " names it; delete that file and tokenize again");
+            }
+        }
+        for (Split split : Split.values()) {
+            for (Path old : ShardWriter.existing(directory, name, split)) {
+                if (!files.contains(old)) {
+                    Files.delete(old);
+                }
+            }
+        }
+        Atomic.force(directory);
+        Files.delete(marker);
+    }
+
+    static Path unfinished(Path file) {
+        return file.resolveSibling(file.getFileName() + UNFINISHED);
+    }
+
+    private static Refusal failed(Path directory, IOException e) {
+        return new Refusal(
+                "cannot write shards to " + directory + ": " + Atomic.reason(e)
+                        + "; make room there or choose another --out, then start again",
+                e);
+    }
+
+    @Override
+    public void close() {
+        try {
+            if (channel.isOpen()) {
+                Files.deleteIfExists(directory.resolve(LOCK));
+                channel.close();
+            }
+        } catch (IOException e) {
+            throw new UncheckedIOException("cannot release " + directory + ": " + Atomic.reason(e), e);
+        }
+    }
+}

@@ -1,0 +1,69 @@
+package hypertransfer.train.file;
+
+import hypertransfer.core.Refusal;
+import java.nio.file.Path;
+import java.util.stream.Collectors;
+import tools.jackson.core.JacksonException;
+import tools.jackson.core.StreamReadFeature;
+import tools.jackson.databind.DatabindException;
+import tools.jackson.databind.DeserializationFeature;
+import tools.jackson.databind.MapperFeature;
+import tools.jackson.databind.ObjectMapper;
+import tools.jackson.databind.PropertyNamingStrategies;
+import tools.jackson.databind.cfg.EnumFeature;
+import tools.jackson.databind.cfg.MapperBuilder;
+import tools.jackson.databind.json.JsonMapper;
+
+/**
+ * How records are read from JSON and YAML: a key that is unknown or stands twice, a number of the wrong kind, null for a
+ * number and a number for a name are refused.
+ */
+public final class Strict {
+    private static final JsonMapper JSON = strict(JsonMapper.builder()).build();
+
+    private Strict() {}
+
+    /** The same rules for any mapper; keys are in snake case. */
+    public static <B extends MapperBuilder<?, B>> B strict(B builder) {
+        return builder.propertyNamingStrategy(PropertyNamingStrategies.SNAKE_CASE)
+                .disable(MapperFeature.ALLOW_COERCION_OF_SCALARS)
+                .disable(DeserializationFeature.ACCEPT_FLOAT_AS_INT)
+                .enable(DeserializationFeature.FAIL_ON_UNKNOWN_PROPERTIES)
+                .enable(DeserializationFeature.FAIL_ON_NULL_FOR_PRIMITIVES)
+                .enable(EnumFeature.FAIL_ON_NUMBERS_FOR_ENUMS)
+                .enable(StreamReadFeature.STRICT_DUPLICATE_DETECTION);
+    }
+
+    /**
+     * Reads a record.
+     *
+     * @param what what the file should be, for the refusal
+     */
+    public static <T> T json(Path file, Class<T> type, String what) {
+        return read(JSON, file, type, what);
+    }
+
+    /** The same with a mapper of one's own. */
+    public static <T> T read(ObjectMapper mapper, Path file, Class<T> type, String what) {
+        try {
+            T record = mapper.readValue(file, type);
+            if (record == null) {
+                throw new Refusal(file + " is not " + what + ": it holds null");
+            }
+            return record;
+        } catch (JacksonException e) {
+            throw new Refusal(file + " is not " + what + ": " + place(e) + e.getOriginalMessage(), e);
+        }
+    }
+
+    /** The key at which reading failed, as it is written in the file. */
+    public static String place(JacksonException e) {
+        if (!(e instanceof DatabindException bad) || bad.getPath().isEmpty()) {
+            return "";
+        }
+        return bad.getPath().stream()
+                        .map(r -> r.getPropertyName() == null ? "[" + r.getIndex() + "]" : r.getPropertyName())
+                        .collect(Collectors.joining("."))
+                + ": ";
+    }
+}

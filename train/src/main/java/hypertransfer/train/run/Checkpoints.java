@@ -1,0 +1,110 @@
+package hypertransfer.train.run;
+
+import hypertransfer.core.Refusal;
+import hypertransfer.train.file.Atomic;
+import hypertransfer.train.file.SafeTensors;
+import hypertransfer.train.log.Run;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Locale;
+import java.util.OptionalDouble;
+import java.util.function.BiFunction;
+import java.util.function.Consumer;
+import java.util.stream.Stream;
+
+/** The checkpoints of a run. */
+record Checkpoints(Run run) {
+
+    /** Where the numbers of a step's checkpoint are. */
+    Path numbers(int step) {
+        return directory().resolve(String.format(Locale.ROOT, "step-%08d", step) + Checkpoint.NUMBERS);
+    }
+
+    private Path directory() {
+        return run.file(Run.CHECKPOINTS);
+    }
+
+    void create() {
+        try {
+            Files.createDirectories(directory());
+        } catch (IOException e) {
+            throw new UncheckedIOException("cannot make " + directory() + ": " + Atomic.reason(e), e);
+        }
+    }
+
+    /** Uses the newest good checkpoint; one that is damaged is passed over with its reason. */
+    <T> T newest(BiFunction<Checkpoint, SafeTensors, T> use, Consumer<String> passedOver) {
+        List<Path> all = run.checkpoints();
+        for (Path numbers : all) {
+            Checkpoint checkpoint;
+            SafeTensors tensors;
+            try {
+                checkpoint = Checkpoint.read(numbers);
+                if (checkpoint.step() != Run.step(numbers)) {
+                    throw new Refusal(numbers + " is of step " + checkpoint.step() + ", not of its name's");
+                }
+                tensors = checkpoint.open(numbers);
+            } catch (Refusal damaged) {
+                passedOver.accept(damaged.getMessage());
+                continue;
+            }
+            try (tensors) {
+                return use.apply(checkpoint, tensors);
+            }
+        }
+        throw new Refusal("there is no good checkpoint among the " + all.size() + " in " + directory()
+                + "; start the run again with another --out");
+    }
+
+    /**
+     * After a save: deletes all but the newest few, the best by validation loss, and what is beyond the newest, which
+     * was passed over as damaged. What cannot be read now may be the best, so it stays.
+     */
+    void prune(int newest, int keep) {
+        List<Path> all = run.checkpoints().stream()
+                .filter(numbers -> Run.step(numbers) <= newest)
+                .toList();
+        List<Path> kept = new ArrayList<>(all.subList(0, Math.min(keep, all.size())));
+        Path best = null;
+        double lowest = Double.POSITIVE_INFINITY;
+        for (Path numbers : all) {
+            try {
+                double validation = validation(numbers).orElse(Double.POSITIVE_INFINITY);
+                if (validation < lowest) {
+                    lowest = validation;
+                    best = numbers;
+                }
+            } catch (UncheckedIOException e) {
+                kept.add(numbers);
+            }
+        }
+        if (best != null) {
+            kept.add(best);
+        }
+        kept.addAll(kept.stream().map(Checkpoint::tensorsOf).toList());
+        try (Stream<Path> files = Files.list(directory())) {
+            // the numbers first: tensors without numbers are no checkpoint, and are found here after a kill
+            for (Path file : files.sorted(Comparator.naturalOrder()).toList()) {
+                if (!kept.contains(file) && file.getFileName().toString().matches("step-\\d{8,10}\\..*")) {
+                    Files.delete(file);
+                }
+            }
+        } catch (IOException e) {
+            throw new UncheckedIOException("cannot tidy " + directory() + ": " + Atomic.reason(e), e);
+        }
+    }
+
+    private static OptionalDouble validation(Path numbers) {
+        try {
+            Double validation = Checkpoint.read(numbers).validation();
+            return validation == null ? OptionalDouble.empty() : OptionalDouble.of(validation);
+        } catch (Refusal damaged) {
+            return OptionalDouble.empty();
+        }
+    }
+}

@@ -1,0 +1,89 @@
+package hypertransfer.train.run;
+
+import hypertransfer.core.GradientRule;
+import hypertransfer.core.Refusal;
+import hypertransfer.train.config.Configuration;
+import hypertransfer.train.config.ConfigurationFile;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Set;
+
+/**
+ * What a checkpoint was trained with. A run continues only with the same, unless the user names what is to differ.
+ *
+ * @param rules the gradient rule of each hidden matrix
+ * @param settings what of the configuration decides the training, by whole keys
+ * @param training the training data, {@link hypertransfer.train.data.Corpus#fingerprint}
+ * @param validation the validation data
+ */
+record Origin(
+        Map<String, GradientRule> rules, Map<String, String> settings, List<String> training, List<String> validation) {
+    /** Groups of keys and keys that do not change what is trained; where the data lies is told by its fingerprint. */
+    private static final Set<String> FREE = Set.of(
+            "preset",
+            "checkpoint",
+            "log",
+            "validation",
+            "stop_above",
+            "target",
+            "from",
+            "data.train",
+            "data.validation");
+
+    static Origin of(Configuration c, Map<String, GradientRule> rules, Feed feed) {
+        return new Origin(rules, settings(c), feed.trainingData(), feed.validationData());
+    }
+
+    private static Map<String, String> settings(Configuration c) {
+        Map<String, String> settings = ConfigurationFile.settings(c);
+        settings.keySet().removeIf(key -> FREE.contains(key) || FREE.contains(key.replaceFirst("\\..*", "")));
+        return settings;
+    }
+
+    /**
+     * Refuses to continue with something else.
+     *
+     * @param allowed the keys that the user has changed on purpose
+     */
+    void require(Origin now, Set<String> allowed) {
+        List<String> differences = new ArrayList<>(differences(now.settings, allowed));
+        if (!training.equals(now.training) && !allowed.contains("data.train")) {
+            differences.add("data.train: " + difference(training, now.training));
+        }
+        if (!rules.equals(now.rules) && !allowed.contains("matrices.gradient")) {
+            differences.add("matrices.gradient: the measured rules are others");
+        }
+        refuse(differences);
+    }
+
+    /** The same where only the configuration is at hand. */
+    void require(Configuration now) {
+        refuse(differences(settings(now), Set.of()));
+    }
+
+    private static void refuse(List<String> differences) {
+        if (!differences.isEmpty()) {
+            throw new Refusal("the checkpoint was trained with something else: " + String.join("; ", differences)
+                    + "; put that back, or name what is to change with --set KEY=VALUE and --resume");
+        }
+    }
+
+    private List<String> differences(Map<String, String> now, Set<String> allowed) {
+        return settings.keySet().stream() // a key that is newer than the checkpoint has its default
+                .filter(key -> !Objects.equals(settings.get(key), now.get(key)))
+                .filter(key -> !allowed.contains(key))
+                .map(key -> key + " was " + settings.get(key) + ", is " + now.get(key))
+                .toList();
+    }
+
+    private static String difference(List<String> before, List<String> now) {
+        for (int i = 0; i < Math.min(before.size(), now.size()); i++) {
+            if (!before.get(i).equals(now.get(i))) {
+                return "was (" + before.get(i) + "), is (" + now.get(i) + ")";
+            }
+        }
+        return "was " + before.size() + " files, is " + now.size();
+    }
+}

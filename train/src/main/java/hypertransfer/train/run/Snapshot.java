@@ -1,0 +1,121 @@
+package hypertransfer.train.run;
+
+import hypertransfer.core.Refusal;
+import hypertransfer.core.State;
+import hypertransfer.engine.Tensor;
+import hypertransfer.train.file.SafeTensors;
+import hypertransfer.train.file.SafeTensorsWriter;
+import hypertransfer.train.log.Run;
+import hypertransfer.train.network.Outline;
+import hypertransfer.train.ranks.Team;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+
+/** A trainee between memory and checkpoints. */
+record Snapshot(Trainee trainee) {
+
+    /** Writes a checkpoint of the trainee as it stands. */
+    Path save(Run run, int step, Double validation, Origin origin) {
+        Checkpoints checkpoints = new Checkpoints(run);
+        checkpoints.create();
+        Path numbers = checkpoints.numbers(step);
+        List<SafeTensorsWriter.Entry> entries = contents().entrySet().stream()
+                .map(entry -> entry.getValue().entry(entry.getKey(), trainee.team()))
+                .toList();
+        if (trainee.team().rank() > 0) {
+            entries.forEach(entry -> entry.values().get()); // to rank 0, which writes
+            return numbers;
+        }
+        long crc = SafeTensorsWriter.write(Checkpoint.tensorsOf(numbers), entries, Map.of());
+        new Checkpoint(step, trainee.optimizer().states(), validation, origin, crc, 0).write(numbers);
+        return numbers;
+    }
+
+    /**
+     * A tensor of the file.
+     *
+     * @param parameter the number of the parameter that it has the shape of
+     * @param numberBytes the bytes of one number, at whichever rank
+     * @param own what this rank has of it, or null
+     */
+    private record Content(int parameter, Outline whole, int numberBytes, Tensor own) {
+        SafeTensorsWriter.Entry entry(String name, Team team) {
+            return new SafeTensorsWriter.Entry(name, whole.rows(), whole.cols(), numberBytes, () -> team.whole(own));
+        }
+    }
+
+    /** All tensors that a run continues from, by their names in the file. */
+    private Map<String, Content> contents() {
+        Map<String, Content> contents = new LinkedHashMap<>();
+        List<Outline> all = trainee.team().share().outlines();
+        Map<String, Tensor> masters = new HashMap<>();
+        Map<Boolean, Integer> bytes = new HashMap<>(); // of hidden masters and of all others; a rank owns some of both
+        trainee.parameters().own().forEach(p -> {
+            masters.put(p.name(), p.master());
+            bytes.put(p.hidden(), p.master().numberBytes());
+        });
+        for (int p = 0; p < all.size(); p++) {
+            Outline whole = all.get(p);
+            contents.put(whole.name(), new Content(p, whole, bytes.get(whole.hidden()), masters.get(whole.name())));
+        }
+        Map<String, Tensor> memory = trainee.optimizer().tensors();
+        int state = memory.values().iterator().next().numberBytes(); // Adam's of the rest is always there
+        trainee.optimizer()
+                .memories()
+                .forEach((name, p) -> contents.put(name, new Content(p, all.get(p), state, memory.get(name))));
+        return contents;
+    }
+
+    /** Loads a good checkpoint, once it is known to fit. */
+    Checkpoint load(Checkpoint checkpoint, SafeTensors file) {
+        Map<String, Content> contents = contents();
+        contents.forEach((name, content) -> {
+            Outline t = content.whole();
+            int[] shape = t.rows() == 1 ? new int[] {t.cols()} : new int[] {t.rows(), t.cols()};
+            if (!Arrays.equals(shape, file.shape(name))) {
+                throw new Refusal("the checkpoint of step " + checkpoint.step() + " is of another network: its " + name
+                        + " is " + Arrays.toString(file.shape(name)) + ", not " + Arrays.toString(shape));
+            }
+        });
+        contents.forEach(
+                (name, content) -> trainee.team().write(content.parameter(), () -> file.values(name), content.own()));
+        trainee.optimizer().restore(checkpoint.states(), checkpoint.step());
+        return checkpoint;
+    }
+
+    /**
+     * Loads another run's checkpoint and continues from it in a space of one's own: the carrier's radius is the norm it
+     * has there, the target keeps the norm it has there. A plain optimizer has one matrix, so it takes the target's.
+     *
+     * @return the steps taken
+     */
+    int change(Run run, int step) {
+        Path numbers = new Checkpoints(run).numbers(step);
+        List<Path> all = run.checkpoints();
+        if (!all.contains(numbers)) {
+            throw new Refusal(run.directory() + " has no checkpoint of step " + step + "; it has those of "
+                    + all.stream().map(Run::step).toList()
+                    + ". Train it again with checkpoint.every and checkpoint.keep set to save and keep that step");
+        }
+        Checkpoint c = Checkpoint.read(numbers);
+        try (SafeTensors file = c.open(numbers)) {
+            load(c, file);
+        }
+        List<State> changed = new ArrayList<>();
+        for (State s : c.states()) {
+            boolean plain = trainee.plain(s.matrix());
+            if (plain && s.norm() != s.targetNorm()) {
+                trainee.scale(s.matrix(), s.targetNorm() / s.norm());
+            }
+            double norm = plain ? s.targetNorm() : s.norm();
+            changed.add(new State(s.matrix(), s.step(), norm, norm, s.targetNorm()));
+        }
+        trainee.optimizer().restore(changed, step);
+        return step;
+    }
+}

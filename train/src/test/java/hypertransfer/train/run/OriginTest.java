@@ -1,0 +1,227 @@
+package hypertransfer.train.run;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import hypertransfer.core.Refusal;
+import hypertransfer.train.config.Configuration;
+import hypertransfer.train.config.ConfigurationFile;
+import hypertransfer.train.log.Hold;
+import hypertransfer.train.log.Run;
+import hypertransfer.train.log.Standing;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Set;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** What a run continues from must be its own, and must be left alone where it cannot be read just now. */
+class OriginTest {
+    @TempDir
+    Path dir;
+
+    private Tiny tiny;
+    private Configuration c;
+    private Run run;
+
+    @BeforeEach
+    void train() {
+        tiny = new Tiny(dir);
+        c = tiny.configuration("steps=20", "network=M2", "matrices.mode=hypertransfer-plus", "matrices.direction=sgd");
+        run = new Run(tiny.path("run"));
+        tiny.trainUntil("run", c, 15);
+    }
+
+    private boolean resume(Configuration with, Set<String> changed) {
+        try (Hold hold = Hold.open(run.directory())) {
+            return new Trainer(hold, with, Map.of(), new Watcher() {}).run(true, changed, () -> false);
+        }
+    }
+
+    @Test
+    void anotherConfigurationIsNamedAndCanBeAllowed() {
+        Configuration other = ConfigurationFile.with(c, "matrices.rate=0.5", "checkpoint.every=3");
+        assertThatThrownBy(() -> resume(other, Set.of()))
+                .isInstanceOf(Refusal.class)
+                .hasMessageContaining("matrices.rate was 0.02, is 0.5;")
+                .hasMessageNotContaining("checkpoint.every");
+        assertThat(resume(other, Set.of("matrices.rate"))).isTrue();
+    }
+
+    @Test
+    void otherDataOfTheSameSizeIsNamed() throws IOException {
+        Path shard = Path.of(c.data().train());
+        byte[] bytes = Files.readAllBytes(shard);
+        bytes[1024] ^= 1;
+        Files.write(shard, bytes);
+        assertThatThrownBy(() -> tiny.resume("run"))
+                .isInstanceOf(Refusal.class)
+                .hasMessageContaining("data.train: was (words.bin, ");
+    }
+
+    @Test
+    void dataMayLieElsewhere() throws IOException {
+        List<Object> whole = Tiny.result(tiny.train("whole", c));
+        Path moved = Files.createDirectories(dir.resolve("elsewhere #2: here")).resolve("words.bin");
+        Files.move(Path.of(c.data().train()), moved);
+        resume(ConfigurationFile.with(c, "data.train=" + moved, "data.validation=" + moved), Set.of());
+        assertThat(Tiny.result(run.directory())).isEqualTo(whole);
+    }
+
+    @Test
+    void aCheckpointUnderAnotherNameIsPassedOver() throws IOException {
+        Path newest = run.checkpoints().getFirst(), wrong = new Checkpoints(run).numbers(18);
+        Files.copy(newest, wrong);
+        Files.copy(Checkpoint.tensorsOf(newest), Checkpoint.tensorsOf(wrong));
+        assertThat(tiny.resume("run")).hasSize(1).first().asString().contains("is of step 15, not of its name's");
+    }
+
+    @Test
+    void anOlderVersionsCheckpointIsContinued() {
+        List<Object> whole = Tiny.result(tiny.train("whole", c));
+        Path newest = run.checkpoints().getFirst();
+        Checkpoint now = Checkpoint.read(newest);
+        new Checkpoint(now.step(), now.states(), now.validation(), null, now.tensors(), 0).write(newest);
+        assertThat(newest).content().doesNotContain("origin");
+        tiny.resume("run");
+        assertThat(Tiny.result(run.directory())).isEqualTo(whole);
+    }
+
+    /** All six matrices had other weights before, with exit 0. */
+    @Test
+    void exportTrustsTheCheckpointAndNotTheProvenance() throws IOException {
+        Path good = dir.resolve("good"), bad = dir.resolve("bad");
+        Trained.export(run, good, OriginTest::unexpected);
+        Files.writeString(run.file(Run.PROVENANCE), "{}");
+        Trained.export(run, bad, OriginTest::unexpected);
+        assertThat(bad).hasSameBinaryContentAs(good);
+        assertThat(good)
+                .content(java.nio.charset.StandardCharsets.ISO_8859_1)
+                .contains("{\"network\":\"M2\",\"step\":\"15\"}");
+        String config = Files.readString(run.file(Run.CONFIGURATION));
+        Files.writeString(run.file(Run.CONFIGURATION), config.replace("hypertransfer-plus", "base"));
+        assertThatThrownBy(() -> Trained.export(run, bad, OriginTest::unexpected))
+                .isInstanceOf(Refusal.class)
+                .hasMessageContaining("matrices.mode was hypertransfer-plus, is base");
+    }
+
+    private static void unexpected(String warning) {
+        throw new AssertionError(warning);
+    }
+
+    /** A directory in a file's place cannot be read, as a disk that fails for a moment. */
+    @Test
+    void whatCannotBeReadNowIsNeitherDamagedNorDeleted() throws IOException {
+        for (String ending : List.of(".json", ".safetensors")) {
+            Path file = run.file(Run.CHECKPOINTS).resolve("step-00000015" + ending), aside = dir.resolve("aside");
+            Files.move(file, aside, StandardCopyOption.REPLACE_EXISTING);
+            Files.createDirectory(file);
+            List<String> before = Tiny.files(run.file(Run.CHECKPOINTS));
+            assertThatThrownBy(() -> tiny.resume("run"))
+                    .isInstanceOf(UncheckedIOException.class)
+                    .hasMessageContaining("cannot read " + file)
+                    .hasMessageContaining("continue with --resume");
+            assertThat(Tiny.files(run.file(Run.CHECKPOINTS))).isEqualTo(before);
+            assertThat(run.standing().kind()).isEqualTo(hypertransfer.train.log.FailureKind.FILES);
+            Files.delete(file);
+            Files.move(aside, file);
+        }
+        assertThat(tiny.resume("run")).isEmpty();
+    }
+
+    /** With such digits no checkpoint was found again, and the run began at step 0. */
+    @Test
+    void namesDoNotFollowTheLocale() {
+        Locale before = Locale.getDefault();
+        Locale.setDefault(Locale.forLanguageTag("fa-IR-u-nu-arabext"));
+        try {
+            assertThat(String.format("%d", 5))
+                    .as("the locale has digits of its own")
+                    .isNotEqualTo("5");
+            assertThat(new Checkpoints(run).numbers(20).getFileName()).hasToString("step-00000020.json");
+            assertThat(new Checkpoints(run).numbers(2_000_000_000).getFileName())
+                    .hasToString("step-2000000000.json");
+            assertThat(tiny.resume("run")).isEmpty();
+            assertThat(run.checkpoints().getFirst().getFileName()).hasToString("step-00000020.json");
+        } finally {
+            Locale.setDefault(before);
+        }
+    }
+
+    @Test
+    void aFinishedRunKeepsItsLosses() throws IOException {
+        tiny.resume("run");
+        Standing finished = run.standing();
+        assertThat(finished.loss()).isFinite();
+        tiny.resume("run");
+        assertThat(run.standing()).isEqualTo(finished);
+    }
+
+    @Test
+    void theFirstCorpusIsClosedWhereTheSecondIsRefused() throws IOException {
+        Path maps = Path.of("/proc/self/maps");
+        org.junit.jupiter.api.Assumptions.assumeTrue(Files.exists(maps), "this system does not show its mappings");
+        Configuration bad = ConfigurationFile.with(c, "data.validation=" + dir.resolve("nowhere.bin"));
+        assertThatThrownBy(() -> Feed.open(bad)).isInstanceOf(Refusal.class);
+        assertThat(Files.readString(maps))
+                .doesNotContain(Path.of(c.data().train()).toRealPath().toString());
+    }
+
+    @Test
+    void theDemosBytesAreNotTakenForGpt2sTokens() {
+        Configuration large = ConfigurationFile.of("preset=gpt2-124m");
+        assertThatThrownBy(() -> Feed.open(large))
+                .isInstanceOf(Refusal.class)
+                .hasMessageContaining("model.vocab is 50304")
+                .hasMessageContaining("ht data tokenize");
+    }
+
+    @Test
+    void aModeThatIsNotExactOnTheNetworkIsNamed() {
+        assertThat(warnings("network=M2", "matrices.mode=hypertransfer"))
+                .anyMatch(w -> w.contains("mode hypertransfer is not exact on M2")
+                        && w.contains("attn.v, attn.o, mlp.fc, mlp.proj;"));
+        assertThat(warnings("network=M2", "matrices.mode=base")).isEmpty();
+        assertThat(warnings("network=M2", "matrices.mode=hypertransfer", "matrices.gradient=auto"))
+                .isEmpty();
+        assertThat(warnings("network=M1", "matrices.mode=hypertransfer")).isEmpty();
+    }
+
+    private List<String> warnings(String... settings) {
+        List<String> all = new ArrayList<>(List.of("steps=1"));
+        all.addAll(List.of(settings));
+        Configuration one = tiny.configuration(all.toArray(String[]::new));
+        List<String> warnings = new ArrayList<>();
+        try (Hold hold = Hold.create(dir.resolve(String.join("-", settings)), one)) {
+            new Trainer(hold, one, Map.of(), new Watcher() {
+                        @Override
+                        public void warned(String sentence) {
+                            warnings.add(sentence);
+                        }
+                    })
+                    .run(false, () -> false);
+        }
+        return warnings;
+    }
+
+    @Test
+    void theNetworkKnowsWhichMatricesAreInvariant() {
+        for (String network : List.of("M1", "M2")) {
+            Configuration of = tiny.configuration("network=" + network, "engine=reference");
+            Invariance measured = Invariance.measure(of);
+            assertThat(measured.change())
+                    .hasSize(6)
+                    .allSatisfy((name, change) -> assertThat(measured.invariant(name))
+                            .as(name)
+                            .isEqualTo(of.network().invariant(name)));
+        }
+    }
+}
