@@ -53,6 +53,21 @@ class PythonTest {
         assertThat(ended.text).contains("FAILED: line 1");
     }
 
+    /** The recipes' Python is Python: each block of docs/RECIPES.md is parsed. */
+    @Test
+    void recipesAreParsed() throws Exception {
+        Path script = Files.writeString(directory.resolve("parse.py"), """
+                import ast, re, sys
+                blocks = re.findall("```python\\n(.*?)```", open(sys.argv[1]).read(), re.S)
+                for block in blocks:
+                    ast.parse(block)
+                print(len(blocks), "blocks")
+                """);
+        Ended ended = python(script.toString(), ROOT.resolve("docs/RECIPES.md").toString());
+        assertThat(ended.code).as(ended.text).isZero();
+        assertThat(ended.text).contains("3 blocks");
+    }
+
     /** Runs where PyTorch is installed. */
     @Test
     void optimizerFollowsTheGoldenTrajectories() throws Exception {

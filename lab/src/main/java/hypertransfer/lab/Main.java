@@ -5,6 +5,7 @@ import hypertransfer.lab.command.CompareCommand;
 import hypertransfer.lab.command.ConformanceCommand;
 import hypertransfer.lab.command.DataCommand;
 import hypertransfer.lab.command.DemoCommand;
+import hypertransfer.lab.command.DiffCommand;
 import hypertransfer.lab.command.DoctorCommand;
 import hypertransfer.lab.command.EffectiveCommand;
 import hypertransfer.lab.command.ExportCommand;
@@ -42,6 +43,7 @@ import picocli.CommandLine.Spec;
             ConformanceCommand.class,
             DataCommand.class,
             DemoCommand.class,
+            DiffCommand.class,
             DoctorCommand.class,
             EffectiveCommand.class,
             ExportCommand.class,

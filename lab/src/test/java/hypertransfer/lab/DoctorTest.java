@@ -41,6 +41,8 @@ class DoctorTest {
         assertThat(out.toString().lines()).anyMatch(line -> line.matches("reference +yes +.+"));
         assertThat(out.toString().lines()).anyMatch(line -> line.matches("cpu +(yes|no) +.+"));
         assertThat(out.toString().lines()).anyMatch(line -> line.matches("cuda +(yes|no) +.+"));
+        assertThat(out.toString().lines()).anyMatch(line -> line.matches("mpi +(yes +Open MPI [45]|no +.*MPI).+"));
+        assertThat(out.toString().lines()).anyMatch(line -> line.matches("nccl +(yes +NCCL 2|no +NCCL).+"));
     }
 
     @Test

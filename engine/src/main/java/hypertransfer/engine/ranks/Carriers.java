@@ -1,9 +1,12 @@
 package hypertransfer.engine.ranks;
 
 import hypertransfer.engine.EngineException;
+import hypertransfer.engine.cuda.driver.Library;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
+import java.util.function.Supplier;
 
 /** What can carry bytes between ranks on this machine. */
 public final class Carriers {
@@ -28,18 +31,18 @@ public final class Carriers {
     }
 
     static List<Status> survey(Map<String, String> environment) {
-        return List.of(status("mpi", () -> OpenMpi.load(environment).version()));
+        return List.of(
+                status("mpi", "several processes, on one host or many", () -> OpenMpi.load(environment)
+                        .version()),
+                status("nccl", "cards that exchange without the host", () -> "NCCL "
+                        + NcclLibrary.load(Library.folders(environment, Path.of("/"))).version()));
     }
 
-    private interface Found {
-        String version();
-    }
-
-    private static Status status(String name, Found found) {
+    private static Status status(String name, String what, Supplier<String> version) {
         try {
-            return new Status(name, found.version(), "");
+            return new Status(name, version.get() + ": " + what, "");
         } catch (EngineException e) {
-            return new Status(name, "", e.getMessage());
+            return new Status(name, what, e.getMessage());
         }
     }
 

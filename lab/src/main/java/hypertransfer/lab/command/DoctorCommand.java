@@ -2,6 +2,7 @@ package hypertransfer.lab.command;
 
 import hypertransfer.engine.provider.Engines;
 import hypertransfer.engine.provider.Engines.Status;
+import hypertransfer.engine.ranks.Carriers;
 import hypertransfer.lab.experiment.Machine;
 import hypertransfer.lab.experiment.Version;
 import hypertransfer.lab.terminal.Exit;
@@ -42,12 +43,22 @@ public final class DoctorCommand implements Callable<Integer> {
         this.survey = survey;
     }
 
-    private record Report(Version version, Machine machine, List<Line> engines) {}
+    private record Report(Version version, Machine machine, List<Line> engines, List<Line> ranks) {}
 
-    /** A line of the table; what is missing is the one thing that would make the engine work. */
+    /** A line of a table; what is missing is the one thing that would make the engine, or the carrier, work. */
     private record Line(String name, boolean works, String description, String missing) {
         static Line of(Status s) {
             return new Line(s.name(), s.works(), s.description(), s.missing());
+        }
+
+        static Line of(Carriers.Status s) {
+            return new Line(s.name(), s.works(), s.description(), s.missing());
+        }
+
+        String text() {
+            return "%-10s %s%n"
+                    .formatted(
+                            name, works ? "yes   " + description : "no    " + missing + " (" + description + ")");
         }
     }
 
@@ -56,7 +67,8 @@ public final class DoctorCommand implements Callable<Integer> {
         var report = new Report(
                 Version.built(),
                 Machine.here(),
-                survey.get().stream().map(Line::of).toList());
+                survey.get().stream().map(Line::of).toList(),
+                Carriers.survey().stream().map(Line::of).toList());
         PrintWriter out = spec.commandLine().getOut();
         out.println(json.only ? JsonLine.of(report) : Width.here().fold(text(report), INDENT));
         out.flush();
@@ -88,14 +100,9 @@ public final class DoctorCommand implements Callable<Integer> {
                         Size.of(m.freeDisk()),
                         m.folder(),
                         m.vectorBits() == 0 ? "none: start through ./ht" : m.vectorBits() + " bits"));
-        for (Line engine : report.engines()) {
-            text.append("%-10s %s%n"
-                    .formatted(
-                            engine.name(),
-                            engine.works()
-                                    ? "yes   " + engine.description()
-                                    : "no    " + engine.missing() + " (" + engine.description() + ")"));
-        }
+        report.engines().forEach(line -> text.append(line.text()));
+        text.append("\nranks      found\n");
+        report.ranks().forEach(line -> text.append(line.text()));
         return text.toString().stripTrailing();
     }
 }

@@ -168,6 +168,7 @@ public final class Plan {
     /** The table of final losses and gaps, and a report for each network. */
     public void show() {
         Map<String, List<Path>> networks = new TreeMap<>();
+        Map<String, Contrast> contrasts = new TreeMap<>();
         int width = experiment.runs().keySet().stream()
                 .mapToInt(String::length)
                 .max()
@@ -185,11 +186,20 @@ public final class Plan {
                     gap == null ? "" : number("%+.1e", gap.validation().last()),
                     gap == null ? "" : number("%.1e", gap.validation().largest()),
                     number("%.4f", ratio(run)));
-            String network = new Run(run).configuration().network().name();
+            Configuration c = new Run(run).configuration();
+            String network = c.network().name();
             networks.computeIfAbsent(network, n -> new ArrayList<>()).add(run);
+            boolean placebo = c.matrices().placebo() != 1;
+            Contrast contrast = contrasts.computeIfAbsent(network, n -> new Contrast());
+            if (gap == null) {
+                contrast.lead(name, validation(name));
+            } else if (!placebo) {
+                contrast.follower(gap);
+            }
         }
         out.println("gaps are of the validation loss, to the run that is followed;");
         out.println("end/peak is the last effective rate over the largest, the mean over all matrices");
+        contrasts.forEach((network, contrast) -> contrast.sentence().ifPresent(text -> out.println(network + ": " + text)));
         Map<String, Path> reports = new LinkedHashMap<>();
         networks.forEach((network, runs) -> {
             Path report = directory.resolve(networks.size() == 1 ? "report.html" : "report-" + network + ".html");

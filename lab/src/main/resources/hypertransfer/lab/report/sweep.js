@@ -39,7 +39,7 @@ class Sweep {
     parts.push(html`<path d="M${box.x} ${box.y}V${box.y + box.h}H${box.x + box.w}" class="axis"/>
       <text x="${box.x + box.w / 2}" y="${box.y + box.h + 34}" text-anchor="middle" class="label">${first.key}</text>
       <text transform="translate(${box.x - 50} ${box.y + box.h / 2}) rotate(-90)" text-anchor="middle" class="label">last validation loss</text>`);
-    const groups = d3.groups(points, p => others.map((axis, i) => `${axis.key.replace(/^.*\./, '')} ${plain(p.at[i + 1])}`).join(', '));
+    const groups = d3.groups(points, p => others.map((axis, i) => `${short(axis.key)} ${plain(p.at[i + 1])}`).join(', '));
     groups.forEach(([name, members], i) => {
       const colour = groups.length > 1 ? d3.color(ramp(groups.length > 1 ? i / (groups.length - 1) : 0)).formatHex() : 'var(--solid-0)';
       const line = d3.sort(members.filter(p => p.loss !== null), p => p.at[0]), clamp = v => Math.max(box.y, y(v));
@@ -50,8 +50,8 @@ class Sweep {
     });
     const lowest = d3.least(known, p => p.loss);
     if (lowest) parts.push(html`<circle cx="${x(lowest.at[0])}" cy="${y(lowest.loss)}" r="7" class="ring"/>
-      <text x="${box.x}" y="${box.y + box.h + 56}" class="name">${fitting(`best ${show(lowest.loss)} at ${axes.map((axis, i) => axis.key + '=' + plain(lowest.at[i])).join(', ')}`, width - box.x)}</text>
-      <text x="${box.x}" y="${box.y + box.h + 74}" class="name edge">${edge(axes, lowest)}</text>`);
+      <text x="4" y="${box.y + box.h + 56}" class="name">${fitting(`best ${show(lowest.loss)} at ${axes.map((axis, i) => short(axis.key) + '=' + plain(lowest.at[i])).join(', ')}`, width)}</text>
+      <text x="4" y="${box.y + box.h + 74}" class="name edge">${edge(axes, lowest)}</text>`);
     return picture(width, box.y + box.h + 82, this.spec.title, html`${parts}`);
   }
 
@@ -61,10 +61,13 @@ class Sweep {
   }
 }
 
+/** The last part of a key. */
+const short = key => key.replace(/^.*\./, '');
+
 /** A best value on the border of the grid may not be the best there is. */
 function edge(axes, lowest) {
   const at = axes.filter((axis, i) => axis.values.length > 2 && d3.extent(axis.values).includes(lowest.at[i]));
-  return at.length ? `The best lies on the edge of ${at.map(axis => axis.key).join(' and ')}: extend the grid.` : '';
+  return at.length ? `The best lies on the edge of ${at.map(axis => short(axis.key)).join(' and ')}: extend the grid.` : '';
 }
 
 function sweepMaps() {

@@ -7,7 +7,7 @@ const number = (key, value, format, mark) => html`<td class="number ${mark ? 'be
 function summaryColumns() {
   const winner = best();
   const sizes = swept().map(({ key }) => ({
-    key, head: key.replace(/^.*\./, ''), title: key, of: run => Number(run.config[key]),
+    key, head: short(key), title: key, of: run => Number(run.config[key]),
     cell: run => html`<td class="number" data-key="${key}" title="${run.config[key]}">${plain(run.config[key])}</td>`,
   }));
   const value = (key, head, title, format) => ({ key, head, title, of: run => summary(run)[key], cell: run => number(key, summary(run)[key], format, key === 'validation' && run === winner) });
