@@ -49,6 +49,7 @@ class DemoTest {
         assertThat(directory.resolve("report-M2.html")).isNotEmptyFile();
         assertThat(out.toString())
                 .contains("report of M1: file:", "m2-inverse-hypertransfer-plus")
-                .containsPattern("M1: m1-muon and m1-muonh end 0.\\d+ apart; every transfer has all losses of its target, to the last bit");
+                .containsPattern(
+                        "M1: m1-muon and m1-muonh end 0.\\d+ apart; every transfer has all losses of its target, to the last bit");
     }
 }

@@ -32,10 +32,16 @@ public final class Carriers {
 
     static List<Status> survey(Map<String, String> environment) {
         return List.of(
-                status("mpi", "several processes, on one host or many", () -> OpenMpi.load(environment)
-                        .version()),
-                status("nccl", "cards that exchange without the host", () -> "NCCL "
-                        + NcclLibrary.load(Library.folders(environment, Path.of("/"))).version()));
+                status(
+                        "mpi",
+                        "several processes, on one host or many",
+                        () -> OpenMpi.load(environment).version()),
+                status(
+                        "nccl",
+                        "cards that exchange without the host",
+                        () -> "NCCL "
+                                + NcclLibrary.load(Library.folders(environment, Path.of("/")))
+                                        .version()));
     }
 
     private static Status status(String name, String what, Supplier<String> version) {

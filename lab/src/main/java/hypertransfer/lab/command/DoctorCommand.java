@@ -57,8 +57,7 @@ public final class DoctorCommand implements Callable<Integer> {
 
         String text() {
             return "%-10s %s%n"
-                    .formatted(
-                            name, works ? "yes   " + description : "no    " + missing + " (" + description + ")");
+                    .formatted(name, works ? "yes   " + description : "no    " + missing + " (" + description + ")");
         }
     }
 

@@ -199,7 +199,8 @@ public final class Plan {
         }
         out.println("gaps are of the validation loss, to the run that is followed;");
         out.println("end/peak is the last effective rate over the largest, the mean over all matrices");
-        contrasts.forEach((network, contrast) -> contrast.sentence().ifPresent(text -> out.println(network + ": " + text)));
+        contrasts.forEach(
+                (network, contrast) -> contrast.sentence().ifPresent(text -> out.println(network + ": " + text)));
         Map<String, Path> reports = new LinkedHashMap<>();
         networks.forEach((network, runs) -> {
             Path report = directory.resolve(networks.size() == 1 ? "report.html" : "report-" + network + ".html");
