@@ -27,6 +27,7 @@ final class Page {
             "geometry.js",
             "save.js",
             "tables.js",
+            "live.js",
             "page.js");
 
     private static final String D3 =

@@ -281,39 +281,4 @@ function soon(waiting) {
   setTimeout(() => soon(waiting), 0);
 }
 
-/** The server sends everything again to each connection, so a lost one starts from nothing. */
-function listen() {
-  const live = element('live');
-  const say = (text, lost) => {
-    live.hidden = false;
-    live.textContent = text;
-    live.classList.toggle('lost', lost);
-  };
-  say('connecting', true);
-  const source = new EventSource('events');
-  let changed = false, waiting = false;
-  source.onopen = () => {
-    model.runs.clear();
-    model.damaged.clear();
-    model.notices = [];
-    say('live', false);
-    changed = true;
-  };
-  source.onerror = () => say('connection lost, trying again', true);
-  source.onmessage = event => {
-    const message = JSON.parse(event.data);
-    if (message.type !== 'tick') {
-      apply(message);
-      changed = true;
-    } else if (changed && !waiting && tip.hidden) { // a redraw under the pointer would take away what is being read
-      waiting = true;
-      changed = false;
-      requestAnimationFrame(() => {
-        waiting = false;
-        redraw();
-      });
-    }
-  };
-}
-
 start();

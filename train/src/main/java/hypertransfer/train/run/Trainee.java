@@ -109,8 +109,10 @@ public final class Trainee implements AutoCloseable {
                 c.representation(engine.separateWeights()));
         return of(
                         engine,
+                        ranks,
                         c.architecture(),
                         routing,
+                        routing.masters(Parameters.hidden(c.architecture())),
                         c.model().accumulation(),
                         c.model().recompute())
                 .initialize(c.seed());
