@@ -68,7 +68,7 @@ public record Launch(
         boolean ours = Files.notExists(directory);
         try (Hold held = hold(c, changed)) {
             return train(held, c, stop, changed);
-        } catch (RuntimeException e) {
+        } catch (RuntimeException | Error e) {
             if (ours && !new Run(directory).begun()) {
                 remove(directory, e);
             }
@@ -93,7 +93,7 @@ public record Launch(
     }
 
     /** What failed before its first step leaves nothing behind. */
-    private static void remove(Path directory, RuntimeException failure) {
+    private static void remove(Path directory, Throwable failure) {
         try (Stream<Path> files = Files.walk(directory)) {
             for (Path file : files.sorted(Comparator.reverseOrder()).toList()) {
                 Files.delete(file);
