@@ -29,7 +29,7 @@ import picocli.CommandLine.Spec;
             "  ht compare out/muon out/muonh --json | tail -n 1",
             "",
             "Runs that differ only in their seed are one side. With two or more common",
-            "seeds the mean difference has a 95 % interval and p of a paired t-test: how",
+            "seeds the mean difference has a 95 %% interval and p of a paired t-test: how",
             "often noise would give such a difference. The first side is the baseline."
         })
 public final class CompareCommand implements Callable<Integer> {

@@ -25,7 +25,8 @@ import picocli.CommandLine.Spec;
             "  ht diff out/muon-hypertransfer out/muon",
             "  ht diff out/muon-hypertransfer out/muon --at 100",
             "",
-            "A carrier's matrix is scaled to the other's norm first. Exit code 1 if a loss differs, 0 if none does."
+            "A carrier's matrix is scaled to the other's norm first. The exit code is 1 if a",
+            "loss differs, else 0."
         })
 public final class DiffCommand implements Callable<Integer> {
     @Spec

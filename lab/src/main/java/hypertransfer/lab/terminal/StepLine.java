@@ -51,15 +51,16 @@ public final class StepLine implements Watcher {
 
     @Override
     public void started(Trainee trainee, int step) {
-        out.printf(
-                Locale.ROOT,
-                "%s, %,d parameters (%,d without the head) on engine %s; %d steps of %,d tokens%n",
-                c.network(),
-                c.architecture().parameters(),
-                c.architecture().parametersWithoutHead(),
-                trainee.engine().name(),
-                c.steps(),
-                c.tokensPerStep());
+        out.println(width.fold(
+                format(
+                        "%s, %,d parameters (%,d without the head) on engine %s; %d steps of %,d tokens",
+                        c.network(),
+                        c.architecture().parameters(),
+                        c.architecture().parametersWithoutHead(),
+                        trainee.engine().name(),
+                        c.steps(),
+                        c.tokensPerStep()),
+                4));
         Team team = trainee.team();
         if (team.size() > 1) {
             out.println(team.ranks().label() + ", " + team.share().ownership().balance());
