@@ -110,7 +110,6 @@ class RanksTest {
         for (String end : List.of("json", "safetensors")) { // as if it had been killed after the first checkpoint
             Files.delete(directory.resolve("four/checkpoints/step-00000006." + end));
         }
-        Files.delete(directory.resolve("four/state.json"));
         Process resumed = start(2, directory.resolve("four").toString(), "--resume");
         assertThat(end(resumed)).as(Files.readString(output())).isZero();
         assertThat(Files.readString(output())).contains("continuing at step 3");
