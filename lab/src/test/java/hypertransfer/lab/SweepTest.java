@@ -2,6 +2,7 @@ package hypertransfer.lab;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import hypertransfer.train.log.Run;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import org.junit.jupiter.api.BeforeEach;
@@ -50,6 +51,35 @@ class SweepTest {
                 .containsPattern("best \\d\\.\\d+ with matrices.rate=0.0[0-9]+ adamw.rate=0.01");
         assertThat(results().path(1).path("validation").isNull()).isTrue();
         assertThat(ht.fine(sweep)).as("the second call trains nothing").doesNotContain("step 00001");
+    }
+
+    /** Several workers on one directory: what one holds is left to it, and taken over when it is killed. */
+    @Test
+    void aPointThatAnotherProcessHoldsIsWaitedFor() throws Exception {
+        Object[] sweep = {"sweep", file, "--grid", "rate=0.01,0.02", "--out", to, Ht.TINY};
+        Path held = Files.createDirectories(to.resolve("matrices.rate=0.01")).resolve("lock");
+        Process other = new ProcessBuilder(
+                        "python3",
+                        "-c",
+                        "import fcntl,sys,time; f=open(sys.argv[1],'w'); fcntl.lockf(f, fcntl.LOCK_EX);"
+                                + " print('held', flush=True); time.sleep(60)",
+                        held.toString())
+                .start();
+        assertThat(other.inputReader().readLine()).isEqualTo("held");
+        Thread killer = new Thread(() -> {
+            while (!new Run(to.resolve("matrices.rate=0.02")).begun()) {
+                Thread.onSpinWait();
+            }
+            other.destroyForcibly();
+        });
+        killer.start();
+        assertThat(ht.fine(sweep)).contains("best ");
+        killer.join();
+        assertThat(ht.out().indexOf("point 2 of 2"))
+                .isNotNegative()
+                .isLessThan(ht.out().indexOf("point 1 of 2"));
+        assertThat(results()).hasSize(2);
+        assertThat(results().path(0).path("matrices.rate").asDouble()).isEqualTo(0.01);
     }
 
     /** Failed with a NumberFormatException after all training, and left no result. */

@@ -54,21 +54,24 @@ public final class Sweep {
         }
     }
 
-    /** Trains what is not trained yet; returns whether all was, or it was interrupted. */
+    /**
+     * Trains what is not trained yet; returns whether all was, or it was interrupted. Several processes may do so on one
+     * directory: each takes the points that no other holds, and whoever is killed leaves its point to the others.
+     */
     public boolean run(Interrupt stop) {
         List<List<String>> all = grid.points();
-        for (Map.Entry<Path, Configuration> run : runs.entrySet()) {
-            List<String> point = all.get(points.size());
-            out.println("point " + (points.size() + 1) + " of " + all.size() + ": " + String.join(" ", point));
-            if (stop.told()) {
-                return false;
+        List<Path> paths = List.copyOf(runs.keySet());
+        boolean trained = new Sharing(paths, stop, out).run(run -> {
+            int number = paths.indexOf(run);
+            out.println("point " + (number + 1) + " of " + all.size() + ": " + String.join(" ", all.get(number)));
+            return known(run, runs.get(run)) || train(run, runs.get(run), stop);
+        });
+        if (trained) {
+            for (int k = 0; k < paths.size(); k++) {
+                points.add(new Point(all.get(k), loss(paths.get(k))));
             }
-            if (!known(run.getKey(), run.getValue()) && !train(run.getKey(), run.getValue(), stop)) {
-                return false;
-            }
-            points.add(new Point(point, loss(run.getKey())));
         }
-        return true;
+        return trained;
     }
 
     private static boolean known(Path run, Configuration c) {

@@ -1,0 +1,81 @@
+package hypertransfer.lab.experiment;
+
+import hypertransfer.core.Refusal;
+import hypertransfer.lab.terminal.Interrupt;
+import hypertransfer.train.log.Hold;
+import java.io.PrintWriter;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.function.Predicate;
+
+/**
+ * Runs that several processes share among them, on one host or on a file system they have in common. A process claims a
+ * run by holding it, and the system releases what a killed process held, so its run goes to the next who looks.
+ */
+final class Sharing {
+    private static final Duration PAUSE = Duration.ofMillis(300);
+
+    private final List<Path> runs;
+    private final Interrupt stop;
+    private final PrintWriter out;
+
+    Sharing(List<Path> runs, Interrupt stop, PrintWriter out) {
+        this.runs = runs;
+        this.stop = stop;
+        this.out = out;
+    }
+
+    /**
+     * Takes every run once, in their order as far as others leave them.
+     *
+     * @param take trains a run, unless that is done; returns false where it was interrupted
+     * @return whether all are done, here or elsewhere
+     */
+    boolean run(Predicate<Path> take) {
+        List<Path> open = new ArrayList<>(runs);
+        boolean told = false;
+        while (!open.isEmpty()) {
+            boolean idle = true;
+            for (Path run : List.copyOf(open)) {
+                if (stop.told()) {
+                    return false;
+                }
+                if (Hold.held(run)) {
+                    continue;
+                }
+                try {
+                    if (!take.test(run)) {
+                        return false;
+                    }
+                } catch (Refusal e) {
+                    if (Hold.held(run)) { // another process was quicker
+                        continue;
+                    }
+                    throw e;
+                }
+                open.remove(run);
+                idle = false;
+            }
+            if (idle) {
+                if (!told) {
+                    out.println("waiting for " + open.size() + " runs that other processes train");
+                    out.flush();
+                    told = true;
+                }
+                pause();
+            }
+        }
+        return true;
+    }
+
+    private static void pause() {
+        try {
+            Thread.sleep(PAUSE);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw new Refusal("interrupted while waiting for another process", e);
+        }
+    }
+}
