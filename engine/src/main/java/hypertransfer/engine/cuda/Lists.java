@@ -111,7 +111,8 @@ final class Lists {
         }
         for (int from = 0; from < entries.size(); from += Geometry.MAX_LIST) {
             List<Entry> some = some(entries, from);
-            Object[] last = Stream.concat(Arrays.stream(more), Stream.of(scratch.sums)).toArray();
+            Object[] last =
+                    Stream.concat(Arrays.stream(more), Stream.of(scratch.sums)).toArray();
             kernels.queue(kernel, Geometry.sums(some.size()), words(some, last));
             kernels.launch(Kernel.FINISH, Geometry.finish(some.size()), scratch.sums, scratch.results + 24L * from);
         }

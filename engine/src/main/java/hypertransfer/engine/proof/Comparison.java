@@ -271,8 +271,8 @@ public final class Comparison {
         g.forEach(name -> pair.fill(name, 1));
         pair.run("clamp", s -> s.engine().clamp(s.all(g), scale, 0.3)).same(1, g);
         for (List<String> means : List.of(v, rows)) {
-            means.forEach(name -> pair.set(
-                    name, Arrays.stream(pair.read(name)).map(Math::abs).toArray()));
+            means.forEach(name ->
+                    pair.set(name, Arrays.stream(pair.read(name)).map(Math::abs).toArray()));
             for (double[] norm : new double[][] {null, keep}) {
                 g.forEach(name -> pair.fill(name, 1));
                 pair.fill("g.zero", 0)

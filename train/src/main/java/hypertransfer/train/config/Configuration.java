@@ -1,10 +1,12 @@
 package hypertransfer.train.config;
 
+import hypertransfer.core.Coefficients;
 import hypertransfer.core.GradientRule;
 import hypertransfer.core.Mode;
 import hypertransfer.core.Refusal;
 import hypertransfer.core.Schedule;
 import hypertransfer.core.Shape;
+import hypertransfer.core.ShapeFactor;
 import hypertransfer.core.Space;
 import hypertransfer.core.Transfer;
 import hypertransfer.engine.Engine;
@@ -13,10 +15,8 @@ import hypertransfer.engine.Polynomial;
 import hypertransfer.train.data.Vocabulary;
 import hypertransfer.train.network.Architecture;
 import hypertransfer.train.network.Variant;
-import hypertransfer.train.optimizer.Coefficients;
 import hypertransfer.train.optimizer.Direction;
 import hypertransfer.train.optimizer.Representation;
-import hypertransfer.train.optimizer.ShapeFactor;
 import java.util.Arrays;
 import java.util.Locale;
 import java.util.function.Supplier;
@@ -176,8 +176,8 @@ public record Configuration(
         Matrices m = matrices;
         return switch (m.direction) {
             case "muon" -> {
-                Polynomial polynomial = named("matrices.coefficients", m.coefficients, Coefficients.values())
-                        .polynomial();
+                Polynomial polynomial = Direction.Muon.polynomial(
+                        named("matrices.coefficients", m.coefficients, Coefficients.values()), 0);
                 ShapeFactor factor = named("matrices.shape_factor", m.shapeFactor, ShapeFactor.values());
                 yield new Direction.Muon(m.momentum, m.nesterov, m.bf16 ? polynomial.inBf16() : polynomial, factor);
             }

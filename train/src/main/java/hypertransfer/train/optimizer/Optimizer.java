@@ -105,14 +105,23 @@ public final class Optimizer {
         return Map.copyOf(tensors);
     }
 
-    /** The names of {@link #tensors} of all ranks, each with the number of its parameter. */
-    public Map<String, Integer> memories() {
-        Map<String, Integer> memories = new TreeMap<>();
+    /**
+     * A tensor that a direction remembers.
+     *
+     * @param parameter the number of its parameter
+     */
+    public record Memory(int parameter, int rows, int cols) {}
+
+    /** The names of {@link #tensors} of all ranks. */
+    public Map<String, Memory> memories() {
+        Map<String, Memory> memories = new TreeMap<>();
         List<Outline> all = team.share().outlines();
         for (int p = 0; p < all.size(); p++) {
             Outline whole = all.get(p);
-            for (String memory : (whole.hidden() ? routing.direction() : routing.rest()).memory()) {
-                memories.put(name(memory, whole.name()), p);
+            Direction direction = whole.hidden() ? routing.direction() : routing.rest();
+            for (String memory : direction.memory()) {
+                Direction.Extent extent = direction.extent(memory, whole.rows(), whole.cols());
+                memories.put(name(memory, whole.name()), new Memory(p, extent.rows(), extent.cols()));
             }
         }
         return memories;
@@ -212,8 +221,9 @@ public final class Optimizer {
             List<Tensor> declared = new ArrayList<>();
             for (Parameter p : parameters) {
                 String name = name(memory, p.name());
-                Tensor tensor = engine.tensor(
-                        Role.STATE, name, p.master().rows(), p.master().cols());
+                Direction.Extent extent =
+                        direction.extent(memory, p.master().rows(), p.master().cols());
+                Tensor tensor = engine.tensor(Role.STATE, name, extent.rows(), extent.cols());
                 declared.add(tensor);
                 tensors.put(name, tensor);
             }
