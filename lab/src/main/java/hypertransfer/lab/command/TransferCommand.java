@@ -95,7 +95,7 @@ public final class TransferCommand implements Callable<Integer> {
 
     private Configuration configuration(Path to) {
         Configuration target = new Run(run).configuration();
-        Transfer followed = target.transfer();
+        Transfer followed = target.algorithm().transfer();
         double followedDecay = followed.target() instanceof Space.Base base
                 ? base.decay()
                 : target.matrices().decay();

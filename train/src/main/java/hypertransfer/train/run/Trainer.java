@@ -129,19 +129,19 @@ public final class Trainer {
     }
 
     private Map<String, GradientRule> rules() {
-        return c.measuresInvariance() ? Invariance.measure(c).rules() : Map.of();
+        return c.algorithm().measured() ? Invariance.measure(c).rules() : Map.of();
     }
 
     /** The lemma holds for scale-invariant matrices only; elsewhere the twin strays from its target. */
     private void warnIfInexact(Map<String, GradientRule> rules) {
         List<String> inexact = rules.entrySet().stream()
                 .filter(e -> e.getValue() == GradientRule.RESCALED || e.getValue() == GradientRule.AT_RADIUS)
-                .filter(e -> !c.transfer().isPlain() && !c.network().invariant(e.getKey()))
+                .filter(e -> !c.algorithm().transfer().isPlain() && !c.network().invariant(e.getKey()))
                 .map(e -> e.getKey().replaceFirst("^blocks\\.\\d+\\.(.*)\\.weight$", "$1"))
                 .distinct()
                 .toList();
         if (!inexact.isEmpty()) {
-            watcher.warned("mode " + c.matrices().mode() + " is not exact on " + c.network()
+            watcher.warned("mode " + c.matrices().mode().label() + " is not exact on " + c.network()
                     + ": the loss depends on the scale of " + String.join(", ", inexact)
                     + "; take a plus mode, or matrices.gradient=auto");
         }
@@ -236,14 +236,17 @@ public final class Trainer {
 
     private boolean train(Feed feed, Trainee trainee, BooleanSupplier stop) {
         Rates rates = new Rates(c, trainee.matrices());
-        Schedule adamw = c.adamwSchedule();
+        Schedule adamw = c.algorithm().adamSchedule();
         int start = step;
         try (Journal journal = new Journal(hold, start)) {
             standing(State.RUNNING, null, null);
             watcher.started(trainee, step);
             for (; ; step++) {
-                if (c.matrices().proxyGrowth() != null) {
-                    trainee.optimizer().prescribe(c.proxy(step)); // also for what is validated and saved here
+                if (c.matrices().proxy().prescribed()) {
+                    trainee.optimizer()
+                            .prescribe(c.matrices()
+                                    .proxy()
+                                    .norm(step, c.steps())); // also for what is validated and saved here
                 }
                 if (c.validatesBefore(step) && !(step == start && validated)) {
                     validate(feed, trainee, journal);
@@ -269,7 +272,7 @@ public final class Trainer {
         loss = trainee.network().meanLoss();
         double seconds = (System.nanoTime() - begun) / 1e9;
         long tokens = (step + 1) * c.tokensPerStep();
-        if (!(loss <= c.limit())) {
+        if (!(loss <= c.lossLimit())) {
             Step largest = taken.stream()
                     .max(Comparator.comparingDouble(Step::effective))
                     .orElseThrow();
@@ -277,7 +280,7 @@ public final class Trainer {
             throw new Diverged(
                     matrix,
                     step,
-                    "the loss is " + loss + " at step " + step + ", above " + c.limit()
+                    "the loss is " + loss + " at step " + step + ", above " + c.lossLimit()
                             + ": the run has diverged; the largest effective rate is " + largest.effective() + ", of "
                             + matrix + "; lower the learning rate and start again, or start from a checkpoint"
                             + " with from.run and from.step");
@@ -293,11 +296,11 @@ public final class Trainer {
         validation = trainee.validate(feed);
         journal.validated(new Line.Validation(step, validation));
         watcher.validated(step, validation);
-        if (!(validation <= c.limit())) {
+        if (!(validation <= c.lossLimit())) {
             throw new Diverged(
                     null,
                     step,
-                    "the validation loss is " + validation + " before step " + step + ", above " + c.limit()
+                    "the validation loss is " + validation + " before step " + step + ", above " + c.lossLimit()
                             + ": the run has diverged; lower the learning rate and start again");
         }
     }
@@ -316,11 +319,14 @@ public final class Trainer {
     private record Rates(Schedule common, List<Schedule> own, int matrices) {
         Rates(Configuration c, List<String> names) {
             this(
-                    c.matricesSchedule(),
+                    c.algorithm().schedule(),
                     c.matrices().recorded() == null
                             ? List.of()
                             : RecordedRates.read(Path.of(c.matrices().recorded()))
-                                    .schedules(names, c.steps(), c.transfer().target()),
+                                    .schedules(
+                                            names,
+                                            c.steps(),
+                                            c.algorithm().transfer().target()),
                     names.size());
         }
 
