@@ -26,6 +26,7 @@ import java.util.Comparator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.OptionalDouble;
 import java.util.Set;
 import java.util.function.BooleanSupplier;
 
@@ -41,7 +42,7 @@ public final class Trainer {
     private int step;
     private double loss = Double.NaN;
     private double validation = Double.NaN;
-    private boolean validated; // the checkpoint's own step needs no second validation
+    private int validated = -1; // the step that the validation loss is of, if that was measured or restored
 
     /**
      * A run in its directory, trained by this process.
@@ -174,7 +175,7 @@ public final class Trainer {
                             },
                             watcher::warned);
             step = own.step();
-            validated = own.validation() != null;
+            validated = own.validation() == null ? -1 : step;
         } else if (c.from().run() != null) {
             step = new Snapshot(trainee)
                     .change(
@@ -210,7 +211,7 @@ public final class Trainer {
 
     private void record(Trainee trainee) {
         List<String> matrices = trainee.matrices();
-        hold.rewind(step, validated, matrices.size(), watcher::warned);
+        hold.rewind(step, validated == step, matrices.size(), watcher::warned);
         Curves curves = Curves.read(directory.directory());
         loss = curves.losses().isEmpty()
                 ? Double.NaN
@@ -241,30 +242,35 @@ public final class Trainer {
         try (Journal journal = new Journal(hold, start)) {
             standing(State.RUNNING, null, null);
             watcher.started(trainee, step);
-            for (; ; step++) {
+            while (true) {
                 if (c.matrices().proxyGrowth() != null) {
                     trainee.optimizer().prescribe(c.proxy(step)); // also for what is validated and saved here
                 }
-                if (c.validatesBefore(step) && !(step == start && validated)) {
-                    validate(feed, trainee, journal);
-                }
-                boolean end = step == c.steps(), stopped = !end && ranks.any(stop.getAsBoolean());
+                boolean known = !c.validatesBefore(step) || validated == step || validate(feed, trainee, journal, stop);
+                boolean end = known && step == c.steps(), stopped = !known || !end && ranks.any(stop.getAsBoolean());
                 if (end || stopped || step > start && step % c.checkpoint().every() == 0) {
                     journal.force();
                     save(trainee);
+                    stopped |= !end && !stopped && ranks.any(stop.getAsBoolean()); // told while it was saved
                     standing(end ? State.FINISHED : stopped ? State.INTERRUPTED : State.RUNNING, null, null);
                 }
                 if (end || stopped) {
                     return end;
                 }
-                step(feed, trainee, rates.at(step), adamw.rate(step), journal);
+                if (step(feed, trainee, rates.at(step), adamw.rate(step), journal, stop)) {
+                    step++;
+                }
             }
         }
     }
 
-    private void step(Feed feed, Trainee trainee, double[] rates, double adamRate, Journal journal) {
+    /** Takes a step; false where it was told to stop before the step changed anything. */
+    private boolean step(
+            Feed feed, Trainee trainee, double[] rates, double adamRate, Journal journal, BooleanSupplier stop) {
         long begun = System.nanoTime();
-        trainee.gradient(feed, step);
+        if (!trainee.gradient(feed, step, stop)) {
+            return false;
+        }
         List<Step> taken = trainee.optimizer().step(rates, adamRate);
         loss = trainee.network().meanLoss();
         double seconds = (System.nanoTime() - begun) / 1e9;
@@ -287,10 +293,17 @@ public final class Trainer {
             journal.matrices(Line.Matrices.of(step, taken));
         }
         watcher.stepped(step, loss, seconds, tokens);
+        return true;
     }
 
-    private void validate(Feed feed, Trainee trainee, Journal journal) {
-        validation = trainee.validate(feed);
+    /** Measures the validation loss; false where it was told to stop before it had all of it. */
+    private boolean validate(Feed feed, Trainee trainee, Journal journal, BooleanSupplier stop) {
+        OptionalDouble measured = trainee.validate(feed, stop);
+        if (measured.isEmpty()) {
+            return false;
+        }
+        validation = measured.getAsDouble();
+        validated = step;
         journal.validated(new Line.Validation(step, validation));
         watcher.validated(step, validation);
         if (!(validation <= c.limit())) {
@@ -300,11 +313,12 @@ public final class Trainer {
                     "the validation loss is " + validation + " before step " + step + ", above " + c.limit()
                             + ": the run has diverged; lower the learning rate and start again");
         }
+        return true;
     }
 
     private void save(Trainee trainee) {
         trainee.requireFinite(step);
-        Double measured = c.validatesBefore(step) ? validation : null;
+        Double measured = validated == step ? validation : null;
         Path saved = new Snapshot(trainee).save(directory, step, measured, origin);
         if (hold != null) {
             new Checkpoints(directory).prune(step, c.checkpoint().keep());
