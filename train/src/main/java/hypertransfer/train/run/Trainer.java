@@ -8,7 +8,6 @@ import hypertransfer.engine.ranks.Alone;
 import hypertransfer.engine.ranks.Ranks;
 import hypertransfer.train.config.Configuration;
 import hypertransfer.train.config.ConfigurationFile;
-import hypertransfer.train.log.Curves;
 import hypertransfer.train.log.FailureKind;
 import hypertransfer.train.log.Hold;
 import hypertransfer.train.log.Line;
@@ -16,6 +15,7 @@ import hypertransfer.train.log.Provenance;
 import hypertransfer.train.log.Run;
 import hypertransfer.train.log.Standing;
 import hypertransfer.train.log.Standing.State;
+import hypertransfer.train.log.Tail;
 import hypertransfer.train.ranks.Passport;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -25,6 +25,7 @@ import java.util.Arrays;
 import java.util.Comparator;
 import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.OptionalDouble;
 import java.util.Set;
@@ -212,13 +213,14 @@ public final class Trainer {
     private void record(Trainee trainee) {
         List<String> matrices = trainee.matrices();
         hold.rewind(step, validated == step, matrices.size(), watcher::warned);
-        Curves curves = Curves.read(directory.directory());
-        loss = curves.losses().isEmpty()
-                ? Double.NaN
-                : curves.losses().lastEntry().getValue();
-        validation = curves.validations().isEmpty()
-                ? Double.NaN
-                : curves.validations().lastEntry().getValue();
+        Tail metrics = directory.metrics();
+        for (Line line = metrics.next(); line != null; line = metrics.next()) {
+            switch (line) {
+                case Line.Training t -> loss = t.loss();
+                case Line.Validation v -> validation = v.loss();
+                case Line.Matrices m -> {} // of another file
+            }
+        }
         Map<String, String> facts = new LinkedHashMap<>(provenance);
         facts.put("engine", trainee.engine().name());
         facts.put("parameters", Long.toString(c.architecture().parameters()));
@@ -283,8 +285,9 @@ public final class Trainer {
             throw new Diverged(
                     matrix,
                     step,
-                    "the loss is " + loss + " at step " + step + ", above " + c.limit()
-                            + ": the run has diverged; the largest effective rate is " + largest.effective() + ", of "
+                    "the loss is " + rounded(loss) + " at step " + step + ", above " + rounded(c.limit())
+                            + ": the run has diverged; the largest effective rate is "
+                            + rounded(largest.effective()) + ", of "
                             + matrix + "; lower the learning rate and start again, or start from a checkpoint"
                             + " with from.run and from.step");
         }
@@ -310,10 +313,16 @@ public final class Trainer {
             throw new Diverged(
                     null,
                     step,
-                    "the validation loss is " + validation + " before step " + step + ", above " + c.limit()
+                    "the validation loss is " + rounded(validation) + " before step " + step + ", above "
+                            + rounded(c.limit())
                             + ": the run has diverged; lower the learning rate and start again");
         }
         return true;
+    }
+
+    /** For a sentence; the logs have every digit. */
+    private static String rounded(double value) {
+        return String.format(Locale.ROOT, "%.5g", value);
     }
 
     private void save(Trainee trainee) {
