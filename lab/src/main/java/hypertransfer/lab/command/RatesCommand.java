@@ -17,6 +17,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.concurrent.Callable;
+import java.util.function.Consumer;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
@@ -126,8 +127,8 @@ public final class RatesCommand implements Callable<Integer> {
     private void translate(PrintWriter out, Configuration from, Configuration other) {
         List<Kind> kinds = Kind.of(from);
         List<Kind> others = Kind.of(other);
-        Space source = from.transfer().target();
-        Space goal = other.transfer().target();
+        Space source = from.algorithm().transfer().target();
+        Space goal = other.algorithm().transfer().target();
         Shaped tuned = Kind.schedule(from);
         List<Translation.Matrix> matrices = new ArrayList<>();
         List<Row> rows = new ArrayList<>();
@@ -156,7 +157,7 @@ public final class RatesCommand implements Callable<Integer> {
                     Kind.describe(from),
                     tuned.peak(),
                     tuned.finalRatio(),
-                    from.matrices().schedule(),
+                    from.matrices().fall().schedule(),
                     tuned.steps());
             out.println("to   " + Kind.describe(other));
             out.printf(
@@ -179,7 +180,8 @@ public final class RatesCommand implements Callable<Integer> {
                     all.schedule().peak(),
                     all.schedule().finalRatio(),
                     100 * all.error());
-            if (!from.matrices().direction().equals(other.matrices().direction())) {
+            if (from.matrices().update().direction()
+                    != other.matrices().update().direction()) {
                 out.println(
                         "another direction at the same effective rates: a place to start a search, not a tuned rate");
             }
@@ -212,7 +214,7 @@ public final class RatesCommand implements Callable<Integer> {
     }
 
     private void reverse(PrintWriter out, Configuration from) {
-        if (!(from.transfer().target() instanceof Space.Base(double decay))) {
+        if (!(from.algorithm().transfer().target() instanceof Space.Base(double decay))) {
             throw new Refusal(
                     "on a Hyperball the nominal schedule is the effective one: set matrices.final_ratio=" + ends);
         }
@@ -238,7 +240,7 @@ public final class RatesCommand implements Callable<Integer> {
     }
 
     private void write(List<Translation.Matrix> matrices, List<Kind> kinds, Space source, Shaped tuned, Space goal) {
-        try (Csv table = new Csv(csv, "step", "kind", "rate", "effective")) {
+        Consumer<Csv> rows = table -> {
             for (int i = 0; i < kinds.size(); i++) {
                 Prediction induced = Translation.induced(matrices.get(i), source, tuned, goal);
                 double[] rate = induced.nominal();
@@ -247,6 +249,7 @@ public final class RatesCommand implements Callable<Integer> {
                     table.row(t, kinds.get(i).name(), rate[t], effective[t]);
                 }
             }
-        }
+        };
+        Csv.write(csv, rows, "step", "kind", "rate", "effective");
     }
 }
