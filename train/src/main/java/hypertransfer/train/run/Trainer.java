@@ -238,7 +238,7 @@ public final class Trainer {
         Rates rates = new Rates(c, trainee.matrices());
         Schedule adamw = c.adamwSchedule();
         int start = step;
-        try (Journal journal = new Journal(hold, start)) {
+        try (Journal journal = new Journal(hold, start, c.tokensPerStep())) {
             standing(State.RUNNING, null, null);
             watcher.started(trainee, step);
             for (; ; step++) {
