@@ -4,6 +4,7 @@ import hypertransfer.train.log.Hold;
 import hypertransfer.train.log.Line;
 import hypertransfer.train.log.Log;
 import hypertransfer.train.log.Run;
+import java.util.Arrays;
 
 /** The files that grow while a run trains. Rank 0 writes them; at the other ranks there are none. */
 final class Journal implements AutoCloseable {
@@ -34,12 +35,17 @@ final class Journal implements AutoCloseable {
         if (metrics != null) {
             metrics.append(line);
             events.scalar(line.step(), "loss/validation", line.loss());
+            if (!Double.isNaN(line.represented())) {
+                events.scalar(line.step(), "loss/carrier_minus_represented", line.carrier() - line.represented());
+            }
         }
     }
 
     void matrices(Line.Matrices line) {
         if (matrices != null) {
             matrices.append(line);
+            double largest = Arrays.stream(line.radial()).map(Math::abs).max().orElse(Double.NaN);
+            events.scalar(line.step(), "matrices/largest_radial", largest);
         }
     }
 

@@ -10,6 +10,7 @@ import hypertransfer.engine.provider.Engines;
 import hypertransfer.engine.ranks.Alone;
 import hypertransfer.engine.ranks.Ranks;
 import hypertransfer.train.config.Configuration;
+import hypertransfer.train.log.Line;
 import hypertransfer.train.network.Architecture;
 import hypertransfer.train.network.Initializer;
 import hypertransfer.train.network.Masters;
@@ -154,18 +155,24 @@ public final class Trainee implements AutoCloseable {
         team.gather(network.losses());
     }
 
-    /** The mean loss over the validation windows, which the ranks take in turns. */
-    double validate(Feed feed) {
+    /**
+     * The mean loss over the validation windows, which the ranks take in turns. Where the network is evaluated at another
+     * scale than the carrier's own, the first window is also evaluated there: one forward pass more per validation.
+     */
+    Line.Validation validate(Feed feed, int step) {
         int count = Math.toIntExact(feed.validations());
         double[] own = IntStream.range(0, count)
                 .filter(window -> window % team.size() == team.rank())
                 .mapToDouble(window -> loss(feed.validation(window)))
                 .toArray();
+        double[] losses = team.turns(own, count);
         double sum = 0;
-        for (double loss : team.turns(own, count)) {
+        for (double loss : losses) {
             sum += loss;
         }
-        return sum / count;
+        return optimizer.evaluatesElsewhere()
+                ? new Line.Validation(step, sum / count, losses[0], optimizer.atCarrier(() -> loss(feed.validation(0))))
+                : new Line.Validation(step, sum / count);
     }
 
     double loss(Feed.Batch batch) {

@@ -265,6 +265,8 @@ public final class Trainer {
     private void step(Feed feed, Trainee trainee, double[] rates, double adamRate, Journal journal) {
         long begun = System.nanoTime();
         trainee.gradient(feed, step);
+        boolean logged = step % c.log().matricesEvery() == 0 || step == c.steps() - 1;
+        double[] radial = logged ? trainee.optimizer().radial() : null; // the step turns gradients into directions
         List<Step> taken = trainee.optimizer().step(rates, adamRate);
         loss = trainee.network().meanLoss();
         double seconds = (System.nanoTime() - begun) / 1e9;
@@ -283,15 +285,16 @@ public final class Trainer {
                             + " with from.run and from.step");
         }
         journal.trained(new Line.Training(step, loss, rates[0], adamRate, tokens, seconds));
-        if (step % c.log().matricesEvery() == 0 || step == c.steps() - 1) {
-            journal.matrices(Line.Matrices.of(step, taken));
+        if (logged) {
+            journal.matrices(Line.Matrices.of(step, taken, radial));
         }
         watcher.stepped(step, loss, seconds, tokens);
     }
 
     private void validate(Feed feed, Trainee trainee, Journal journal) {
-        validation = trainee.validate(feed);
-        journal.validated(new Line.Validation(step, validation));
+        Line.Validation line = trainee.validate(feed, step);
+        validation = line.loss();
+        journal.validated(line);
         watcher.validated(step, validation);
         if (!(validation <= c.limit())) {
             throw new Diverged(
