@@ -24,7 +24,8 @@ import hypertransfer.train.ranks.Team;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
-import java.util.stream.IntStream;
+import java.util.Optional;
+import java.util.function.BooleanSupplier;
 
 /** An engine with a network and its optimizer on it. */
 public final class Trainee implements AutoCloseable {
@@ -144,35 +145,54 @@ public final class Trainee implements AutoCloseable {
         return this;
     }
 
-    /** The gradient of a step, in the gradients of what this rank owns; its mean loss is the network's afterwards. */
-    void gradient(Feed feed, int step) {
+    /**
+     * The gradient of a step, in the gradients of what this rank owns; its mean loss is the network's afterwards.
+     *
+     * @param stop asked between micro-batches, of which an optimizer's step may need many
+     * @return false where it was told to stop: the step is then not taken, and nothing of it stays
+     */
+    boolean gradient(Feed feed, int step, BooleanSupplier stop) {
         team.zero();
         for (int micro = team.rank(); micro < feed.micros(); micro += team.size()) {
+            if (micro >= team.size() && team.ranks().any(stop.getAsBoolean())) {
+                return false;
+            }
             Feed.Batch batch = feed.training(step, micro);
             network.gradient(batch.inputs(), batch.targets(), micro);
             team.add();
         }
         team.gather(network.losses());
+        return true;
     }
 
     /**
      * The mean loss over the validation windows, which the ranks take in turns. Where the network is evaluated at another
      * scale than the carrier's own, the first window is also evaluated there: one forward pass more per validation.
+     *
+     * @param stop asked between windows
+     * @return empty where a rank was told to stop
      */
-    Line.Validation validate(Feed feed, int step) {
+    Optional<Line.Validation> validate(Feed feed, int step, BooleanSupplier stop) {
         int count = Math.toIntExact(feed.validations());
-        double[] own = IntStream.range(0, count)
-                .filter(window -> window % team.size() == team.rank())
-                .mapToDouble(window -> loss(feed.validation(window)))
-                .toArray();
+        double[] own = new double[Math.ceilDiv(count - team.rank(), team.size())];
+        boolean stopped = false;
+        for (int i = 0; i < own.length && !stopped; i++) {
+            stopped = i > 0 && stop.getAsBoolean();
+            own[i] = stopped ? 0 : loss(feed.validation(team.rank() + (long) i * team.size()));
+        }
         double[] losses = team.turns(own, count);
         double sum = 0;
         for (double loss : losses) {
             sum += loss;
         }
-        return optimizer.evaluatesElsewhere()
-                ? new Line.Validation(step, sum / count, losses[0], optimizer.atCarrier(() -> loss(feed.validation(0))))
-                : new Line.Validation(step, sum / count);
+        if (team.ranks().any(stopped)) {
+            return Optional.empty();
+        }
+        return Optional.of(
+                optimizer.evaluatesElsewhere()
+                        ? new Line.Validation(
+                                step, sum / count, losses[0], optimizer.atCarrier(() -> loss(feed.validation(0))))
+                        : new Line.Validation(step, sum / count));
     }
 
     double loss(Feed.Batch batch) {

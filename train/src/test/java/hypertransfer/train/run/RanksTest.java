@@ -55,7 +55,7 @@ class RanksTest {
             try (Feed feed = Feed.open(c);
                     Trainee trainee = Trainee.open(c, Map.of(), ranks)) {
                 for (int step = 0; step < 3; step++) {
-                    trainee.gradient(feed, step);
+                    trainee.gradient(feed, step, () -> false);
                     Object taken = List.of(
                             Arrays.toString(trainee.optimizer().radial()),
                             trainee.optimizer().step(0.02, 0.01),
@@ -64,7 +64,8 @@ class RanksTest {
                         result.add(taken);
                     }
                 }
-                Line.Validation validation = trainee.validate(feed, 3);
+                Line.Validation validation =
+                        trainee.validate(feed, 3, () -> false).orElseThrow();
                 trainee.requireFinite(3);
                 Path numbers = new Snapshot(trainee).save(run, 3, validation.loss(), null);
                 if (ranks.rank() == 0) {
