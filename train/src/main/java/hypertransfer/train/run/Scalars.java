@@ -5,6 +5,7 @@ import hypertransfer.train.log.Run;
 import hypertransfer.train.log.Tail;
 import java.io.UncheckedIOException;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -42,11 +43,16 @@ final class Scalars implements AutoCloseable {
             }
             case Line.Validation v -> {
                 events.scalar(step, "loss/validation", v.loss());
+                if (!Double.isNaN(v.represented())) {
+                    events.scalar(step, "loss/carrier_minus_represented", v.carrier() - v.represented());
+                }
                 if (counterpart(line) instanceof Line.Validation other) {
                     events.scalar(step, "gap/validation", v.loss() - other.loss());
                 }
             }
-            case Line.Matrices m ->
+            case Line.Matrices m -> {
+                double radial = Arrays.stream(m.radial()).map(Math::abs).max().orElse(Double.NaN);
+                events.scalar(step, "matrices/largest_radial", radial);
                 kinds.forEach((kind, members) -> {
                     events.scalar(step, "norm/" + kind, mean(m.norm(), members));
                     events.scalar(step, "target_norm/" + kind, mean(m.targetNorm(), members));
@@ -54,6 +60,7 @@ final class Scalars implements AutoCloseable {
                     events.scalar(step, "effective_rate/" + kind, mean(m.effective(), members));
                     events.scalar(step, "implied_decay/" + kind, mean(m.impliedDecay(), members));
                 });
+            }
         }
         events.flush();
     }
