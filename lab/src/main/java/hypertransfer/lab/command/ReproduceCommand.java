@@ -2,6 +2,7 @@ package hypertransfer.lab.command;
 
 import hypertransfer.core.Refusal;
 import hypertransfer.lab.experiment.Experiment;
+import hypertransfer.lab.experiment.Next;
 import hypertransfer.lab.experiment.Plan;
 import hypertransfer.lab.experiment.Spread;
 import hypertransfer.lab.terminal.Exit;
@@ -101,6 +102,7 @@ public final class ReproduceCommand implements Callable<Integer> {
                 Path directory = seeds > 1 ? to.resolve("seed-" + seed) : to;
                 Plan plan = new Plan(experiment, preset, settings, directory, print);
                 if (!plan.run(interrupt)) {
+                    spec.commandLine().getOut().print(Next.again(to));
                     return Exit.INTERRUPTED;
                 }
                 plan.show();

@@ -151,7 +151,8 @@ public final class Trainer {
 
     private static RuntimeException advised(UncheckedIOException e) {
         String room = FailureKind.of(e) == FailureKind.NO_ROOM ? "; make room, then" : ";";
-        return new UncheckedIOException(e.getMessage() + room + " continue with --resume", e.getCause());
+        return new UncheckedIOException(
+                e.getMessage() + room + " run the same command again to continue", e.getCause());
     }
 
     private void fail(Throwable e) {
