@@ -66,6 +66,16 @@ class ExactTest {
         return train(name, own ? settings : with(settings, "matrices.decay=0.1"));
     }
 
+    /** A rate of a half leaves every 512th master exactly halfway between two weights after the first step. */
+    @Test
+    void mastersHalfwayBetweenTwoWeightsAreRoundedAlike() {
+        String[] common = {"network=M2", "steps=3", "model.width=32", "matrices.rate=0.5", "matrices.decay=1"};
+        Path followed = train("target", with(common, "matrices.mode=base"));
+        Path follower = train("follower", with(common, "matrices.mode=hypertransfer-plus"));
+        assertThat(Curves.read(follower).losses())
+                .isEqualTo(Curves.read(followed).losses());
+    }
+
     /** The placebo is another rounding and nothing else, so what it changes is what roundings can change. */
     @Test
     void aPlaceboStraysByRoundingOnly() {
