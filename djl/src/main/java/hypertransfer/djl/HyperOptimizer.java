@@ -133,13 +133,17 @@ public final class HyperOptimizer extends Optimizer implements AutoCloseable {
     public void save(Path file) throws IOException {
         started();
         Path beside = file.resolveSibling(file.getFileName() + ".part");
-        try (OutputStream out = new BufferedOutputStream(Files.newOutputStream(beside))) {
-            save(out);
+        try {
+            try (OutputStream out = new BufferedOutputStream(Files.newOutputStream(beside))) {
+                save(out);
+            }
+            try (FileChannel channel = FileChannel.open(beside, StandardOpenOption.WRITE)) {
+                channel.force(true);
+            }
+            Files.move(beside, file, StandardCopyOption.ATOMIC_MOVE, StandardCopyOption.REPLACE_EXISTING);
+        } finally {
+            Files.deleteIfExists(beside); // there only where something failed
         }
-        try (FileChannel channel = FileChannel.open(beside, StandardOpenOption.WRITE)) {
-            channel.force(true);
-        }
-        Files.move(beside, file, StandardCopyOption.ATOMIC_MOVE, StandardCopyOption.REPLACE_EXISTING);
     }
 
     /**

@@ -4,10 +4,13 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
 
 import hypertransfer.core.Rates;
+import java.io.ByteArrayOutputStream;
+import java.io.OutputStream;
 import java.io.OutputStreamWriter;
 import java.io.Writer;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
 import java.util.zip.GZIPOutputStream;
@@ -242,5 +245,18 @@ class EffectiveTest {
         assertThat(a.get("steps").asInt()).isEqualTo(steps);
         assertThat(a.get("hyperball").get("shape").asString()).isEqualTo("linear");
         assertThat(a.get("hyperball").get("peak").asDouble()).isCloseTo(0.15, within(0.002));
+    }
+
+    /** What was read before the log broke off had been left behind as if it were the answer. */
+    @Test
+    void aLogThatBreaksOffLeavesNoTable() throws Exception {
+        ByteArrayOutputStream zipped = new ByteArrayOutputStream();
+        try (OutputStream out = new GZIPOutputStream(zipped)) {
+            out.write(grown(5000).getBytes());
+        }
+        Path log = directory.resolve("cut.csv.gz"), csv = directory.resolve("cut-out.csv");
+        Files.write(log, Arrays.copyOf(zipped.toByteArray(), zipped.size() / 2));
+        assertThat(ht.run("effective", log, "--csv", csv)).as(ht::err).isNotZero();
+        assertThat(directory).isDirectoryNotContaining("glob:**cut-out.csv*");
     }
 }

@@ -114,6 +114,8 @@ class RunCommandsTest {
                 .contains("has the dynamics of Base(0.1), which mode inverse-hypertransfer does not follow");
         assertThat(refused("transfer", run, "--mode", "hypertransfer", "--decay", "0.5", "--out", dir.resolve("x")))
                 .contains("is a Hyperball, which has none");
+        assertThat(refused("transfer", run, "--mode", "hypertransfer", "--set", "steps=20", "--out", dir.resolve("x")))
+                .contains("a run has the steps of its target, and " + run + " has 12; train the target with");
         assertThat(refused("transfer", run, "--mode", "base", "--at", "8", "--decay", "0.5"))
                 .contains("which mode base does not follow");
 

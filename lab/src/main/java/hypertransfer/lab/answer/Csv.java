@@ -1,42 +1,55 @@
 package hypertransfer.lab.answer;
 
 import hypertransfer.core.Refusal;
+import hypertransfer.train.file.Atomic;
+import java.io.BufferedWriter;
 import java.io.IOException;
-import java.io.PrintWriter;
 import java.io.UncheckedIOException;
+import java.io.Writer;
+import java.nio.channels.Channels;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.nio.file.StandardCopyOption;
 import java.util.Arrays;
+import java.util.function.Consumer;
 import java.util.stream.Collectors;
 
-/** A table for other programs: commas, a header, every double exact. The file appears when it is closed, whole. */
-public final class Csv implements AutoCloseable {
+/** A table for other programs: commas, a header, every double exact. */
+public final class Csv {
     private final Path file;
-    private final Path beside;
-    private final PrintWriter out;
+    private final Writer out;
 
-    /** Opens a new file and writes its header. */
-    public Csv(Path file, String... columns) {
+    private Csv(Path file, Writer out) {
+        this.file = file;
+        this.out = out;
+    }
+
+    /** Writes a new file with a header, whole or not at all: where the rows cannot be had to the last, there is no file. */
+    public static void write(Path file, Consumer<Csv> rows, String... columns) {
         if (Files.exists(file)) {
             throw new Refusal(file + " is already there; choose another --csv");
         }
-        this.file = file;
-        beside = file.resolveSibling(file.getFileName() + ".part");
         try {
-            if (file.toAbsolutePath().getParent() != null) {
-                Files.createDirectories(file.toAbsolutePath().getParent());
-            }
-            out = new PrintWriter(Files.newBufferedWriter(beside));
+            Files.createDirectories(file.toAbsolutePath().getParent());
         } catch (IOException e) {
-            throw new Refusal("cannot write " + file + ": " + e.getMessage(), e);
+            throw failed(file, e);
         }
-        row((Object[]) columns);
+        Atomic.write(file, channel -> {
+            Writer out = new BufferedWriter(Channels.newWriter(channel, StandardCharsets.UTF_8));
+            Csv table = new Csv(file, out);
+            table.row((Object[]) columns);
+            rows.accept(table);
+            out.flush();
+        });
     }
 
     /** Writes a row. */
     public void row(Object... cells) {
-        out.println(Arrays.stream(cells).map(Csv::cell).collect(Collectors.joining(",")));
+        try {
+            out.write(Arrays.stream(cells).map(Csv::cell).collect(Collectors.joining(",", "", System.lineSeparator())));
+        } catch (IOException e) {
+            throw failed(file, e);
+        }
     }
 
     private static String cell(Object cell) {
@@ -44,19 +57,7 @@ public final class Csv implements AutoCloseable {
         return text.contains(",") || text.contains("\"") ? '"' + text.replace("\"", "\"\"") + '"' : text;
     }
 
-    @Override
-    public void close() {
-        out.close();
-        try {
-            if (out.checkError()) {
-                Files.deleteIfExists(beside);
-                throw new UncheckedIOException(
-                        "cannot write " + file + " to its end; make room, then run it again",
-                        new IOException("No space left, or another error of the disk"));
-            }
-            Files.move(beside, file, StandardCopyOption.ATOMIC_MOVE);
-        } catch (IOException e) {
-            throw new UncheckedIOException("cannot write " + file + ": " + e.getMessage(), e);
-        }
+    private static UncheckedIOException failed(Path file, IOException e) {
+        return new UncheckedIOException("cannot write " + file + ": " + Atomic.reason(e), e);
     }
 }

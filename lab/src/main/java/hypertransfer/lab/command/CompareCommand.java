@@ -51,9 +51,15 @@ public final class CompareCommand implements Callable<Integer> {
     public Integer call() {
         Comparison c = Comparison.of(places);
         if (csv != null) {
-            try (Csv table = new Csv(csv, "side", "seeds", "validation", "best", "loss")) {
-                c.sides().forEach(s -> table.row(s.name(), s.seeds().size(), s.validation(), s.best(), s.loss()));
-            }
+            Csv.write(
+                    csv,
+                    table -> c.sides()
+                            .forEach(s -> table.row(s.name(), s.seeds().size(), s.validation(), s.best(), s.loss())),
+                    "side",
+                    "seeds",
+                    "validation",
+                    "best",
+                    "loss");
         }
         PrintWriter out = spec.commandLine().getOut();
         if (!json.only) {

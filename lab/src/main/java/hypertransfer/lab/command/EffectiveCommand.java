@@ -65,16 +65,23 @@ public final class EffectiveCommand implements Callable<Integer> {
     @Option(names = "--page", paramLabel = "FILE", description = "A new .html page with the curves.")
     private Path page;
 
+    private Effective answer;
+
     @Override
     public Integer call() {
         List<Sheet.Line> lines = new ArrayList<>();
-        Effective answer;
         if (csv == null) {
             answer = Effective.read(log, null, lines);
         } else {
-            try (Csv table = new Csv(csv, "step", "matrix", "weight_norm", "effective", "angle", "implied_decay")) {
-                answer = Effective.read(log, table, lines);
-            }
+            Csv.write(
+                    csv,
+                    table -> answer = Effective.read(log, table, lines),
+                    "step",
+                    "matrix",
+                    "weight_norm",
+                    "effective",
+                    "angle",
+                    "implied_decay");
         }
         PrintWriter err = spec.commandLine().getErr();
         answer.problems().forEach(p -> err.println("ht: " + log + " " + p));

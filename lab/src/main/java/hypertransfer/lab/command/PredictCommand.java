@@ -21,6 +21,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
 import java.util.concurrent.Callable;
+import java.util.function.Consumer;
 import java.util.stream.IntStream;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
@@ -224,7 +225,7 @@ public final class PredictCommand implements Callable<Integer> {
     }
 
     private void write(List<Kind> kinds, Configuration c) {
-        try (Csv table = new Csv(csv, "step", "kind", "nominal", "norm", "effective", "target_norm")) {
+        Consumer<Csv> rows = table -> {
             for (Kind kind : kinds) {
                 Prediction carrier = kind.carrier(c);
                 double[] nominal = carrier.nominal();
@@ -235,6 +236,7 @@ public final class PredictCommand implements Callable<Integer> {
                     table.row(t, kind.name(), nominal[t], norm[t], effective[t], target[t]);
                 }
             }
-        }
+        };
+        Csv.write(csv, rows, "step", "kind", "nominal", "norm", "effective", "target_norm");
     }
 }

@@ -17,6 +17,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.concurrent.Callable;
+import java.util.function.Consumer;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
@@ -238,7 +239,7 @@ public final class RatesCommand implements Callable<Integer> {
     }
 
     private void write(List<Translation.Matrix> matrices, List<Kind> kinds, Space source, Shaped tuned, Space goal) {
-        try (Csv table = new Csv(csv, "step", "kind", "rate", "effective")) {
+        Consumer<Csv> rows = table -> {
             for (int i = 0; i < kinds.size(); i++) {
                 Prediction induced = Translation.induced(matrices.get(i), source, tuned, goal);
                 double[] rate = induced.nominal();
@@ -247,6 +248,7 @@ public final class RatesCommand implements Callable<Integer> {
                     table.row(t, kinds.get(i).name(), rate[t], effective[t]);
                 }
             }
-        }
+        };
+        Csv.write(csv, rows, "step", "kind", "rate", "effective");
     }
 }

@@ -44,6 +44,9 @@ public final class ReportCommand implements Callable<Integer> {
         for (String sentence : report.skipped()) {
             spec.commandLine().getErr().println("left out: " + sentence);
         }
+        for (String sentence : report.damaged()) {
+            spec.commandLine().getErr().println("warning: " + sentence);
+        }
         spec.commandLine()
                 .getOut()
                 .println("report of " + String.join(", ", report.names())

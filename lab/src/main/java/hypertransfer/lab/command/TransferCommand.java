@@ -95,6 +95,10 @@ public final class TransferCommand implements Callable<Integer> {
 
     private Configuration configuration(Path to) {
         Configuration target = new Run(run).configuration();
+        if (set.keys().contains("steps")) {
+            throw new Refusal("--set steps is not possible here: a run has the steps of its target, and " + run
+                    + " has " + target.steps() + "; train the target with the steps you want, then transfer that run");
+        }
         Transfer followed = target.transfer();
         double followedDecay = followed.target() instanceof Space.Base base
                 ? base.decay()

@@ -1,7 +1,6 @@
 package hypertransfer.lab.report;
 
 import hypertransfer.core.Refusal;
-import hypertransfer.train.log.Damage;
 import hypertransfer.train.log.Gap;
 import hypertransfer.train.log.Line;
 import hypertransfer.train.log.Line.Matrices;
@@ -53,6 +52,7 @@ final class Feed {
     private double elapsed;
     private String state = "";
     private String gap = "";
+    private String damage = "";
 
     /** A step with the seconds that all steps up to it took. */
     private record Timed(Training line, double elapsed) {}
@@ -131,7 +131,11 @@ final class Feed {
         node.put("state", now.state().label());
         node.put("step", now.step());
         node.put("steps", now.steps());
-        String message = Stream.of(now.message(), damage(metrics, over), damage(matrices, over))
+        damage = Stream.of(metrics.damage(over), matrices.damage(over))
+                .filter(damaged -> damaged.lines() > 0)
+                .map(damaged -> damaged + ", left out here")
+                .collect(Collectors.joining("; "));
+        String message = Stream.of(now.message(), damage)
                 .filter(text -> text != null && !text.isEmpty())
                 .collect(Collectors.joining("; "));
         node.put("message", message.isEmpty() ? null : message);
@@ -147,9 +151,9 @@ final class Feed {
         return node.toString();
     }
 
-    private static String damage(Tail tail, boolean over) {
-        Damage damage = tail.damage(over);
-        return damage.lines() == 0 ? "" : damage + ", left out here";
+    /** What of the run's lines the last read left out; empty where all could be read. */
+    String damage() {
+        return damage;
     }
 
     /** The gap, where it has changed; where lines were left out also the differences, which the page could not take itself. */

@@ -20,8 +20,9 @@ import tools.jackson.databind.json.JsonMapper;
  *
  * @param names the runs on the page
  * @param skipped one sentence per run that could not be read and is left out
+ * @param damaged one sentence per run of which some lines could not be read and are left out
  */
-public record Report(List<String> names, List<String> skipped) {
+public record Report(List<String> names, List<String> skipped, List<String> damaged) {
 
     /** Writes the page, whole or not at all. One run that cannot be read does not keep the others from being shown. */
     public static Report write(List<Path> places, Path out) {
@@ -46,10 +47,15 @@ public record Report(List<String> names, List<String> skipped) {
         }
         Map<Path, String> names = Runs.names(List.copyOf(runs.keySet()));
         var messages = new ArrayList<String>();
+        var damaged = new ArrayList<String>();
         for (Run run : runs.values()) {
             try {
                 String target = Runs.target(run).map(names::get).orElse(null);
-                messages.addAll(new Feed(names.get(run.directory()), target, run, 1.0 / runs.size()).read());
+                Feed feed = new Feed(names.get(run.directory()), target, run, 1.0 / runs.size());
+                messages.addAll(feed.read());
+                if (!feed.damage().isEmpty()) {
+                    damaged.add(names.get(run.directory()) + ": " + feed.damage());
+                }
             } catch (RuntimeException e) {
                 skipped.put(run.directory(), e);
                 names.remove(run.directory());
@@ -63,7 +69,8 @@ public record Report(List<String> names, List<String> skipped) {
         return new Report(
                 List.copyOf(names.values()),
                 Stream.concat(skipped.values().stream().map(Report::sentence), unlisted.stream())
-                        .toList());
+                        .toList(),
+                damaged);
     }
 
     /** The run, and before it the one that it follows. */
@@ -91,10 +98,10 @@ public record Report(List<String> names, List<String> skipped) {
         Path file = out.toAbsolutePath();
         try {
             Files.createDirectories(file.getParent());
-            Atomic.write(file, page);
-        } catch (IOException | UncheckedIOException e) {
-            throw new Refusal("cannot write " + out + " (" + e + "); give another file with --out", e);
+        } catch (IOException e) {
+            throw new Refusal("cannot write " + out + ": " + Atomic.reason(e) + "; give another file with --out", e);
         }
+        Atomic.write(file, page);
     }
 
     /** What the page is told of a run that it cannot show. */

@@ -9,6 +9,7 @@ import hypertransfer.train.log.Hold;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.io.StringWriter;
+import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
@@ -114,7 +115,7 @@ class ReportCommandTest {
     void aFileThatCannotBeWritten() throws IOException {
         new SyntheticRun(folder.resolve("muon"), 0, "steps=20").finished();
         assertThatThrownBy(() -> Report.write(List.of(folder), folder.resolve("muon")))
-                .isInstanceOf(Refusal.class)
+                .isInstanceOf(UncheckedIOException.class)
                 .hasMessageContaining("cannot write " + folder.resolve("muon"));
     }
 
@@ -131,6 +132,11 @@ class ReportCommandTest {
         assertThat(report.names()).contains("a", "c").doesNotContain("b");
         assertThat(report.skipped()).anyMatch(s -> s.contains("provenance.json"));
         assertThat(report.names().size() + report.skipped().size()).isEqualTo(4);
+        assertThat(report.damaged())
+                .as("for the terminal")
+                .singleElement()
+                .asString()
+                .startsWith("c: metrics.jsonl has 1 damaged line (line 1 is not JSON");
         assertThat(folder.resolve("report.html"))
                 .content()
                 .contains("\"type\":\"damaged\"", "metrics.jsonl has 1 damaged line (line 1 is not JSON");
@@ -143,7 +149,9 @@ class ReportCommandTest {
         new SyntheticRun(folder.resolve("muon"), 0, "steps=20").finished();
         Path page = Files.writeString(folder.resolve("report.html"), "the old page");
         Files.createSymbolicLink(folder.resolve("report.html.part"), full);
-        refused("cannot write " + page, folder);
+        assertThatThrownBy(() -> write(folder))
+                .isInstanceOf(UncheckedIOException.class)
+                .hasMessage("cannot write " + page + ": No space left on device");
         assertThat(page).hasContent("the old page");
         write(folder);
         assertThat(page).content().startsWith("<!doctype html>").endsWith("</html>\n");

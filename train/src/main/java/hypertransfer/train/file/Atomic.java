@@ -1,5 +1,6 @@
 package hypertransfer.train.file;
 
+import hypertransfer.core.Refusal;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.ByteBuffer;
@@ -14,6 +15,8 @@ import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 
 /** Files that are there whole or not at all: written beside, flushed, renamed. */
 public final class Atomic {
@@ -23,24 +26,58 @@ public final class Atomic {
         void to(FileChannel channel) throws IOException;
     }
 
+    /** What this process is writing. A second open of the same file would, when closed, release the first one's lock. */
+    private static final Set<Path> WRITING = ConcurrentHashMap.newKeySet();
+
+    /** Writes a file, or leaves the one that is there; whatever is thrown, nothing is left beside it. */
     public static void write(Path file, Writing writing) {
         Path beside = file.resolveSibling(file.getFileName() + ".part");
-        try {
-            try (FileChannel channel = FileChannel.open(
-                    beside,
-                    StandardOpenOption.CREATE,
-                    StandardOpenOption.READ,
-                    StandardOpenOption.WRITE,
-                    StandardOpenOption.TRUNCATE_EXISTING)) {
+        Path key = beside.toAbsolutePath().normalize();
+        if (!WRITING.add(key)) {
+            throw inUse(file);
+        }
+        try (FileChannel channel = hold(beside, file)) {
+            try {
                 writing.to(channel);
                 channel.force(true);
+                Files.move(beside, file, StandardCopyOption.ATOMIC_MOVE, StandardCopyOption.REPLACE_EXISTING);
+            } catch (IOException | RuntimeException | Error e) {
+                deleteQuietly(beside);
+                throw e;
             }
-            Files.move(beside, file, StandardCopyOption.ATOMIC_MOVE, StandardCopyOption.REPLACE_EXISTING);
             force(file.toAbsolutePath().getParent());
         } catch (IOException e) {
-            deleteQuietly(beside);
             throw new UncheckedIOException("cannot write " + file + ": " + reason(e), e);
+        } finally {
+            WRITING.remove(key);
         }
+    }
+
+    /** Opens the file beside, empty and locked: two processes must not write one file between them. */
+    private static FileChannel hold(Path beside, Path file) throws IOException {
+        while (true) {
+            FileChannel channel = FileChannel.open(
+                    beside, StandardOpenOption.CREATE, StandardOpenOption.READ, StandardOpenOption.WRITE);
+            try {
+                if (channel.tryLock() == null) {
+                    throw inUse(file);
+                }
+                if (Files.exists(beside)) {
+                    if (channel.size() > 0) { // a killed process left it
+                        channel.truncate(0);
+                    }
+                    return channel;
+                }
+                channel.close(); // its writer has renamed it meanwhile
+            } catch (IOException | RuntimeException e) {
+                channel.close();
+                throw e;
+            }
+        }
+    }
+
+    private static Refusal inUse(Path file) {
+        return new Refusal("another process is writing " + file + "; wait for it, or name another file");
     }
 
     public static void write(Path file, String text) {

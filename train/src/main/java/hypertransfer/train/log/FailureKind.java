@@ -25,6 +25,7 @@ public enum FailureKind {
     public static FailureKind of(Throwable failure) {
         return switch (failure) {
             case Diverged d -> DIVERGED;
+            case Refusal r when r.getCause() instanceof IOException e && of(e) != FILES -> of(e);
             case Refusal r -> BAD_INPUT;
             case EngineException e -> BAD_INPUT;
             case UncheckedIOException e -> of(e.getCause());

@@ -1,9 +1,11 @@
 package hypertransfer.train.run;
 
+import com.fasterxml.jackson.annotation.JsonInclude;
 import hypertransfer.core.GradientRule;
 import hypertransfer.core.Refusal;
 import hypertransfer.train.config.Configuration;
 import hypertransfer.train.config.ConfigurationFile;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -17,9 +19,14 @@ import java.util.Set;
  * @param settings what of the configuration decides the training, by whole keys
  * @param training the training data, {@link hypertransfer.train.data.Corpus#fingerprint}
  * @param validation the validation data
+ * @param recorded the CRC-32C of the recorded schedule; null where there is none, or an older version trained
  */
 record Origin(
-        Map<String, GradientRule> rules, Map<String, String> settings, List<String> training, List<String> validation) {
+        Map<String, GradientRule> rules,
+        Map<String, String> settings,
+        List<String> training,
+        List<String> validation,
+        @JsonInclude(JsonInclude.Include.NON_NULL) String recorded) {
     /** Groups of keys and keys that do not change what is trained; where the data lies is told by its fingerprint. */
     private static final Set<String> FREE = Set.of(
             "preset",
@@ -34,7 +41,13 @@ record Origin(
             "data.validation");
 
     static Origin of(Configuration c, Map<String, GradientRule> rules, Feed feed) {
-        return new Origin(rules, settings(c), feed.trainingData(), feed.validationData());
+        String recorded = c.matrices().recorded();
+        return new Origin(
+                rules,
+                settings(c),
+                feed.trainingData(),
+                feed.validationData(),
+                recorded == null ? null : RecordedRates.fingerprint(Path.of(recorded)));
     }
 
     private static Map<String, String> settings(Configuration c) {
@@ -52,6 +65,12 @@ record Origin(
         List<String> differences = new ArrayList<>(differences(now.settings, allowed));
         if (!training.equals(now.training) && !allowed.contains("data.train")) {
             differences.add("data.train: " + difference(training, now.training));
+        }
+        if (!validation.equals(now.validation) && !allowed.contains("data.validation")) {
+            differences.add("data.validation: " + difference(validation, now.validation));
+        }
+        if (recorded != null && !recorded.equals(now.recorded) && !allowed.contains("matrices.recorded")) {
+            differences.add("matrices.recorded: the file's checksum was " + recorded + ", is " + now.recorded);
         }
         if (!rules.equals(now.rules) && !allowed.contains("matrices.gradient")) {
             differences.add("matrices.gradient: the measured rules are others");

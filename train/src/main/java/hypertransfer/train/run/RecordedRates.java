@@ -8,6 +8,9 @@ import hypertransfer.train.file.Strict;
 import hypertransfer.train.log.Line;
 import hypertransfer.train.log.Run;
 import hypertransfer.train.log.Tail;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.OutputStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -15,6 +18,8 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.zip.CRC32C;
+import java.util.zip.CheckedInputStream;
 import tools.jackson.databind.json.JsonMapper;
 
 /**
@@ -36,6 +41,17 @@ public record RecordedRates(String source, String series, Integer logged, Map<St
                     + " 'ht schedule RUN'");
         }
         return recorded;
+    }
+
+    /** The CRC-32C of such a file. */
+    static String fingerprint(Path file) {
+        CRC32C crc = new CRC32C();
+        try (InputStream in = new CheckedInputStream(Files.newInputStream(file), crc)) {
+            in.transferTo(OutputStream.nullOutputStream());
+        } catch (IOException e) {
+            throw new Refusal("cannot read the recorded schedule " + file + ": " + Atomic.reason(e), e);
+        }
+        return Long.toHexString(crc.getValue());
     }
 
     /** Takes the rates of a finished run; between logged steps they are interpolated linearly. */

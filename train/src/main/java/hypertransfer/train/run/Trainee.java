@@ -23,7 +23,8 @@ import hypertransfer.train.ranks.Team;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
-import java.util.stream.IntStream;
+import java.util.OptionalDouble;
+import java.util.function.BooleanSupplier;
 
 /** An engine with a network and its optimizer on it. */
 public final class Trainee implements AutoCloseable {
@@ -143,29 +144,45 @@ public final class Trainee implements AutoCloseable {
         return this;
     }
 
-    /** The gradient of a step, in the gradients of what this rank owns; its mean loss is the network's afterwards. */
-    void gradient(Feed feed, int step) {
+    /**
+     * The gradient of a step, in the gradients of what this rank owns; its mean loss is the network's afterwards.
+     *
+     * @param stop asked between micro-batches, of which an optimizer's step may need many
+     * @return false where it was told to stop: the step is then not taken, and nothing of it stays
+     */
+    boolean gradient(Feed feed, int step, BooleanSupplier stop) {
         team.zero();
         for (int micro = team.rank(); micro < feed.micros(); micro += team.size()) {
+            if (micro >= team.size() && team.ranks().any(stop.getAsBoolean())) {
+                return false;
+            }
             Feed.Batch batch = feed.training(step, micro);
             network.gradient(batch.inputs(), batch.targets(), micro);
             team.add();
         }
         team.gather(network.losses());
+        return true;
     }
 
-    /** The mean loss over the validation windows, which the ranks take in turns. */
-    double validate(Feed feed) {
+    /**
+     * The mean loss over the validation windows, which the ranks take in turns.
+     *
+     * @param stop asked between windows
+     * @return empty where a rank was told to stop
+     */
+    OptionalDouble validate(Feed feed, BooleanSupplier stop) {
         int count = Math.toIntExact(feed.validations());
-        double[] own = IntStream.range(0, count)
-                .filter(window -> window % team.size() == team.rank())
-                .mapToDouble(window -> loss(feed.validation(window)))
-                .toArray();
+        double[] own = new double[Math.ceilDiv(count - team.rank(), team.size())];
+        boolean stopped = false;
+        for (int i = 0; i < own.length && !stopped; i++) {
+            stopped = i > 0 && stop.getAsBoolean();
+            own[i] = stopped ? 0 : loss(feed.validation(team.rank() + (long) i * team.size()));
+        }
         double sum = 0;
         for (double loss : team.turns(own, count)) {
             sum += loss;
         }
-        return sum / count;
+        return team.ranks().any(stopped) ? OptionalDouble.empty() : OptionalDouble.of(sum / count);
     }
 
     double loss(Feed.Batch batch) {

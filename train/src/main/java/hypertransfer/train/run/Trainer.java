@@ -8,7 +8,6 @@ import hypertransfer.engine.ranks.Alone;
 import hypertransfer.engine.ranks.Ranks;
 import hypertransfer.train.config.Configuration;
 import hypertransfer.train.config.ConfigurationFile;
-import hypertransfer.train.log.Curves;
 import hypertransfer.train.log.FailureKind;
 import hypertransfer.train.log.Hold;
 import hypertransfer.train.log.Line;
@@ -16,6 +15,7 @@ import hypertransfer.train.log.Provenance;
 import hypertransfer.train.log.Run;
 import hypertransfer.train.log.Standing;
 import hypertransfer.train.log.Standing.State;
+import hypertransfer.train.log.Tail;
 import hypertransfer.train.ranks.Passport;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -25,7 +25,9 @@ import java.util.Arrays;
 import java.util.Comparator;
 import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
+import java.util.OptionalDouble;
 import java.util.Set;
 import java.util.function.BooleanSupplier;
 
@@ -41,7 +43,7 @@ public final class Trainer {
     private int step;
     private double loss = Double.NaN;
     private double validation = Double.NaN;
-    private boolean validated; // the checkpoint's own step needs no second validation
+    private int validated = -1; // the step that the validation loss is of, if that was measured or restored
 
     /**
      * A run in its directory, trained by this process.
@@ -174,7 +176,7 @@ public final class Trainer {
                             },
                             watcher::warned);
             step = own.step();
-            validated = own.validation() != null;
+            validated = own.validation() == null ? -1 : step;
         } else if (c.from().run() != null) {
             step = new Snapshot(trainee)
                     .change(
@@ -210,14 +212,15 @@ public final class Trainer {
 
     private void record(Trainee trainee) {
         List<String> matrices = trainee.matrices();
-        hold.rewind(step, validated, matrices.size(), watcher::warned);
-        Curves curves = Curves.read(directory.directory());
-        loss = curves.losses().isEmpty()
-                ? Double.NaN
-                : curves.losses().lastEntry().getValue();
-        validation = curves.validations().isEmpty()
-                ? Double.NaN
-                : curves.validations().lastEntry().getValue();
+        hold.rewind(step, validated == step, matrices.size(), watcher::warned);
+        Tail metrics = directory.metrics();
+        for (Line line = metrics.next(); line != null; line = metrics.next()) {
+            switch (line) {
+                case Line.Training t -> loss = t.loss();
+                case Line.Validation v -> validation = v.loss();
+                case Line.Matrices m -> {} // of another file
+            }
+        }
         Map<String, String> facts = new LinkedHashMap<>(provenance);
         facts.put("engine", trainee.engine().name());
         facts.put("parameters", Long.toString(c.architecture().parameters()));
@@ -241,30 +244,35 @@ public final class Trainer {
         try (Journal journal = new Journal(hold, start)) {
             standing(State.RUNNING, null, null);
             watcher.started(trainee, step);
-            for (; ; step++) {
+            while (true) {
                 if (c.matrices().proxyGrowth() != null) {
                     trainee.optimizer().prescribe(c.proxy(step)); // also for what is validated and saved here
                 }
-                if (c.validatesBefore(step) && !(step == start && validated)) {
-                    validate(feed, trainee, journal);
-                }
-                boolean end = step == c.steps(), stopped = !end && ranks.any(stop.getAsBoolean());
+                boolean known = !c.validatesBefore(step) || validated == step || validate(feed, trainee, journal, stop);
+                boolean end = known && step == c.steps(), stopped = !known || !end && ranks.any(stop.getAsBoolean());
                 if (end || stopped || step > start && step % c.checkpoint().every() == 0) {
                     journal.force();
                     save(trainee);
+                    stopped |= !end && !stopped && ranks.any(stop.getAsBoolean()); // told while it was saved
                     standing(end ? State.FINISHED : stopped ? State.INTERRUPTED : State.RUNNING, null, null);
                 }
                 if (end || stopped) {
                     return end;
                 }
-                step(feed, trainee, rates.at(step), adamw.rate(step), journal);
+                if (step(feed, trainee, rates.at(step), adamw.rate(step), journal, stop)) {
+                    step++;
+                }
             }
         }
     }
 
-    private void step(Feed feed, Trainee trainee, double[] rates, double adamRate, Journal journal) {
+    /** Takes a step; false where it was told to stop before the step changed anything. */
+    private boolean step(
+            Feed feed, Trainee trainee, double[] rates, double adamRate, Journal journal, BooleanSupplier stop) {
         long begun = System.nanoTime();
-        trainee.gradient(feed, step);
+        if (!trainee.gradient(feed, step, stop)) {
+            return false;
+        }
         List<Step> taken = trainee.optimizer().step(rates, adamRate);
         loss = trainee.network().meanLoss();
         double seconds = (System.nanoTime() - begun) / 1e9;
@@ -277,8 +285,9 @@ public final class Trainer {
             throw new Diverged(
                     matrix,
                     step,
-                    "the loss is " + loss + " at step " + step + ", above " + c.limit()
-                            + ": the run has diverged; the largest effective rate is " + largest.effective() + ", of "
+                    "the loss is " + rounded(loss) + " at step " + step + ", above " + rounded(c.limit())
+                            + ": the run has diverged; the largest effective rate is "
+                            + rounded(largest.effective()) + ", of "
                             + matrix + "; lower the learning rate and start again, or start from a checkpoint"
                             + " with from.run and from.step");
         }
@@ -287,24 +296,38 @@ public final class Trainer {
             journal.matrices(Line.Matrices.of(step, taken));
         }
         watcher.stepped(step, loss, seconds, tokens);
+        return true;
     }
 
-    private void validate(Feed feed, Trainee trainee, Journal journal) {
-        validation = trainee.validate(feed);
+    /** Measures the validation loss; false where it was told to stop before it had all of it. */
+    private boolean validate(Feed feed, Trainee trainee, Journal journal, BooleanSupplier stop) {
+        OptionalDouble measured = trainee.validate(feed, stop);
+        if (measured.isEmpty()) {
+            return false;
+        }
+        validation = measured.getAsDouble();
+        validated = step;
         journal.validated(new Line.Validation(step, validation));
         watcher.validated(step, validation);
         if (!(validation <= c.limit())) {
             throw new Diverged(
                     null,
                     step,
-                    "the validation loss is " + validation + " before step " + step + ", above " + c.limit()
+                    "the validation loss is " + rounded(validation) + " before step " + step + ", above "
+                            + rounded(c.limit())
                             + ": the run has diverged; lower the learning rate and start again");
         }
+        return true;
+    }
+
+    /** For a sentence; the logs have every digit. */
+    private static String rounded(double value) {
+        return String.format(Locale.ROOT, "%.5g", value);
     }
 
     private void save(Trainee trainee) {
         trainee.requireFinite(step);
-        Double measured = c.validatesBefore(step) ? validation : null;
+        Double measured = validated == step ? validation : null;
         Path saved = new Snapshot(trainee).save(directory, step, measured, origin);
         if (hold != null) {
             new Checkpoints(directory).prune(step, c.checkpoint().keep());

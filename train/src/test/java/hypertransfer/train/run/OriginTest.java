@@ -67,6 +67,39 @@ class OriginTest {
                 .hasMessageContaining("data.train: was (words.bin, ");
     }
 
+    /** It was stored and not compared: the losses after the resume were of other text, without a word. */
+    @Test
+    void otherValidationDataIsNamedAndCanBeAllowed() throws IOException {
+        byte[] bytes = Files.readAllBytes(Path.of(c.data().train()));
+        bytes[1024] ^= 1;
+        Path other = dir.resolve("words-2.bin");
+        Files.write(other, bytes);
+        Configuration elsewhere = ConfigurationFile.with(c, "data.validation=" + other);
+        assertThatThrownBy(() -> resume(elsewhere, Set.of()))
+                .isInstanceOf(Refusal.class)
+                .hasMessageContaining("data.validation: was (words.bin, ")
+                .hasMessageContaining("is (words-2.bin, ")
+                .hasMessageNotContaining("data.train");
+        assertThat(resume(elsewhere, Set.of("data.validation"))).isTrue();
+    }
+
+    /** Its path was compared, its contents were not. */
+    @Test
+    void anotherRecordedScheduleInTheSameFileIsNamed() throws IOException {
+        tiny.resume("run");
+        Path file = dir.resolve("schedule.json");
+        RecordedRates.of(run, "rate").write(file);
+        Configuration replayed = tiny.configuration("steps=20", "matrices.recorded=" + file);
+        tiny.trainUntil("replayed", replayed, 15);
+        String text = Files.readString(file);
+        Files.writeString(file, text.replaceFirst("\\[", "[1"));
+        assertThatThrownBy(() -> tiny.resume("replayed"))
+                .isInstanceOf(Refusal.class)
+                .hasMessageContaining("matrices.recorded: the file's checksum was ");
+        Files.writeString(file, text);
+        assertThat(tiny.resume("replayed")).isEmpty();
+    }
+
     @Test
     void dataMayLieElsewhere() throws IOException {
         List<Object> whole = Tiny.result(tiny.train("whole", c));

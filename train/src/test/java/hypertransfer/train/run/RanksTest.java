@@ -53,7 +53,7 @@ class RanksTest {
             try (Feed feed = Feed.open(c);
                     Trainee trainee = Trainee.open(c, Map.of(), ranks)) {
                 for (int step = 0; step < 3; step++) {
-                    trainee.gradient(feed, step);
+                    trainee.gradient(feed, step, () -> false);
                     Object taken = List.of(
                             trainee.optimizer().step(0.02, 0.01),
                             trainee.network().meanLoss());
@@ -61,7 +61,7 @@ class RanksTest {
                         result.add(taken);
                     }
                 }
-                double validation = trainee.validate(feed);
+                double validation = trainee.validate(feed, () -> false).orElseThrow();
                 trainee.requireFinite(3);
                 Path numbers = new Snapshot(trainee).save(run, 3, validation, null);
                 if (ranks.rank() == 0) {

@@ -56,8 +56,12 @@ public record Cache(Path folder) {
         try {
             Files.createDirectories(folder);
             Path beside = Files.createTempFile(folder, name, ".part");
-            Files.write(beside, bytes);
-            Files.move(beside, file, StandardCopyOption.ATOMIC_MOVE, StandardCopyOption.REPLACE_EXISTING);
+            try {
+                Files.write(beside, bytes);
+                Files.move(beside, file, StandardCopyOption.ATOMIC_MOVE, StandardCopyOption.REPLACE_EXISTING);
+            } finally {
+                Files.deleteIfExists(beside); // there only where something failed
+            }
             return true;
         } catch (IOException e) {
             LOG.log(Level.WARNING, "cannot keep {0}: {1}; set XDG_CACHE_HOME to a folder that can be written", file, e);

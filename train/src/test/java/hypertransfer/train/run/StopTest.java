@@ -1,0 +1,66 @@
+package hypertransfer.train.run;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import hypertransfer.train.config.Configuration;
+import hypertransfer.train.log.Hold;
+import hypertransfer.train.log.Run;
+import hypertransfer.train.log.Standing;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import java.util.function.BooleanSupplier;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/**
+ * A run that is told to stop is asked between all micro-batches, of steps and of validations, and after a save. It ends
+ * at that moment, and the resumed run has the bits of the undisturbed one.
+ */
+class StopTest {
+    private static final int STEPS = 3, MICROS = 4, WINDOWS = 5;
+
+    @TempDir
+    Path dir;
+
+    private int asked;
+
+    private boolean run(Path directory, Configuration c, BooleanSupplier stop) {
+        try (Hold held = Hold.create(directory, c)) {
+            return new Trainer(held, c, Map.of("version", "test"), new Watcher() {}).run(false, stop);
+        }
+    }
+
+    @Test
+    void everyMomentAtWhichItIsAsked() {
+        Tiny tiny = new Tiny(dir);
+        Configuration c = tiny.configuration(
+                "steps=" + STEPS,
+                "model.accumulation=" + MICROS,
+                "validation.batches=" + WINDOWS,
+                "validation.every=1",
+                "checkpoint.every=2");
+        Path whole = dir.resolve("whole");
+        assertThat(run(whole, c, () -> asked++ < 0)).isTrue();
+        int all = asked;
+        int validations = STEPS + 1, saves = 1; // one save in the middle
+        assertThat(all)
+                .as("between windows, between micro-batches, before steps, after a save")
+                .isEqualTo(validations * (WINDOWS - 1) + STEPS * (MICROS - 1) + STEPS + saves);
+        List<Object> expected = Tiny.result(whole);
+        for (int told = 1; told <= all; told++) {
+            int moment = told;
+            asked = 0;
+            Path parts = dir.resolve("told-" + told);
+            assertThat(run(parts, c, () -> ++asked >= moment)).isFalse();
+            assertThat(asked - moment)
+                    .as("asked again after it was told, by the loop only")
+                    .isLessThanOrEqualTo(1);
+            Run stopped = new Run(parts);
+            assertThat(stopped.standing().state()).isEqualTo(Standing.State.INTERRUPTED);
+            assertThat(stopped.checkpoints()).as("saved").isNotEmpty();
+            tiny.resume("told-" + told);
+            assertThat(Tiny.result(parts)).as("told at moment %d", told).isEqualTo(expected);
+        }
+    }
+}
