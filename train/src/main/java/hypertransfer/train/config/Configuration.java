@@ -220,7 +220,7 @@ public record Configuration(
     }
 
     public boolean measuresInvariance() {
-        return matrices.gradient.equals("auto") && !transfer().isPlain();
+        return matrices.gradient.equals("auto");
     }
 
     public Direction.Adam adam() {

@@ -12,9 +12,13 @@ import java.util.Map;
 
 /**
  * How much the loss depends on the scale of each hidden matrix: {@code |f(cw) - f(w)| / f(w)}, the largest over a few
- * factors c. Where it is rounding alone, the rescaled gradient is exact; elsewhere only the representative's is.
+ * factors c. Where it is rounding only, the rescaled gradient is exact; elsewhere only the representative's is.
+ *
+ * @param invariant the gradient rule of matrices whose scale does not matter
+ * @param dependent that of the others
  */
-public record Invariance(double loss, Map<String, Double> change, double rounding) {
+public record Invariance(
+        double loss, Map<String, Double> change, double rounding, GradientRule invariant, GradientRule dependent) {
     private static final double[] FACTORS = {0.25, 0.5, 2, 4};
     /** Roundings of a whole forward pass, and the norm's epsilon beside the smallest scaled activations. */
     private static final double ROUNDINGS = 100;
@@ -35,7 +39,12 @@ public record Invariance(double loss, Map<String, Double> change, double roundin
                 change.put(p.name(), largest);
             }
             double epsilon = trainee.engine().weights() == Format.FLOAT64 ? 1e-9 : 0x1p-24;
-            return new Invariance(loss, change, ROUNDINGS * epsilon);
+            boolean plain = c.transfer().isPlain();
+            GradientRule invariant = c.representation(trainee.engine().separateWeights()).exact()
+                    ? GradientRule.AT_RADIUS
+                    : plain ? GradientRule.AS_IS : GradientRule.RESCALED;
+            GradientRule dependent = plain ? GradientRule.AS_IS : GradientRule.REPRESENTATIVE;
+            return new Invariance(loss, change, ROUNDINGS * epsilon, invariant, dependent);
         }
     }
 
@@ -48,12 +57,10 @@ public record Invariance(double loss, Map<String, Double> change, double roundin
         return change.get(matrix) <= rounding;
     }
 
-    /** For every matrix the rule that is exact for it. */
+    /** For every matrix the rule that is exact for it; with exact masters the one that also keeps a target's bits. */
     public Map<String, GradientRule> rules() {
         Map<String, GradientRule> rules = new LinkedHashMap<>();
-        change.keySet()
-                .forEach(
-                        name -> rules.put(name, invariant(name) ? GradientRule.RESCALED : GradientRule.REPRESENTATIVE));
+        change.keySet().forEach(name -> rules.put(name, invariant(name) ? invariant : dependent));
         return rules;
     }
 }

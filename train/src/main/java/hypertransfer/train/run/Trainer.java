@@ -172,7 +172,7 @@ public final class Trainer {
                                 if (checkpoint.origin() != null) {
                                     checkpoint.origin().require(origin, changed);
                                 }
-                                return new Snapshot(trainee).load(checkpoint, tensors);
+                                return new Snapshot(trainee).load(checkpoint, tensors, watcher::warned);
                             },
                             watcher::warned);
             step = own.step();
@@ -183,7 +183,8 @@ public final class Trainer {
                             directory
                                     .named(c.from().run())
                                     .orElseGet(() -> new Run(Path.of(c.from().run()))),
-                            c.from().step());
+                            c.from().step(),
+                            watcher::warned);
         }
         Passport.compare(ranks, Map.of("the step to continue from", Integer.toString(step)));
         if (hold != null) {
