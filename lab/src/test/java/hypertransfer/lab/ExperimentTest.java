@@ -10,6 +10,7 @@ import hypertransfer.lab.experiment.Plan;
 import hypertransfer.lab.report.Report;
 import hypertransfer.train.log.Gap;
 import hypertransfer.train.log.Run;
+import hypertransfer.train.network.Preset;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.io.StringWriter;
@@ -153,7 +154,7 @@ class ExperimentTest {
         String[] small = {"reproduce", "decay", "--preset", "small", "--out", directory.toString()};
         assertThat(tiny(small)).as(err.toString()).isZero();
         assertThat(out.toString()).contains("no rates are tuned for this preset");
-        assertThat(new Run(directory.resolve("muon")).configuration().preset()).isEqualTo("small");
+        assertThat(new Run(directory.resolve("muon")).configuration().preset()).isEqualTo(Preset.SMALL);
     }
 
     @Test

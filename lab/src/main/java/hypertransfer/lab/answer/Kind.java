@@ -7,6 +7,7 @@ import hypertransfer.core.Schedule;
 import hypertransfer.core.Space;
 import hypertransfer.core.Transfer;
 import hypertransfer.train.config.Configuration;
+import hypertransfer.train.optimizer.Coefficients;
 import hypertransfer.train.optimizer.Direction;
 import hypertransfer.train.optimizer.ShapeFactor;
 import java.util.List;
@@ -27,7 +28,7 @@ public record Kind(String name, int rows, int cols, int count, Expected expected
             throw new Refusal("matrices.recorded is " + c.matrices().recorded()
                     + "; only a schedule can be predicted: --set matrices.recorded=null");
         }
-        if (c.matrices().proxyGrowth() != null) {
+        if (c.matrices().proxy().prescribed()) {
             throw new Refusal("matrices.proxy_growth prescribes the norms already; only what follows from the paper's"
                     + " recursion can be predicted: --set matrices.proxy_growth=null");
         }
@@ -42,15 +43,15 @@ public record Kind(String name, int rows, int cols, int count, Expected expected
     }
 
     private static Kind kind(Configuration c, String name, int rows, int cols) {
-        Expected expected = switch (c.direction()) {
+        Expected expected = switch (c.algorithm().direction()) {
             case Direction.Muon muon -> {
-                boolean own = c.matrices().coefficients().equals("jordan");
+                boolean own = c.matrices().update().coefficients() == Coefficients.JORDAN;
                 double factor = muon.shape().factor(rows, cols) * (own ? 1 : CONVERGED);
                 yield Expected.muon(rows, cols, factor, muon.momentum());
             }
             case Direction.Adam adam -> Expected.adam(rows, cols, adam.beta1());
             case Direction other ->
-                throw new Refusal("matrices.direction is " + c.matrices().direction()
+                throw new Refusal("matrices.direction is sgd"
                         + ", whose |u| is the gradient's own and unknown before the run; muon and adam can be"
                         + " predicted");
         };
@@ -59,12 +60,13 @@ public record Kind(String name, int rows, int cols, int count, Expected expected
 
     /** The rates of the run that the configuration asks for, as its target takes them. */
     public Prediction target(Configuration c) {
-        return Prediction.of(expected, c.transfer().target(), c.matricesSchedule());
+        return Prediction.of(
+                expected, c.algorithm().transfer().target(), c.algorithm().schedule());
     }
 
     /** The same run as its carrier takes it. */
     public Prediction carrier(Configuration c) {
-        Transfer transfer = c.transfer();
+        Transfer transfer = c.algorithm().transfer();
         Prediction target = target(c);
         return transfer.carrier().equals(transfer.target())
                 ? target
@@ -78,28 +80,29 @@ public record Kind(String name, int rows, int cols, int count, Expected expected
 
     /** {@code Muon}, {@code AdamH}: the direction with the space it is used in. */
     public static String optimizer(Configuration c, Space space) {
-        String direction = c.matrices().direction();
         boolean ball = space instanceof Space.Hyperball;
-        return switch (direction) {
-            case "muon" -> ball ? "MuonH" : "Muon";
-            case "adam" -> ball ? "AdamH" : "AdamW";
-            default -> direction + (ball ? " on a Hyperball" : "");
+        return switch (c.matrices().update().direction()) {
+            case MUON -> ball ? "MuonH" : "Muon";
+            case ADAM -> ball ? "AdamH" : "AdamW";
+            case SGD -> ball ? "sgd on a Hyperball" : "sgd";
         };
     }
 
     /** {@code Muon, decay 0.1, shape factor rms, width 128}: what a translation can change. */
     public static String describe(Configuration c) {
-        Space space = c.transfer().target();
-        String factor = c.matrices().shapeFactor();
-        boolean shaped = c.direction() instanceof Direction.Muon muon && muon.shape() != ShapeFactor.NONE;
+        Space space = c.algorithm().transfer().target();
+        boolean shaped = c.algorithm().direction() instanceof Direction.Muon muon && muon.shape() != ShapeFactor.NONE;
         return optimizer(c, space)
                 + (space instanceof Space.Base(double decay) ? ", decay " + decay : "")
-                + (shaped ? ", shape factor " + factor.toLowerCase(Locale.ROOT) : "")
+                + (shaped
+                        ? ", shape factor "
+                                + c.matrices().update().shapeFactor().name().toLowerCase(Locale.ROOT)
+                        : "")
                 + ", width " + c.model().width();
     }
 
     /** The schedule as it is configured; a shape that can be searched. */
     public static Schedule.Shaped schedule(Configuration c) {
-        return (Schedule.Shaped) c.matricesSchedule();
+        return c.algorithm().schedule();
     }
 }

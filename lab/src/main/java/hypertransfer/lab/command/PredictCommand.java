@@ -12,6 +12,7 @@ import hypertransfer.lab.terminal.Exit;
 import hypertransfer.lab.terminal.JsonLine;
 import hypertransfer.train.config.Configuration;
 import hypertransfer.train.config.ConfigurationFile;
+import hypertransfer.train.config.Update;
 import hypertransfer.train.log.Run;
 import java.io.PrintWriter;
 import java.nio.file.Files;
@@ -113,7 +114,7 @@ public final class PredictCommand implements Callable<Integer> {
             print(out, c, rows, mean);
             out.println(measured.map(PredictCommand::text)
                     .orElse(ERROR
-                            + (c.matrices().direction().equals("adam")
+                            + (c.matrices().update().direction() == Update.Kind.ADAM
                                     ? "M1 27 % (200 steps)"
                                     : "M1 10 %, M2 8 % (400 steps)")));
             if (csv != null) {
@@ -131,7 +132,7 @@ public final class PredictCommand implements Callable<Integer> {
         int last = target.steps() - 1;
         Double rest = null;
         Double steps = null;
-        if (c.transfer().target() instanceof Space.Base(double decay)
+        if (c.algorithm().transfer().target() instanceof Space.Base(double decay)
                 && decay > 0
                 && c.matrices().rate() > 0) {
             rest = Equilibrium.of(kind.expected(), c.matrices().rate(), decay).effective();
@@ -156,7 +157,7 @@ public final class PredictCommand implements Callable<Integer> {
     private static void print(PrintWriter out, Configuration c, List<Row> rows, double mean) {
         out.printf(
                 "%s, mode %s, %d layers, %d steps%n",
-                Kind.describe(c), c.matrices().mode(), c.model().layers(), c.steps());
+                Kind.describe(c), c.matrices().mode().label(), c.model().layers(), c.steps());
         out.printf(
                 "%-5s %11s %9s %9s %10s %6s %10s %9s %9s%n",
                 "kind", "shape", "norm", "at end", "peak eff.", "step", "end eff.", "end/peak", "at rest");
@@ -184,7 +185,7 @@ public final class PredictCommand implements Callable<Integer> {
     /** The last nominal rate over the peak: a linear schedule reaches its final ratio one step after the last. */
     private static double own(Configuration c) {
         double peak = c.matrices().rate();
-        return peak == 0 ? 0 : c.matricesSchedule().rate(c.steps() - 1) / peak;
+        return peak == 0 ? 0 : c.algorithm().schedule().rate(c.steps() - 1) / peak;
     }
 
     private static String text(Measured.Error error) {

@@ -127,8 +127,8 @@ public final class RatesCommand implements Callable<Integer> {
     private void translate(PrintWriter out, Configuration from, Configuration other) {
         List<Kind> kinds = Kind.of(from);
         List<Kind> others = Kind.of(other);
-        Space source = from.transfer().target();
-        Space goal = other.transfer().target();
+        Space source = from.algorithm().transfer().target();
+        Space goal = other.algorithm().transfer().target();
         Shaped tuned = Kind.schedule(from);
         List<Translation.Matrix> matrices = new ArrayList<>();
         List<Row> rows = new ArrayList<>();
@@ -157,7 +157,7 @@ public final class RatesCommand implements Callable<Integer> {
                     Kind.describe(from),
                     tuned.peak(),
                     tuned.finalRatio(),
-                    from.matrices().schedule(),
+                    from.matrices().fall().schedule(),
                     tuned.steps());
             out.println("to   " + Kind.describe(other));
             out.printf(
@@ -180,7 +180,8 @@ public final class RatesCommand implements Callable<Integer> {
                     all.schedule().peak(),
                     all.schedule().finalRatio(),
                     100 * all.error());
-            if (!from.matrices().direction().equals(other.matrices().direction())) {
+            if (from.matrices().update().direction()
+                    != other.matrices().update().direction()) {
                 out.println(
                         "another direction at the same effective rates: a place to start a search, not a tuned rate");
             }
@@ -213,7 +214,7 @@ public final class RatesCommand implements Callable<Integer> {
     }
 
     private void reverse(PrintWriter out, Configuration from) {
-        if (!(from.transfer().target() instanceof Space.Base(double decay))) {
+        if (!(from.algorithm().transfer().target() instanceof Space.Base(double decay))) {
             throw new Refusal(
                     "on a Hyperball the nominal schedule is the effective one: set matrices.final_ratio=" + ends);
         }

@@ -2,13 +2,12 @@ package hypertransfer.lab.experiment;
 
 import hypertransfer.core.Rates;
 import hypertransfer.core.Refusal;
-import hypertransfer.core.Schedule;
-import hypertransfer.core.Shape;
 import hypertransfer.lab.report.Report;
 import hypertransfer.lab.terminal.Interrupt;
 import hypertransfer.lab.terminal.StepLine;
 import hypertransfer.train.config.Configuration;
 import hypertransfer.train.config.ConfigurationFile;
+import hypertransfer.train.config.Fall;
 import hypertransfer.train.log.Gap;
 import hypertransfer.train.log.Line;
 import hypertransfer.train.log.Run;
@@ -129,12 +128,13 @@ public final class Plan {
      * the last step, so the two differ; every shape's last rate is a straight line in the final ratio.
      */
     static double finalRatio(Configuration c, double wanted) {
-        Shape shape = Shape.parse(c.matrices().schedule());
-        double least = new Schedule.Shaped(1, c.steps(), c.matrices().warmup(), 0, shape).rate(c.steps() - 1);
+        Fall fall = c.matrices().fall();
+        double least =
+                new Fall(fall.schedule(), fall.warmup(), 0).from(1, c.steps()).rate(c.steps() - 1);
         double ratio = (wanted - least) / (1 - least);
         if (!(ratio >= 0 && ratio <= 1)) {
             throw new Refusal("a last rate of " + wanted + " of the peak cannot be reached: schedule "
-                    + c.matrices().schedule() + " over " + c.steps() + " steps ends at " + least
+                    + fall.schedule() + " over " + c.steps() + " steps ends at " + least
                     + " or more; take more steps");
         }
         return ratio;
@@ -189,7 +189,7 @@ public final class Plan {
             Configuration c = new Run(run).configuration();
             String network = c.network().name();
             networks.computeIfAbsent(network, n -> new ArrayList<>()).add(run);
-            boolean placebo = c.matrices().placebo() != 1;
+            boolean placebo = c.matrices().weights().placebo() != 1;
             Contrast contrast = contrasts.computeIfAbsent(network, n -> new Contrast());
             if (gap == null) {
                 contrast.lead(name, validation(name));

@@ -40,7 +40,7 @@ final class SyntheticRun {
     SyntheticRun(Path directory, double gap, String... settings) {
         this.directory = directory;
         this.configuration = ConfigurationFile.of(settings);
-        String mode = configuration.matrices().mode();
+        String mode = configuration.matrices().mode().label();
         // The curve is the target's: a Hyperball's own, or one that follows it.
         this.hyperball = mode.equals("hyperball") || mode.startsWith("inverse");
         boolean carrierBall = mode.equals("hyperball") || mode.startsWith("hypertransfer");
@@ -55,7 +55,8 @@ final class SyntheticRun {
     private void invent(Random shared, Random own, double gap, boolean carrierBall) {
         int steps = configuration.steps(), count = matrices.size();
         double decay = configuration.matrices().decay();
-        Schedule schedule = configuration.matricesSchedule(), adam = configuration.adamwSchedule();
+        Schedule schedule = configuration.algorithm().schedule(),
+                adam = configuration.algorithm().adamSchedule();
         double[] start = new double[count], base = new double[count], norm = new double[count];
         for (int m = 0; m < count; m++) {
             start[m] = base[m] = norm[m] = 11 * (1 + 0.02 * shared.nextGaussian());

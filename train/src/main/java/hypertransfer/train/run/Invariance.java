@@ -1,13 +1,16 @@
 package hypertransfer.train.run;
 
 import hypertransfer.core.GradientRule;
+import hypertransfer.core.Refusal;
 import hypertransfer.engine.Engine;
 import hypertransfer.engine.Format;
 import hypertransfer.engine.Tensor;
 import hypertransfer.train.config.Configuration;
 import hypertransfer.train.network.Parameter;
+import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 
 /**
@@ -39,8 +42,10 @@ public record Invariance(
                 change.put(p.name(), largest);
             }
             double epsilon = trainee.engine().weights() == Format.FLOAT64 ? 1e-9 : 0x1p-24;
-            boolean plain = c.transfer().isPlain();
-            GradientRule invariant = c.representation(trainee.engine().separateWeights()).exact()
+            boolean plain = c.algorithm().transfer().isPlain();
+            GradientRule invariant = c.algorithm()
+                            .representation(trainee.engine().separateWeights())
+                            .exact()
                     ? GradientRule.AT_RADIUS
                     : plain ? GradientRule.AS_IS : GradientRule.RESCALED;
             GradientRule dependent = plain ? GradientRule.AS_IS : GradientRule.REPRESENTATIVE;
@@ -55,6 +60,20 @@ public record Invariance(
 
     public boolean invariant(String matrix) {
         return change.get(matrix) <= rounding;
+    }
+
+    /** Refuses a rule that is exact on scale-invariant matrices only, where one is not. */
+    void requireAll() {
+        Map.Entry<String, Double> worst = Collections.max(change.entrySet(), Map.Entry.comparingByValue());
+        if (!invariant(worst.getKey())) {
+            throw new Refusal(String.format(
+                    Locale.ROOT,
+                    "matrices.gradient is at-radius, but the loss depends on the scale of %s: scaling it by 4 or"
+                            + " less changes the loss by up to %.3g of its value; set matrices.gradient to auto, or to"
+                            + " at-radius-anyway if you want another network's gradient",
+                    worst.getKey(),
+                    worst.getValue()));
+        }
     }
 
     /** For every matrix the rule that is exact for it; with exact masters the one that also keeps a target's bits. */

@@ -95,7 +95,8 @@ record Snapshot(Trainee trainee) {
 
     private static String converted(int step, int numberBytes) {
         return numberBytes == Double.BYTES
-                ? "the checkpoint of step " + step + " has float32 masters; they continue as float64 from the same values"
+                ? "the checkpoint of step " + step
+                        + " has float32 masters; they continue as float64 from the same values"
                 : "the checkpoint of step " + step + " has float64 masters; they are rounded to float32 here, so the"
                         + " run does not continue with the same bits (matrices.master=float64 would)";
     }

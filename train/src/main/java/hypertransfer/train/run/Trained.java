@@ -103,7 +103,7 @@ public final class Trained implements AutoCloseable {
      */
     public static int export(Run run, Path file, Consumer<String> passedOver) {
         Configuration c = run.configuration();
-        Transfer t = c.transfer();
+        Transfer t = c.algorithm().transfer();
         return new Checkpoints(run)
                 .newest(
                         (checkpoint, tensors) -> {

@@ -99,15 +99,15 @@ public final class Trainee implements AutoCloseable {
 
     /** The same as one of several ranks, each of which keeps the masters and the optimizer's state of its own share. */
     public static Trainee open(Configuration c, Map<String, GradientRule> rules, Ranks ranks) {
-        Transfer transfer = c.transfer();
+        Transfer transfer = c.algorithm().transfer();
         Engine engine = engine(c);
         Routing routing = new Routing(
-                c.direction(),
+                c.algorithm().direction(),
                 name -> new Transfer(
                         transfer.target(), transfer.carrier(), rules.getOrDefault(name, transfer.gradient())),
-                c.adam(),
+                c.algorithm().adam(),
                 c.adamw().decay(),
-                c.representation(engine.separateWeights()));
+                c.algorithm().representation(engine.separateWeights()));
         return of(
                         engine,
                         ranks,
@@ -121,7 +121,8 @@ public final class Trainee implements AutoCloseable {
 
     /** The same with every hidden weight kept apart from its master, so that it can be evaluated at other scales. */
     static Trainee separate(Configuration c) {
-        Routing routing = Routing.standard(c.direction(), c.transfer());
+        Routing routing =
+                Routing.standard(c.algorithm().direction(), c.algorithm().transfer());
         return of(
                         engine(c),
                         new Alone(),

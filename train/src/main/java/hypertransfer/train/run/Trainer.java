@@ -16,6 +16,7 @@ import hypertransfer.train.log.Run;
 import hypertransfer.train.log.Standing;
 import hypertransfer.train.log.Standing.State;
 import hypertransfer.train.log.Tail;
+import hypertransfer.train.network.Variant;
 import hypertransfer.train.ranks.Passport;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -131,19 +132,28 @@ public final class Trainer {
     }
 
     private Map<String, GradientRule> rules() {
-        return c.measuresInvariance() ? Invariance.measure(c).rules() : Map.of();
+        return switch (c.matrices().gradient()) {
+            case AUTO -> Invariance.measure(c).rules();
+            case AT_RADIUS -> {
+                if (c.network() != Variant.M1) { // a norm follows every matrix there
+                    Invariance.measure(c).requireAll();
+                }
+                yield Map.of();
+            }
+            default -> Map.of();
+        };
     }
 
     /** The lemma holds for scale-invariant matrices only; elsewhere the twin strays from its target. */
     private void warnIfInexact(Map<String, GradientRule> rules) {
         List<String> inexact = rules.entrySet().stream()
                 .filter(e -> e.getValue() == GradientRule.RESCALED || e.getValue() == GradientRule.AT_RADIUS)
-                .filter(e -> !c.transfer().isPlain() && !c.network().invariant(e.getKey()))
+                .filter(e -> !c.algorithm().transfer().isPlain() && !c.network().invariant(e.getKey()))
                 .map(e -> e.getKey().replaceFirst("^blocks\\.\\d+\\.(.*)\\.weight$", "$1"))
                 .distinct()
                 .toList();
         if (!inexact.isEmpty()) {
-            watcher.warned("mode " + c.matrices().mode() + " is not exact on " + c.network()
+            watcher.warned("mode " + c.matrices().mode().label() + " is not exact on " + c.network()
                     + ": the loss depends on the scale of " + String.join(", ", inexact)
                     + "; take a plus mode, or matrices.gradient=auto");
         }
@@ -240,14 +250,15 @@ public final class Trainer {
 
     private boolean train(Feed feed, Trainee trainee, BooleanSupplier stop) {
         Rates rates = new Rates(c, trainee.matrices());
-        Schedule adamw = c.adamwSchedule();
+        Schedule adamw = c.algorithm().adamSchedule();
         int start = step;
         try (Journal journal = new Journal(hold, start)) {
             standing(State.RUNNING, null, null);
             watcher.started(trainee, step);
             while (true) {
-                if (c.matrices().proxyGrowth() != null) {
-                    trainee.optimizer().prescribe(c.proxy(step)); // also for what is validated and saved here
+                if (c.matrices().proxy().prescribed()) {
+                    // Also for what is validated and saved here.
+                    trainee.optimizer().prescribe(c.matrices().proxy().norm(step, c.steps()));
                 }
                 boolean known = !c.validatesBefore(step) || validated == step || validate(feed, trainee, journal, stop);
                 boolean end = known && step == c.steps(), stopped = !known || !end && ranks.any(stop.getAsBoolean());
@@ -278,7 +289,7 @@ public final class Trainer {
         loss = trainee.network().meanLoss();
         double seconds = (System.nanoTime() - begun) / 1e9;
         long tokens = (step + 1) * c.tokensPerStep();
-        if (!(loss <= c.limit())) {
+        if (!(loss <= c.lossLimit())) {
             Step largest = taken.stream()
                     .max(Comparator.comparingDouble(Step::effective))
                     .orElseThrow();
@@ -286,7 +297,7 @@ public final class Trainer {
             throw new Diverged(
                     matrix,
                     step,
-                    "the loss is " + rounded(loss) + " at step " + step + ", above " + rounded(c.limit())
+                    "the loss is " + rounded(loss) + " at step " + step + ", above " + rounded(c.lossLimit())
                             + ": the run has diverged; the largest effective rate is "
                             + rounded(largest.effective()) + ", of "
                             + matrix + "; lower the learning rate and start again, or start from a checkpoint"
@@ -310,12 +321,12 @@ public final class Trainer {
         validated = step;
         journal.validated(new Line.Validation(step, validation));
         watcher.validated(step, validation);
-        if (!(validation <= c.limit())) {
+        if (!(validation <= c.lossLimit())) {
             throw new Diverged(
                     null,
                     step,
                     "the validation loss is " + rounded(validation) + " before step " + step + ", above "
-                            + rounded(c.limit())
+                            + rounded(c.lossLimit())
                             + ": the run has diverged; lower the learning rate and start again");
         }
         return true;
@@ -340,11 +351,14 @@ public final class Trainer {
     private record Rates(Schedule common, List<Schedule> own, int matrices) {
         Rates(Configuration c, List<String> names) {
             this(
-                    c.matricesSchedule(),
+                    c.algorithm().schedule(),
                     c.matrices().recorded() == null
                             ? List.of()
                             : RecordedRates.read(Path.of(c.matrices().recorded()))
-                                    .schedules(names, c.steps(), c.transfer().target()),
+                                    .schedules(
+                                            names,
+                                            c.steps(),
+                                            c.algorithm().transfer().target()),
                     names.size());
         }
 

@@ -5,11 +5,12 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import hypertransfer.core.Mode;
 import hypertransfer.core.Refusal;
+import hypertransfer.train.optimizer.ShapeFactor;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
-import java.util.TreeSet;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -114,11 +115,21 @@ class ConfigurationTest {
     }
 
     @Test
-    void everyKeyIsWritten() {
+    void everyKeyIsWrittenInTheOrderOfTheDefaults() {
         Configuration c = ConfigurationFile.of();
         YAMLMapper yaml = new YAMLMapper();
         assertThat(keys(yaml.readTree(ConfigurationFile.write(c))))
                 .isEqualTo(keys(yaml.readTree(ConfigurationTest.class.getResourceAsStream("defaults.yaml"))));
+    }
+
+    /** Resumed runs compare these words with those of their checkpoints. */
+    @ParameterizedTest
+    @ValueSource(strings = {"schedule=trapezoid:.2", "schedule=Linear", "gradient=at-radius", "master=float64"})
+    void wordsStayAsTheyWereWritten(String setting) {
+        String[] parts = setting.split("=");
+        Configuration c = ConfigurationFile.of("matrices." + setting);
+        assertThat(ConfigurationFile.settings(c)).containsEntry("matrices." + parts[0], parts[1]);
+        assertThat(ConfigurationFile.write(c)).contains(parts[0] + ": \"" + parts[1] + "\"");
     }
 
     @Test
@@ -130,8 +141,8 @@ class ConfigurationTest {
         }
     }
 
-    private static TreeSet<String> keys(JsonNode node) {
-        TreeSet<String> keys = new TreeSet<>();
+    private static List<String> keys(JsonNode node) {
+        List<String> keys = new ArrayList<>();
         node.properties().forEach(field -> {
             if (field.getValue().isObject()) {
                 keys(field.getValue()).forEach(inner -> keys.add(field.getKey() + "." + inner));
@@ -197,7 +208,7 @@ class ConfigurationTest {
         assertThat(c.tokensPerStep()).isEqualTo(524_288);
         assertThat(c.model().accumulation()).isEqualTo(8);
         assertThat(c.steps()).isEqualTo(5723);
-        assertThat(c.matrices().shapeFactor()).isEqualTo("rms");
+        assertThat(c.matrices().update().shapeFactor()).isEqualTo(ShapeFactor.RMS);
         assertThat(ConfigurationFile.of("preset=gpt2-124m", "model.batch=32")
                         .model()
                         .accumulation())
@@ -213,7 +224,7 @@ class ConfigurationTest {
         Configuration demo = ConfigurationFile.of();
         assertThat(demo.steps()).isEqualTo(400);
         assertThat(demo.model().accumulation()).isEqualTo(1);
-        assertThat(demo.matrices().shapeFactor()).isEqualTo("none");
+        assertThat(demo.matrices().update().shapeFactor()).isEqualTo(ShapeFactor.NONE);
     }
 
     @Test

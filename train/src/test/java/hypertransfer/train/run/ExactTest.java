@@ -41,6 +41,7 @@ class ExactTest {
         "M1, muon, base, decay-transfer, at-radius",
         "M1, adam, base, hypertransfer, at-radius",
         "M1, adam, hyperball, inverse-hypertransfer, at-radius",
+        "M2, muon, base, hypertransfer, auto",
         "M1, muon, base, hypertransfer-plus, mode",
         "M1, muon, hyperball, inverse-hypertransfer-plus, mode",
         "M2, muon, base, hypertransfer-plus, mode",

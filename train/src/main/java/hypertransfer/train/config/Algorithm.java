@@ -1,0 +1,122 @@
+package hypertransfer.train.config;
+
+import hypertransfer.core.Mode;
+import hypertransfer.core.Refusal;
+import hypertransfer.core.Schedule;
+import hypertransfer.core.Space;
+import hypertransfer.core.Transfer;
+import hypertransfer.engine.Engine;
+import hypertransfer.engine.EngineException;
+import hypertransfer.engine.Polynomial;
+import hypertransfer.train.optimizer.Direction;
+import hypertransfer.train.optimizer.Representation;
+import java.util.function.Supplier;
+
+/**
+ * What a configuration asks of the optimizer.
+ *
+ * @param direction of the hidden matrices
+ * @param transfer of the hidden matrices, with the gradient rule that was asked for
+ * @param schedule of the hidden matrices' target
+ * @param adam of all else
+ * @param adamSchedule of all else
+ * @param weights how the network sees the hidden matrices
+ */
+public record Algorithm(
+        Direction direction,
+        Transfer transfer,
+        Schedule.Shaped schedule,
+        Direction.Adam adam,
+        Schedule.Shaped adamSchedule,
+        Matrices.Weights weights) {
+
+    /** Refuses what cannot be trained. */
+    static Algorithm of(Configuration c) {
+        Matrices m = c.matrices();
+        Configuration.AdamW a = c.adamw();
+        Direction direction = in("matrices", () -> direction(m.update()));
+        Transfer transfer = in("matrices", () -> transfer(m));
+        in("matrices", () -> new Space.Base(m.targetDecay()));
+        Schedule.Shaped schedule = in("matrices", () -> m.fall().from(m.rate(), c.steps()));
+        if (m.rate() * transfer.target().decay() >= 1) {
+            throw new Refusal("matrices.rate " + m.rate() + " times the target's weight decay "
+                    + transfer.target().decay() + " is 1 or more, which would erase the matrices; lower either");
+        }
+        proxy(m, transfer);
+        in("matrices", () -> representation(m.weights(), false));
+        Schedule.Shaped adamSchedule = in("adamw", () -> a.fall().from(a.rate(), c.steps()));
+        Direction.Adam adam = in("adamw", () -> adam(a.moments()));
+        in("adamw", () -> new Space.Base(a.decay()));
+        if (a.rate() * a.decay() >= 1) {
+            throw new Refusal("adamw.rate " + a.rate() + " times adamw.decay " + a.decay()
+                    + " is 1 or more, which would erase the weights; lower either");
+        }
+        return new Algorithm(direction, transfer, schedule, adam, adamSchedule, m.weights());
+    }
+
+    private static Direction direction(Update u) {
+        return switch (u.direction()) {
+            case MUON -> {
+                Polynomial polynomial = u.coefficients().polynomial();
+                yield new Direction.Muon(
+                        u.momentum(), u.nesterov(), u.bf16() ? polynomial.inBf16() : polynomial, u.shapeFactor());
+            }
+            case ADAM -> adam(u.moments());
+            case SGD -> new Direction.Sgd(u.momentum(), u.nesterov());
+        };
+    }
+
+    private static Direction.Adam adam(Update.Moments m) {
+        return new Direction.Adam(m.beta1(), m.beta2(), m.epsilon());
+    }
+
+    private static Transfer transfer(Matrices m) {
+        Transfer named = m.mode().transfer(m.decay());
+        Transfer t = m.mode() == Mode.DECAY_TRANSFER ? named.following(new Space.Base(m.targetDecay())) : named;
+        return new Transfer(t.target(), t.carrier(), m.gradient().rule(t.gradient()));
+    }
+
+    private static void proxy(Matrices m, Transfer transfer) {
+        Matrices.Proxy p = m.proxy();
+        boolean has = transfer.target() instanceof Space.Base && !transfer.isPlain();
+        if (p.prescribed() && (!has || !(p.proxyGrowth() > 0) || !(p.proxyPower() > 0))) {
+            throw new Refusal("matrices.proxy_growth " + p.proxyGrowth() + " and proxy_power " + p.proxyPower()
+                    + " must be above zero, and need a mode with a proxy norm: "
+                    + "hypertransfer, hypertransfer-plus or decay-transfer, not "
+                    + m.mode().label());
+        }
+    }
+
+    /**
+     * How the network sees the hidden matrices.
+     *
+     * @param separateWeights whether the engine keeps weights apart from masters anyway: there double masters are
+     *     nearly free, and {@code auto} stands for them
+     */
+    public Representation representation(boolean separateWeights) {
+        return representation(weights, separateWeights);
+    }
+
+    private static Representation representation(Matrices.Weights w, boolean separateWeights) {
+        boolean exact = switch (w.master()) {
+            case AUTO -> separateWeights;
+            case FLOAT32 -> false;
+            case FLOAT64 -> true;
+        };
+        return new Representation(exact, w.grid() == 0 ? Engine.FULL_GRID : w.grid(), w.placebo());
+    }
+
+    /** Says which group of keys a value was refused in. */
+    static <T> T in(String group, Supplier<T> value) {
+        try {
+            return value.get();
+        } catch (Refusal | EngineException e) {
+            throw in(group, e);
+        }
+    }
+
+    static Refusal in(String group, RuntimeException e) {
+        String message = e.getMessage();
+        return new Refusal(message.startsWith(group) ? message : group + ": " + message, e);
+    }
+}

@@ -1,0 +1,78 @@
+package hypertransfer.train.config;
+
+import com.fasterxml.jackson.annotation.JsonUnwrapped;
+import hypertransfer.core.GradientRule;
+import hypertransfer.core.Mode;
+
+/**
+ * The hidden matrices: how they are moved, and what they follow.
+ *
+ * @param rate the target's peak
+ * @param decay the carrier's, or the target's where the carrier is a Hyperball
+ * @param targetDecay of decay-transfer
+ * @param recorded a file of rates that replace the schedule, or null
+ */
+public record Matrices(
+        @JsonUnwrapped Update update,
+        Mode mode,
+        Gradient gradient,
+        double rate,
+        double decay,
+        double targetDecay,
+        @JsonUnwrapped Fall fall,
+        String recorded,
+        @JsonUnwrapped Proxy proxy,
+        @JsonUnwrapped Weights weights) {
+
+    /** Where the network is evaluated: as the mode says, as a measurement says, or by a rule. */
+    public enum Gradient {
+        MODE,
+        AUTO,
+        AS_IS,
+        RESCALED,
+        REPRESENTATIVE,
+        AT_RADIUS,
+        /** Also where the loss depends on the scale of a matrix. */
+        AT_RADIUS_ANYWAY;
+
+        GradientRule rule(GradientRule own) {
+            return switch (this) {
+                case MODE, AUTO -> own;
+                case AT_RADIUS_ANYWAY -> GradientRule.AT_RADIUS;
+                default -> GradientRule.valueOf(name());
+            };
+        }
+    }
+
+    /**
+     * The proxy norm on a schedule of its own.
+     *
+     * @param proxyGrowth the last one over the radius; null where the norm follows the paper's recursion
+     */
+    public record Proxy(Double proxyGrowth, double proxyPower) {
+        /** Whether there is such a schedule. */
+        public boolean prescribed() {
+            return proxyGrowth != null;
+        }
+
+        /** The proxy norm before a step, over the radius. */
+        public double norm(int step, int steps) {
+            return 1 + (proxyGrowth - 1) * Math.pow((double) step / steps, proxyPower);
+        }
+    }
+
+    /**
+     * What the optimizer moves and what the network sees of it.
+     *
+     * @param grid bits of mantissa that the network's weights keep; 0 for all
+     * @param placebo the factor that the network is evaluated at
+     */
+    public record Weights(Master master, int grid, double placebo) {}
+
+    /** The number format of the masters. */
+    public enum Master {
+        AUTO,
+        FLOAT32,
+        FLOAT64
+    }
+}

@@ -1,0 +1,163 @@
+package hypertransfer.train.config;
+
+import hypertransfer.core.Refusal;
+import hypertransfer.train.network.Architecture;
+import hypertransfer.train.network.Preset;
+import hypertransfer.train.network.Variant;
+import java.io.IOException;
+import java.io.InputStream;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeSet;
+import tools.jackson.core.JacksonException;
+import tools.jackson.databind.JsonNode;
+import tools.jackson.databind.node.ObjectNode;
+import tools.jackson.dataformat.yaml.YAMLMapper;
+
+/** Every key there is with its value: the defaults, and what is laid over them. */
+final class Tree {
+    private static final Set<String> OPEN = Set.of("matrices.recorded", "matrices.proxy_growth", "from.run", "target");
+
+    private static final Set<String> PATHS =
+            Set.of("matrices.recorded", "from.run", "target", "data.train", "data.validation");
+
+    private final YAMLMapper yaml;
+    private final ObjectNode all;
+
+    Tree(YAMLMapper yaml) {
+        this.yaml = yaml;
+        try (InputStream in = Tree.class.getResourceAsStream("defaults.yaml")) {
+            all = (ObjectNode) yaml.readTree(in);
+        } catch (IOException e) {
+            throw new IllegalStateException("defaults.yaml is not in the jar", e);
+        }
+    }
+
+    /** The tree with nothing left open. */
+    ObjectNode complete() {
+        fillFromPreset();
+        refuseNulls("", all);
+        return all;
+    }
+
+    /** Lays a file's keys over what is there. */
+    Tree lay(String source, JsonNode over) {
+        lay(source, "", all, over);
+        return this;
+    }
+
+    /** The same with {@code key=value}. */
+    void set(String setting) {
+        int equals = setting.indexOf('=');
+        if (equals <= 0) {
+            throw new Refusal(
+                    "--set takes key=value, such as --set matrices.rate=0.02; it was given '" + setting + "'");
+        }
+        lay(
+                "--set",
+                nested(
+                        setting.substring(0, equals).strip(),
+                        setting.substring(equals + 1).strip()));
+    }
+
+    private void lay(String source, String prefix, ObjectNode under, JsonNode over) {
+        for (Map.Entry<String, JsonNode> field : over.properties()) {
+            String key = prefix + field.getKey();
+            if (!under.has(field.getKey())) {
+                TreeSet<String> keys = new TreeSet<>();
+                collect("", all, keys);
+                throw new Refusal(
+                        source + ": unknown key '" + key + "'; the nearest is '" + Nearest.to(key, keys) + "'");
+            }
+            JsonNode below = under.get(field.getKey());
+            if (below instanceof ObjectNode inner) {
+                if (!field.getValue().isObject()) {
+                    throw new Refusal(source + ": '" + key + "' is a group of keys, such as '" + key + "."
+                            + inner.propertyNames().iterator().next() + "'; it was given " + field.getValue());
+                }
+                lay(source, key + ".", inner, field.getValue());
+            } else {
+                under.set(field.getKey(), field.getValue());
+            }
+        }
+    }
+
+    private static void collect(String prefix, ObjectNode node, TreeSet<String> keys) {
+        node.properties().forEach(field -> {
+            keys.add(prefix + field.getKey());
+            if (field.getValue() instanceof ObjectNode inner) {
+                collect(prefix + field.getKey() + ".", inner, keys);
+            }
+        });
+    }
+
+    private JsonNode nested(String key, String value) {
+        try {
+            // A path may hold what means something to YAML, such as " #" or ": ".
+            JsonNode node = PATHS.contains(key) && !value.isEmpty() && !value.equals("null") && !quoted(value)
+                    ? yaml.getNodeFactory().stringNode(value)
+                    : yaml.readTree(value.isEmpty() ? "null" : value);
+            String[] parts = key.split("\\.", -1);
+            for (int i = parts.length - 1; i >= 0; i--) {
+                node = yaml.createObjectNode().set(parts[i], node);
+            }
+            return node;
+        } catch (JacksonException e) {
+            throw new Refusal("--set " + key + "=" + value + ": the value is not YAML: " + e.getOriginalMessage(), e);
+        }
+    }
+
+    private static boolean quoted(String value) {
+        return value.length() > 1
+                && (value.startsWith("\"") && value.endsWith("\"") || value.startsWith("'") && value.endsWith("'"));
+    }
+
+    private void fillFromPreset() {
+        Preset preset = Preset.parse(all.get("preset").asString());
+        Architecture a = preset.architecture(Variant.M1);
+        ObjectNode model = (ObjectNode) all.get("model"), matrices = (ObjectNode) all.get("matrices");
+        fill(model, "vocab", a.vocab());
+        fill(model, "layers", a.layers());
+        fill(model, "width", a.width());
+        fill(model, "head", a.head());
+        fill(model, "sequence", a.sequence());
+        fill(model, "batch", preset.batch());
+        fill(all, "steps", preset.steps());
+        boolean paper = preset.stepTokens() > preset.batch() * a.sequence();
+        if (model.get("accumulation").isNull()) {
+            model.put("accumulation", paper ? accumulation(preset, model) : 1);
+        }
+        if (matrices.get("shape_factor").isNull()) {
+            matrices.put("shape_factor", paper ? "rms" : "none");
+        }
+    }
+
+    private static void fill(ObjectNode group, String key, int value) {
+        if (group.get(key).isNull()) {
+            group.put(key, value);
+        }
+    }
+
+    /** The micro-batches that make the paper's tokens per step. */
+    private static int accumulation(Preset preset, ObjectNode model) {
+        long micro = model.get("batch").asLong(0) * model.get("sequence").asLong(0);
+        if (micro <= 0 || preset.stepTokens() % micro != 0) {
+            throw new Refusal("preset " + preset.label() + " takes " + preset.stepTokens()
+                    + " tokens per step, which are no whole number of micro-batches of " + micro
+                    + "; set model.accumulation, or another model.batch");
+        }
+        return (int) (preset.stepTokens() / micro);
+    }
+
+    /** What may be left open is named above: everything else must have a value. */
+    private static void refuseNulls(String prefix, ObjectNode node) {
+        for (Map.Entry<String, JsonNode> field : node.properties()) {
+            String key = prefix + field.getKey();
+            if (field.getValue() instanceof ObjectNode inner) {
+                refuseNulls(key + ".", inner);
+            } else if (field.getValue().isNull() && !OPEN.contains(key)) {
+                throw new Refusal(key + " has no value; give it one, or leave the key out");
+            }
+        }
+    }
+}
