@@ -7,6 +7,7 @@ import hypertransfer.core.Transfer;
 import hypertransfer.lab.command.option.Labels;
 import hypertransfer.lab.command.option.OutOption;
 import hypertransfer.lab.command.option.SetOption;
+import hypertransfer.lab.experiment.Angles;
 import hypertransfer.lab.experiment.Launch;
 import hypertransfer.lab.terminal.Exit;
 import hypertransfer.lab.terminal.Interrupt;
@@ -82,6 +83,9 @@ public final class TransferCommand implements Callable<Integer> {
         try (Interrupt interrupt = new Interrupt()) {
             boolean finished = new Launch(to, configuration(to), resume, false, print).run(interrupt);
             print.print(Gap.of(to, run).table(Curves.read(to).losses().size()));
+            List<Angles> angles = Angles.of(new Run(to), new Run(run), print);
+            print.print(Angles.table(angles));
+            Angles.write(angles, to);
             print.flush();
             return finished ? Exit.FINE : Exit.INTERRUPTED;
         }
