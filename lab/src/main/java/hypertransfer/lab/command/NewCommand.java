@@ -1,6 +1,8 @@
 package hypertransfer.lab.command;
 
 import hypertransfer.core.Refusal;
+import hypertransfer.lab.command.option.Labels;
+import hypertransfer.lab.command.option.OutOption;
 import hypertransfer.lab.terminal.Exit;
 import hypertransfer.train.file.Atomic;
 import hypertransfer.train.network.Preset;

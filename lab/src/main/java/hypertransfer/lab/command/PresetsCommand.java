@@ -1,5 +1,6 @@
 package hypertransfer.lab.command;
 
+import hypertransfer.lab.command.option.JsonOption;
 import hypertransfer.lab.terminal.Exit;
 import hypertransfer.lab.terminal.Ink;
 import hypertransfer.lab.terminal.JsonLine;
@@ -64,8 +65,7 @@ public final class PresetsCommand implements Callable<Integer> {
         if (json.only) {
             out.println(JsonLine.of(rows));
         } else {
-            out.println(
-                    Ink.BOLD.on("preset      parameters  vocab layers width head sequence batch tok/step   steps"));
+            out.println(Ink.BOLD.on("preset      parameters  vocab layers width head sequence batch tok/step   steps"));
             rows.forEach(row -> out.printf(
                     Locale.ROOT,
                     "%-10s %,12d %6d %6d %5d %4d %8d %5d %,8d %,7d%n",

@@ -1,6 +1,7 @@
 package hypertransfer.lab.command;
 
 import hypertransfer.core.Refusal;
+import hypertransfer.lab.command.option.JsonOption;
 import hypertransfer.lab.terminal.Exit;
 import hypertransfer.lab.terminal.Ink;
 import hypertransfer.lab.terminal.JsonLine;

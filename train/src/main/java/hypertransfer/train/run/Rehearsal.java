@@ -3,7 +3,6 @@ package hypertransfer.train.run;
 import hypertransfer.core.Schedule;
 import hypertransfer.engine.Memory;
 import hypertransfer.train.config.Configuration;
-import java.util.Map;
 import java.util.stream.IntStream;
 
 /**
@@ -28,8 +27,7 @@ public record Rehearsal(
     /** Opens data and network as the run would, and takes steps for about so many seconds. */
     public static Rehearsal of(Configuration c, double seconds) {
         try (Feed feed = Feed.open(c);
-                Trainee trainee = Trainee.open(
-                        c, c.algorithm().measured() ? Invariance.measure(c).rules() : Map.of())) {
+                Trainee trainee = Trainee.open(c, Trainer.rules(c))) {
             Schedule rates = c.algorithm().schedule(), adam = c.algorithm().adamSchedule();
             long begun = 0, end = System.nanoTime() + (long) (1e9 * seconds);
             int step = 0;

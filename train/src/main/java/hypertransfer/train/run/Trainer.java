@@ -16,6 +16,7 @@ import hypertransfer.train.log.Run;
 import hypertransfer.train.log.Standing;
 import hypertransfer.train.log.Standing.State;
 import hypertransfer.train.log.Tail;
+import hypertransfer.train.network.Variant;
 import hypertransfer.train.ranks.Passport;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -94,7 +95,7 @@ public final class Trainer {
             Passport.compare(ranks, facts(feed, resume));
         }
         try (Feed feed = Feed.open(c);
-                Trainee trainee = Trainee.open(c, rules(), ranks)) {
+                Trainee trainee = Trainee.open(c, rules(c), ranks)) {
             Map<String, GradientRule> rules = new LinkedHashMap<>();
             for (int k = 0; k < trainee.matrices().size(); k++) {
                 rules.put(trainee.matrices().get(k), trainee.rules().get(k));
@@ -130,8 +131,18 @@ public final class Trainer {
         return facts;
     }
 
-    private Map<String, GradientRule> rules() {
-        return c.algorithm().measured() ? Invariance.measure(c).rules() : Map.of();
+    /** The gradient rules of single matrices, where they are measured. */
+    static Map<String, GradientRule> rules(Configuration c) {
+        return switch (c.matrices().gradient()) {
+            case AUTO -> Invariance.measure(c).rules();
+            case AT_RADIUS -> {
+                if (c.network() != Variant.M1) { // a norm follows every matrix there
+                    Invariance.measure(c).requireAll();
+                }
+                yield Map.of();
+            }
+            default -> Map.of();
+        };
     }
 
     /** The lemma holds for scale-invariant matrices only; elsewhere the twin strays from its target. */
@@ -173,7 +184,7 @@ public final class Trainer {
                                 if (checkpoint.origin() != null) {
                                     checkpoint.origin().require(origin, changed);
                                 }
-                                return new Snapshot(trainee).load(checkpoint, tensors);
+                                return new Snapshot(trainee).load(checkpoint, tensors, watcher::warned);
                             },
                             watcher::warned);
             step = own.step();
@@ -184,7 +195,8 @@ public final class Trainer {
                             directory
                                     .named(c.from().run())
                                     .orElseGet(() -> new Run(Path.of(c.from().run()))),
-                            c.from().step());
+                            c.from().step(),
+                            watcher::warned);
         }
         Passport.compare(ranks, Map.of("the step to continue from", Integer.toString(step)));
         if (hold != null) {
