@@ -65,10 +65,10 @@ public final class PresetsCommand implements Callable<Integer> {
         if (json.only) {
             out.println(JsonLine.of(rows));
         } else {
-            out.println(Ink.BOLD.on("preset      parameters  vocab layers width head sequence batch tok/step   steps"));
+            out.println(Ink.BOLD.on("preset     parameters  vocab layers width head sequence batch tok/step   steps"));
             rows.forEach(row -> out.printf(
                     Locale.ROOT,
-                    "%-10s %,12d %6d %6d %5d %4d %8d %5d %,8d %,7d%n",
+                    "%-10s %,11d %6d %6d %5d %4d %8d %5d %,8d %,7d%n",
                     row.preset,
                     row.parameters,
                     row.vocab,
