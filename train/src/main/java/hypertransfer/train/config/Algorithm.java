@@ -7,7 +7,7 @@ import hypertransfer.core.Space;
 import hypertransfer.core.Transfer;
 import hypertransfer.engine.Engine;
 import hypertransfer.engine.EngineException;
-import hypertransfer.engine.Polynomial;
+import hypertransfer.engine.Iteration;
 import hypertransfer.train.optimizer.Direction;
 import hypertransfer.train.optimizer.Representation;
 import java.util.function.Supplier;
@@ -60,9 +60,9 @@ public record Algorithm(
     private static Direction direction(Update u) {
         return switch (u.direction()) {
             case MUON -> {
-                Polynomial polynomial = Direction.Muon.polynomial(u.coefficients(), 0);
+                Iteration iteration = Direction.Muon.iteration(u.coefficients(), 0);
                 yield new Direction.Muon(
-                        u.momentum(), u.nesterov(), u.bf16() ? polynomial.inBf16() : polynomial, u.shapeFactor());
+                        u.momentum(), u.nesterov(), u.bf16() ? iteration.inBf16() : iteration, u.shapeFactor());
             }
             case ADAM -> adam(u.moments());
             case SGD -> new Direction.Sgd(u.momentum(), u.nesterov());

@@ -9,7 +9,7 @@ import hypertransfer.core.ShapeFactor;
  *
  * @param momentum of muon and sgd
  * @param nesterov of muon and sgd
- * @param coefficients muon's Newton-Schulz polynomial
+ * @param coefficients muon's Newton-Schulz iteration
  * @param bf16 whether it is rounded to bfloat16
  * @param shapeFactor of muon
  * @param moments of adam

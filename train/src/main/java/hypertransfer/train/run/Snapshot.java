@@ -97,7 +97,7 @@ record Snapshot(Trainee trainee) {
      *
      * @return the steps taken
      */
-    int change(Run run, int step) {
+    int continueFrom(Run run, int step) {
         Path numbers = new Checkpoints(run).numbers(step);
         List<Path> all = run.checkpoints();
         if (!all.contains(numbers)) {
