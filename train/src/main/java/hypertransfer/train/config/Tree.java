@@ -140,6 +140,9 @@ final class Tree {
         if (group.get(key).isNull()) {
             group.put(key, value);
         }
+        if (matrices.get("bf16").isNull()) {
+            matrices.put("bf16", paper);
+        }
     }
 
     private static void fill(ObjectNode group, String key, int value) {
