@@ -132,6 +132,9 @@ final class Tree {
         if (matrices.get("shape_factor").isNull()) {
             matrices.put("shape_factor", paper && !ownNorm ? "rms" : "none");
         }
+        if (matrices.get("bf16").isNull()) {
+            matrices.put("bf16", paper);
+        }
         fill(matrices, "momentum", direction.equals("signum") ? 0.9 : 0.95);
         fill(matrices, "beta2", direction.equals("lion") ? 0.99 : 0.95);
     }
@@ -139,9 +142,6 @@ final class Tree {
     private static void fill(ObjectNode group, String key, double value) {
         if (group.get(key).isNull()) {
             group.put(key, value);
-        }
-        if (matrices.get("bf16").isNull()) {
-            matrices.put("bf16", paper);
         }
     }
 
