@@ -3,13 +3,18 @@ package hypertransfer.train.config;
 import hypertransfer.core.Mode;
 import hypertransfer.core.Refusal;
 import hypertransfer.core.Schedule;
+import hypertransfer.core.ShapeFactor;
 import hypertransfer.core.Space;
 import hypertransfer.core.Transfer;
 import hypertransfer.engine.Engine;
 import hypertransfer.engine.EngineException;
 import hypertransfer.engine.Iteration;
+import hypertransfer.train.optimizer.AdaMuon;
 import hypertransfer.train.optimizer.Direction;
+import hypertransfer.train.optimizer.Lion;
+import hypertransfer.train.optimizer.NorMuon;
 import hypertransfer.train.optimizer.Representation;
+import hypertransfer.train.optimizer.Signum;
 import java.util.function.Supplier;
 
 /**
@@ -21,7 +26,6 @@ import java.util.function.Supplier;
  * @param adam of all else
  * @param adamSchedule of all else
  * @param weights how the network sees the hidden matrices
- * @param measured whether each hidden matrix takes the gradient rule that a measurement finds
  */
 public record Algorithm(
         Direction direction,
@@ -29,8 +33,7 @@ public record Algorithm(
         Schedule.Shaped schedule,
         Direction.Adam adam,
         Schedule.Shaped adamSchedule,
-        Matrices.Weights weights,
-        boolean measured) {
+        Matrices.Weights weights) {
 
     /** Refuses what cannot be trained. */
     static Algorithm of(Configuration c) {
@@ -53,20 +56,37 @@ public record Algorithm(
             throw new Refusal("adamw.rate " + a.rate() + " times adamw.decay " + a.decay()
                     + " is 1 or more, which would erase the weights; lower either");
         }
-        boolean measured = m.gradient() == Matrices.Gradient.AUTO && !transfer.isPlain();
-        return new Algorithm(direction, transfer, schedule, adam, adamSchedule, m.weights(), measured);
+        return new Algorithm(direction, transfer, schedule, adam, adamSchedule, m.weights());
     }
 
     private static Direction direction(Update u) {
+        Update.Moments m = u.moments();
+        if (u.nesterov() && !u.direction().looksAhead()) {
+            throw new Refusal("matrices.nesterov is true, and " + Words.label(u.direction())
+                    + " has no momentum to look ahead with; set it to false");
+        }
+        if (u.shapeFactor() != ShapeFactor.NONE && !u.direction().shaped()) {
+            throw new Refusal("matrices.shape_factor is " + Words.label(u.shapeFactor()) + ", and the norm of "
+                    + Words.label(u.direction()) + " follows from the shape already; set it to none");
+        }
         return switch (u.direction()) {
-            case MUON -> {
-                Iteration iteration = Direction.Muon.iteration(u.coefficients(), 0);
-                yield new Direction.Muon(
-                        u.momentum(), u.nesterov(), u.bf16() ? iteration.inBf16() : iteration, u.shapeFactor());
-            }
-            case ADAM -> adam(u.moments());
+            case MUON -> muon(u);
+            case ADAM -> adam(m);
             case SGD -> new Direction.Sgd(u.momentum(), u.nesterov());
+            case LION -> new Lion(m.beta1(), m.beta2());
+            case SIGNUM -> new Signum(u.momentum(), u.nesterov());
+            case NORMUON -> new NorMuon(muon(u), m.beta2(), m.epsilon());
+            case ADAMUON -> new AdaMuon(u.momentum(), u.nesterov(), iteration(u), m.beta2(), m.epsilon());
         };
+    }
+
+    private static Direction.Muon muon(Update u) {
+        return new Direction.Muon(u.momentum(), u.nesterov(), iteration(u), u.shapeFactor());
+    }
+
+    private static Iteration iteration(Update u) {
+        Iteration iteration = Direction.Muon.iteration(u.coefficients(), u.schulzSteps());
+        return u.bf16() ? iteration.inBf16() : iteration;
     }
 
     private static Direction.Adam adam(Update.Moments m) {
