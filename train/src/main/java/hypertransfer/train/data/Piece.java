@@ -1,6 +1,7 @@
 package hypertransfer.train.data;
 
 import hypertransfer.core.Refusal;
+import hypertransfer.train.file.Strict;
 import java.nio.ByteBuffer;
 import java.nio.CharBuffer;
 import java.nio.charset.CharsetDecoder;
@@ -70,8 +71,7 @@ record Piece(String source, long line, byte[] bytes, boolean json, boolean opens
                 throw new Refusal(place(number) + "more than one JSON value; give each its own line");
             }
         } catch (JacksonException e) {
-            throw new Refusal(
-                    place(number) + "broken JSON: " + e.getOriginalMessage() + "; mend or remove the line", e);
+            throw new Refusal(place(number) + "broken JSON: " + Strict.reason(e) + "; mend or remove the line", e);
         }
         if (text == null) {
             throw new Refusal(

@@ -1,10 +1,12 @@
 package hypertransfer.train.file;
 
 import hypertransfer.core.Refusal;
+import java.io.CharConversionException;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
+import java.nio.charset.CharacterCodingException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.AccessDeniedException;
 import java.nio.file.DirectoryNotEmptyException;
@@ -90,6 +92,8 @@ public final class Atomic {
             case NoSuchFileException none -> "there is no such file or directory";
             case AccessDeniedException denied -> "permission denied";
             case FileAlreadyExistsException there -> "a file of that name is in the way";
+            case CharacterCodingException text -> "it is not UTF-8 text";
+            case CharConversionException text -> "it is not UTF-8 text";
             case DirectoryNotEmptyException full -> "the directory is not empty";
             case FileSystemException f when f.getReason() != null -> f.getReason();
             default -> e.getMessage() == null ? e.getClass().getSimpleName() : e.getMessage();
