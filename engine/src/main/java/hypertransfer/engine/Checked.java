@@ -381,6 +381,40 @@ public final class Checked implements Engine {
     }
 
     @Override
+    public void sign(List<Tensor> g, double[] scale, double look, double keep, List<Tensor> m) {
+        rules.ready("sign");
+        rules.list("g", g);
+        rules.factors(g, "scale", scale);
+        rules.like(g, "m", m);
+        engine.sign(g, scale, look, keep, m);
+    }
+
+    @Override
+    public void clamp(List<Tensor> g, double[] scale, double limit) {
+        rules.ready("clamp");
+        rules.list("g", g);
+        rules.factors(g, "scale", scale);
+        if (!(limit > 0)) {
+            throw rules.refusal("limit is " + limit + ", expected a number above zero");
+        }
+        engine.clamp(g, scale, limit);
+    }
+
+    @Override
+    public void equalize(List<Tensor> g, double beta, double epsilon, double[] norm, List<Tensor> v) {
+        rules.ready("equalize");
+        rules.list("g", g);
+        if (norm != null) {
+            rules.factors(g, "norm", norm);
+        }
+        rules.rowsOf(g, "v", v);
+        if (!(epsilon > 0)) {
+            throw rules.refusal("epsilon is " + epsilon + ", expected a number above zero");
+        }
+        engine.equalize(g, beta, epsilon, norm, v);
+    }
+
+    @Override
     public void orthogonalize(List<Tensor> x, Polynomial polynomial) {
         rules.ready("orthogonalize");
         rules.list("x", x);

@@ -205,6 +205,24 @@ public interface Engine extends AutoCloseable {
             List<Tensor> m,
             List<Tensor> v);
 
+    /**
+     * g = sign(look m + (1 - look) scale g) and m = keep m + (1 - keep) scale g, both from the m that was there. The sign
+     * of zero is zero. A scale for each matrix.
+     */
+    void sign(List<Tensor> g, double[] scale, double look, double keep, List<Tensor> m);
+
+    /** g = scale g, and where that is larger than the limit in absolute value, the limit with its sign. */
+    void clamp(List<Tensor> g, double[] scale, double limit);
+
+    /**
+     * Divides each number by the root of its mean square over the steps and gives the result a norm: v = beta v +
+     * (1 - beta) g^2, p = g / (sqrt(v) + epsilon), g = norm p / (|p| + epsilon).
+     *
+     * @param norm one per matrix, or null: then g keeps its own
+     * @param v one per matrix, of its shape, or of one number per row: then g^2 stands for its mean over the row
+     */
+    void equalize(List<Tensor> g, double beta, double epsilon, double[] norm, List<Tensor> v);
+
     /** Newton-Schulz in place, after a division by the Frobenius norm; a zero matrix stays zero. */
     void orthogonalize(List<Tensor> x, Polynomial polynomial);
 

@@ -177,6 +177,19 @@ final class Rules {
         }
     }
 
+    /** As many tensors as there are others, each of the other's shape or of one number per row. */
+    void rowsOf(List<Tensor> others, String name, List<Tensor> tensors) {
+        list(name, tensors);
+        length(others.size(), name, tensors.size());
+        for (int k = 0; k < others.size(); k++) {
+            Tensor t = tensors.get(k), other = others.get(k);
+            if (t.rows() != other.rows() || t.cols() != other.cols() && t.cols() != 1) {
+                String expected = text(other.rows(), other.cols()) + " or " + text(other.rows(), 1);
+                throw misshapen(name + "[" + k + "]", t, expected);
+            }
+        }
+    }
+
     void factors(List<Tensor> tensors, String name, double[] factors) {
         present(name, factors);
         length(tensors.size(), name, factors.length);

@@ -90,6 +90,9 @@ class CheckedTest {
             zero tensors[]
             momentum g[] scale*2 =0.9 =false m[]
             adam g[] scale*2 =0.9 =0.9 =0.1 t=1..9 m[] v[]
+            sign g[] scale*2 =0.9 =0.99 m[]
+            clamp g[] scale*2 =0.5
+            equalize g[] =0.9 =0.1 ?norm*2 v[]
             orthogonalize x[] polynomial
             readings w[] u[]
             move w[] u[] keep*2 push*2
@@ -124,7 +127,7 @@ class CheckedTest {
             Map<Object, String> values = new LinkedHashMap<>();
             String name = argument.replaceAll("[?:=*#\\[].*", "");
             if (argument.startsWith("?")) {
-                name = argument.substring(1).replaceAll(":.*", "");
+                name = argument.substring(1).replaceAll("[:*].*", "");
             }
             if (argument.startsWith("=")) {
                 String value = argument.substring(1);
@@ -165,7 +168,9 @@ class CheckedTest {
             } else if (argument.contains("*")) {
                 int count = Integer.parseInt(argument.replaceAll(".*\\*", ""));
                 values.put(new double[count], "");
-                values.put(null, name + " is null");
+                if (!argument.startsWith("?")) {
+                    values.put(null, name + " is null");
+                }
                 values.put(new double[count - 1], (count - 1) + "");
                 values.put(new double[count + 1], (count + 1) + "");
             } else if (argument.contains("#")) {
@@ -339,6 +344,15 @@ class CheckedTest {
                         "orthogonalize: x[0] 'long' has shape (17,4), expected at most a hidden matrix's, (16,4);"
                                 + " give it another direction than Muon's",
                         (e, t) -> e.orthogonalize(List.of(t.get("long")), POLYNOMIAL)),
+                new Wrong(
+                        "clamp: limit is -1.0, expected a number above zero",
+                        (e, t) -> e.clamp(List.of(t.get("x")), new double[1], -1)),
+                new Wrong(
+                        "equalize: epsilon is 0.0, expected a number above zero",
+                        (e, t) -> e.equalize(List.of(t.get("x")), 0.9, 0, null, List.of(t.get("x")))),
+                new Wrong(
+                        "equalize: v[0] 'w' has shape (5,4), expected (3,4) or (3,1)",
+                        (e, t) -> e.equalize(List.of(t.get("x")), 0.9, 1, null, List.of(t.get("w")))),
                 new Wrong("head: dw is null", (e, t) -> {
                     e.feed(new int[3], new int[3]);
                     e.head(t.get("x"), t.get("w"), t.get("losses"), 1, t.get("x"), null);

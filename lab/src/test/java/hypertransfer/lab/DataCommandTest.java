@@ -12,6 +12,7 @@ import java.io.StringWriter;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Arrays;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -32,9 +33,9 @@ class DataCommandTest {
     private String tokenize(String text, String... more) throws IOException {
         Path file = Files.writeString(directory.resolve("text.txt"), text);
         Path shards = directory.resolve("shards");
-        String[] args = new String[more.length + 4];
-        System.arraycopy(new String[] {"tokenize", file.toString(), "--out", shards.toString()}, 0, args, 0, 4);
-        System.arraycopy(more, 0, args, 4, more.length);
+        String[] all = {"tokenize", file.toString(), "--out", shards.toString(), "--validation", "0"};
+        String[] args = Arrays.copyOf(all, all.length + more.length);
+        System.arraycopy(more, 0, args, all.length, more.length);
         assertThat(run(args)).as(err::toString).isZero();
         return shards.resolve("shards_train_000001.bin").toString();
     }
@@ -43,7 +44,7 @@ class DataCommandTest {
     void whatTokenizeWritesInspectShows() throws IOException {
         String shard = tokenize("Hello world\n<|endoftext|>\nHello again\n");
         assertThat(out.toString()).contains("documents   2", "train       8 tokens in " + shard);
-        assertThat(err.toString()).contains("none of 2 documents fell to validation", "--validation");
+        assertThat(out.toString()).contains("validation  0 tokens in no shard");
 
         assertThat(run("inspect", shard, "--vocab", "50257")).isZero();
         assertThat(out.toString())
@@ -51,6 +52,40 @@ class DataCommandTest {
                 .contains("documents   2 begin here (token 50256)")
                 .contains("first ids   50256 15496 995 198 50256 15496 757 198")
                 .contains("as gpt2     <|endoftext|>Hello world\n<|endoftext|>Hello again\n");
+    }
+
+    /** The error came at training, or not at all: 204 tokens of validation are less than any network takes. */
+    @Test
+    void tooLittleForValidationIsAnErrorHere() throws IOException {
+        Path file = Files.writeString(directory.resolve("short.txt"), "word ".repeat(500));
+        String shards = directory.resolve("short").toString();
+        assertThat(run("tokenize", file.toString(), "--out", shards)).isEqualTo(Exit.BAD_INPUT);
+        assertThat(err.toString()).contains("502 tokens in all", "at least 1025 each", "--validation 0");
+        assertThat(Path.of(shards)).isEmptyDirectory();
+    }
+
+    @Test
+    void aDirectoryIsInspectedShardByShard() throws IOException {
+        Path file = Files.writeString(directory.resolve("long.txt"), "word ".repeat(3000));
+        String shards = directory.resolve("long").toString();
+        assertThat(run("tokenize", file.toString(), "--out", shards))
+                .as(err::toString)
+                .isZero();
+        assertThat(out.toString())
+                .contains("train       1,978 tokens")
+                .contains("validation  1,025 tokens", "1,025 of these are the end of the text");
+        assertThat(run("inspect", shards)).as(err::toString).isZero();
+        assertThat(out.toString())
+                .containsPattern("long_train_000001.bin +1,978 +1 +\\d+ to 50256 gpt2")
+                .containsPattern("long_val_000000.bin +1,025 +1 ")
+                .contains("3,003 tokens in 2 shards, all of them sound");
+        assertThat(run("inspect", shards, "--json")).isZero();
+        assertThat(out.toString()).contains("\"tokens\":1978,\"documents\":1");
+        Files.write(Path.of(shards, "long_val_000000.bin"), new byte[2000]);
+        assertThat(run("inspect", shards)).isEqualTo(Exit.BAD_INPUT);
+        assertThat(err.toString()).contains("long_val_000000.bin is not a shard of GPT-2 tokens");
+        assertThat(run("inspect", directory.toString())).isEqualTo(Exit.BAD_INPUT);
+        assertThat(err.toString()).contains("there are no shards *.bin in");
     }
 
     @Test
@@ -67,7 +102,8 @@ class DataCommandTest {
         byte[] before = Files.readAllBytes(Path.of(shard));
         String text = directory.resolve("text.txt").toString(),
                 shards = directory.resolve("shards").toString();
-        assertThat(run("tokenize", text, "--out", shards, "--tokens", "bytes")).isEqualTo(Exit.BAD_INPUT);
+        assertThat(run("tokenize", text, "--out", shards, "--tokens", "bytes", "--validation", "0"))
+                .isEqualTo(Exit.BAD_INPUT);
         assertThat(err.toString()).contains("--force");
         assertThat(Files.readAllBytes(Path.of(shard))).isEqualTo(before);
         tokenize("one", "--tokens", "bytes", "--force");
@@ -128,7 +164,7 @@ class DataCommandTest {
         assertThat(Meter.line(new Progress(25_000_000, 100_000_000, 50_000_000, 1234, 12_500_000), 5))
                 .isEqualTo("[######------------------]  25%  1,234 documents, 12.5 M tokens, 10.0 MB/s, 0:15 left");
         assertThat(Meter.line(new Progress(0, 0, 50_000_000, 1, 12_500_000), 5))
-                .isEqualTo("1 documents, 12.5 M tokens, 10.0 MB/s");
+                .isEqualTo("1 document, 12.5 M tokens, 10.0 MB/s");
     }
 
     @Test

@@ -53,6 +53,7 @@ class DifferenceTest {
                 "model.sequence=16",
                 "model.batch=2",
                 "steps=4",
+                "validation.batches=1",
                 "checkpoint.every=2",
                 "matrices.master=float64",
                 "matrices.grid=16",
@@ -70,10 +71,18 @@ class DifferenceTest {
     @Test
     void aFollowerAndItsTargetAreToldFromAnotherRun() {
         train("muon");
-        train("follower", "matrices.mode=hypertransfer");
+        String follower = dir.resolve("follower").toString();
+        String told = ht(0, "transfer", dir.resolve("muon").toString(), "--mode", "hypertransfer", "--out", follower);
+        assertThat(told).contains("angle to the target in radians");
+        for (int step :
+                List.of(2, 4)) { // exact masters: the momenta have the same bits, the matrices agree to rounding
+            assertThat(told)
+                    .containsPattern("step " + step + " +matrices [0-9.]+e-1[5-9] \\(.*\\) +momenta 0.0e\\+00 ");
+        }
+        assertThat(dir.resolve("follower/angles.json")).content().contains("\"step\":2", "\"momenta\":0.0");
         train("other", "matrices.rate=0.2");
         String run = dir.resolve("muon").toString();
-        assertThat(ht(0, "diff", dir.resolve("follower").toString(), run))
+        assertThat(ht(0, "diff", follower, run))
                 .contains(
                         "tensors at step 4",
                         "momentum:blocks.0.attn.q.weight",

@@ -32,6 +32,7 @@ public final class CpuEngine implements Engine {
     private final Attention attention;
     private final CrossEntropy crossEntropy;
     private final NewtonSchulz newtonSchulz;
+    private final Equalizer equalizer;
 
     /** On as many threads as {@code ht.threads} says, or as there are cores. */
     public CpuEngine(Dims dims) {
@@ -54,6 +55,7 @@ public final class CpuEngine implements Engine {
         crossEntropy = new CrossEntropy(pool, product, dims, blocks);
         updates = new Updates(pool);
         newtonSchulz = new NewtonSchulz(pool, dims, blocks);
+        equalizer = new Equalizer(pool);
     }
 
     /** What this machine or this JVM lacks for the engine to work; empty where nothing is missing. */
@@ -307,6 +309,21 @@ public final class CpuEngine implements Engine {
             List<Tensor> m,
             List<Tensor> v) {
         updates.adam(g, scale, beta1, beta2, epsilon, t, m, v);
+    }
+
+    @Override
+    public void sign(List<Tensor> g, double[] scale, double look, double keep, List<Tensor> m) {
+        updates.sign(g, scale, look, keep, m);
+    }
+
+    @Override
+    public void clamp(List<Tensor> g, double[] scale, double limit) {
+        updates.clamp(g, scale, limit);
+    }
+
+    @Override
+    public void equalize(List<Tensor> x, double beta, double epsilon, double[] norm, List<Tensor> v) {
+        equalizer.run(x, beta, epsilon, norm, v);
     }
 
     @Override

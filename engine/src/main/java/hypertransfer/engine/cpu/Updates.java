@@ -3,6 +3,7 @@ package hypertransfer.engine.cpu;
 import hypertransfer.engine.Tensor;
 import java.util.List;
 import jdk.incubator.vector.FloatVector;
+import jdk.incubator.vector.VectorOperators;
 
 /**
  * What the optimizer does to every number of many tensors, in chunks of a fixed size. Each is a task of its own: in one
@@ -14,7 +15,7 @@ final class Updates {
     private final Pool pool;
     private List<Tensor> a, b, c;
     private double[] f, g; // factors
-    private double beta1, beta2, epsilon;
+    private double beta1, beta2, epsilon, limit;
     private float c1, c2;
     private boolean nesterov;
     private int grid;
@@ -33,6 +34,16 @@ final class Updates {
     private final Task adam = (piece, worker) -> {
         int k = tensor(piece);
         adam(at(a, k, piece), at(b, k, piece), at(c, k, piece), (float) f[k], length(k, piece));
+    };
+    private final Task sign = (piece, worker) -> {
+        int k = tensor(piece);
+        float freshLook = (float) ((1 - beta1) * f[k]), freshKeep = (float) ((1 - beta2) * f[k]);
+        long at = at(a, k, piece), m = at(b, k, piece);
+        sign(at, m, (float) beta1, freshLook, (float) beta2, freshKeep, length(k, piece));
+    };
+    private final Task clamp = (piece, worker) -> {
+        int k = tensor(piece);
+        clamp(at(a, k, piece), (float) f[k], (float) limit, length(k, piece));
     };
     private final Task read = (piece, worker) -> {
         int k = tensor(piece), n = length(k, piece);
@@ -91,6 +102,19 @@ final class Updates {
         c1 = (float) (1 / (1 - Math.pow(beta1, t)));
         c2 = (float) (1 / (1 - Math.pow(beta2, t)));
         run(adam, g, m, v);
+    }
+
+    void sign(List<Tensor> g, double[] scale, double look, double keep, List<Tensor> m) {
+        this.f = scale;
+        this.beta1 = look;
+        this.beta2 = keep;
+        run(sign, g, m, m);
+    }
+
+    void clamp(List<Tensor> g, double[] scale, double limit) {
+        this.f = scale;
+        this.limit = limit;
+        run(clamp, g, g, g);
     }
 
     double[] readings(List<Tensor> w, List<Tensor> u) {
@@ -212,6 +236,33 @@ final class Updates {
             Lanes.put(g + dm, mean);
             Lanes.put(g + dv, square);
             Lanes.put(g, mean * unbias1 / ((float) Math.sqrt(square * unbias2) + eps));
+        }
+    }
+
+    private static void sign(long g, long m, float look, float freshLook, float keep, float freshKeep, int n) {
+        long dm = m - g, whole = Lanes.whole(g, n), end = Lanes.end(g, n);
+        FloatVector looks = Lanes.all(look), keeps = Lanes.all(keep), one = Lanes.all(1), zero = Lanes.zero();
+        for (; g < whole; g += Lanes.STEP) {
+            FloatVector gradient = Lanes.load(g), mean = Lanes.load(g + dm);
+            FloatVector ahead = mean.fma(looks, gradient.mul(freshLook));
+            Lanes.store(mean.fma(keeps, gradient.mul(freshKeep)), g + dm);
+            FloatVector signs = ahead.blend(one, ahead.compare(VectorOperators.GT, zero)); // a NaN stays
+            Lanes.store(signs.blend(one.neg(), ahead.compare(VectorOperators.LT, zero)), g);
+        }
+        for (; g < end; g += 4) {
+            float gradient = Lanes.get(g), mean = Lanes.get(g + dm);
+            Lanes.put(g, Math.signum(Math.fma(mean, look, gradient * freshLook)));
+            Lanes.put(g + dm, Math.fma(mean, keep, gradient * freshKeep));
+        }
+    }
+
+    private static void clamp(long g, float scale, float limit, int n) {
+        long whole = Lanes.whole(g, n), end = Lanes.end(g, n);
+        for (; g < whole; g += Lanes.STEP) {
+            Lanes.store(Lanes.load(g).mul(scale).min(limit).max(-limit), g);
+        }
+        for (; g < end; g += 4) {
+            Lanes.put(g, Math.max(-limit, Math.min(limit, Lanes.get(g) * scale)));
         }
     }
 

@@ -317,6 +317,21 @@ public final class CudaEngine implements Engine {
     }
 
     @Override
+    public void sign(List<Tensor> g, double[] scale, double look, double keep, List<Tensor> m) {
+        lists.run(Kernel.SIGN, g.size(), k -> Entry.of(g.get(k), m.get(k), scale[k]), look, keep);
+    }
+
+    @Override
+    public void clamp(List<Tensor> g, double[] scale, double limit) {
+        lists.run(Kernel.CLAMP, g.size(), k -> Entry.of(g.get(k), g.get(k), scale[k]), limit);
+    }
+
+    @Override
+    public void equalize(List<Tensor> x, double beta, double epsilon, double[] norm, List<Tensor> v) {
+        lists.equalize(x, beta, epsilon, norm, v);
+    }
+
+    @Override
     public void orthogonalize(List<Tensor> x, Polynomial polynomial) {
         lists.orthogonalize(x, polynomial);
     }

@@ -10,11 +10,13 @@ import hypertransfer.engine.cuda.driver.Device;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.function.IntFunction;
 import java.util.stream.IntStream;
+import java.util.stream.Stream;
 
 /** The optimizer's operations: each runs over a list of tensors, one launch per {@link Geometry#MAX_LIST} of them. */
 final class Lists {
@@ -38,7 +40,9 @@ final class Lists {
      * Up to three tensors of one size, and what a kernel needs to know of them.
      *
      * @param n the numbers of each
-     * @param option what the last word says: a move's push; 1 where the second tensor (the only one of a total) is
+     * @param factor the scale or what else the kernel calls s: of a move the keep, of equalize the numbers of a per number
+     *     of b
+     * @param option what the last word says: a move's push; the norm that equalize gives, negative for a's own; 1 where the second tensor (the only one of a total) is
      *     bfloat16; or how many of a reading's two tensors are in double
      */
     record Entry(long a, long b, long c, long n, double factor, double option) {
@@ -100,14 +104,16 @@ final class Lists {
     }
 
     /** Three sums in double per entry, left on the card one after the other. */
-    private void sums(Kernel kernel, List<Entry> entries) {
+    private void sums(Kernel kernel, List<Entry> entries, Object... more) {
         if (entries.size() > Scratch.MAX_RESULTS) {
             throw new EngineException(
                     entries.size() + " tensors in one list; this engine sums at most " + Scratch.MAX_RESULTS);
         }
         for (int from = 0; from < entries.size(); from += Geometry.MAX_LIST) {
             List<Entry> some = some(entries, from);
-            kernels.queue(kernel, Geometry.sums(some.size()), words(some, scratch.sums));
+            Object[] last =
+                    Stream.concat(Arrays.stream(more), Stream.of(scratch.sums)).toArray();
+            kernels.queue(kernel, Geometry.sums(some.size()), words(some, last));
             kernels.launch(Kernel.FINISH, Geometry.finish(some.size()), scratch.sums, scratch.results + 24L * from);
         }
     }
@@ -133,6 +139,17 @@ final class Lists {
             List<Tensor> v) {
         List<Entry> entries = entries(g.size(), k -> Entry.of(g.get(k), m.get(k), v.get(k), scale[k]));
         run(Kernel.ADAM, entries, beta1, beta2, epsilon, 1 - Math.pow(beta1, t), 1 - Math.pow(beta2, t));
+    }
+
+    void equalize(List<Tensor> x, double beta, double epsilon, double[] norm, List<Tensor> v) {
+        List<Entry> all = entries(x.size(), k -> {
+            int span = x.get(k).cols() / v.get(k).cols();
+            return Entry.of(x.get(k), v.get(k), span).option(norm == null ? -1 : norm[k]);
+        });
+        for (int from = 0; from < all.size(); from += Geometry.MAX_LIST) { // both kernels number the sums from 0
+            sums(Kernel.EQUALIZE, some(all, from), beta, epsilon);
+            run(Kernel.RESCALE, some(all, from), epsilon, scratch.results);
+        }
     }
 
     double[] readings(List<Tensor> w, List<Tensor> u) {

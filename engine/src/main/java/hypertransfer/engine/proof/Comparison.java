@@ -213,6 +213,11 @@ public final class Comparison {
         List<String> v = declare(Role.STATE, "v", shapes), w = declare(Role.MASTER, "w", shapes);
         List<String> weights = declare(Role.WEIGHT, "weight", shapes);
         List<String> exact = declare(Role.EXACT_MASTER, "exact", shapes);
+        List<String> rows = new ArrayList<>();
+        for (String name : g) {
+            rows.add(name.replaceFirst("g", "rows"));
+            pair.tensor(Role.STATE, rows.getLast(), pair.rows(name), 1);
+        }
         double[] scale = factors(shapes, 0.7), keep = factors(shapes, 0.9), push = factors(shapes, 0.2);
         pair.commit();
         for (boolean nesterov : new boolean[] {false, true}) {
@@ -254,6 +259,27 @@ public final class Comparison {
                     .same(4, g)
                     .same(4, m)
                     .same(4, v);
+        }
+        for (boolean first : new boolean[] {true, false}) {
+            g.forEach(name -> pair.fill(name, 1));
+            pair.fill("g.zero", 0)
+                    .fill("m.zero", 0)
+                    .run("sign", s -> s.engine().sign(s.all(g), scale, first ? 0 : 0.9, first ? 0 : 0.99, s.all(m)))
+                    .same(1, g)
+                    .same(1, m);
+        }
+        g.forEach(name -> pair.fill(name, 1));
+        pair.run("clamp", s -> s.engine().clamp(s.all(g), scale, 0.3)).same(1, g);
+        for (List<String> means : List.of(v, rows)) {
+            means.forEach(name ->
+                    pair.set(name, Arrays.stream(pair.read(name)).map(Math::abs).toArray()));
+            for (double[] norm : new double[][] {null, keep}) {
+                g.forEach(name -> pair.fill(name, 1));
+                pair.fill("g.zero", 0)
+                        .run("equalize", s -> s.engine().equalize(s.all(g), 0.9, 1e-10, norm, s.all(means)))
+                        .same(4, g)
+                        .same(4, means);
+            }
         }
         pair.run("orthogonalize in bf16", s -> s.engine().orthogonalize(s.all(g), MUON.inBf16()))
                 .same(1, g)

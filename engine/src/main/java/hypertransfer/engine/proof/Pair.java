@@ -80,6 +80,10 @@ final class Pair implements AutoCloseable {
         oracle.engine.write(oracle.t(name), read(name));
     }
 
+    int rows(String name) {
+        return mine.t(name).rows();
+    }
+
     double[] read(String name) {
         return mine.engine.read(mine.t(name));
     }

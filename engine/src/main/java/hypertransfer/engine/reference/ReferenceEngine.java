@@ -288,6 +288,33 @@ public final class ReferenceEngine implements Engine {
     }
 
     @Override
+    public void sign(List<Tensor> g, double[] scale, double look, double keep, List<Tensor> m) {
+        for (int k = 0; k < g.size(); k++) {
+            Updates.sign((Array) g.get(k), scale[k], look, keep, (Array) m.get(k));
+        }
+    }
+
+    @Override
+    public void clamp(List<Tensor> g, double[] scale, double limit) {
+        for (int k = 0; k < g.size(); k++) {
+            double s = scale[k];
+            write(
+                    g.get(k),
+                    Arrays.stream(read(g.get(k)))
+                            .map(x -> Math.clamp(s * x, -limit, limit))
+                            .toArray());
+        }
+    }
+
+    @Override
+    public void equalize(List<Tensor> x, double beta, double epsilon, double[] norm, List<Tensor> v) {
+        for (int k = 0; k < x.size(); k++) {
+            double own = readings(List.of(x.get(k)), List.of(x.get(k)))[0];
+            Updates.equalize((Array) x.get(k), beta, epsilon, norm == null ? own : norm[k], (Array) v.get(k));
+        }
+    }
+
+    @Override
     public void orthogonalize(List<Tensor> x, Polynomial polynomial) {
         for (Tensor tensor : x) {
             write(tensor, NewtonSchulz.orthogonalize(read(tensor), tensor.rows(), tensor.cols(), polynomial));

@@ -7,6 +7,7 @@ struct Entry {
     double s;
     union {
         double push;   // of move
+        double norm;   // of rescale: what it gives, negative for the numbers' own
         double narrow; // 1 where b, or a total's a, is bfloat16
         double doubles; // of readings: how many of a and b are in double
     };
@@ -41,6 +42,27 @@ extern "C" __global__ void adam(
         e.b[i] = m;
         e.c[i] = v;
         e.a[i] = m * i1 / (sqrtf(v * i2) + eps);
+    }
+}
+
+// g = sign(look m + (1 - look) s g), m = keep m + (1 - keep) s g. a = g, b = m.
+extern "C" __global__ void sign(const __grid_constant__ List list, double look, double keep) {
+    const Entry& e = list.e[blockIdx.y];
+    double s = (float)e.s; // as in momentum
+    EACH(e.n) {
+        double g = s * e.a[i], m = e.b[i], ahead = look * m + (1 - look) * g;
+        e.b[i] = (float)(keep * m + (1 - keep) * g);
+        e.a[i] = ahead > 0 ? 1.f : ahead < 0 ? -1.f : (float)ahead; // a NaN stays
+    }
+}
+
+// g = s g, at most the limit in absolute value. a = g.
+extern "C" __global__ void clamp(const __grid_constant__ List list, double limit) {
+    const Entry& e = list.e[blockIdx.y];
+    float s = (float)e.s, most = (float)limit;
+    EACH(e.n) {
+        float g = s * e.a[i];
+        e.a[i] = g > most ? most : g < -most ? -most : g;
     }
 }
 
@@ -153,12 +175,55 @@ extern "C" __global__ void total(const __grid_constant__ List list, double* part
     blockSums(sums, partial + ((i64)blockIdx.y * SHARES + blockIdx.x) * 3);
 }
 
+// a = x, b = v, s = the numbers of x that share one of v: v = beta v + (1 - beta) mean(x^2), x = x / (sqrt(v) + epsilon).
+// partial as above: the squares of x before, and after. A warp takes a number of v; gridDim.x = SHARES.
+extern "C" __global__ void equalize(const __grid_constant__ List list, double beta, double epsilon, double* partial) {
+    const Entry& e = list.e[blockIdx.y];
+    double sums[3] = {0, 0, 0};
+    i64 span = (i64)e.s;
+    if (span == 1) {
+        EACH(e.n) {
+            double x = e.a[i], v = beta * e.b[i] + (1 - beta) * x * x, p = x / (sqrt(v) + epsilon);
+            e.b[i] = (float)v;
+            e.a[i] = (float)p;
+            sums[0] += x * x;
+            sums[1] += p * p;
+        }
+    } else {
+        int lane = threadIdx.x % 32, warps = blockDim.x / 32;
+        for (i64 row = (i64)blockIdx.x * warps + threadIdx.x / 32; row < e.n / span; row += (i64)gridDim.x * warps) {
+            float* x = e.a + row * span;
+            double squares = 0;
+            for (i64 i = lane; i < span; i += 32) squares += (double)x[i] * x[i];
+#pragma unroll
+            for (int o = 16; o > 0; o /= 2) squares += __shfl_xor_sync(0xffffffffu, squares, o);
+            double v = beta * e.b[row] + (1 - beta) * squares / span, factor = 1 / (sqrt(v) + epsilon);
+            __syncwarp(); // every lane has read b
+            if (lane == 0) {
+                e.b[row] = (float)v;
+                sums[0] += squares;
+                sums[1] += squares * factor * factor;
+            }
+            for (i64 i = lane; i < span; i += 32) x[i] = (float)(x[i] * factor);
+        }
+    }
+    blockSums(sums, partial + ((i64)blockIdx.y * SHARES + blockIdx.x) * 3);
+}
+
 // The shares of entry blockIdx.x added up: out (entries, 3). SHARES threads.
 extern "C" __global__ void finish(const double* partial, double* out) {
     double sums[3];
 #pragma unroll
     for (int k = 0; k < 3; k++) sums[k] = partial[((i64)blockIdx.x * SHARES + threadIdx.x) * 3 + k];
     blockSums(sums, out + (i64)blockIdx.x * 3);
+}
+
+// What follows equalize: x gets its norm. squares[3 entry] are those of x before equalize, the next those of x now.
+extern "C" __global__ void rescale(const __grid_constant__ List list, double epsilon, const double* squares) {
+    const Entry& e = list.e[blockIdx.y];
+    double norm = e.norm < 0 ? sqrt(squares[3 * blockIdx.y]) : e.norm;
+    double factor = norm / (sqrt(squares[3 * blockIdx.y + 1]) + epsilon);
+    EACH(e.n) e.a[i] = (float)(e.a[i] * factor);
 }
 
 // Newton-Schulz's X = x / |x|, squares[3 entry] being |x|^2. a = x, b = X.

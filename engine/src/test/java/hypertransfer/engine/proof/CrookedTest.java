@@ -47,6 +47,9 @@ class CrookedTest {
             zero 0
             momentum 0 4
             adam 0 6 7
+            sign 0 4
+            clamp 0
+            equalize 0 4
             orthogonalize 0
             readings -1
             move 0

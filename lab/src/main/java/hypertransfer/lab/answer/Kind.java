@@ -1,15 +1,15 @@
 package hypertransfer.lab.answer;
 
+import hypertransfer.core.Coefficients;
 import hypertransfer.core.Expected;
 import hypertransfer.core.Prediction;
 import hypertransfer.core.Refusal;
 import hypertransfer.core.Schedule;
+import hypertransfer.core.ShapeFactor;
 import hypertransfer.core.Space;
 import hypertransfer.core.Transfer;
 import hypertransfer.train.config.Configuration;
-import hypertransfer.train.optimizer.Coefficients;
 import hypertransfer.train.optimizer.Direction;
-import hypertransfer.train.optimizer.ShapeFactor;
 import java.util.List;
 import java.util.Locale;
 

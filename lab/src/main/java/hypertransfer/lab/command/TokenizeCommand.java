@@ -1,14 +1,19 @@
 package hypertransfer.lab.command;
 
+import hypertransfer.engine.Dims;
 import hypertransfer.lab.terminal.Exit;
 import hypertransfer.lab.terminal.Meter;
 import hypertransfer.lab.terminal.Width;
 import hypertransfer.train.data.Tokenizer;
 import hypertransfer.train.data.Vocabulary;
+import hypertransfer.train.network.Preset;
+import hypertransfer.train.network.Variant;
 import java.io.PrintWriter;
 import java.nio.file.Path;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
+import java.util.OptionalLong;
 import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Model.CommandSpec;
@@ -21,15 +26,19 @@ import picocli.CommandLine.Spec;
         name = "tokenize",
         description = {
             "Turns text into shards of tokens, in llm.c's format.",
-            "A document is a line of a .jsonl file (its field \"text\"), what stands between lines <|endoftext|> of a "
-                    + "text, or a whole file; .gz is unpacked. Before every document stands token 50256, or byte 0."
+            "A document is a line of a .jsonl file (its field \"text\", or --field), what stands between lines "
+                    + "<|endoftext|> of a text, or a whole file; .gz is unpacked. Before every document stands token "
+                    + "50256, or byte 0.",
+            "Where whole documents give too little validation, the end of the text is kept for it."
         },
         footer = {
             "",
             "Examples:",
             "  ht data tokenize books/ --out data/books",
             "  ht data tokenize crawl.jsonl.gz --out data/crawl --validation 0.001",
-            "  ht data tokenize notes.txt --out data/notes --tokens bytes"
+            "  ht data tokenize notes.txt --out data/notes --tokens bytes",
+            "  ht data tokenize crawl.jsonl --out data/crawl --field content --skip-bad \\",
+            "      --shuffle 1"
         })
 public final class TokenizeCommand implements Callable<Integer> {
     @Spec
@@ -56,8 +65,31 @@ public final class TokenizeCommand implements Callable<Integer> {
             names = "--validation",
             defaultValue = "0.01",
             paramLabel = "SHARE",
-            description = "The share of documents kept for validation (default: ${DEFAULT-VALUE}).")
+            description = "The share of documents kept for validation; 0 for none (default: ${DEFAULT-VALUE}).")
     private double validation;
+
+    @Option(
+            names = "--validation-tokens",
+            paramLabel = "N",
+            description = "The fewest tokens of validation (default: one micro-batch of the smallest preset, "
+                    + "1025, or 2049 bytes).")
+    private Long fewest;
+
+    @Option(
+            names = "--field",
+            paramLabel = "NAME",
+            defaultValue = "text",
+            description = "The field of a .jsonl line that holds the text (default: ${DEFAULT-VALUE}).")
+    private String field;
+
+    @Option(names = "--skip-bad", description = "Leave out lines that cannot be read, and count them.")
+    private boolean skip;
+
+    @Option(
+            names = "--shuffle",
+            paramLabel = "SEED",
+            description = "Shuffle all documents; the same seed gives the same order (default: as they are read).")
+    private Long seed;
 
     @Option(
             names = "--shard-tokens",
@@ -80,8 +112,16 @@ public final class TokenizeCommand implements Callable<Integer> {
         Vocabulary vocabulary = Vocabulary.parse(tokens);
         PrintWriter err = spec.commandLine().getErr();
         Meter meter = new Meter(err, Width.terminal(), Width.here(), System::nanoTime);
-        Tokenizer tokenizer =
-                new Tokenizer(out, new Tokenizer.Options(vocabulary, validation, shardTokens, force, threads));
+        Tokenizer tokenizer = new Tokenizer(
+                out,
+                new Tokenizer.Options(
+                        vocabulary,
+                        new Tokenizer.Reading(field, skip),
+                        new Tokenizer.Held(validation, fewest == null ? smallest(vocabulary) : fewest),
+                        seed == null ? OptionalLong.empty() : OptionalLong.of(seed),
+                        shardTokens,
+                        force,
+                        threads));
         Thread cleanup = new Thread(tokenizer::close); // Ctrl-C leaves no half shard
         Runtime.getRuntime().addShutdownHook(cleanup);
         try {
@@ -96,6 +136,17 @@ public final class TokenizeCommand implements Callable<Integer> {
         return Exit.FINE;
     }
 
+    /** What one micro-batch takes of the smallest preset that has this vocabulary: its tokens and the one behind. */
+    private static long smallest(Vocabulary vocabulary) {
+        return 1
+                + Arrays.stream(Preset.values())
+                        .map(preset -> preset.architecture(Variant.M1).dims(preset.batch()))
+                        .filter(dims -> dims.V() >= Vocabulary.GPT2.size() == (vocabulary == Vocabulary.GPT2))
+                        .mapToLong(Dims::N)
+                        .min()
+                        .orElseThrow();
+    }
+
     private static void removeHook(Thread cleanup) {
         try {
             Runtime.getRuntime().removeShutdownHook(cleanup);
@@ -107,19 +158,27 @@ public final class TokenizeCommand implements Callable<Integer> {
     private void report(Tokenizer.Result result, Vocabulary vocabulary, PrintWriter err) {
         PrintWriter print = spec.commandLine().getOut();
         print.printf(Locale.ROOT, "documents   %,d%n", result.documents());
-        print.printf(Locale.ROOT, "train       %,d tokens in %s%n", result.trainTokens(), names(result.train()));
-        print.printf(
-                Locale.ROOT, "validation  %,d tokens in %s%n", result.validationTokens(), names(result.validation()));
+        print.printf("train       %s%n", shards(result.train()));
+        print.printf("validation  %s%n", shards(result.validation()));
+        if (result.moved() > 0) {
+            print.printf(
+                    Locale.ROOT,
+                    "            %,d of these are the end of the text: whole documents gave too few%n",
+                    result.moved());
+        }
+        if (result.skipped() > 0) {
+            print.printf(Locale.ROOT, "skipped     %,d lines that cannot be read%n", result.skipped());
+            err.println("ht: the first that was skipped: " + result.firstSkipped());
+            err.flush();
+        }
         if (vocabulary == Vocabulary.BYTES) {
             print.println("separator   byte 0 stands before every document: 256 ids leave no other");
         }
         print.flush();
-        if (validation > 0 && result.validation().isEmpty()) {
-            err.println(
-                    "ht: none of " + result.documents() + " documents fell to validation; give more documents (a line "
-                            + "<|endoftext|> separates them), or a larger --validation");
-            err.flush();
-        }
+    }
+
+    private static String shards(Tokenizer.Written written) {
+        return String.format(Locale.ROOT, "%,d tokens in %s", written.tokens(), names(written.files()));
     }
 
     private static String names(List<Path> files) {

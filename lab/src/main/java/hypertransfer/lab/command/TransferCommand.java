@@ -4,6 +4,7 @@ import hypertransfer.core.Mode;
 import hypertransfer.core.Refusal;
 import hypertransfer.core.Space;
 import hypertransfer.core.Transfer;
+import hypertransfer.lab.experiment.Angles;
 import hypertransfer.lab.experiment.Launch;
 import hypertransfer.lab.terminal.Exit;
 import hypertransfer.lab.terminal.Interrupt;
@@ -79,6 +80,9 @@ public final class TransferCommand implements Callable<Integer> {
         try (Interrupt interrupt = new Interrupt()) {
             boolean finished = new Launch(to, configuration(to), resume, false, print).run(interrupt);
             print.print(Gap.of(to, run).table(Curves.read(to).losses().size()));
+            List<Angles> angles = Angles.of(new Run(to), new Run(run), print);
+            print.print(Angles.table(angles));
+            Angles.write(angles, to);
             print.flush();
             return finished ? Exit.FINE : Exit.INTERRUPTED;
         }

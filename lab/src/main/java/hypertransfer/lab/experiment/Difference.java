@@ -44,13 +44,17 @@ public final class Difference {
 
     /** The newest step of which both have a checkpoint. */
     public static long commonStep(Run a, Run b) {
-        List<Long> others = steps(b);
-        return steps(a).stream()
-                .filter(others::contains)
+        return commonSteps(a, b).stream()
                 .findFirst()
                 .orElseThrow(() -> new Refusal(a.directory() + " has checkpoints of steps " + steps(a) + ", "
-                        + b.directory() + " of " + others
+                        + b.directory() + " of " + steps(b)
                         + ", and none in common; train with the same checkpoint.every and a larger checkpoint.keep"));
+    }
+
+    /** The steps of which both have a checkpoint, the newest first. */
+    static List<Long> commonSteps(Run a, Run b) {
+        List<Long> others = steps(b);
+        return steps(a).stream().filter(others::contains).toList();
     }
 
     private static List<Long> steps(Run run) {

@@ -26,6 +26,7 @@ final class Bands {
         COLUMNS.put("effective", Matrices::effective);
         COLUMNS.put("angle", Matrices::angle);
         COLUMNS.put("implied_decay", Matrices::impliedDecay);
+        COLUMNS.put("radial", Matrices::radial);
     }
 
     /** How many numbers a line has for each matrix. */

@@ -22,6 +22,8 @@ import java.util.Map;
 import java.util.function.ToDoubleFunction;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
+import tools.jackson.core.JacksonException;
+import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.json.JsonMapper;
 import tools.jackson.databind.node.ArrayNode;
 import tools.jackson.databind.node.ObjectNode;
@@ -168,6 +170,7 @@ final class Feed {
         node.put("logged", g.logged());
         number(node, "norm", g.norm());
         number(node, "rate", g.rate());
+        angles(node);
         if (thin) {
             differences(node.withObject("training"), training);
             differences(node.withObject("validation"), validation);
@@ -175,6 +178,21 @@ final class Feed {
         if (!node.toString().equals(gap)) {
             gap = node.toString();
             messages.add(gap);
+        }
+    }
+
+    /** What {@code ht transfer} measured at common checkpoints; a file that is not that is left out. */
+    private void angles(ObjectNode node) {
+        try {
+            JsonNode angles = JSON.readTree(run.file(Run.ANGLES));
+            for (String key : List.of("matrices", "momenta")) {
+                angles.valueStream()
+                        .mapToDouble(at -> at.path(key).asDouble(Double.NaN))
+                        .max()
+                        .ifPresent(largest -> number(node, key, largest));
+            }
+        } catch (JacksonException e) {
+            // none was measured
         }
     }
 
@@ -222,6 +240,7 @@ final class Feed {
         ObjectNode v = node.putObject("validation");
         column(v, "step", validation.lines(), Validation::step);
         column(v, "loss", validation.lines(), Validation::loss);
+        column(v, "scales", validation.lines(), l -> l.carrier() - l.represented());
         ObjectNode m = node.putObject("matrices");
         hidden.write(m);
         ArrayNode peaks = m.putArray("peak"), last = m.putArray("last");

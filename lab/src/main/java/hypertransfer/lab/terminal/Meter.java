@@ -56,8 +56,9 @@ public final class Meter implements Consumer<Progress>, AutoCloseable {
     public static String line(Progress p, double seconds) {
         String done = String.format(
                 Locale.ROOT,
-                "%,d documents, %.1f M tokens, %.1f MB/s",
+                "%,d %s, %.1f M tokens, %.1f MB/s",
                 p.documents(),
+                p.documents() == 1 ? "document" : "documents",
                 p.tokens() / 1e6,
                 p.text() / 1e6 / seconds);
         if (p.total() == 0 || p.read() == 0) {

@@ -5,7 +5,7 @@ const view = { x: 'step', zoom: null, smooth: 0, focus: true, shared: false, see
 const X_LABEL = { step: 'step', tokens: 'tokens', hours: 'hours of training' };
 
 class Chart {
-  /** spec: title, file, note, grid, columns(width), height, second, cells(): [{key, title, label, zero, focus, smooth, marks, series: [{run, x, y}]}] */
+  /** spec: title, file, note, rare (shown only where it has a line), grid, columns(width), height, second, cells(): [{key, title, label, zero, focus, smooth, marks, series: [{run, x, y}]}] */
   constructor(host, spec) {
     this.host = host;
     this.spec = spec;
@@ -16,6 +16,8 @@ class Chart {
   }
 
   render() {
+    this.host.hidden = Boolean(this.spec.rare) && !this.spec.cells().some(cell => cell.series.length);
+    if (this.host.hidden) return;
     put(this.canvas, this.svg(this.canvas.clientWidth, false));
     this.host.querySelector('.reset').hidden = !view.zoom && !this.y.size;
     values(this);

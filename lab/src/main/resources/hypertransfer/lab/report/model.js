@@ -1,6 +1,6 @@
 // What the page knows: runs, built up from messages, and what follows from their numbers.
 
-const COLUMNS = ['norm', 'target_norm', 'rate', 'effective', 'angle', 'implied_decay'];
+const COLUMNS = ['norm', 'target_norm', 'rate', 'effective', 'angle', 'implied_decay', 'radial'];
 const KINDS = ['q', 'k', 'v', 'o', 'fc', 'proj'];
 const model = { runs: new Map(), hidden: new Set(), damaged: new Map(), notices: [], shape: null, query: '' };
 
@@ -13,7 +13,7 @@ function apply(message) {
       break;
     case 'lines':
       for (const key of ['step', 'loss', 'rate', 'adam_rate', 'tokens', 'elapsed']) extend(run.training[key], message.training[key]);
-      for (const key of ['step', 'loss']) extend(run.validation[key], message.validation[key]);
+      for (const key of ['step', 'loss', 'scales']) extend(run.validation[key], message.validation[key]);
       for (const key of ['step', 'mean']) extend(run.logged[key], message.matrices[key]);
       if (message.matrices.step.length) run.logged.parts.push({ ...message.matrices, decoded: new Map() });
       Object.assign(run, { peak: message.matrices.peak, end: message.matrices.last });
@@ -52,7 +52,7 @@ function begin(message) {
     matrices: message.matrices.map(part),
     state: { state: 'running' },
     training: { step: [], loss: [], rate: [], adam_rate: [], tokens: [], elapsed: [] },
-    validation: { step: [], loss: [] },
+    validation: { step: [], loss: [], scales: [] },
     logged: { step: [], mean: [], parts: [] },
     cache: {},
   };

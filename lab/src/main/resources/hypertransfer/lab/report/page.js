@@ -18,6 +18,7 @@ const QUANTITIES = {
   norm: { text: 'norm |w|', note: 'The norm of the weights as they are.', column: () => 'norm' },
   angle: { text: 'angle moved (radians)', note: 'The angle between the weights before and after a step.', column: () => 'angle' },
   implied_decay: { text: 'implied decay', note: '(1 − keep) / effective rate.', column: () => 'implied_decay' },
+  radial: { text: 'radial part of the gradient', note: '⟨g,w⟩ / (|g| |w|), the cosine between gradient and matrix: zero where the loss does not depend on the matrix’s scale, so that a rescaled gradient is exact.', column: () => 'radial' },
 };
 const filter = { quantity: 'effective', kinds: null, layers: null };
 
@@ -87,6 +88,11 @@ const figures = [
     ],
   }),
   new Chart(host('figures'), { title: 'Throughput', file: 'throughput', height: 200, cells: () => [{ key: 'speed', label: 'tokens per second', focus: true, smooth: true, fine: true, series: lines(throughput) }] }),
+  new Chart(host('figures'), {
+    title: 'Loss at the carrier’s own scale', file: 'both-scales', height: 200, rare: true,
+    note: 'The loss with the matrices as the carrier has them, minus the loss where the network is evaluated (the target’s scale, or the radius). First validation micro-batch.',
+    cells: () => [{ key: 'scales', label: 'carrier minus evaluated', zero: true, series: lines(run => curve(run, run.validation.step, run.validation.scales)).filter(({ y }) => y.some(finite)) }],
+  }),
   matrices,
   new Geometry(element('step'), { title: 'One step', file: 'step', note: 'The weights w turn by the angle of the step, in the carrier and in the target alike: both stay on one ray.' }),
   new Heat(element('heat'), { title: 'Last effective rate over the largest', file: 'final-to-peak', note: 'Rows are kinds of matrices, columns layers.', from0: true, paper: 1120, maps: ratioMaps, csv: ratioRows }),

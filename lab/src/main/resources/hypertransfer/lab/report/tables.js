@@ -82,6 +82,8 @@ function transferCards() {
       ${floor ? fact('placebo’s largest gap', summary(floor).largest, gap, `of ${floor.name}, which differs from the target by roundings only: a gap no larger costs nothing`) : ''}
       ${fact('norm error', run.gap?.norm, percent, `largest relative error of the target norm, over all matrices and ${run.gap?.logged ?? 0} common logged steps`)}
       ${fact('rate error', run.gap?.rate, percent, `largest relative error of the effective rate, over all matrices and ${run.gap?.logged ?? 0} common logged steps`)}
+      ${finite(run.gap?.matrices) ? fact('largest angle', run.gap.matrices, gap, 'between a matrix and its target’s, in radians, over all hidden matrices and common checkpoints') : ''}
+      ${finite(run.gap?.momenta) ? fact('of momenta', run.gap.momenta, gap, 'the largest angle between a momentum and its target’s, in radians') : ''}
       </dl></article>`;
   })}`;
 }

@@ -19,6 +19,7 @@ import tools.jackson.databind.json.JsonMapper;
 class RealRunTest {
     private static final String TINY = """
             engine: reference
+            network: M2
             steps: 6
             model: {layers: 2, width: 16, head: 8, sequence: 16, batch: 2}
             validation: {every: 2, batches: 1}
@@ -34,7 +35,7 @@ class RealRunTest {
         Path muon = folder.resolve("muon"), twin = folder.resolve("twin"), page = folder.resolve("report.html");
         Path tiny = Files.writeString(folder.resolve("tiny.yaml"), TINY);
         ht("train", tiny.toString(), "--out", muon.toString());
-        ht("transfer", muon.toString(), "--mode", "hypertransfer", "--out", twin.toString());
+        ht("transfer", muon.toString(), "--mode", "hypertransfer-plus", "--out", twin.toString());
         ht("report", twin.toString(), "--out", page.toString());
         try (Browser browser = new Browser()) {
             browser.open(page.toUri().toString(), 1280, 3500, false);
@@ -48,8 +49,23 @@ class RealRunTest {
             assertThat(browser.evaluate("document.querySelectorAll('#multiples text.cell').length")
                             .asInt())
                     .isEqualTo(12);
+            assertThat(text(browser, "#transfers")).contains("largest angle", "of momenta");
+            assertThat(text(browser, "#figures > :last-child svg")).contains("carrier minus evaluated");
+            browser.evaluate("quantity = document.querySelector('#quantity'); quantity.value = 'radial';"
+                    + " quantity.dispatchEvent(new Event('change'))");
+            assertThat(text(browser, "#multiples")).contains("radial part of the gradient");
+            browser.evaluate("document.querySelector('#legend [data-run=twin]').click()");
+            assertThat(browser.evaluate("document.querySelector('#figures > :last-child').hidden")
+                            .asBoolean())
+                    .as("no run that is shown has two scales")
+                    .isTrue();
             assertThat(browser.console()).isEmpty();
         }
+    }
+
+    private static String text(Browser browser, String selector) throws Exception {
+        return browser.evaluate("document.querySelector('" + selector + "').textContent")
+                .asString();
     }
 
     private static void ht(String... args) {

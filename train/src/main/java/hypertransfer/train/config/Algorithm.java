@@ -60,7 +60,7 @@ public record Algorithm(
     private static Direction direction(Update u) {
         return switch (u.direction()) {
             case MUON -> {
-                Polynomial polynomial = u.coefficients().polynomial();
+                Polynomial polynomial = Direction.Muon.polynomial(u.coefficients(), 0);
                 yield new Direction.Muon(
                         u.momentum(), u.nesterov(), u.bf16() ? polynomial.inBf16() : polynomial, u.shapeFactor());
             }

@@ -1,8 +1,8 @@
 package hypertransfer.train.config;
 
 import com.fasterxml.jackson.annotation.JsonUnwrapped;
-import hypertransfer.train.optimizer.Coefficients;
-import hypertransfer.train.optimizer.ShapeFactor;
+import hypertransfer.core.Coefficients;
+import hypertransfer.core.ShapeFactor;
 
 /**
  * How gradients of hidden matrices become directions. Each direction reads some of these and ignores the others.

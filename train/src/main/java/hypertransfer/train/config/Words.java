@@ -1,11 +1,11 @@
 package hypertransfer.train.config;
 
+import hypertransfer.core.Coefficients;
 import hypertransfer.core.GradientRule;
 import hypertransfer.core.Mode;
 import hypertransfer.core.Refusal;
+import hypertransfer.core.ShapeFactor;
 import hypertransfer.train.network.Preset;
-import hypertransfer.train.optimizer.Coefficients;
-import hypertransfer.train.optimizer.ShapeFactor;
 import java.util.Arrays;
 import java.util.Locale;
 import java.util.function.Function;

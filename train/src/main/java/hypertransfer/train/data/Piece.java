@@ -28,27 +28,76 @@ record Piece(String source, long line, byte[] bytes, boolean json, boolean opens
     /** The ids of one document, or of a later part of one. */
     record Ids(boolean opens, int[] ids) {}
 
-    List<Ids> tokenize(Vocabulary vocabulary) {
+    /**
+     * What became of a piece.
+     *
+     * @param skipped why each line was left out that could not be read
+     */
+    record Outcome(List<Ids> documents, List<String> skipped) {}
+
+    /**
+     * @param field the field of a line of JSON that holds the text
+     * @param skip whether a line that cannot be read is left out and counted; else it is refused
+     */
+    Outcome tokenize(Vocabulary vocabulary, String field, boolean skip) {
+        List<String> skipped = new ArrayList<>();
         if (!json) {
-            return List.of(new Ids(opens, vocabulary.encode(decode(0, bytes.length, line))));
+            return new Outcome(List.of(new Ids(opens, vocabulary.encode(plain(skip, skipped)))), skipped);
         }
         List<Ids> documents = new ArrayList<>();
-        long number = line;
-        for (int from = 0, to; from < bytes.length; from = to + 1, number++) {
+        for (Span span : lines()) {
+            try {
+                String text = text(decode(span.from, span.to, span.number), field, span.number);
+                if (!text.isEmpty()) {
+                    documents.add(new Ids(true, vocabulary.encode(text)));
+                }
+            } catch (Refusal e) {
+                if (!skip) {
+                    throw e;
+                }
+                skipped.add(e.getMessage());
+            }
+        }
+        return new Outcome(documents, skipped);
+    }
+
+    /** All of the bytes as text, without the lines that are not UTF-8 if those may be skipped. */
+    private String plain(boolean skip, List<String> skipped) {
+        try {
+            return decode(0, bytes.length, line);
+        } catch (Refusal e) {
+            if (!skip) {
+                throw e;
+            }
+        }
+        StringBuilder text = new StringBuilder();
+        for (Span span : lines()) {
+            try {
+                text.append(decode(span.from, Math.min(span.to + 1, bytes.length), span.number));
+            } catch (Refusal e) {
+                skipped.add(e.getMessage());
+            }
+        }
+        return text.toString();
+    }
+
+    /** Bytes from..to-1, which are a line of the source without its end. */
+    private record Span(int from, int to, long number) {}
+
+    private List<Span> lines() {
+        List<Span> lines = new ArrayList<>();
+        for (int from = 0, to; from < bytes.length; from = to + 1) {
             to = from;
             while (to < bytes.length && bytes[to] != '\n') {
                 to++;
             }
-            String text = text(decode(from, to, number), number);
-            if (!text.isEmpty()) {
-                documents.add(new Ids(true, vocabulary.encode(text)));
-            }
+            lines.add(new Span(from, to, line + lines.size()));
         }
-        return documents;
+        return lines;
     }
 
-    /** The field "text" of a line; nothing of a blank line. */
-    private String text(String object, long number) {
+    /** One field of a line; nothing of a blank line. */
+    private String text(String object, String field, long number) {
         if (object.isBlank()) {
             return "";
         }
@@ -56,10 +105,10 @@ record Piece(String source, long line, byte[] bytes, boolean json, boolean opens
         try (JsonParser parser = JSON.createParser(ObjectReadContext.empty(), object)) {
             if (parser.nextToken() != JsonToken.START_OBJECT) {
                 throw new Refusal(place(number) + "the line is not a JSON object; every line of a .jsonl file must be "
-                        + "one, with a field \"text\"");
+                        + "one, with a field \"" + field + "\"");
             }
             while (parser.nextToken() == JsonToken.PROPERTY_NAME) {
-                boolean wanted = parser.currentName().equals("text");
+                boolean wanted = parser.currentName().equals(field);
                 JsonToken value = parser.nextToken();
                 if (wanted && value == JsonToken.VALUE_STRING) {
                     text = parser.getString();
@@ -74,8 +123,8 @@ record Piece(String source, long line, byte[] bytes, boolean json, boolean opens
             throw new Refusal(place(number) + "broken JSON: " + Strict.reason(e) + "; mend or remove the line", e);
         }
         if (text == null) {
-            throw new Refusal(
-                    place(number) + "the object has no string \"text\"; rename the field that holds the text");
+            throw new Refusal(place(number) + "the object has no string \"" + field
+                    + "\"; name the field that holds the text with --field");
         }
         if (!StandardCharsets.UTF_8.newEncoder().canEncode(text)) {
             throw new Refusal(place(number) + "half of a surrogate pair is not text; mend or remove the line");

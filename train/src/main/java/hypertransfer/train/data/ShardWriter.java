@@ -11,6 +11,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.regex.Pattern;
 
@@ -97,6 +98,50 @@ final class ShardWriter implements AutoCloseable {
             }
         } catch (IOException e) {
             throw failed(e);
+        }
+    }
+
+    /** Moves the last tokens of finished shards behind those of another writer. */
+    synchronized void moveEnd(long tokens, ShardWriter to) {
+        check();
+        long from = count - tokens;
+        int first = (int) (from / most);
+        long kept = from % most; // of the first shard that is touched
+        try {
+            for (int i = first; i < files.size(); i++) {
+                Path file = Commit.unfinished(files.get(i));
+                try (Shard shard = Shard.open(file, Shard.ANY_VOCABULARY)) {
+                    int[] ids = new int[1 << 16];
+                    for (long at = i == first ? kept : 0; at < shard.count(); at += ids.length) {
+                        int here = (int) Math.min(ids.length, shard.count() - at);
+                        shard.read(at, ids, 0, here);
+                        to.write(Arrays.copyOf(ids, here));
+                    }
+                }
+                if (i > first || kept == 0) {
+                    Files.delete(file);
+                }
+            }
+            if (kept > 0) {
+                shorten(Commit.unfinished(files.get(first)), kept);
+            }
+            files.subList(kept > 0 ? first + 1 : first, files.size()).clear();
+        } catch (IOException e) {
+            throw failed(e);
+        }
+        count = from;
+    }
+
+    private void shorten(Path file, long tokens) throws IOException {
+        try (FileChannel shard = FileChannel.open(file, StandardOpenOption.WRITE)) {
+            shard.truncate(Shard.HEADER + Character.BYTES * tokens);
+            buffer.putInt(Shard.MAGIC)
+                    .putInt(Shard.VERSION)
+                    .putInt((int) tokens)
+                    .flip();
+            Atomic.writeFully(shard, buffer);
+            buffer.clear();
+            shard.force(true);
         }
     }
 

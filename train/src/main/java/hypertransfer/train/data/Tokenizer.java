@@ -8,6 +8,7 @@ import java.nio.file.Path;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.OptionalLong;
 import java.util.Queue;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
@@ -24,16 +25,43 @@ public final class Tokenizer implements AutoCloseable {
     private static final int AHEAD = 4; // pieces a thread may have waiting
 
     /**
-     * @param validation the share of documents kept for validation, chosen by a hash of the document's place in the input
+     * What is kept for validation.
+     *
+     * @param share of documents, chosen by a hash of the document's place in the input
+     * @param fewest tokens; where the documents give fewer, the end of the training text is taken instead
+     */
+    public record Held(double share, long fewest) {
+        public Held {
+            if (!(share >= 0 && share < 1)) {
+                throw new Refusal("a validation share of " + share + " is not possible; it is at least 0, below 1");
+            }
+        }
+    }
+
+    /**
+     * How lines are read.
+     *
+     * @param field the field of a line of JSON that holds the text
+     * @param skip whether a line that cannot be read is left out and counted; else it ends all
+     */
+    public record Reading(String field, boolean skip) {
+        public static final Reading STRICT = new Reading("text", false);
+    }
+
+    /**
+     * @param shuffle the seed by which documents change places; empty: they keep the order of the input
      * @param shardTokens tokens in a shard
      * @param force whether shards of the same name are replaced
      */
-    public record Options(Vocabulary vocabulary, double validation, long shardTokens, boolean force, int threads) {
+    public record Options(
+            Vocabulary vocabulary,
+            Reading reading,
+            Held held,
+            OptionalLong shuffle,
+            long shardTokens,
+            boolean force,
+            int threads) {
         public Options {
-            if (!(validation >= 0 && validation < 1)) {
-                throw new Refusal(
-                        "a validation share of " + validation + " is not possible; it is at least 0, below 1");
-            }
             if (shardTokens < 1 || shardTokens > Integer.MAX_VALUE) {
                 throw new Refusal("shards of " + shardTokens + " tokens are not possible; 1 to " + Integer.MAX_VALUE
                         + " fit the header");
@@ -44,11 +72,20 @@ public final class Tokenizer implements AutoCloseable {
         }
     }
 
-    /** What was written. */
-    public record Result(
-            long documents, List<Path> train, long trainTokens, List<Path> validation, long validationTokens) {}
+    /** Shards of a split, and how many tokens they have together. */
+    public record Written(List<Path> files, long tokens) {}
 
-    private record Pending(Future<List<Piece.Ids>> ids, int bytes) {}
+    /**
+     * What was written.
+     *
+     * @param moved the tokens of validation that are the end of the training text
+     * @param skipped lines that were left out
+     * @param firstSkipped why, of the first of them; null where there is none
+     */
+    public record Result(
+            long documents, Written train, Written validation, long moved, long skipped, String firstSkipped) {}
+
+    private record Pending(Future<Piece.Outcome> outcome, int bytes) {}
 
     private final Options options;
     private final Path directory;
@@ -56,9 +93,12 @@ public final class Tokenizer implements AutoCloseable {
     private final ShardWriter validation;
     private final Commit commit;
     private final Queue<Pending> pending = new ArrayDeque<>();
+    private final Spool spool; // null where documents keep their order
     private ShardWriter writer; // of the current document
     private long documents;
     private long text;
+    private long skipped;
+    private String firstSkipped;
 
     /** Shards go to the directory, which is made, and are called after it. */
     public Tokenizer(Path directory, Options options) {
@@ -77,6 +117,12 @@ public final class Tokenizer implements AutoCloseable {
             commit.close();
             throw new Refusal("there are shards already (" + existing.getFirst() + (existing.size() > 1 ? ", ..." : "")
                     + "); choose another --out, or replace them with --force");
+        }
+        try {
+            spool = options.shuffle.isPresent() ? new Spool(directory) : null;
+        } catch (Refusal e) {
+            commit.close();
+            throw e;
         }
     }
 
@@ -100,6 +146,9 @@ public final class Tokenizer implements AutoCloseable {
                 writeNext();
                 progress.accept(new Progress(total, total, text, documents, count()));
             }
+            if (spool != null) {
+                spool.shuffled(options.shuffle.getAsLong(), this::write);
+            }
             if (train.count() == 0) {
                 throw new Refusal(
                         documents == 0
@@ -107,10 +156,13 @@ public final class Tokenizer implements AutoCloseable {
                                 : "all " + documents + " documents were assigned to validation; lower --validation");
             }
             train.finish();
+            long moved = hold();
             validation.finish();
-            List<Path> first = train.files(), second = validation.files();
-            commit.write(Stream.concat(first.stream(), second.stream()).toList());
-            return new Result(documents, first, train.count(), second, validation.count());
+            Written first = new Written(train.files(), train.count()),
+                    second = new Written(validation.files(), validation.count());
+            commit.write(
+                    Stream.concat(first.files.stream(), second.files.stream()).toList());
+            return new Result(documents, first, second, moved, skipped, firstSkipped);
         } finally {
             pool.shutdownNow();
         }
@@ -121,7 +173,10 @@ public final class Tokenizer implements AutoCloseable {
                 Documents pieces = input.documents(in)) {
             for (Piece piece = pieces.next(); piece != null; piece = pieces.next()) {
                 Piece next = piece;
-                pending.add(new Pending(pool.submit(() -> next.tokenize(options.vocabulary)), next.bytes().length));
+                pending.add(new Pending(
+                        pool.submit(
+                                () -> next.tokenize(options.vocabulary, options.reading.field, options.reading.skip)),
+                        next.bytes().length));
                 if (pending.size() > AHEAD * options.threads) {
                     writeNext();
                     progress.accept(new Progress(before + in.count(), total, text, documents, count()));
@@ -141,14 +196,20 @@ public final class Tokenizer implements AutoCloseable {
     private void writeNext() {
         Pending next = pending.remove();
         try {
-            for (Piece.Ids ids : next.ids.get()) {
-                if (ids.opens()) {
-                    writer = isValidation(documents++) ? validation : train;
-                    writer.write(options.vocabulary.separator());
+            Piece.Outcome outcome = next.outcome.get();
+            for (Piece.Ids ids : outcome.documents()) {
+                documents += ids.opens() ? 1 : 0;
+                if (spool == null) {
+                    write(documents - 1, ids.opens(), ids.ids());
+                } else {
+                    spool.write(ids.opens(), ids.ids());
                 }
-                writer.write(ids.ids());
             }
             text += next.bytes;
+            firstSkipped = skipped == 0 && !outcome.skipped().isEmpty()
+                    ? outcome.skipped().getFirst()
+                    : firstSkipped;
+            skipped += outcome.skipped().size();
         } catch (ExecutionException e) {
             throw e.getCause() instanceof Refusal refusal ? refusal : new IllegalStateException(e.getCause());
         } catch (InterruptedException e) {
@@ -157,8 +218,33 @@ public final class Tokenizer implements AutoCloseable {
         }
     }
 
+    private void write(long document, boolean opens, int... ids) {
+        if (opens) {
+            writer = isValidation(document) ? validation : train;
+            writer.write(options.vocabulary.separator());
+        }
+        writer.write(ids);
+    }
+
     private boolean isValidation(long document) {
-        return (Permutation.mix(document) >>> 11) * 0x1p-53 < options.validation;
+        return (Permutation.mix(document) >>> 11) * 0x1p-53 < options.held.share;
+    }
+
+    /** Keeps the end of the training text for validation where documents gave too little; returns how much. */
+    private long hold() {
+        Held held = options.held;
+        if (held.share == 0 || validation.count() >= held.fewest) {
+            return 0;
+        }
+        long wanted = Math.max(held.fewest, (long) Math.ceil(held.share * count())), move = wanted - validation.count();
+        if (train.count() - move < held.fewest) {
+            throw new Refusal("the text has " + count() + " tokens in all, and training and validation need at least "
+                    + held.fewest + " each, one micro-batch of the smallest preset; add text, or write no validation"
+                    + " shard with --validation 0; nothing was written");
+        }
+        validation.write(options.vocabulary.separator());
+        train.moveEnd(move - 1, validation);
+        return move;
     }
 
     /** Removes what is not finished; safe at any time, from any thread. */
@@ -166,6 +252,9 @@ public final class Tokenizer implements AutoCloseable {
     public void close() {
         train.close();
         validation.close();
+        if (spool != null) {
+            spool.close();
+        }
         commit.close();
     }
 }

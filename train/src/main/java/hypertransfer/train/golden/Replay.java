@@ -1,8 +1,10 @@
 package hypertransfer.train.golden;
 
+import hypertransfer.core.Coefficients;
 import hypertransfer.core.Mode;
 import hypertransfer.core.Refusal;
 import hypertransfer.core.Schedule;
+import hypertransfer.core.ShapeFactor;
 import hypertransfer.core.Space;
 import hypertransfer.core.Step;
 import hypertransfer.core.Transfer;
@@ -11,7 +13,10 @@ import hypertransfer.engine.Engine;
 import hypertransfer.train.network.Parameter;
 import hypertransfer.train.network.Parameters;
 import hypertransfer.train.optimizer.Direction;
+import hypertransfer.train.optimizer.Lion;
+import hypertransfer.train.optimizer.NorMuon;
 import hypertransfer.train.optimizer.Routing;
+import hypertransfer.train.optimizer.Signum;
 import hypertransfer.train.run.Trainee;
 import java.util.Arrays;
 import java.util.List;
@@ -31,9 +36,11 @@ public final class Replay {
 
     /** Trains one case from the golden start. */
     public Errors run(Golden.Case c) {
-        Errors errors = new Errors(tolerance);
+        Direction direction = direction(c.direction());
+        boolean signs = direction instanceof Lion || direction instanceof Signum;
+        Errors errors = new Errors(signs ? tolerance.ofSigns() : tolerance);
         Golden.Sizes sizes = golden.sizes();
-        Routing routing = Routing.standard(direction(c.direction()), transfer(c));
+        Routing routing = Routing.standard(direction, transfer(c));
         Engine engine = open.apply(golden.architecture().dims(sizes.batch()));
         try (Trainee trainee = Trainee.of(engine, golden.architecture(), routing, 1, false)) {
             Parameters parameters = trainee.parameters();
@@ -92,8 +99,19 @@ public final class Replay {
         return switch (name) {
             case "muon" -> Direction.Muon.standard();
             case "adam" -> Direction.Adam.standard();
-            default -> throw new Refusal("unknown golden direction '" + name + "'; it must be muon or adam");
+            case "lion" -> Lion.standard();
+            case "signum" -> Signum.standard();
+            case "muon-nesterov" -> muon(true, ShapeFactor.NONE);
+            case "muon-rms" -> muon(false, ShapeFactor.RMS);
+            case "normuon" -> NorMuon.standard();
+            default ->
+                throw new Refusal("unknown golden direction '" + name
+                        + "'; it must be muon, adam, lion, signum, muon-nesterov, muon-rms or normuon");
         };
+    }
+
+    private static Direction muon(boolean nesterov, ShapeFactor factor) {
+        return new Direction.Muon(0.95, nesterov, Direction.Muon.polynomial(Coefficients.JORDAN, 0), factor);
     }
 
     private static Transfer transfer(Golden.Case c) {

@@ -15,4 +15,9 @@ public record Tolerance(double loss, double gradient, double norm, double rate) 
             case BF16 -> new Tolerance(2e-2, NONE, NONE, NONE);
         };
     }
+
+    /** The same where directions are signs: one may flip where its argument is next to zero, unless all is in double. */
+    Tolerance ofSigns() {
+        return loss <= 1e-9 ? this : new Tolerance(Math.max(loss, 1e-3), gradient, NONE, NONE);
+    }
 }

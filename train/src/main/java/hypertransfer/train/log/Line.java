@@ -3,6 +3,7 @@ package hypertransfer.train.log;
 import hypertransfer.core.Step;
 import hypertransfer.train.file.Strict;
 import java.nio.ByteBuffer;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Set;
 import java.util.function.ToDoubleFunction;
@@ -37,12 +38,26 @@ public sealed interface Line {
         }
     }
 
-    /** The validation loss before a step. */
-    record Validation(int step, double loss) implements Line {
+    /**
+     * The validation loss before a step.
+     *
+     * @param represented the loss of the first micro-batch where the network is evaluated; NaN unless that is at another
+     *     scale than the carrier's own
+     * @param carrier the loss of the same micro-batch at the carrier's own scale
+     */
+    record Validation(int step, double loss, double represented, double carrier) implements Line {
+        public Validation(int step, double loss) {
+            this(step, loss, Double.NaN, Double.NaN);
+        }
+
         @Override
         public String text() {
             ObjectNode node = begin(step);
             put(node, "validation", loss);
+            if (!Double.isNaN(represented)) {
+                put(node, "represented", represented);
+                put(node, "carrier", carrier);
+            }
             return node.toString();
         }
     }
@@ -55,10 +70,12 @@ public sealed interface Line {
             double[] rate,
             double[] effective,
             double[] angle,
-            double[] impliedDecay)
+            double[] impliedDecay,
+            double[] radial)
             implements Line {
 
-        public static Matrices of(int step, List<Step> taken) {
+        /** @param radial the cosine between each gradient and its matrix */
+        public static Matrices of(int step, List<Step> taken, double[] radial) {
             return new Matrices(
                     step,
                     array(taken, Step::norm),
@@ -66,7 +83,8 @@ public sealed interface Line {
                     array(taken, Step::nominal),
                     array(taken, Step::effective),
                     array(taken, Step::angle),
-                    array(taken, Step::impliedDecay));
+                    array(taken, Step::impliedDecay),
+                    radial);
         }
 
         private static double[] array(List<Step> taken, ToDoubleFunction<Step> value) {
@@ -82,6 +100,7 @@ public sealed interface Line {
             put(node, "effective", effective);
             put(node, "angle", angle);
             put(node, "implied_decay", impliedDecay);
+            put(node, "radial", radial);
             return node.toString();
         }
     }
@@ -98,7 +117,11 @@ public sealed interface Line {
         JsonNode node = object(bytes);
         int step = step(node);
         return node.has("validation")
-                ? new Validation(step, number(node, "validation"))
+                ? new Validation(
+                        step,
+                        number(node, "validation"),
+                        numberOrNone(node, "represented"),
+                        numberOrNone(node, "carrier"))
                 : new Training(
                         step,
                         number(node, "loss"),
@@ -118,7 +141,8 @@ public sealed interface Line {
                 numbers(node, "rate", count),
                 numbers(node, "effective", count),
                 numbers(node, "angle", count),
-                numbers(node, "implied_decay", count));
+                numbers(node, "implied_decay", count),
+                node.has("radial") ? numbers(node, "radial", count) : none(count)); // earlier versions wrote none
     }
 
     private static JsonNode object(ByteBuffer bytes) throws Damaged {
@@ -147,6 +171,16 @@ public sealed interface Line {
             throw new Damaged("has no '" + key + "' among " + Set.copyOf(node.propertyNames()));
         }
         return value(node.get(key), key);
+    }
+
+    private static double numberOrNone(JsonNode node, String key) throws Damaged {
+        return node.has(key) ? value(node.get(key), key) : Double.NaN;
+    }
+
+    private static double[] none(int count) {
+        double[] none = new double[count];
+        Arrays.fill(none, Double.NaN);
+        return none;
     }
 
     private static double value(JsonNode value, String key) throws Damaged {

@@ -30,6 +30,9 @@ public record Run(Path directory) {
     /** What the engine decided by measuring; see {@link hypertransfer.engine.Engine#decisions}. */
     public static final String DECISIONS = "decisions.txt";
 
+    /** The angles between a follower and its target at common checkpoints, by {@code ht transfer}. */
+    public static final String ANGLES = "angles.json";
+
     public static final String CHECKPOINTS = "checkpoints";
     private static final Pattern NUMBERS = Pattern.compile("step-(\\d{8,10})\\.json");
 

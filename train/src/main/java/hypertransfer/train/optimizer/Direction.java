@@ -1,6 +1,8 @@
 package hypertransfer.train.optimizer;
 
+import hypertransfer.core.Coefficients;
 import hypertransfer.core.Refusal;
+import hypertransfer.core.ShapeFactor;
 import hypertransfer.engine.Engine;
 import hypertransfer.engine.Polynomial;
 import hypertransfer.engine.Tensor;
@@ -21,10 +23,18 @@ public interface Direction {
     String label();
 
     /**
-     * The tensors that a matrix's direction remembers between two steps, by the name they have in files. Each has the
-     * matrix's shape and starts at zero.
+     * The tensors that a matrix's direction remembers between two steps, by the name they have in files. Each starts at
+     * zero.
      */
     List<String> memory();
+
+    /** The rows and columns of a tensor that is remembered. */
+    record Extent(int rows, int cols) {}
+
+    /** The shape of one of {@link #memory}'s tensors: the matrix's, unless a direction says otherwise. */
+    default Extent extent(String memory, int rows, int cols) {
+        return new Extent(rows, cols);
+    }
 
     /**
      * Turns gradients into directions.
@@ -46,12 +56,21 @@ public interface Direction {
     /** Momentum, orthogonalised. */
     record Muon(double momentum, boolean nesterov, Polynomial polynomial, ShapeFactor shape) implements Direction {
         public Muon {
-            fraction("Muon's momentum", momentum);
+            Limits.fraction("Muon's momentum", momentum);
         }
 
         /** The paper's: momentum 0.95, no Nesterov, five steps, no shape factor. */
         public static Muon standard() {
-            return new Muon(0.95, false, Coefficients.JORDAN.polynomial(), ShapeFactor.NONE);
+            return new Muon(0.95, false, polynomial(Coefficients.JORDAN, 0), ShapeFactor.NONE);
+        }
+
+        /** Coefficients as engines take them. */
+        public static Polynomial polynomial(Coefficients coefficients, int steps) {
+            return new Polynomial(
+                    coefficients.terms(steps).stream()
+                            .map(term -> new Polynomial.Term(term.a(), term.b(), term.c()))
+                            .toList(),
+                    false);
         }
 
         @Override
@@ -81,8 +100,8 @@ public interface Direction {
     /** Adam's quotient, with bias correction. */
     record Adam(double beta1, double beta2, double epsilon) implements Direction {
         public Adam {
-            fraction("Adam's beta1", beta1);
-            fraction("Adam's beta2", beta2);
+            Limits.fraction("Adam's beta1", beta1);
+            Limits.fraction("Adam's beta2", beta2);
             if (!(epsilon >= 0 && epsilon < Double.POSITIVE_INFINITY)) {
                 throw new Refusal("Adam's epsilon is " + epsilon + "; it must be a finite number, zero or more");
             }
@@ -112,7 +131,7 @@ public interface Direction {
     /** The momentum itself, an exponential mean that starts at the first gradient. */
     record Sgd(double momentum, boolean nesterov) implements Direction {
         public Sgd {
-            fraction("SGD's momentum", momentum);
+            Limits.fraction("SGD's momentum", momentum);
         }
 
         @Override
@@ -128,12 +147,6 @@ public interface Direction {
         @Override
         public void apply(Engine engine, List<Tensor> g, double[] scale, long t, List<List<Tensor>> state) {
             engine.momentum(g, scale, t == 0 ? 0 : momentum, nesterov, state.getFirst());
-        }
-    }
-
-    private static void fraction(String name, double value) {
-        if (!(value >= 0 && value < 1)) {
-            throw new Refusal(name + " is " + value + "; it must be from 0 to less than 1");
         }
     }
 }

@@ -18,6 +18,8 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
+import java.util.function.DoubleSupplier;
+import java.util.function.IntToDoubleFunction;
 
 /**
  * Moves the parameters of a network: directions, readings, the algebra, moves. Tensors are touched at their owner only;
@@ -105,14 +107,23 @@ public final class Optimizer {
         return Map.copyOf(tensors);
     }
 
-    /** The names of {@link #tensors} of all ranks, each with the number of its parameter. */
-    public Map<String, Integer> memories() {
-        Map<String, Integer> memories = new TreeMap<>();
+    /**
+     * A tensor that a direction remembers.
+     *
+     * @param parameter the number of its parameter
+     */
+    public record Memory(int parameter, int rows, int cols) {}
+
+    /** The names of {@link #tensors} of all ranks. */
+    public Map<String, Memory> memories() {
+        Map<String, Memory> memories = new TreeMap<>();
         List<Outline> all = team.share().outlines();
         for (int p = 0; p < all.size(); p++) {
             Outline whole = all.get(p);
-            for (String memory : (whole.hidden() ? routing.direction() : routing.rest()).memory()) {
-                memories.put(name(memory, whole.name()), p);
+            Direction direction = whole.hidden() ? routing.direction() : routing.rest();
+            for (String memory : direction.memory()) {
+                Direction.Extent extent = direction.extent(memory, whole.rows(), whole.cols());
+                memories.put(name(memory, whole.name()), new Memory(p, extent.rows(), extent.cols()));
             }
         }
         return memories;
@@ -129,6 +140,31 @@ public final class Optimizer {
     public void prescribe(double factor) {
         states = states.stream().map(s -> s.withTargetNorm(factor * s.R())).toList();
         represent();
+    }
+
+    /**
+     * The cosine between the gradient that stands ready and its matrix, for each hidden matrix: zero where the loss does not
+     * depend on the matrix's scale (Euler's theorem), so it tells while a run trains whether the rescaled gradient is exact.
+     * NaN where either is zero. One more reading of all matrices and gradients; nothing is changed.
+     */
+    public double[] radial() {
+        double[] readings = team.hidden(engine.readings(w, u), 3);
+        double[] cosines = new double[hidden.size()];
+        Arrays.setAll(cosines, k -> readings[3 * k + 2] / (readings[3 * k] * readings[3 * k + 1]));
+        return cosines;
+    }
+
+    /** Whether some hidden matrix is evaluated at another scale than the carrier's own. */
+    public boolean evaluatesElsewhere() {
+        return transfers.stream().anyMatch(transfer -> transfer.gradient().evaluatesElsewhere());
+    }
+
+    /** Evaluates the network with every hidden matrix at the carrier's own scale, then puts the weights back as they were. */
+    public double atCarrier(DoubleSupplier loss) {
+        represent(k -> 1);
+        double measured = loss.getAsDouble();
+        represent();
+        return measured;
     }
 
     /**
@@ -185,10 +221,14 @@ public final class Optimizer {
 
     /** Writes the weights that the network is evaluated at, where they are not the masters, and brings them to all. */
     private void represent() {
+        represent(k -> transfers.get(k).evaluationScale(states.get(k)));
+    }
+
+    private void represent(IntToDoubleFunction scaleOf) {
         Representation how = routing.representation();
         if (!hiddenApart.masters.isEmpty()) { // all of them then, in the order of the states
             double[] scale = new double[mine.length];
-            Arrays.setAll(scale, i -> how.placebo() * transfers.get(mine[i]).evaluationScale(states.get(mine[i])));
+            Arrays.setAll(scale, i -> how.placebo() * scaleOf.applyAsDouble(mine[i]));
             engine.represent(hiddenApart.masters, scale, how.grid(), hiddenApart.weights);
         }
         engine.represent(restApart.masters, filled(restApart.masters, 1), Engine.FULL_GRID, restApart.weights);
@@ -212,8 +252,9 @@ public final class Optimizer {
             List<Tensor> declared = new ArrayList<>();
             for (Parameter p : parameters) {
                 String name = name(memory, p.name());
-                Tensor tensor = engine.tensor(
-                        Role.STATE, name, p.master().rows(), p.master().cols());
+                Direction.Extent extent =
+                        direction.extent(memory, p.master().rows(), p.master().cols());
+                Tensor tensor = engine.tensor(Role.STATE, name, extent.rows(), extent.cols());
                 declared.add(tensor);
                 tensors.put(name, tensor);
             }

@@ -19,6 +19,7 @@ final class Events implements AutoCloseable {
 
     private final Path file;
     private final FileChannel channel;
+    private final ByteArrayOutputStream waiting = new ByteArrayOutputStream();
 
     /** Starts a new file, since TensorBoard reads all of a directory in the order of their times. */
     Events(Path directory, int firstStep) {
@@ -33,8 +34,10 @@ final class Events implements AutoCloseable {
         record(new Message().time(now).text(3, "brain.Event:2"));
         // a session that starts: TensorBoard then drops what an earlier file has from this step on
         record(new Message().time(now).varint(2, firstStep).message(7, new Message().varint(1, 1)));
+        flush();
     }
 
+    /** Adds a number, which is in the file after {@link #flush}. */
     void scalar(int step, String tag, double value) {
         Message scalar = new Message().text(1, tag).number(2, (float) value);
         record(new Message()
@@ -57,8 +60,14 @@ final class Events implements AutoCloseable {
         ByteBuffer record = ByteBuffer.allocate(16 + data.length).order(ByteOrder.LITTLE_ENDIAN);
         record.putLong(data.length).putInt(masked(record.array(), 8));
         record.put(data).putInt(masked(data, data.length));
+        waiting.writeBytes(record.array());
+    }
+
+    /** Writes what was added. */
+    void flush() {
         try {
-            Atomic.writeFully(channel, record.flip());
+            Atomic.writeFully(channel, ByteBuffer.wrap(waiting.toByteArray()));
+            waiting.reset();
         } catch (IOException e) {
             throw new UncheckedIOException("cannot write " + file + ": " + Atomic.reason(e), e);
         }

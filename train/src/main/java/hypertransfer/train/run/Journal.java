@@ -9,37 +9,37 @@ import hypertransfer.train.log.Run;
 final class Journal implements AutoCloseable {
     private final Log metrics;
     private final Log matrices;
-    private final Events events;
+    private final Scalars scalars;
 
     /**
      * Continues the files of a run.
      *
      * @param hold null at other ranks than 0
      */
-    Journal(Hold hold, int step) {
+    Journal(Hold hold, int step, long tokensPerStep) {
         metrics = hold == null ? null : new Log(hold.run().file(Run.METRICS));
         matrices = hold == null ? null : new Log(hold.run().file(Run.MATRICES));
-        events = hold == null ? null : new Events(hold.run().directory(), step);
+        scalars = hold == null ? null : new Scalars(hold.run(), step, tokensPerStep);
     }
 
     void trained(Line.Training line) {
         if (metrics != null) {
             metrics.append(line);
-            events.scalar(line.step(), "loss/train", line.loss());
-            events.scalar(line.step(), "rate/matrices", line.rate());
+            scalars.add(line);
         }
     }
 
     void validated(Line.Validation line) {
         if (metrics != null) {
             metrics.append(line);
-            events.scalar(line.step(), "loss/validation", line.loss());
+            scalars.add(line);
         }
     }
 
     void matrices(Line.Matrices line) {
         if (matrices != null) {
             matrices.append(line);
+            scalars.add(line);
         }
     }
 
@@ -56,7 +56,7 @@ final class Journal implements AutoCloseable {
         if (metrics != null) {
             try (metrics;
                     matrices) {
-                events.close();
+                scalars.close();
             }
         }
     }

@@ -39,13 +39,13 @@ record Snapshot(Trainee trainee) {
     /**
      * A tensor of the file.
      *
-     * @param parameter the number of the parameter that it has the shape of
+     * @param parameter the number of its parameter
      * @param numberBytes the bytes of one number, at whichever rank
      * @param own what this rank has of it, or null
      */
-    private record Content(int parameter, Outline whole, int numberBytes, Tensor own) {
+    private record Content(int parameter, int rows, int cols, int numberBytes, Tensor own) {
         SafeTensorsWriter.Entry entry(String name, Team team) {
-            return new SafeTensorsWriter.Entry(name, whole.rows(), whole.cols(), numberBytes, () -> team.whole(own));
+            return new SafeTensorsWriter.Entry(name, rows, cols, numberBytes, () -> team.whole(own));
         }
     }
 
@@ -61,13 +61,16 @@ record Snapshot(Trainee trainee) {
         });
         for (int p = 0; p < all.size(); p++) {
             Outline whole = all.get(p);
-            contents.put(whole.name(), new Content(p, whole, bytes.get(whole.hidden()), masters.get(whole.name())));
+            contents.put(
+                    whole.name(),
+                    new Content(p, whole.rows(), whole.cols(), bytes.get(whole.hidden()), masters.get(whole.name())));
         }
         Map<String, Tensor> memory = trainee.optimizer().tensors();
         int state = memory.values().iterator().next().numberBytes(); // Adam's of the rest is always there
         trainee.optimizer()
                 .memories()
-                .forEach((name, p) -> contents.put(name, new Content(p, all.get(p), state, memory.get(name))));
+                .forEach((name, m) ->
+                        contents.put(name, new Content(m.parameter(), m.rows(), m.cols(), state, memory.get(name))));
         return contents;
     }
 
@@ -75,8 +78,8 @@ record Snapshot(Trainee trainee) {
     Checkpoint load(Checkpoint checkpoint, SafeTensors file) {
         Map<String, Content> contents = contents();
         contents.forEach((name, content) -> {
-            Outline t = content.whole();
-            int[] shape = t.rows() == 1 ? new int[] {t.cols()} : new int[] {t.rows(), t.cols()};
+            int rows = content.rows(), cols = content.cols();
+            int[] shape = rows == 1 ? new int[] {cols} : new int[] {rows, cols};
             if (!Arrays.equals(shape, file.shape(name))) {
                 throw new Refusal("the checkpoint of step " + checkpoint.step() + " is of another network: its " + name
                         + " is " + Arrays.toString(file.shape(name)) + ", not " + Arrays.toString(shape));

@@ -10,6 +10,7 @@ import hypertransfer.engine.provider.Engines;
 import hypertransfer.engine.ranks.Alone;
 import hypertransfer.engine.ranks.Ranks;
 import hypertransfer.train.config.Configuration;
+import hypertransfer.train.log.Line;
 import hypertransfer.train.network.Architecture;
 import hypertransfer.train.network.Initializer;
 import hypertransfer.train.network.Masters;
@@ -23,7 +24,7 @@ import hypertransfer.train.ranks.Team;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
-import java.util.OptionalDouble;
+import java.util.Optional;
 import java.util.function.BooleanSupplier;
 
 /** An engine with a network and its optimizer on it. */
@@ -166,12 +167,13 @@ public final class Trainee implements AutoCloseable {
     }
 
     /**
-     * The mean loss over the validation windows, which the ranks take in turns.
+     * The mean loss over the validation windows, which the ranks take in turns. Where the network is evaluated at another
+     * scale than the carrier's own, the first window is also evaluated there: one forward pass more per validation.
      *
      * @param stop asked between windows
      * @return empty where a rank was told to stop
      */
-    OptionalDouble validate(Feed feed, BooleanSupplier stop) {
+    Optional<Line.Validation> validate(Feed feed, int step, BooleanSupplier stop) {
         int count = Math.toIntExact(feed.validations());
         double[] own = new double[Math.ceilDiv(count - team.rank(), team.size())];
         boolean stopped = false;
@@ -179,11 +181,19 @@ public final class Trainee implements AutoCloseable {
             stopped = i > 0 && stop.getAsBoolean();
             own[i] = stopped ? 0 : loss(feed.validation(team.rank() + (long) i * team.size()));
         }
+        double[] losses = team.turns(own, count);
         double sum = 0;
-        for (double loss : team.turns(own, count)) {
+        for (double loss : losses) {
             sum += loss;
         }
-        return team.ranks().any(stopped) ? OptionalDouble.empty() : OptionalDouble.of(sum / count);
+        if (team.ranks().any(stopped)) {
+            return Optional.empty();
+        }
+        return Optional.of(
+                optimizer.evaluatesElsewhere()
+                        ? new Line.Validation(
+                                step, sum / count, losses[0], optimizer.atCarrier(() -> loss(feed.validation(0))))
+                        : new Line.Validation(step, sum / count));
     }
 
     double loss(Feed.Batch batch) {

@@ -28,7 +28,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
-import java.util.OptionalDouble;
+import java.util.Optional;
 import java.util.Set;
 import java.util.function.BooleanSupplier;
 
@@ -242,7 +242,7 @@ public final class Trainer {
         Rates rates = new Rates(c, trainee.matrices());
         Schedule adamw = c.algorithm().adamSchedule();
         int start = step;
-        try (Journal journal = new Journal(hold, start)) {
+        try (Journal journal = new Journal(hold, start, c.tokensPerStep())) {
             standing(State.RUNNING, null, null);
             watcher.started(trainee, step);
             while (true) {
@@ -275,6 +275,8 @@ public final class Trainer {
         if (!trainee.gradient(feed, step, stop)) {
             return false;
         }
+        boolean logged = step % c.log().matricesEvery() == 0 || step == c.steps() - 1;
+        double[] radial = logged ? trainee.optimizer().radial() : null; // the step turns gradients into directions
         List<Step> taken = trainee.optimizer().step(rates, adamRate);
         loss = trainee.network().meanLoss();
         double seconds = (System.nanoTime() - begun) / 1e9;
@@ -294,8 +296,8 @@ public final class Trainer {
                             + " with from.run and from.step");
         }
         journal.trained(new Line.Training(step, loss, rates[0], adamRate, tokens, seconds));
-        if (step % c.log().matricesEvery() == 0 || step == c.steps() - 1) {
-            journal.matrices(Line.Matrices.of(step, taken));
+        if (logged) {
+            journal.matrices(Line.Matrices.of(step, taken, radial));
         }
         watcher.stepped(step, loss, seconds, tokens);
         return true;
@@ -303,13 +305,13 @@ public final class Trainer {
 
     /** Measures the validation loss; false where it was told to stop before it had all of it. */
     private boolean validate(Feed feed, Trainee trainee, Journal journal, BooleanSupplier stop) {
-        OptionalDouble measured = trainee.validate(feed, stop);
+        Optional<Line.Validation> measured = trainee.validate(feed, step, stop);
         if (measured.isEmpty()) {
             return false;
         }
-        validation = measured.getAsDouble();
+        validation = measured.get().loss();
         validated = step;
-        journal.validated(new Line.Validation(step, validation));
+        journal.validated(measured.get());
         watcher.validated(step, validation);
         if (!(validation <= c.lossLimit())) {
             throw new Diverged(

@@ -5,7 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import hypertransfer.core.Mode;
 import hypertransfer.core.Refusal;
-import hypertransfer.train.optimizer.ShapeFactor;
+import hypertransfer.core.ShapeFactor;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;

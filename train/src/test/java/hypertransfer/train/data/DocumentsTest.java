@@ -109,7 +109,7 @@ class DocumentsTest {
             List<Piece> pieces = pieces(whole, false, 8 + random.nextInt(60));
             cuts += pieces.size() - 1;
             int[] apart = pieces.stream()
-                    .flatMap(piece -> piece.tokenize(Vocabulary.GPT2).stream())
+                    .flatMap(piece -> piece.tokenize(Vocabulary.GPT2, "text", false).documents().stream())
                     .flatMapToInt(ids -> Arrays.stream(ids.ids()))
                     .toArray();
             assertThat(apart)
@@ -151,7 +151,7 @@ class DocumentsTest {
                 {"meta": [{"text": 3}], "text": "last"}""";
         for (int piece = 3; piece < 300; piece += 7) {
             List<String> documents = pieces(text, true, piece).stream()
-                    .flatMap(p -> p.tokenize(Vocabulary.BYTES).stream())
+                    .flatMap(p -> p.tokenize(Vocabulary.BYTES, "text", false).documents().stream())
                     .peek(ids -> assertThat(ids.opens()).isTrue())
                     .map(ids -> Vocabulary.BYTES.decode(ids.ids()))
                     .toList();
@@ -172,7 +172,8 @@ class DocumentsTest {
                 .forEach(line -> {
                     String text = "{\"text\": \"good\"}\n".repeat(30) + "\n" + line + "\n{\"text\": \"good\"}\n";
                     for (int piece : new int[] {20, 100, 10_000}) {
-                        assertThatThrownBy(() -> pieces(text, true, piece).forEach(p -> p.tokenize(Vocabulary.GPT2)))
+                        assertThatThrownBy(() -> pieces(text, true, piece)
+                                        .forEach(p -> p.tokenize(Vocabulary.GPT2, "text", false)))
                                 .as(line)
                                 .isInstanceOf(Refusal.class)
                                 .hasMessageStartingWith("x, line 32: ");
@@ -185,10 +186,11 @@ class DocumentsTest {
         byte[] bytes = "fine\nfine é\nbad X here\n".getBytes(StandardCharsets.UTF_8);
         bytes[17] = (byte) 0xff;
         Piece text = new Piece("x", 10, bytes, false, true);
-        assertThatThrownBy(() -> text.tokenize(Vocabulary.BYTES))
+        assertThatThrownBy(() -> text.tokenize(Vocabulary.BYTES, "text", false))
                 .isInstanceOf(Refusal.class)
                 .hasMessageContaining("x, line 12: byte 0xff is not UTF-8");
         Piece cut = new Piece("x", 1, new byte[] {'a', (byte) 0xc3}, false, true);
-        assertThatThrownBy(() -> cut.tokenize(Vocabulary.GPT2)).hasMessageContaining("line 1: byte 0xc3");
+        assertThatThrownBy(() -> cut.tokenize(Vocabulary.GPT2, "text", false))
+                .hasMessageContaining("line 1: byte 0xc3");
     }
 }

@@ -16,7 +16,9 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
+import java.util.OptionalLong;
 import java.util.TreeMap;
+import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import java.util.zip.GZIPOutputStream;
@@ -41,7 +43,19 @@ class TokenizerTest {
     }
 
     private static Tokenizer.Options options(double validation, long shardTokens, int threads) {
-        return new Tokenizer.Options(Vocabulary.GPT2, validation, shardTokens, false, threads);
+        return options(Vocabulary.GPT2, validation, shardTokens, false, threads);
+    }
+
+    private static Tokenizer.Options options(
+            Vocabulary vocabulary, double validation, long shardTokens, boolean force, int threads) {
+        return new Tokenizer.Options(
+                vocabulary,
+                Tokenizer.Reading.STRICT,
+                new Tokenizer.Held(validation, 0),
+                OptionalLong.empty(),
+                shardTokens,
+                force,
+                threads);
     }
 
     private static Tokenizer.Result run(Path out, Tokenizer.Options options, Object... places) {
@@ -84,7 +98,7 @@ class TokenizerTest {
         Path file = Files.writeString(in.resolve("a.txt"), first + "<|endoftext|>\n" + second);
         Tokenizer.Result result = run(out, options(0, 1000, 2), file);
         assertThat(result.documents()).isEqualTo(2);
-        assertThat(result.validation()).isEmpty();
+        assertThat(result.validation().files()).isEmpty();
         int[] expected = Stream.of(first, second)
                 .flatMapToInt(text -> IntStream.concat(
                         IntStream.of(50256),
@@ -98,7 +112,7 @@ class TokenizerTest {
     @Test
     void bytesComeBackFromShards() throws IOException {
         Path file = Files.writeString(in.resolve("a.txt"), "héllo <|endoftext|>");
-        run(out, new Tokenizer.Options(Vocabulary.BYTES, 0, 1000, false, 1), file);
+        run(out, options(Vocabulary.BYTES, 0, 1000, false, 1), file);
         try (Shard shard = Shard.open(out.resolve("set_train_000001.bin"), 256)) {
             assertThat(shard.first(4)).containsExactly(0, 'h', 0xc3, 0xa9);
             assertThat(Vocabulary.BYTES.decode(shard.first(99))).isEqualTo("<|endoftext|>héllo <|endoftext|>");
@@ -120,7 +134,7 @@ class TokenizerTest {
             out = directory.resolve("threads" + threads).resolve("set");
             Tokenizer.Result result = run(out, options(0.05, 50_000, threads), in);
             assertThat(result.documents()).isEqualTo(4001);
-            assertThat(result.train()).hasSizeGreaterThan(3).doesNotHaveDuplicates();
+            assertThat(result.train().files()).hasSizeGreaterThan(3).doesNotHaveDuplicates();
             Map<String, byte[]> files = files(out);
             if (once != null) {
                 assertThat(files).containsExactlyEntriesOf(once);
@@ -146,9 +160,9 @@ class TokenizerTest {
                 .containsExactlyInAnyOrderElementsOf(
                         IntStream.range(0, n).mapToObj(i -> "<" + i + ">").toList());
         assertThat(n - kept).isBetween(150, 250);
-        assertThat(result.trainTokens() + result.validationTokens())
+        assertThat(result.train().tokens() + result.validation().tokens())
                 .isEqualTo(ids(Split.TRAIN).length + ids(Split.VALIDATION).length);
-        assertThat(result.validation()).containsExactly(out.resolve("set_val_000000.bin"));
+        assertThat(result.validation().files()).containsExactly(out.resolve("set_val_000000.bin"));
     }
 
     @Test
@@ -167,7 +181,7 @@ class TokenizerTest {
     void shardsAreFullButTheLast() throws IOException {
         Path file = Files.writeString(in.resolve("a.txt"), "word ".repeat(99).strip());
         Tokenizer.Result result = run(out, options(0, 40, 1), file);
-        assertThat(result.train()).map(path -> Files.size(path)).containsExactly(1104L, 1104L, 1064L);
+        assertThat(result.train().files()).map(path -> Files.size(path)).containsExactly(1104L, 1104L, 1064L);
         assertThat(ids(Split.TRAIN)).hasSize(100);
     }
 
@@ -181,7 +195,7 @@ class TokenizerTest {
                 .hasMessageContainingAll("set_train_000001.bin", "--force");
         assertThat(files(out)).containsExactlyEntriesOf(before);
         Files.writeString(out.resolve("setb_train_000001.bin"), "another set's");
-        run(out, new Tokenizer.Options(Vocabulary.GPT2, 0, 100, true, 1), file);
+        run(out, options(Vocabulary.GPT2, 0, 100, true, 1), file);
         assertThat(files(out)).containsOnlyKeys("set_train_000001.bin", "setb_train_000001.bin");
     }
 
@@ -293,5 +307,107 @@ class TokenizerTest {
                     .hasMessageContaining("another process is writing shards to " + out);
         }
         run(out, options(0, 1000, 1), a);
+    }
+
+    private static Tokenizer.Options holding(double share, long fewest, OptionalLong shuffle, long shardTokens) {
+        return new Tokenizer.Options(
+                Vocabulary.BYTES,
+                new Tokenizer.Reading("text", true),
+                new Tokenizer.Held(share, fewest),
+                shuffle,
+                shardTokens,
+                false,
+                2);
+    }
+
+    /** One text file, which is what most people have, gave no validation shard, and training failed for it. */
+    @Test
+    void oneLongTextGivesItsEndToValidation() throws IOException {
+        String text = IntStream.range(0, 2000).mapToObj(i -> "line " + i).collect(Collectors.joining("\n"));
+        Path file = Files.writeString(in.resolve("a.txt"), text);
+        Tokenizer.Result result = run(out, holding(0.1, 100, OptionalLong.empty(), 3000), file);
+        int all = text.length() + 1, held = (int) Math.ceil(0.1 * all);
+        assertThat(result.moved()).isEqualTo(held);
+        assertThat(result.validation().tokens()).isEqualTo(held);
+        assertThat(result.train().tokens()).isEqualTo(all - held + 1); // the separator before the end is one more
+        assertThat(result.train().files()).hasSize((all - held + 3000) / 3000);
+        String train = Vocabulary.BYTES.decode(ids(Split.TRAIN)), end = Vocabulary.BYTES.decode(ids(Split.VALIDATION));
+        assertThat(train.substring(13) + end.substring(13)).isEqualTo(text);
+    }
+
+    /** At a boundary of shards nothing of the first one touched is left. */
+    @Test
+    void wholeShardsMayMoveToValidation() throws IOException {
+        Path file = Files.writeString(in.resolve("a.txt"), "x".repeat(999));
+        run(out, holding(0.2, 301, OptionalLong.empty(), 100), file);
+        assertThat(files(out).keySet())
+                .filteredOn(name -> name.contains("train"))
+                .hasSize(7);
+        assertThat(ids(Split.VALIDATION)).hasSize(301);
+        assertThat(ids(Split.TRAIN)).hasSize(700);
+    }
+
+    @Test
+    void tooShortATextForBothIsRefused() throws IOException {
+        Path file = Files.writeString(in.resolve("a.txt"), "x".repeat(150));
+        assertThatThrownBy(() -> run(out, holding(0.1, 100, OptionalLong.empty(), 1000), file))
+                .isInstanceOf(Refusal.class)
+                .hasMessageContainingAll("151 tokens in all", "at least 100 each", "--validation 0");
+        assertThat(files(out)).isEmpty();
+        run(out, holding(0, 100, OptionalLong.empty(), 1000), file);
+        assertThat(ids(Split.TRAIN)).hasSize(151);
+    }
+
+    @Test
+    void aSeedShufflesDocumentsAndNothingElse() throws IOException {
+        StringBuilder lines = new StringBuilder();
+        for (int i = 0; i < 500; i++) {
+            lines.append("{\"text\": \"")
+                    .append("ab".repeat(i == 77 ? 80_000 : 1))
+                    .append(i)
+                    .append("\"}\n");
+        }
+        Files.writeString(in.resolve("a.jsonl"), lines);
+        List<List<String>> orders = new ArrayList<>();
+        List<List<String>> held = new ArrayList<>();
+        for (OptionalLong seed :
+                List.of(OptionalLong.empty(), OptionalLong.of(1), OptionalLong.of(1), OptionalLong.of(2))) {
+            out = directory.resolve("shuffle" + orders.size()).resolve("set");
+            run(out, holding(0.1, 1, seed, 1_000_000), in);
+            orders.add(List.of(Vocabulary.BYTES.decode(ids(Split.TRAIN)).split("<\\|endoftext\\|>")));
+            held.add(List.of(Vocabulary.BYTES.decode(ids(Split.VALIDATION)).split("<\\|endoftext\\|>")));
+            assertThat(files(out)).hasSize(2); // nothing is left of the documents kept meanwhile
+        }
+        assertThat(orders.get(1)).containsExactlyElementsOf(orders.get(2)).isNotEqualTo(orders.get(0));
+        assertThat(orders.get(3)).isNotEqualTo(orders.get(1)).containsExactlyInAnyOrderElementsOf(orders.get(0));
+        assertThat(held.get(3)).containsExactlyInAnyOrderElementsOf(held.get(0));
+    }
+
+    @Test
+    void badLinesAreSkippedAndCountedOnRequest() throws IOException {
+        Files.writeString(
+                in.resolve("a.jsonl"), "{\"text\": \"one\"}\n{\"text\": \n[1]\n{\"body\": 1}\n{\"text\": \"two\"}\n");
+        Files.write(in.resolve("b.txt"), "three\ncaf\u00e9\nfour\n".getBytes(StandardCharsets.ISO_8859_1));
+        Tokenizer.Result result = run(out, holding(0, 0, OptionalLong.empty(), 1000), in);
+        assertThat(result.skipped()).isEqualTo(4);
+        assertThat(result.firstSkipped()).contains("a.jsonl, line 2: broken JSON");
+        assertThat(Vocabulary.BYTES.decode(ids(Split.TRAIN)))
+                .isEqualTo("<|endoftext|>one<|endoftext|>two<|endoftext|>three\nfour\n");
+    }
+
+    @Test
+    void theTextMayBeInAnotherField() throws IOException {
+        Path file = Files.writeString(in.resolve("a.jsonl"), "{\"text\": \"no\", \"body\": \"yes\"}\n");
+        Tokenizer.Reading body = new Tokenizer.Reading("body", false);
+        run(
+                out,
+                new Tokenizer.Options(
+                        Vocabulary.BYTES, body, new Tokenizer.Held(0, 0), OptionalLong.empty(), 1000, false, 1),
+                file);
+        assertThat(Vocabulary.BYTES.decode(ids(Split.TRAIN))).isEqualTo("<|endoftext|>yes");
+        out = directory.resolve("other");
+        refused(
+                "has no string \"text\"; name the field that holds the text with --field",
+                Files.writeString(in.resolve("b.jsonl"), "{\"body\": \"x\"}\n"));
     }
 }

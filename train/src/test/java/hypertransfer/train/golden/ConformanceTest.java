@@ -20,12 +20,21 @@ import org.junit.jupiter.params.provider.MethodSource;
 class ConformanceTest {
     static final List<Golden> GOLDEN = Golden.readAll(directory());
 
+    /** Of the directions beside Muon and Adam, each as an ordinary optimizer and carried by a Hyperball. */
+    private static final List<Golden> DIRECTIONS = Golden.readAll(directory("/golden-directions"));
+
     static Path directory() {
-        return Path.of(URI.create(ConformanceTest.class.getResource("/golden").toString()));
+        return directory("/golden");
+    }
+
+    private static Path directory(String name) {
+        return Path.of(URI.create(ConformanceTest.class.getResource(name).toString()));
     }
 
     static Stream<Replayed> cases() {
-        return GOLDEN.stream().flatMap(g -> g.sizes().cases().stream().map(c -> new Replayed(g, c)));
+        return Stream.of(GOLDEN, DIRECTIONS)
+                .flatMap(List::stream)
+                .flatMap(g -> g.sizes().cases().stream().map(c -> new Replayed(g, c)));
     }
 
     record Replayed(Golden golden, Golden.Case trajectory) {

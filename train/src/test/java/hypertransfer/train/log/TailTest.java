@@ -123,7 +123,9 @@ class TailTest {
         List<Line> written = List.of(
                 new Line.Validation(0, 5.5),
                 new Line.Training(0, 5.545177444479562, 1e-3, 5e-324, 1L << 40, 0.25),
-                new Line.Validation(1, Double.NaN));
+                new Line.Validation(1, Double.NaN),
+                new Line.Validation(2, 5.25, 5.375, 6.125),
+                new Line.Validation(3, 5.25, 5.375, Double.NaN));
         for (Line line : written) {
             append(line.text() + "\n");
         }
@@ -133,7 +135,7 @@ class TailTest {
         }
         assertThat(read).isEqualTo(written);
         double[] values = {1, 0.1, Double.NaN};
-        Line.Matrices matrices = new Line.Matrices(7, values, values, values, values, values, values);
+        Line.Matrices matrices = new Line.Matrices(7, values, values, values, values, values, values, values);
         Files.writeString(folder.resolve("matrices.jsonl"), matrices.text() + "\n");
         assertThat(new Run(folder).matrices(3).next().text()).isEqualTo(matrices.text());
         assertThat(new Run(folder).matrices(2).next()).as("of another network").isNull();

@@ -3,6 +3,7 @@ package hypertransfer.train.optimizer;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
 
+import hypertransfer.core.Coefficients;
 import hypertransfer.engine.Dims;
 import hypertransfer.engine.Engine;
 import hypertransfer.engine.Polynomial;
@@ -29,8 +30,8 @@ class MuonTest {
     void appliesThePolynomialToTheSingularValues(int rows, int cols, double scale) {
         double[] x = matrix(rows, cols, scale);
         for (Coefficients coefficients : Coefficients.values()) {
-            double[] expected = bySvd(x, rows, cols, coefficients.polynomial());
-            assertThat(orthogonalize(x, rows, cols, coefficients.polynomial()))
+            double[] expected = bySvd(x, rows, cols, Direction.Muon.polynomial(coefficients, 0));
+            assertThat(orthogonalize(x, rows, cols, Direction.Muon.polynomial(coefficients, 0)))
                     .as("%s of a (%d,%d) matrix scaled by %s", coefficients, rows, cols, scale)
                     .containsExactly(expected, within(1e-12));
         }
@@ -38,14 +39,14 @@ class MuonTest {
 
     @Test
     void aZeroMatrixStaysZero() {
-        assertThat(orthogonalize(new double[12], 3, 4, Coefficients.JORDAN.polynomial()))
+        assertThat(orthogonalize(new double[12], 3, 4, Direction.Muon.polynomial(Coefficients.JORDAN, 0)))
                 .containsOnly(0);
     }
 
     @ParameterizedTest
     @EnumSource(Coefficients.class)
     void singularValuesComeCloseToOne(Coefficients coefficients) {
-        double[] x = orthogonalize(matrix(6, 10, 1), 6, 10, coefficients.polynomial());
+        double[] x = orthogonalize(matrix(6, 10, 1), 6, 10, Direction.Muon.polynomial(coefficients, 0));
         double slack = coefficients == Coefficients.JORDAN ? 0.35 : 1e-2;
         assertThat(new Svd(rows(x, 6, 10, false)).sigma)
                 .containsExactly(new double[] {1, 1, 1, 1, 1, 1}, within(slack));
@@ -53,7 +54,7 @@ class MuonTest {
 
     @Test
     void bf16RoundsToEightBits() {
-        Polynomial polynomial = Coefficients.JORDAN.polynomial();
+        Polynomial polynomial = Direction.Muon.polynomial(Coefficients.JORDAN, 0);
         double[] x = matrix(4, 6, 1);
         double[] exact = orthogonalize(x, 4, 6, polynomial), rounded = orthogonalize(x, 4, 6, polynomial.inBf16());
         assertThat(rounded).isNotEqualTo(exact).containsExactly(exact, within(0.1));
@@ -75,11 +76,14 @@ class MuonTest {
         for (int k = 0; k < shapes.length; k++) {
             engine.write(batch.get(k), inputs.get(k));
         }
-        engine.orthogonalize(batch, Coefficients.JORDAN.polynomial());
+        engine.orthogonalize(batch, Direction.Muon.polynomial(Coefficients.JORDAN, 0));
         for (int k = 0; k < shapes.length; k++) {
             assertThat(engine.read(batch.get(k)))
-                    .isEqualTo(
-                            orthogonalize(inputs.get(k), shapes[k][0], shapes[k][1], Coefficients.JORDAN.polynomial()));
+                    .isEqualTo(orthogonalize(
+                            inputs.get(k),
+                            shapes[k][0],
+                            shapes[k][1],
+                            Direction.Muon.polynomial(Coefficients.JORDAN, 0)));
         }
     }
 

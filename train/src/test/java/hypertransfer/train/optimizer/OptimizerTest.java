@@ -4,9 +4,11 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.within;
 
+import hypertransfer.core.Coefficients;
 import hypertransfer.core.GradientRule;
 import hypertransfer.core.Mode;
 import hypertransfer.core.Refusal;
+import hypertransfer.core.ShapeFactor;
 import hypertransfer.core.Space;
 import hypertransfer.core.State;
 import hypertransfer.core.Step;
@@ -48,7 +50,7 @@ class OptimizerTest {
     @ParameterizedTest
     @EnumSource(ShapeFactor.class)
     void aShapeFactorScalesTheUpdate(ShapeFactor factor) {
-        Direction muon = new Direction.Muon(0.95, false, Coefficients.JORDAN.polynomial(), factor);
+        Direction muon = new Direction.Muon(0.95, false, Direction.Muon.polynomial(Coefficients.JORDAN, 0), factor);
         Transfer base = Transfer.plain(new Space.Base(0)), ball = Transfer.plain(new Space.Hyperball());
         try (Rig plain = new Rig(Variant.M1, base);
                 Rig scaled = new Rig(Variant.M1, Routing.standard(muon, base));

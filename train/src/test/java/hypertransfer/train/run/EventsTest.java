@@ -3,6 +3,7 @@ package hypertransfer.train.run;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import hypertransfer.train.log.Curves;
+import hypertransfer.train.log.Line;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
@@ -24,15 +25,49 @@ class EventsTest {
     Path dir;
 
     @Test
-    void theCurvesAreThoseOfTheMetrics() throws IOException {
+    void theCurvesAreThoseOfTheRun() throws IOException {
         Tiny tiny = new Tiny(dir);
-        Path run = tiny.train("run", tiny.configuration("steps=20"));
+        Path run = tiny.train("run", tiny.configuration("steps=20", "log.matrices_every=5"));
+        Map<String, Map<Integer, Float>> curves = curves(run);
+        Curves t = Curves.read(run);
+        assertThat(curves.get("loss/train")).isEqualTo(floats(t.losses())).hasSize(20);
+        assertThat(curves.get("loss/validation")).isEqualTo(floats(t.validations()));
+        assertThat(curves.get("rate/matrices")).hasSize(20).containsEntry(0, 0.02f);
+        assertThat(curves.get("rate/adamw")).hasSize(20).containsEntry(0, 0.01f);
+        assertThat(curves.get("throughput/tokens_per_second").values())
+                .hasSize(20)
+                .allMatch(v -> v > 0);
+        Line.Matrices fifth = Tiny.matrices(run).get(5);
+        assertThat(curves.get("norm/attn.q")).containsOnlyKeys(0, 5, 10, 15, 19).containsEntry(5, (float)
+                fifth.norm()[0]);
+        assertThat(curves.get("effective_rate/mlp.proj")).containsEntry(5, (float) fifth.effective()[5]);
+        assertThat(curves.keySet())
+                .contains("target_norm/mlp.fc", "nominal_rate/attn.v", "implied_decay/attn.o")
+                .noneMatch(tag -> tag.startsWith("gap/"));
+    }
+
+    @Test
+    void aFollowersGapIsThereAsFarAsItsTargetWent() throws IOException {
+        Tiny tiny = new Tiny(dir);
+        tiny.trainUntil("target", tiny.configuration("steps=20"), 12);
+        Path run = tiny.train(
+                "follower", tiny.configuration("steps=20", "matrices.mode=hypertransfer", "target=../target"));
+        Map<String, Map<Integer, Float>> curves = curves(run);
+        Curves own = Curves.read(run), target = Curves.read(dir.resolve("target"));
+        assertThat(curves.get("gap/train")).hasSize(12);
+        curves.get("gap/train")
+                .forEach((step, gap) -> assertThat(gap).isEqualTo((float)
+                        (own.losses().get(step) - target.losses().get(step))));
+        assertThat(curves.get("gap/validation").keySet())
+                .isEqualTo(target.validations().keySet());
+    }
+
+    private static Map<String, Map<Integer, Float>> curves(Path run) throws IOException {
         Path file = run.resolve(Tiny.files(run).stream()
                 .filter(name -> name.startsWith("events.out.tfevents."))
                 .findFirst()
                 .orElseThrow());
         List<Map<Integer, Object>> events = records(Files.readAllBytes(file));
-
         assertThat(text(events.getFirst().get(3))).isEqualTo("brain.Event:2");
         Map<String, Map<Integer, Float>> curves = new HashMap<>();
         for (Map<Integer, Object> event : events.subList(2, events.size())) {
@@ -41,10 +76,7 @@ class EventsTest {
             Map<Integer, Object> value = message(message(event.get(5)).get(1));
             curves.computeIfAbsent(text(value.get(1)), tag -> new TreeMap<>()).put(step, (float) value.get(2));
         }
-        Curves t = Curves.read(run);
-        assertThat(curves.get("loss/train")).isEqualTo(floats(t.losses())).hasSize(20);
-        assertThat(curves.get("loss/validation")).isEqualTo(floats(t.validations()));
-        assertThat(curves.get("rate/matrices")).hasSize(20).containsEntry(0, 0.02f);
+        return curves;
     }
 
     private static Map<Integer, Float> floats(Map<Integer, Double> curve) {

@@ -8,12 +8,14 @@ import hypertransfer.engine.Role;
 import hypertransfer.engine.ranks.Alone;
 import hypertransfer.engine.ranks.Ranks;
 import hypertransfer.train.config.Configuration;
+import hypertransfer.train.log.Line;
 import hypertransfer.train.log.Run;
 import hypertransfer.train.ranks.Threads;
 import java.nio.ByteBuffer;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.AfterEach;
@@ -55,15 +57,17 @@ class RanksTest {
                 for (int step = 0; step < 3; step++) {
                     trainee.gradient(feed, step, () -> false);
                     Object taken = List.of(
+                            Arrays.toString(trainee.optimizer().radial()),
                             trainee.optimizer().step(0.02, 0.01),
                             trainee.network().meanLoss());
                     if (ranks.rank() == ranks.size() - 1) {
                         result.add(taken);
                     }
                 }
-                double validation = trainee.validate(feed, () -> false).orElseThrow();
+                Line.Validation validation =
+                        trainee.validate(feed, 3, () -> false).orElseThrow();
                 trainee.requireFinite(3);
-                Path numbers = new Snapshot(trainee).save(run, 3, validation, null);
+                Path numbers = new Snapshot(trainee).save(run, 3, validation.loss(), null);
                 if (ranks.rank() == 0) {
                     result.add(validation);
                     result.add(Files.readString(numbers));

@@ -1,4 +1,4 @@
-package hypertransfer.train.optimizer;
+package hypertransfer.core;
 
 /** The factors by which Muon's update is adapted to a matrix's shape. */
 public enum ShapeFactor {
@@ -11,7 +11,14 @@ public enum ShapeFactor {
     /** {@code 0.2 sqrt(max(rows, cols))}: the root mean square of an Adam update. */
     RMS;
 
-    public double factor(int rows, int cols) {
+    /**
+     * The factor of one shape.
+     *
+     * @param rows of the matrix
+     * @param cols of the matrix
+     * @return what the update is multiplied by
+     */
+    public double factor(long rows, long cols) {
         return switch (this) {
             case NONE -> 1;
             case TALL -> Math.sqrt(Math.max(1, (double) rows / cols));

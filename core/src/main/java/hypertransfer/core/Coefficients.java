@@ -1,0 +1,69 @@
+package hypertransfer.core;
+
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+
+/** The Newton-Schulz coefficients that people use. */
+public enum Coefficients {
+    /** Muon's own, five steps: quick, singular values end between about 0.7 and 1.2. */
+    JORDAN(Collections.nCopies(5, new Term(3.4445, -4.7750, 2.0315))),
+    /** Twelve steps that converge to one. */
+    CONVERGENT(Collections.nCopies(12, new Term(2, -1.5, 0.5))),
+    /** The optimal sequence of Amsel et al. (arXiv 2505.16932), with their safety factor on all but the last. */
+    POLAR_EXPRESS(List.of(
+            safe(8.28721201814563, -23.595886519098837, 17.300387312530933),
+            safe(4.107059111542203, -2.9478499167379106, 0.5448431082926601),
+            safe(3.9486908534822946, -2.908902115962949, 0.5518191394370137),
+            safe(3.3184196573706015, -2.488488024314874, 0.51004894012372),
+            safe(2.300652019954817, -1.6689039845747493, 0.4188073119525673),
+            safe(1.891301407787398, -1.2679958271945868, 0.37680408948524835),
+            safe(1.8750014808534479, -1.2500016453999487, 0.3750001645474248),
+            new Term(1.875, -1.25, 0.375)));
+
+    /** More steps than these change nothing in double precision. */
+    private static final int MOST_STEPS = 100;
+
+    /**
+     * One step, {@code a x + b x^3 + c x^5} of every singular value x.
+     *
+     * @param a of x
+     * @param b of x^3
+     * @param c of x^5
+     */
+    public record Term(double a, double b, double c) {}
+
+    private final List<Term> terms;
+
+    Coefficients(List<Term> terms) {
+        this.terms = terms;
+    }
+
+    /** {@return the steps in their usual number} */
+    public List<Term> terms() {
+        return terms;
+    }
+
+    /**
+     * The first steps of the sequence; beyond its end the last one is repeated.
+     *
+     * @param steps how many, or 0 for the usual number
+     * @return so many steps
+     */
+    public List<Term> terms(int steps) {
+        if (steps < 0 || steps > MOST_STEPS) {
+            throw new Refusal("Newton-Schulz is asked for " + steps + " steps; it must be from 1 to " + MOST_STEPS
+                    + ", or 0 for the usual " + terms.size());
+        }
+        List<Term> some = new ArrayList<>();
+        for (int i = 0; i < (steps == 0 ? terms.size() : steps); i++) {
+            some.add(terms.get(Math.min(i, terms.size() - 1)));
+        }
+        return List.copyOf(some);
+    }
+
+    private static Term safe(double a, double b, double c) {
+        double safety = 1.01;
+        return new Term(a / safety, b / Math.pow(safety, 3), c / Math.pow(safety, 5));
+    }
+}

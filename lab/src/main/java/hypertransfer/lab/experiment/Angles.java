@@ -1,0 +1,86 @@
+package hypertransfer.lab.experiment;
+
+import hypertransfer.core.Refusal;
+import hypertransfer.train.file.Atomic;
+import hypertransfer.train.log.Run;
+import java.io.PrintWriter;
+import java.io.UncheckedIOException;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Locale;
+import java.util.Set;
+import tools.jackson.databind.json.JsonMapper;
+
+/**
+ * How far a follower's directions are from its target's at one checkpoint that both have. The theorem says that both stay on
+ * one ray, whatever their norms, and that their momenta are the same.
+ *
+ * @param matrices the largest angle between two hidden matrices of one name, in radians
+ * @param matrix where that is
+ * @param momenta the largest angle between what the directions of hidden matrices remember
+ * @param momentum where that is
+ */
+public record Angles(long step, double matrices, String matrix, double momenta, String momentum) {
+    /** At every checkpoint that both have, the oldest first; one that cannot be read is told and left out. */
+    public static List<Angles> of(Run follower, Run target, PrintWriter out) {
+        List<Angles> all = new ArrayList<>();
+        for (long step : Difference.commonSteps(follower, target).reversed()) {
+            try {
+                all.add(at(follower, target, step));
+            } catch (Refusal | UncheckedIOException e) { // the target may still train and remove old checkpoints
+                out.println("no angles at step " + step + ": " + e.getMessage());
+            }
+        }
+        return all;
+    }
+
+    private static Angles at(Run follower, Run target, long step) {
+        Set<String> hidden = Set.copyOf(follower.provenance().matrices());
+        List<Difference.Row> rows = Difference.rows(follower, target, step).stream()
+                .filter(row ->
+                        hidden.contains(row.tensor().substring(row.tensor().indexOf(':') + 1)))
+                .toList();
+        Difference.Row matrix = largest(rows, false), momentum = largest(rows, true);
+        return new Angles(step, matrix.angle(), matrix.tensor(), momentum.angle(), momentum.tensor());
+    }
+
+    private static Difference.Row largest(List<Difference.Row> rows, boolean memory) {
+        return rows.stream()
+                .filter(row -> row.tensor().contains(":") == memory)
+                .max(Comparator.comparingDouble(Difference.Row::angle))
+                .orElseThrow(() -> new Refusal("the two checkpoints have no hidden "
+                        + (memory ? "matrix's momentum" : "matrix") + " in common"));
+    }
+
+    /** Into the follower's directory, where the page finds them: an object for each checkpoint. */
+    public static void write(List<Angles> angles, Path run) {
+        Atomic.write(run.resolve(Run.ANGLES), JsonMapper.shared().writeValueAsString(angles));
+    }
+
+    /** The lines below {@code ht transfer}'s table. */
+    public static String table(List<Angles> angles) {
+        if (angles.isEmpty()) {
+            return "  angles             no checkpoint in common (checkpoint.every and checkpoint.keep say which are kept)\n";
+        }
+        StringBuilder table =
+                new StringBuilder("angle to the target in radians, the largest over the hidden matrices\n");
+        for (Angles a : angles) {
+            table.append(String.format(
+                    Locale.ROOT,
+                    "  step %-8d matrices %.1e (%s)   momenta %.1e (%s)%n",
+                    a.step,
+                    a.matrices,
+                    brief(a.matrix),
+                    a.momenta,
+                    brief(a.momentum)));
+        }
+        return table.toString();
+    }
+
+    private static String brief(String tensor) {
+        return tensor.substring(tensor.indexOf(':') + 1)
+                .replaceFirst("^blocks\\.(\\d+)\\.\\w+\\.(\\w+)\\.weight$", "$2 of layer $1");
+    }
+}

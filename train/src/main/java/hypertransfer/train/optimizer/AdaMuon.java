@@ -1,0 +1,38 @@
+package hypertransfer.train.optimizer;
+
+import hypertransfer.engine.Engine;
+import hypertransfer.engine.Polynomial;
+import hypertransfer.engine.Tensor;
+import java.util.List;
+
+/**
+ * Muon with a second moment per number after the orthogonalisation (Si et al., arXiv 2507.11005): O orthogonalises the
+ * sign of the momentum, {@code v <- beta2 v + (1 - beta2) O^2} from zero, {@code P = O / (sqrt(v) + epsilon)}, and
+ * {@code u = 0.2 sqrt(rows cols) P / |P|}, whose root mean square is 0.2.
+ */
+public record AdaMuon(double momentum, boolean nesterov, Polynomial polynomial, double beta2, double epsilon)
+        implements Direction {
+    public AdaMuon {
+        Limits.fraction("AdaMuon's momentum", momentum);
+        Limits.fraction("AdaMuon's beta2", beta2);
+        Limits.aboveZero("AdaMuon's epsilon", epsilon);
+    }
+
+    @Override
+    public String label() {
+        return "AdaMuon " + momentum + (nesterov ? " Nesterov" : "") + ", " + polynomial.label() + ", numbers " + beta2;
+    }
+
+    @Override
+    public List<String> memory() {
+        return List.of("momentum", "adamuon.v");
+    }
+
+    @Override
+    public void apply(Engine engine, List<Tensor> g, double[] scale, long t, List<List<Tensor>> state) {
+        new Signum(momentum, nesterov).apply(engine, g, scale, t, state);
+        engine.orthogonalize(g, polynomial);
+        double[] norm = g.stream().mapToDouble(x -> 0.2 * Math.sqrt(x.size())).toArray();
+        engine.equalize(g, beta2, epsilon, norm, state.get(1));
+    }
+}

@@ -1,0 +1,36 @@
+package hypertransfer.train.optimizer;
+
+import hypertransfer.engine.Engine;
+import hypertransfer.engine.Tensor;
+import java.util.List;
+
+/**
+ * The sign of a mean of gradients in which the newest counts more than in the mean that is kept (Chen et al., arXiv
+ * 2302.06675): {@code u = sign(beta1 m + (1 - beta1) g)}, then {@code m <- beta2 m + (1 - beta2) g}, from zero.
+ */
+public record Lion(double beta1, double beta2) implements Direction {
+    public Lion {
+        Limits.fraction("Lion's beta1", beta1);
+        Limits.fraction("Lion's beta2", beta2);
+    }
+
+    /** The authors' own. */
+    public static Lion standard() {
+        return new Lion(0.9, 0.99);
+    }
+
+    @Override
+    public String label() {
+        return "Lion " + beta1 + " " + beta2;
+    }
+
+    @Override
+    public List<String> memory() {
+        return List.of("lion.m");
+    }
+
+    @Override
+    public void apply(Engine engine, List<Tensor> g, double[] scale, long t, List<List<Tensor>> state) {
+        engine.sign(g, scale, beta1, beta2, state.getFirst());
+    }
+}

@@ -1,0 +1,48 @@
+package hypertransfer.train.optimizer;
+
+import hypertransfer.engine.Engine;
+import hypertransfer.engine.Tensor;
+import java.util.List;
+
+/**
+ * Muon with a second moment per neuron after the orthogonalisation (Li et al., arXiv 2510.05491): with O Muon's direction,
+ * {@code v <- beta2 v + (1 - beta2) rowmean(O^2)} from zero, {@code P = O / (sqrt(v) + epsilon)} row by row, and
+ * {@code u = P |O| / (|P| + epsilon)}.
+ */
+public record NorMuon(Muon muon, double beta2, double epsilon) implements Direction {
+    public NorMuon {
+        Limits.fraction("NorMuon's beta2", beta2);
+        Limits.aboveZero("NorMuon's epsilon", epsilon);
+    }
+
+    /** The authors' beta2 over the paper's Muon. */
+    public static NorMuon standard() {
+        return new NorMuon(Muon.standard(), 0.95, 1e-10);
+    }
+
+    @Override
+    public String label() {
+        return "Nor" + muon.label() + ", rows " + beta2;
+    }
+
+    @Override
+    public List<String> memory() {
+        return List.of("momentum", "normuon.v");
+    }
+
+    @Override
+    public Extent extent(String memory, int rows, int cols) {
+        return new Extent(rows, memory.equals("normuon.v") ? 1 : cols);
+    }
+
+    @Override
+    public void apply(Engine engine, List<Tensor> g, double[] scale, long t, List<List<Tensor>> state) {
+        muon.apply(engine, g, scale, t, state);
+        engine.equalize(g, beta2, epsilon, null, state.get(1));
+    }
+
+    @Override
+    public double factor(int rows, int cols) {
+        return muon.factor(rows, cols);
+    }
+}

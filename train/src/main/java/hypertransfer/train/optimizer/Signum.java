@@ -1,0 +1,34 @@
+package hypertransfer.train.optimizer;
+
+import hypertransfer.engine.Engine;
+import hypertransfer.engine.Tensor;
+import java.util.List;
+
+/** The sign of the momentum, an exponential mean that starts at the first gradient. */
+public record Signum(double momentum, boolean nesterov) implements Direction {
+    public Signum {
+        Limits.fraction("Signum's momentum", momentum);
+    }
+
+    /** Momentum 0.9. */
+    public static Signum standard() {
+        return new Signum(0.9, false);
+    }
+
+    @Override
+    public String label() {
+        return "Signum " + momentum + (nesterov ? " Nesterov" : "");
+    }
+
+    @Override
+    public List<String> memory() {
+        return List.of("momentum");
+    }
+
+    @Override
+    public void apply(Engine engine, List<Tensor> g, double[] scale, long t, List<List<Tensor>> state) {
+        double beta = t == 0 ? 0 : momentum;
+        // beta m + (1 - beta) g of the new m is beta^2 m + (1 - beta^2) g of the old one
+        engine.sign(g, scale, nesterov ? beta * beta : beta, beta, state.getFirst());
+    }
+}

@@ -1,0 +1,103 @@
+package hypertransfer.train.run;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.within;
+
+import hypertransfer.train.config.Configuration;
+import hypertransfer.train.file.SafeTensors;
+import hypertransfer.train.log.Line;
+import hypertransfer.train.log.Run;
+import hypertransfer.train.log.Tail;
+import hypertransfer.train.network.Parameter;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import java.util.NavigableMap;
+import java.util.TreeMap;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** What a run tells about the scale of its matrices while it trains. */
+class ScalesTest {
+    @TempDir
+    Path dir;
+
+    @Test
+    void theRadialPartOfTheGradientIsZeroWhereTheScaleDoesNotMatter() {
+        Tiny tiny = new Tiny(dir);
+        for (String network : List.of("M1", "M2")) {
+            Path run = tiny.train(
+                    network,
+                    tiny.configuration("engine=reference", "network=" + network, "steps=6", "log.matrices_every=2"));
+            List<String> names = new Run(run).provenance().matrices();
+            assertThat(Tiny.matrices(run)).hasSize(4);
+            Tiny.matrices(run).forEach((step, line) -> {
+                for (int k = 0; k < names.size(); k++) {
+                    double radial = Math.abs(line.radial()[k]);
+                    boolean invariant = network.equals("M1") || names.get(k).matches(".*attn\\.[qk]\\.weight");
+                    // What is left of an invariant one is the norm's epsilon, 1e-10 beside a mean square.
+                    assertThat(radial < 1e-6)
+                            .as("%s %s, %s at step %s", network, names.get(k), radial, step)
+                            .isEqualTo(invariant);
+                }
+            });
+        }
+    }
+
+    @Test
+    void thePlusFormsTellTheLossAtTheCarriersOwnScale() {
+        Tiny tiny = new Tiny(dir);
+        Configuration plus = tiny.configuration(
+                "engine=reference", "network=M2", "matrices.mode=hypertransfer-plus", "matrices.rate=0.2", "steps=10");
+        Path run = tiny.train("plus", plus);
+        NavigableMap<Integer, Line.Validation> lines = validations(run);
+        assertThat(lines.firstEntry().getValue().carrier())
+                .as("both start from one matrix")
+                .isEqualTo(lines.firstEntry().getValue().represented());
+        Line.Validation last = lines.lastEntry().getValue();
+        assertThat(last.step()).isEqualTo(10);
+        assertThat(Math.abs(last.carrier() - last.represented())).isGreaterThan(1e-3);
+        assertThat(last.carrier()).isEqualTo(firstWindow(tiny, run));
+        assertThat(firstWindow(
+                        tiny,
+                        tiny.train(
+                                "base",
+                                tiny.configuration("engine=reference", "network=M2", "matrices.rate=0.2", "steps=10"))))
+                .isCloseTo(last.represented(), within(1e-12));
+
+        Path invariant =
+                tiny.train("m1", tiny.configuration("engine=reference", "matrices.mode=hypertransfer-plus", "steps=4"));
+        validations(invariant)
+                .forEach((step, line) -> assertThat(line.carrier())
+                        .as("M1 at step %s", step)
+                        .isCloseTo(line.represented(), within(1e-7)));
+        Path plain = tiny.train("plain", tiny.configuration("matrices.mode=hypertransfer", "steps=4"));
+        assertThat(validations(plain).values()).allMatch(line -> Double.isNaN(line.carrier()));
+    }
+
+    /** The loss of the first validation micro-batch with the last checkpoint's matrices as they stand there. */
+    private static double firstWindow(Tiny tiny, Path run) {
+        Configuration plain = tiny.configuration("engine=reference", "network=M2");
+        try (Trainee trainee = Trainee.open(plain, Map.of());
+                Feed feed = Feed.open(plain);
+                SafeTensors saved = SafeTensors.read(
+                        Checkpoint.tensorsOf(new Run(run).checkpoints().getFirst()))) {
+            for (Parameter p : trainee.parameters().own()) {
+                trainee.engine().write(p.master(), saved.values(p.name()));
+            }
+            trainee.optimizer().start();
+            return trainee.loss(feed.validation(0));
+        }
+    }
+
+    private static NavigableMap<Integer, Line.Validation> validations(Path run) {
+        NavigableMap<Integer, Line.Validation> all = new TreeMap<>();
+        Tail tail = new Run(run).metrics();
+        for (Line line = tail.next(); line != null; line = tail.next()) {
+            if (line instanceof Line.Validation v) {
+                all.put(v.step(), v);
+            }
+        }
+        return all;
+    }
+}
