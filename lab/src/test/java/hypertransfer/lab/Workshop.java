@@ -9,6 +9,7 @@ import java.nio.file.StandardCopyOption;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Comparator;
+import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -29,6 +30,7 @@ final class Workshop {
     final Path directory;
     private final Path kept;
     private final Ht ht = new Ht();
+    private Map<String, String> before;
 
     /**
      * A command.
@@ -49,6 +51,7 @@ final class Workshop {
         Files.createDirectories(directory);
         shop.make();
         copy(directory, shop.kept);
+        shop.before = stamps(shop.kept);
         return shop;
     }
 
@@ -58,12 +61,12 @@ final class Workshop {
 
     private void make() throws IOException {
         StringBuilder text = new StringBuilder();
-        for (int i = 0; i < 40; i++) {
+        for (int i = 0; i < 300; i++) {
             text.append("Document ").append(i).append(" has words, and some more words.\n<|endoftext|>\n");
         }
         Files.writeString(at("text.txt"), text);
         Files.writeString(at("lines.jsonl"), "{\"text\": \"one\", \"id\": 1}\n{\"text\": \"two \\u00e9\"}\n".repeat(9));
-        ht.fine("data", "tokenize", at("text.txt"), "--out", at("data"), "--tokens", "bytes", "--validation", "0.2");
+        ht.fine("data", "tokenize", at("text.txt"), "--out", at("data"), "--tokens", "bytes", "--validation", "0.3");
         Files.writeString(at("tiny.yaml"), """
                 engine: reference
                 steps: 6
@@ -126,9 +129,10 @@ final class Workshop {
         return new Command(name, List.of(reads.split(" ")), into, all);
     }
 
-    /** Those that train, or continue something. */
+    /** Those that train, or continue something, or compare trajectories. */
     List<Command> training() {
         return List.of(
+                command("golden", null, "conformance", "@golden", "--engine", "reference"),
                 command("tiny.yaml data", null, "train", "@tiny.yaml", "--resume", "--out", "@made"),
                 command("half data", "half", "train", "@half", "--resume"),
                 command("muon", null, "transfer", "@muon", "--mode", "hypertransfer", "--resume", "--out", "@made"),
@@ -166,9 +170,9 @@ final class Workshop {
                         "--tokens",
                         "bytes",
                         "--shard-tokens",
-                        "500",
+                        "4000",
                         "--validation",
-                        "0.2"),
+                        "0.3"),
                 command("data", null, "data", "inspect", "@data/data_train_000001.bin"),
                 command("tiny.yaml", null, "predict", "@tiny.yaml", "--csv", "@made.csv", "--page", "@made.html"),
                 command("tiny.yaml", null, "rates", "@tiny.yaml", "--to", "adamw", "--csv", "@made.csv"),
@@ -177,13 +181,34 @@ final class Workshop {
                 command("muon twin", null, "compare", "@muon", "@twin", "--csv", "@made.csv"),
                 command("muon twin", null, "diff", "@muon", "@twin"),
                 command("muon twin half sweep experiment", null, "runs", directory.toString()),
-                command("tiny.yaml", null, "invariance", "@tiny.yaml"),
-                command("golden", null, "conformance", "@golden", "--engine", "reference"));
+                command("tiny.yaml", null, "invariance", "@tiny.yaml"));
     }
 
     /** All of them. */
     List<Command> commands() {
         return Stream.concat(training().stream(), quick().stream()).toList();
+    }
+
+    /** Those that write files. */
+    List<Command> writing() {
+        return commands().stream()
+                .filter(c -> c.into() != null || c.args().stream().anyMatch(arg -> arg.contains("/" + OUT)))
+                .toList();
+    }
+
+    /** What each command gives undisturbed. */
+    Map<Command, Map<String, Object>> results(List<Command> commands) throws IOException {
+        Map<Command, Map<String, Object>> results = new HashMap<>();
+        for (Command command : commands) {
+            tidy(command);
+            int exit = ht.run(command.args());
+            if (exit > 1) {
+                throw new AssertionError(command.args() + " ends with " + exit + ": " + ht.err());
+            }
+            results.put(command, result(command));
+            tidy(command);
+        }
+        return results;
     }
 
     /** The files that a command reads; what is neither read nor compared is left out. */
@@ -221,7 +246,7 @@ final class Workshop {
 
     /** The files that differ from what they were made as, and those that are new. */
     List<String> changed() throws IOException {
-        Map<String, String> now = stamps(directory), before = stamps(kept);
+        Map<String, String> now = stamps(directory);
         List<String> changed = new ArrayList<>();
         now.forEach((name, stamp) -> {
             if (!stamp.equals(before.get(name))) {

@@ -31,6 +31,10 @@ public final class Atomic {
     /** What this process is writing. A second open of the same file would, when closed, release the first one's lock. */
     private static final Set<Path> WRITING = ConcurrentHashMap.newKeySet();
 
+    static { // Ctrl-C leaves nothing beside
+        Runtime.getRuntime().addShutdownHook(new Thread(() -> WRITING.forEach(Atomic::deleteQuietly)));
+    }
+
     /** Writes a file, or leaves the one that is there; whatever is thrown, nothing is left beside it. */
     public static void write(Path file, Writing writing) {
         Path beside = file.resolveSibling(file.getFileName() + ".part");
