@@ -21,7 +21,6 @@ import java.util.function.Supplier;
  * @param adam of all else
  * @param adamSchedule of all else
  * @param weights how the network sees the hidden matrices
- * @param measured whether each hidden matrix takes the gradient rule that a measurement finds
  */
 public record Algorithm(
         Direction direction,
@@ -29,8 +28,7 @@ public record Algorithm(
         Schedule.Shaped schedule,
         Direction.Adam adam,
         Schedule.Shaped adamSchedule,
-        Matrices.Weights weights,
-        boolean measured) {
+        Matrices.Weights weights) {
 
     /** Refuses what cannot be trained. */
     static Algorithm of(Configuration c) {
@@ -53,8 +51,7 @@ public record Algorithm(
             throw new Refusal("adamw.rate " + a.rate() + " times adamw.decay " + a.decay()
                     + " is 1 or more, which would erase the weights; lower either");
         }
-        boolean measured = m.gradient() == Matrices.Gradient.AUTO && !transfer.isPlain();
-        return new Algorithm(direction, transfer, schedule, adam, adamSchedule, m.weights(), measured);
+        return new Algorithm(direction, transfer, schedule, adam, adamSchedule, m.weights());
     }
 
     private static Direction direction(Update u) {

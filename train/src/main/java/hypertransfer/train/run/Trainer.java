@@ -17,6 +17,7 @@ import hypertransfer.train.log.Run;
 import hypertransfer.train.log.Standing;
 import hypertransfer.train.log.Standing.State;
 import hypertransfer.train.log.Tail;
+import hypertransfer.train.network.Variant;
 import hypertransfer.train.ranks.Passport;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -132,7 +133,16 @@ public final class Trainer {
     }
 
     private Map<String, GradientRule> rules() {
-        return c.algorithm().measured() ? Invariance.measure(c).rules() : Map.of();
+        return switch (c.matrices().gradient()) {
+            case AUTO -> Invariance.measure(c).rules();
+            case AT_RADIUS -> {
+                if (c.network() != Variant.M1) { // a norm follows every matrix there
+                    Invariance.measure(c).requireAll();
+                }
+                yield Map.of();
+            }
+            default -> Map.of();
+        };
     }
 
     /** The lemma holds for scale-invariant matrices only; elsewhere the twin strays from its target. */
@@ -173,7 +183,7 @@ public final class Trainer {
                                 if (checkpoint.origin() != null) {
                                     checkpoint.origin().require(origin, changed);
                                 }
-                                return new Snapshot(trainee).load(checkpoint, tensors);
+                                return new Snapshot(trainee).load(checkpoint, tensors, watcher::warned);
                             },
                             watcher::warned);
             step = own.step();
@@ -184,7 +194,8 @@ public final class Trainer {
                             directory
                                     .named(c.from().run())
                                     .orElseGet(() -> new Run(Path.of(c.from().run()))),
-                            c.from().step());
+                            c.from().step(),
+                            watcher::warned);
         }
         Passport.compare(ranks, Map.of("the step to continue from", Integer.toString(step)));
         if (hold != null) {
