@@ -3,7 +3,6 @@ package hypertransfer.lab;
 import static org.assertj.core.api.Assertions.fail;
 
 import hypertransfer.lab.Workshop.Command;
-import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -14,7 +13,6 @@ import java.util.TreeMap;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.condition.EnabledOnOs;
 import org.junit.jupiter.api.condition.OS;
-import org.junit.jupiter.api.io.TempDir;
 
 /**
  * Every command that writes, as a process that is ended by a signal at a random moment: what it has made is whole or not
@@ -30,9 +28,6 @@ class KillTest {
     private static final Map<String, List<Integer>> SIGNALS = Map.of(
             "KILL", List.of(0, 137), "INT", List.of(0, 130), "TERM", List.of(0, 130, 143), "HUP", List.of(0, 130, 129));
 
-    @TempDir
-    Path directory;
-
     private final Ht ht = new Ht();
     private final Map<String, Integer> counts = new TreeMap<>();
     private final Map<Command, Long> longest = new HashMap<>();
@@ -40,9 +35,8 @@ class KillTest {
 
     @Test
     void everyCommandSurvivesItsEnd() throws Exception {
-        Workshop shop = Workshop.in(directory.resolve("shop"));
+        Workshop shop = Workshop.shared();
         List<Command> commands = shop.writing();
-        Map<Command, Map<String, Object>> expected = shop.results(commands);
         long until = System.nanoTime()
                 + Duration.ofMinutes(Long.getLong("ht.minutes", 10)).toNanos();
         int number = 0;
@@ -55,7 +49,7 @@ class KillTest {
             long all = longest.getOrDefault(command, 1500L);
             long wait = random.nextLong(all / 4, all);
             String about = "case " + number + ", " + command.name() + ", " + signal + " after " + wait + " ms";
-            one(shop, command, signal, wait, about, expected.get(command));
+            one(shop, command, signal, wait, about, shop.expected(command));
         }
         System.out.println("KillTest: seed " + SEED + ", " + number + " cases, exit codes " + counts);
         if (!wrong.isEmpty()) {

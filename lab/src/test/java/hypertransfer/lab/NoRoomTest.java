@@ -21,7 +21,6 @@ import java.util.TreeMap;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.condition.EnabledOnOs;
 import org.junit.jupiter.api.condition.OS;
-import org.junit.jupiter.api.io.TempDir;
 
 /**
  * Every command that writes, where no file can grow beyond some number of bytes: a full disk as a process sees it. It says
@@ -31,12 +30,9 @@ import org.junit.jupiter.api.io.TempDir;
  */
 @EnabledOnOs(OS.LINUX)
 class NoRoomTest {
-    private static final int CASES = 60;
+    private static final int CASES = 40;
     private static final long SEED = Long.getLong("ht.seed", 17);
     private static final String OLD = "the old page";
-
-    @TempDir
-    Path directory;
 
     private final Ht ht = new Ht();
     private final Map<String, Integer> counts = new TreeMap<>();
@@ -44,9 +40,8 @@ class NoRoomTest {
 
     @Test
     void everyCommandSurvivesAFullDisk() throws Throwable {
-        Workshop shop = Workshop.in(directory.resolve("shop"));
+        Workshop shop = Workshop.shared();
         List<Command> commands = shop.writing();
-        Map<Command, Map<String, Object>> expected = shop.results(commands);
         long until = System.nanoTime()
                 + Duration.ofMinutes(Long.getLong("ht.minutes", 10)).toNanos();
         int number = 0;
@@ -54,12 +49,7 @@ class NoRoomTest {
             SplittableRandom random = new SplittableRandom(SEED * 1_000_003 + number);
             Command command = commands.get(random.nextInt(commands.size()));
             long bytes = (long) Math.pow(2, random.nextDouble(0, 16));
-            one(
-                    shop,
-                    command,
-                    bytes,
-                    "case " + number + ", " + command.name() + " within " + bytes + " bytes",
-                    expected);
+            one(shop, command, bytes, "case " + number + ", " + command.name() + " within " + bytes + " bytes");
         }
         System.out.println("NoRoomTest: seed " + SEED + ", " + number + " cases, exit codes " + counts);
         if (!wrong.isEmpty()) {
@@ -73,9 +63,7 @@ class NoRoomTest {
         wrong.add(what);
     }
 
-    private void one(
-            Workshop shop, Command command, long bytes, String about, Map<Command, Map<String, Object>> expected)
-            throws Throwable {
+    private void one(Workshop shop, Command command, long bytes, String about) throws Throwable {
         Path page = shop.directory.resolve("made.html");
         boolean report = command.name().equals("report");
         if (report) {
@@ -106,8 +94,8 @@ class NoRoomTest {
             wrong(about + ": with room again: " + ht.err().strip());
         }
         Map<String, Object> result = shop.result(command);
-        if (!result.equals(expected.get(command))) {
-            wrong(about + ": another result: " + result + " instead of " + expected.get(command));
+        if (!result.equals(shop.expected(command))) {
+            wrong(about + ": another result: " + result + " instead of " + shop.expected(command));
         }
         shop.tidy(command);
     }

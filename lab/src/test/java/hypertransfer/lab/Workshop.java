@@ -30,6 +30,7 @@ final class Workshop {
     final Path directory;
     private final Path kept;
     private final Ht ht = new Ht();
+    private final Map<Command, Map<String, Object>> expected = new HashMap<>();
     private Map<String, String> before;
 
     /**
@@ -46,13 +47,27 @@ final class Workshop {
         kept = directory.resolveSibling(directory.getFileName() + "-kept");
     }
 
-    static Workshop in(Path directory) throws IOException {
-        Workshop shop = new Workshop(directory);
-        Files.createDirectories(directory);
-        shop.make();
-        copy(directory, shop.kept);
-        shop.before = stamps(shop.kept);
-        return shop;
+    private static Workshop shared;
+
+    /** One for all tests, since it takes seconds to make. */
+    static synchronized Workshop shared() throws IOException {
+        if (shared == null) {
+            Path root = Files.createTempDirectory("workshop");
+            Runtime.getRuntime().addShutdownHook(new Thread(() -> {
+                try {
+                    delete(root);
+                } catch (IOException e) {
+                    throw new UncheckedIOException(e);
+                }
+            }));
+            Workshop shop = new Workshop(Files.createDirectory(root.resolve("shop")));
+            shop.make();
+            copy(shop.directory, shop.kept);
+            shop.before = stamps(shop.kept);
+            shop.measure();
+            shared = shop;
+        }
+        return shared;
     }
 
     private Path at(String name) {
@@ -196,19 +211,23 @@ final class Workshop {
                 .toList();
     }
 
-    /** What each command gives undisturbed. */
-    Map<Command, Map<String, Object>> results(List<Command> commands) throws IOException {
-        Map<Command, Map<String, Object>> results = new HashMap<>();
-        for (Command command : commands) {
-            tidy(command);
+    private void measure() throws IOException {
+        for (Command command : commands()) {
             int exit = ht.run(command.args());
             if (exit > 1) {
                 throw new AssertionError(command.args() + " ends with " + exit + ": " + ht.err());
             }
-            results.put(command, result(command));
+            expected.put(command, result(command));
             tidy(command);
         }
-        return results;
+        if (!changed().isEmpty()) {
+            throw new AssertionError("commands have changed what they only read: " + changed());
+        }
+    }
+
+    /** What a command gives undisturbed. */
+    Map<String, Object> expected(Command command) {
+        return expected.get(command);
     }
 
     /** The files that a command reads; what is neither read nor compared is left out. */

@@ -37,6 +37,20 @@ public final class Atomic {
 
     /** Writes a file, or leaves the one that is there; whatever is thrown, nothing is left beside it. */
     public static void write(Path file, Writing writing) {
+        write(file, writing, null);
+    }
+
+    /**
+     * Writes a new file. One that is there with the same bytes is taken for it, so that a command that was ended between
+     * two files can be given again; any other is refused.
+     *
+     * @param option what the user can choose another file with
+     */
+    public static void create(Path file, String option, Writing writing) {
+        write(file, writing, option);
+    }
+
+    private static void write(Path file, Writing writing, String option) {
         Path beside = file.resolveSibling(file.getFileName() + ".part");
         Path key = beside.toAbsolutePath().normalize();
         if (!WRITING.add(key)) {
@@ -46,6 +60,9 @@ public final class Atomic {
             try {
                 writing.to(channel);
                 channel.force(true);
+                if (option != null && Files.exists(file) && Files.mismatch(beside, file) >= 0) {
+                    throw new Refusal(file + " is already there; choose another " + option);
+                }
                 Files.move(beside, file, StandardCopyOption.ATOMIC_MOVE, StandardCopyOption.REPLACE_EXISTING);
             } catch (IOException | RuntimeException | Error e) {
                 deleteQuietly(beside);
@@ -87,7 +104,12 @@ public final class Atomic {
     }
 
     public static void write(Path file, String text) {
-        write(file, channel -> writeFully(channel, ByteBuffer.wrap(text.getBytes(StandardCharsets.UTF_8))));
+        write(file, text(text));
+    }
+
+    /** Writes a text into any file. */
+    public static Writing text(String text) {
+        return channel -> writeFully(channel, ByteBuffer.wrap(text.getBytes(StandardCharsets.UTF_8)));
     }
 
     /** What went wrong, without the file's name: many of the JDK's messages are nothing but the name. */
