@@ -5,11 +5,11 @@ import hypertransfer.core.Expected;
 import hypertransfer.core.Prediction;
 import hypertransfer.core.Refusal;
 import hypertransfer.core.Schedule;
-import hypertransfer.core.ShapeFactor;
 import hypertransfer.core.Space;
 import hypertransfer.core.Transfer;
 import hypertransfer.train.config.Configuration;
 import hypertransfer.train.optimizer.Direction;
+import hypertransfer.train.optimizer.NorMuon;
 import java.util.List;
 import java.util.Locale;
 
@@ -44,18 +44,21 @@ public record Kind(String name, int rows, int cols, int count, Expected expected
 
     private static Kind kind(Configuration c, String name, int rows, int cols) {
         Expected expected = switch (c.algorithm().direction()) {
-            case Direction.Muon muon -> {
-                boolean own = c.matrices().update().coefficients() == Coefficients.JORDAN;
-                double factor = muon.shape().factor(rows, cols) * (own ? 1 : CONVERGED);
-                yield Expected.muon(rows, cols, factor, muon.momentum());
-            }
+            case Direction.Muon muon -> muon(c, muon, rows, cols);
+            case NorMuon nor -> muon(c, nor.muon(), rows, cols); // whose norm is Muon's
             case Direction.Adam adam -> Expected.adam(rows, cols, adam.beta1());
             case Direction other ->
-                throw new Refusal("matrices.direction is sgd"
-                        + ", whose |u| is the gradient's own and unknown before the run; muon and adam can be"
-                        + " predicted");
+                throw new Refusal("matrices.direction is "
+                        + other.label().split(" ")[0].toLowerCase(Locale.ROOT)
+                        + ", whose steps are unknown before the run; muon, normuon and adam can be predicted");
         };
         return new Kind(name, rows, cols, c.model().layers(), expected);
+    }
+
+    private static Expected muon(Configuration c, Direction.Muon muon, int rows, int cols) {
+        boolean own = c.matrices().update().coefficients() == Coefficients.JORDAN;
+        double factor = muon.shape().factor(rows, cols) * (own ? 1 : CONVERGED);
+        return Expected.muon(rows, cols, factor, muon.momentum());
     }
 
     /** The rates of the run that the configuration asks for, as its target takes them. */
@@ -85,13 +88,17 @@ public record Kind(String name, int rows, int cols, int count, Expected expected
             case MUON -> ball ? "MuonH" : "Muon";
             case ADAM -> ball ? "AdamH" : "AdamW";
             case SGD -> ball ? "sgd on a Hyperball" : "sgd";
+            case LION -> ball ? "LionH" : "Lion";
+            case SIGNUM -> ball ? "SignumH" : "Signum";
+            case NORMUON -> ball ? "NorMuonH" : "NorMuon";
+            case ADAMUON -> ball ? "AdaMuonH" : "AdaMuon";
         };
     }
 
     /** {@code Muon, decay 0.1, shape factor rms, width 128}: what a translation can change. */
     public static String describe(Configuration c) {
         Space space = c.algorithm().transfer().target();
-        boolean shaped = c.algorithm().direction() instanceof Direction.Muon muon && muon.shape() != ShapeFactor.NONE;
+        boolean shaped = c.algorithm().direction().factor(3, 2) != 1; // a shape at which no factor is 1
         return optimizer(c, space)
                 + (space instanceof Space.Base(double decay) ? ", decay " + decay : "")
                 + (shaped

@@ -8,6 +8,7 @@ import hypertransfer.engine.ranks.Alone;
 import hypertransfer.engine.ranks.Ranks;
 import hypertransfer.train.config.Configuration;
 import hypertransfer.train.config.ConfigurationFile;
+import hypertransfer.train.file.Atomic;
 import hypertransfer.train.log.FailureKind;
 import hypertransfer.train.log.Hold;
 import hypertransfer.train.log.Line;
@@ -217,7 +218,7 @@ public final class Trainer {
             copy.toFile().deleteOnExit();
             return copy;
         } catch (IOException e) {
-            throw new UncheckedIOException("cannot copy " + file + ": " + e.getMessage(), e);
+            throw new UncheckedIOException("cannot copy " + file + ": " + Atomic.reason(e), e);
         }
     }
 
