@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import hypertransfer.engine.provider.Engines;
 import hypertransfer.engine.provider.Engines.Status;
-import hypertransfer.lab.command.DoctorCommand;
+import hypertransfer.lab.command.machine.DoctorCommand;
 import hypertransfer.lab.terminal.Exit;
 import java.io.PrintWriter;
 import java.io.StringWriter;

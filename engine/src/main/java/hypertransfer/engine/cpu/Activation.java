@@ -1,5 +1,9 @@
 package hypertransfer.engine.cpu;
 
+import hypertransfer.engine.cpu.thread.Chunks;
+import hypertransfer.engine.cpu.thread.Pool;
+import hypertransfer.engine.cpu.thread.Task;
+import hypertransfer.engine.cpu.vector.Lanes;
 import jdk.incubator.vector.FloatVector;
 
 /** relu(post(f))^2, forward and backward. */

@@ -2,6 +2,12 @@ package hypertransfer.engine.cpu;
 
 import hypertransfer.engine.Dims;
 import hypertransfer.engine.Role;
+import hypertransfer.engine.cpu.product.Blas;
+import hypertransfer.engine.cpu.thread.Chunks;
+import hypertransfer.engine.cpu.thread.Pool;
+import hypertransfer.engine.cpu.thread.Task;
+import hypertransfer.engine.cpu.vector.Exp;
+import hypertransfer.engine.cpu.vector.Lanes;
 import jdk.incubator.vector.FloatVector;
 import jdk.incubator.vector.VectorOperators;
 

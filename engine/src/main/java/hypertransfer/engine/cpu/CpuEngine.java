@@ -8,6 +8,13 @@ import hypertransfer.engine.Polynomial;
 import hypertransfer.engine.Role;
 import hypertransfer.engine.Simd;
 import hypertransfer.engine.Tensor;
+import hypertransfer.engine.cpu.product.Blas;
+import hypertransfer.engine.cpu.product.Natives;
+import hypertransfer.engine.cpu.product.Product;
+import hypertransfer.engine.cpu.thread.Pool;
+import hypertransfer.engine.cpu.vector.Doubles;
+import hypertransfer.engine.cpu.vector.Lanes;
+import hypertransfer.engine.cpu.vector.Sums;
 import java.lang.foreign.MemorySegment;
 import java.util.List;
 

@@ -2,6 +2,13 @@ package hypertransfer.engine.cpu;
 
 import hypertransfer.engine.Dims;
 import hypertransfer.engine.Role;
+import hypertransfer.engine.cpu.product.Blas;
+import hypertransfer.engine.cpu.product.Product;
+import hypertransfer.engine.cpu.thread.Chunks;
+import hypertransfer.engine.cpu.thread.Pool;
+import hypertransfer.engine.cpu.thread.Task;
+import hypertransfer.engine.cpu.vector.Exp;
+import hypertransfer.engine.cpu.vector.Lanes;
 
 /**
  * The head and its loss, a chunk of rows at a time. With e = exp(z - max) and sum its sum, the gradient at the logits is

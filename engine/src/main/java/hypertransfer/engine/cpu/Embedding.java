@@ -1,5 +1,9 @@
 package hypertransfer.engine.cpu;
 
+import hypertransfer.engine.cpu.thread.Pool;
+import hypertransfer.engine.cpu.thread.Task;
+import hypertransfer.engine.cpu.vector.Lanes;
+
 /** Rows of a table by token, and their gradients back into it. */
 final class Embedding implements Task {
     /** Each piece serves the tokens of one residue, in order: every row of the table has one writer. */

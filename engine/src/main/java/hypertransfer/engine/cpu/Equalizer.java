@@ -1,6 +1,10 @@
 package hypertransfer.engine.cpu;
 
 import hypertransfer.engine.Tensor;
+import hypertransfer.engine.cpu.thread.Pool;
+import hypertransfer.engine.cpu.thread.Task;
+import hypertransfer.engine.cpu.vector.Lanes;
+import hypertransfer.engine.cpu.vector.Sums;
 import java.util.List;
 import jdk.incubator.vector.FloatVector;
 

@@ -2,6 +2,10 @@ package hypertransfer.engine.cpu;
 
 import hypertransfer.engine.Dims;
 import hypertransfer.engine.Role;
+import hypertransfer.engine.cpu.thread.Chunks;
+import hypertransfer.engine.cpu.thread.Pool;
+import hypertransfer.engine.cpu.thread.Task;
+import hypertransfer.engine.cpu.vector.Lanes;
 import jdk.incubator.vector.FloatVector;
 
 /** The norm of each head and the rotary embedding of queries and keys, in one pass; and back. */

@@ -5,6 +5,11 @@ import hypertransfer.engine.Format;
 import hypertransfer.engine.Polynomial;
 import hypertransfer.engine.Role;
 import hypertransfer.engine.Tensor;
+import hypertransfer.engine.cpu.product.Blas;
+import hypertransfer.engine.cpu.thread.Pool;
+import hypertransfer.engine.cpu.thread.Task;
+import hypertransfer.engine.cpu.vector.Lanes;
+import hypertransfer.engine.cpu.vector.Sums;
 import java.util.List;
 
 /**

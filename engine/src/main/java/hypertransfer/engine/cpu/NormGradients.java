@@ -2,6 +2,10 @@ package hypertransfer.engine.cpu;
 
 import hypertransfer.engine.Dims;
 import hypertransfer.engine.Role;
+import hypertransfer.engine.cpu.thread.Chunks;
+import hypertransfer.engine.cpu.thread.Pool;
+import hypertransfer.engine.cpu.thread.Task;
+import hypertransfer.engine.cpu.vector.Lanes;
 import jdk.incubator.vector.FloatVector;
 
 /** The norms of {@link Norms}, backward. The gain's gradient is summed chunk by chunk, then over the chunks in order. */

@@ -1,5 +1,9 @@
 package hypertransfer.engine.cpu;
 
+import hypertransfer.engine.cpu.thread.Chunks;
+import hypertransfer.engine.cpu.thread.Pool;
+import hypertransfer.engine.cpu.thread.Task;
+import hypertransfer.engine.cpu.vector.Lanes;
 import jdk.incubator.vector.FloatVector;
 
 /** The norms of rows, by themselves and where one sublayer ends and the next begins, forward. */

@@ -10,6 +10,7 @@ import hypertransfer.engine.Engine;
 import hypertransfer.engine.EngineException;
 import hypertransfer.engine.Role;
 import hypertransfer.engine.Tensor;
+import hypertransfer.engine.cpu.product.Natives;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;

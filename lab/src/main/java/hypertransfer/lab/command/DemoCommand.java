@@ -1,5 +1,6 @@
 package hypertransfer.lab.command;
 
+import hypertransfer.lab.command.option.OutOption;
 import hypertransfer.lab.experiment.Experiment;
 import hypertransfer.lab.experiment.Plan;
 import hypertransfer.lab.terminal.Exit;

@@ -1,5 +1,6 @@
 package hypertransfer.lab.command;
 
+import hypertransfer.lab.command.option.SetOption;
 import hypertransfer.lab.experiment.Experiment;
 import hypertransfer.lab.experiment.Room;
 import hypertransfer.lab.terminal.Exit;

@@ -1,5 +1,6 @@
 package hypertransfer.lab.command;
 
+import hypertransfer.lab.command.option.OutOption;
 import hypertransfer.lab.report.Report;
 import hypertransfer.lab.terminal.Exit;
 import java.nio.file.Path;

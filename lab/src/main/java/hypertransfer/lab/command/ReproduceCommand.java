@@ -1,6 +1,9 @@
 package hypertransfer.lab.command;
 
 import hypertransfer.core.Refusal;
+import hypertransfer.lab.command.option.Labels;
+import hypertransfer.lab.command.option.OutOption;
+import hypertransfer.lab.command.option.SetOption;
 import hypertransfer.lab.experiment.Experiment;
 import hypertransfer.lab.experiment.Plan;
 import hypertransfer.lab.experiment.Spread;

@@ -2,7 +2,7 @@ package hypertransfer.lab.command;
 
 import hypertransfer.core.Refusal;
 import hypertransfer.lab.terminal.Exit;
-import hypertransfer.train.data.Vocabulary;
+import hypertransfer.train.data.text.Vocabulary;
 import hypertransfer.train.log.Run;
 import hypertransfer.train.run.Trained;
 import java.io.PrintWriter;

@@ -1,5 +1,7 @@
 package hypertransfer.lab.command;
 
+import hypertransfer.lab.command.option.OutOption;
+import hypertransfer.lab.command.option.SetOption;
 import hypertransfer.lab.experiment.Grid;
 import hypertransfer.lab.experiment.Sweep;
 import hypertransfer.lab.terminal.Exit;

@@ -3,6 +3,8 @@ package hypertransfer.lab.command;
 import hypertransfer.core.Refusal;
 import hypertransfer.engine.ranks.Carriers;
 import hypertransfer.engine.ranks.Ranks;
+import hypertransfer.lab.command.option.OutOption;
+import hypertransfer.lab.command.option.SetOption;
 import hypertransfer.lab.experiment.Ending;
 import hypertransfer.lab.experiment.Experiment;
 import hypertransfer.lab.experiment.Launch;

@@ -2,7 +2,7 @@ package hypertransfer.train.config;
 
 import com.fasterxml.jackson.annotation.JsonUnwrapped;
 import hypertransfer.core.Refusal;
-import hypertransfer.train.data.Vocabulary;
+import hypertransfer.train.data.text.Vocabulary;
 import hypertransfer.train.network.Architecture;
 import hypertransfer.train.network.Preset;
 import hypertransfer.train.network.Variant;

@@ -1,5 +1,8 @@
 package hypertransfer.train.data;
 
+import hypertransfer.train.data.text.Documents;
+import hypertransfer.train.data.text.Piece;
+import hypertransfer.train.data.text.Vocabulary;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.InputStream;

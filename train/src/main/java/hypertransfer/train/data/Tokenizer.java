@@ -1,6 +1,10 @@
 package hypertransfer.train.data;
 
 import hypertransfer.core.Refusal;
+import hypertransfer.train.data.text.Documents;
+import hypertransfer.train.data.text.Input;
+import hypertransfer.train.data.text.Piece;
+import hypertransfer.train.data.text.Vocabulary;
 import hypertransfer.train.file.Atomic;
 import java.io.EOFException;
 import java.io.IOException;

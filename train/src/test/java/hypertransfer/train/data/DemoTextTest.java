@@ -2,6 +2,7 @@ package hypertransfer.train.data;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import hypertransfer.train.data.text.Vocabulary;
 import java.nio.charset.StandardCharsets;
 import java.security.MessageDigest;
 import java.util.Arrays;

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import hypertransfer.core.Refusal;
+import hypertransfer.train.data.text.Vocabulary;
 import java.io.IOException;
 import java.nio.channels.FileChannel;
 import java.nio.file.Path;

@@ -1,0 +1,117 @@
+package hypertransfer.engine.cpu.product;
+
+import static java.lang.foreign.ValueLayout.JAVA_FLOAT;
+import static java.lang.foreign.ValueLayout.JAVA_INT;
+import static java.lang.foreign.ValueLayout.JAVA_LONG;
+
+import java.lang.foreign.FunctionDescriptor;
+import java.lang.foreign.Linker;
+import java.lang.foreign.SymbolLookup;
+import java.lang.invoke.MethodHandle;
+
+/**
+ * OpenBLAS, called straight from our own threads with addresses, each call on one core: how work is divided is decided
+ * here and not by the library, or results would depend on the number of cores.
+ */
+public final class Blas {
+    public static final boolean N = false;
+    public static final boolean T = true;
+
+    private static final int ROW_MAJOR = 101, NO_TRANS = 111, TRANS = 112, LOWER = 122;
+
+    /** Not final: a constant handle would be inlined, and leave the compiler no room for the vectors around the call. */
+    private static MethodHandle sgemm;
+
+    private static MethodHandle ssyrk;
+
+    static {
+        SymbolLookup library = Natives.library();
+        Linker linker = Linker.nativeLinker();
+        // Addresses go as longs, so that a call makes no object.
+        sgemm = linker.downcallHandle(
+                library.findOrThrow("cblas_sgemm"),
+                FunctionDescriptor.ofVoid(
+                        JAVA_INT,
+                        JAVA_INT,
+                        JAVA_INT,
+                        JAVA_INT,
+                        JAVA_INT,
+                        JAVA_INT,
+                        JAVA_FLOAT,
+                        JAVA_LONG,
+                        JAVA_INT,
+                        JAVA_LONG,
+                        JAVA_INT,
+                        JAVA_FLOAT,
+                        JAVA_LONG,
+                        JAVA_INT));
+        ssyrk = linker.downcallHandle(
+                library.findOrThrow("cblas_ssyrk"),
+                FunctionDescriptor.ofVoid(
+                        JAVA_INT,
+                        JAVA_INT,
+                        JAVA_INT,
+                        JAVA_INT,
+                        JAVA_INT,
+                        JAVA_FLOAT,
+                        JAVA_LONG,
+                        JAVA_INT,
+                        JAVA_FLOAT,
+                        JAVA_LONG,
+                        JAVA_INT));
+        MethodHandle threads = linker.downcallHandle(
+                library.findOrThrow("openblas_set_num_threads"), FunctionDescriptor.ofVoid(JAVA_INT));
+        try {
+            threads.invokeExact(1);
+        } catch (Throwable e) {
+            throw new AssertionError("openblas_set_num_threads cannot throw", e);
+        }
+    }
+
+    private Blas() {}
+
+    /** C (m,n) = alpha op(A) op(B) + beta C, where op(A) is (m,k), op(B) is (k,n), and ld is a matrix's row length. */
+    public static void gemm(
+            boolean ta,
+            boolean tb,
+            int m,
+            int n,
+            int k,
+            float alpha,
+            long a,
+            int lda,
+            long b,
+            int ldb,
+            float beta,
+            long c,
+            int ldc) {
+        try {
+            sgemm.invokeExact(
+                    ROW_MAJOR,
+                    ta ? TRANS : NO_TRANS,
+                    tb ? TRANS : NO_TRANS,
+                    m,
+                    n,
+                    k,
+                    alpha,
+                    a,
+                    lda,
+                    b,
+                    ldb,
+                    beta,
+                    c,
+                    ldc);
+        } catch (Throwable e) {
+            throw new AssertionError("sgemm cannot throw", e);
+        }
+    }
+
+    /** The lower triangle of C (n,n) = alpha A A^T + beta C, where A is (n,k); with t, A^T A where A is (k,n). */
+    public static void syrk(boolean t, int n, int k, float alpha, long a, int lda, float beta, long c, int ldc) {
+        try {
+            ssyrk.invokeExact(ROW_MAJOR, LOWER, t ? TRANS : NO_TRANS, n, k, alpha, a, lda, beta, c, ldc);
+        } catch (Throwable e) {
+            throw new AssertionError("ssyrk cannot throw", e);
+        }
+    }
+}

@@ -1,0 +1,161 @@
+package hypertransfer.engine.cpu.thread;
+
+import hypertransfer.engine.EngineException;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.locks.LockSupport;
+
+/**
+ * A fixed set of threads, the caller among them, that take the pieces of one task after the other. Which thread takes
+ * which piece is left to chance; what a piece computes is not. Only one thread at a time may call {@link #run}.
+ */
+public final class Pool implements AutoCloseable {
+    /** Operations follow each other within microseconds, so a thread without work looks again a while before it sleeps. */
+    private static final int SPINS = 4_000;
+
+    private static final int BITS = 20;
+    private static final int MASK = (1 << BITS) - 1;
+
+    /** The round (24 bits), how many pieces it has (20) and the next one to take (20): one word, so that a thread that
+     * comes late never takes a piece of a later task by an older count. */
+    private final AtomicLong tickets = new AtomicLong();
+
+    private final AtomicInteger finished = new AtomicInteger();
+    private final Thread[] threads;
+    private final boolean[] asleep;
+    private Task task;
+    private volatile Throwable failure;
+    private volatile boolean closed;
+    private volatile Thread waiting;
+
+    public Pool(int size) {
+        if (size < 1) {
+            throw new EngineException(
+                    "the cpu engine cannot run on " + size + " threads; set -Dht.threads to 1 or more");
+        }
+        threads = new Thread[size];
+        asleep = new boolean[size];
+        for (int worker = 1; worker < size; worker++) {
+            int self = worker;
+            threads[worker] =
+                    Thread.ofPlatform().daemon().name("ht-cpu-" + worker).start(() -> work(self));
+        }
+    }
+
+    public int size() {
+        return threads.length;
+    }
+
+    /** Returns when all pieces are done. */
+    public void run(Task next, int pieces) {
+        if (pieces == 1 || threads.length == 1) {
+            for (int piece = 0; piece < pieces; piece++) {
+                next.piece(piece, 0);
+            }
+            return;
+        }
+        if (pieces > MASK) {
+            throw new EngineException(pieces + " pieces of work; at most " + MASK + " can be handed out");
+        }
+        task = next;
+        finished.set(0);
+        long round = (tickets.get() >>> 2 * BITS) + 1;
+        tickets.set(round << 2 * BITS | (long) pieces << BITS);
+        wake();
+        while (take(0)) {}
+        for (int spin = 0; finished.get() < pieces; spin++) {
+            if (spin < SPINS) {
+                Thread.onSpinWait();
+            } else {
+                waiting = Thread.currentThread();
+                if (finished.get() < pieces) {
+                    LockSupport.park(this);
+                }
+                waiting = null;
+            }
+        }
+        if (failure != null) {
+            Throwable cause = failure;
+            failure = null;
+            throw new EngineException("a piece of work failed on the cpu engine: " + cause, cause);
+        }
+    }
+
+    private void work(int self) {
+        int spin = 0;
+        while (!closed) {
+            if (take(self)) {
+                spin = 0;
+            } else if (spin++ < SPINS) {
+                Thread.onSpinWait();
+            } else {
+                sleep(self);
+                spin = 0;
+            }
+        }
+    }
+
+    private boolean take(int self) {
+        long ticket = tickets.get();
+        int pieces = (int) (ticket >>> BITS) & MASK, piece = (int) ticket & MASK;
+        if (piece >= pieces) {
+            return false;
+        }
+        if (tickets.compareAndSet(ticket, ticket + 1)) {
+            try {
+                task.piece(piece, self);
+            } catch (Throwable e) {
+                failure = e;
+            }
+            if (finished.incrementAndGet() == pieces) {
+                LockSupport.unpark(
+                        waiting); // read after the count, or a caller that goes to sleep in between sleeps on
+            }
+        }
+        return true;
+    }
+
+    private void sleep(int self) {
+        synchronized (asleep) {
+            asleep[self] = true;
+        }
+        long ticket = tickets.get();
+        if (((int) (ticket >>> BITS) & MASK) <= ((int) ticket & MASK) && !closed) {
+            LockSupport.park(this);
+        }
+        synchronized (asleep) {
+            asleep[self] = false;
+        }
+    }
+
+    private void wake() {
+        synchronized (asleep) {
+            for (int worker = 1; worker < threads.length; worker++) {
+                if (asleep[worker]) {
+                    LockSupport.unpark(threads[worker]);
+                }
+            }
+        }
+    }
+
+    @Override
+    public void close() {
+        closed = true;
+        for (int worker = 1; worker < threads.length; worker++) {
+            LockSupport.unpark(threads[worker]);
+        }
+        for (int worker = 1; worker < threads.length; worker++) {
+            boolean interrupted = false;
+            while (threads[worker].isAlive()) {
+                try {
+                    threads[worker].join();
+                } catch (InterruptedException e) {
+                    interrupted = true;
+                }
+            }
+            if (interrupted) {
+                Thread.currentThread().interrupt();
+            }
+        }
+    }
+}

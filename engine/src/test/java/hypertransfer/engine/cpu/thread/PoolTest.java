@@ -1,0 +1,123 @@
+package hypertransfer.engine.cpu.thread;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.junit.jupiter.api.Assertions.assertTimeoutPreemptively;
+
+import hypertransfer.engine.EngineException;
+import java.time.Duration;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicIntegerArray;
+import java.util.concurrent.locks.LockSupport;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+class PoolTest {
+    @ParameterizedTest
+    @ValueSource(ints = {1, 2, 3, 8})
+    void everyPieceIsDoneOnceByAWorkerOfItsOwn(int threads) {
+        try (Pool pool = new Pool(threads)) {
+            assertThat(pool.size()).isEqualTo(threads);
+            for (int round = 0; round < 500; round++) {
+                int pieces = round % 37;
+                AtomicIntegerArray done = new AtomicIntegerArray(pieces), busy = new AtomicIntegerArray(threads);
+                AtomicInteger shared = new AtomicInteger();
+                pool.run(
+                        (piece, worker) -> {
+                            shared.addAndGet(busy.getAndIncrement(worker));
+                            done.incrementAndGet(piece);
+                            busy.decrementAndGet(worker);
+                        },
+                        pieces);
+                assertThat(shared).as("two pieces at a time on one worker").hasValue(0);
+                for (int piece = 0; piece < pieces; piece++) {
+                    assertThat(done.get(piece)).isOne();
+                }
+            }
+        }
+    }
+
+    /** The caller has done its piece and sleeps, without a timeout, until the last of the others is done. */
+    @Test
+    void aCallerThatFellAsleepIsWoken() {
+        assertTimeoutPreemptively(Duration.ofSeconds(60), () -> {
+            try (Pool pool = new Pool(2)) {
+                for (int round = 0; round < 50; round++) {
+                    CountDownLatch begun = new CountDownLatch(2);
+                    long length = 100_000L * (round % 20);
+                    pool.run(
+                            (piece, worker) -> {
+                                begun.countDown();
+                                await(begun); // so that the caller does not take both
+                                if (worker != 0) {
+                                    LockSupport.parkNanos(length);
+                                }
+                            },
+                            2);
+                }
+            }
+        });
+    }
+
+    private static void await(CountDownLatch latch) {
+        try {
+            latch.await();
+        } catch (InterruptedException e) {
+            throw new AssertionError(e);
+        }
+    }
+
+    /** Threads that found no work for long are asleep, and must hear of the next task. */
+    @Test
+    void workersThatFellAsleepAreWoken() {
+        assertTimeoutPreemptively(Duration.ofSeconds(60), () -> {
+            try (Pool pool = new Pool(3)) {
+                AtomicInteger done = new AtomicInteger();
+                for (int round = 0; round < 100; round++) {
+                    LockSupport.parkNanos(500_000);
+                    pool.run((piece, worker) -> done.incrementAndGet(), 5);
+                }
+                assertThat(done).hasValue(500);
+            }
+        });
+    }
+
+    @Test
+    void aPieceThatFailsIsReportedAndThePoolGoesOn() {
+        try (Pool pool = new Pool(2)) {
+            AtomicInteger done = new AtomicInteger();
+            assertThatThrownBy(() -> pool.run(
+                            (piece, worker) -> {
+                                if (piece == 3) {
+                                    throw new IllegalStateException("broken");
+                                }
+                                done.incrementAndGet();
+                            },
+                            8))
+                    .isInstanceOf(EngineException.class)
+                    .hasMessageContaining("broken");
+            assertThat(done).hasValue(7);
+            pool.run((piece, worker) -> done.incrementAndGet(), 8);
+            assertThat(done).hasValue(15);
+        }
+    }
+
+    @Test
+    void refusesWhatItCannotCount() {
+        try (Pool pool = new Pool(2)) {
+            assertThatThrownBy(() -> pool.run((piece, worker) -> {}, 1 << 20)).hasMessageContaining("1048576 pieces");
+        }
+        assertThatThrownBy(() -> new Pool(0)).hasMessageContaining("0 threads");
+    }
+
+    @Test
+    void closingTwiceEndsAllThreadsOnce() {
+        Pool pool = new Pool(4);
+        pool.close();
+        pool.close();
+        assertThat(Thread.getAllStackTraces().keySet())
+                .noneMatch(t -> t.getName().startsWith("ht-cpu-"));
+    }
+}

@@ -1,0 +1,78 @@
+package hypertransfer.lab.command.answer;
+
+import hypertransfer.lab.experiment.Difference;
+import hypertransfer.lab.terminal.Exit;
+import hypertransfer.train.log.Run;
+import java.io.PrintWriter;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Locale;
+import java.util.OptionalInt;
+import java.util.concurrent.Callable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Parameters;
+import picocli.CommandLine.Spec;
+
+/** {@code ht diff}: where two runs part. */
+@Command(
+        name = "diff",
+        description = "Compares two runs bit by bit: the first loss that differs, and every tensor of one checkpoint.",
+        footer = {
+            "",
+            "Examples:",
+            "  ht diff out/muon-hypertransfer out/muon",
+            "  ht diff out/muon-hypertransfer out/muon --at 100",
+            "",
+            "A carrier's matrix is scaled to the other's norm first. The exit code is 1 if a",
+            "loss differs, else 0."
+        })
+public final class DiffCommand implements Callable<Integer> {
+    @Spec
+    private CommandSpec spec;
+
+    @Parameters(index = "0", paramLabel = "A", description = "A run.")
+    private Path a;
+
+    @Parameters(index = "1", paramLabel = "B", description = "Another run of the same network.")
+    private Path b;
+
+    @Option(
+            names = "--at",
+            paramLabel = "STEP",
+            description = "The checkpoint's step (default: the newest common one).")
+    private Long step;
+
+    @Override
+    public Integer call() {
+        PrintWriter out = spec.commandLine().getOut();
+        Run own = new Run(a), other = new Run(b);
+        own.configuration(); // which refuses what is no run
+        other.configuration();
+        OptionalInt first = Difference.firstLoss(own, other);
+        long at = step == null ? Difference.commonStep(own, other) : step;
+        List<Difference.Row> rows = Difference.rows(own, other, at);
+        out.printf("tensors at step %d%n", at);
+        out.printf("  %-40s %12s %12s %6s %10s %10s%n", "tensor", "norm of A", "norm of B", "bits", "largest", "angle");
+        for (Difference.Row row : rows) {
+            out.printf(
+                    Locale.ROOT,
+                    "  %-40s %12.6g %12.6g %6s %10.1e %10.1e%n",
+                    row.tensor(),
+                    row.normA(),
+                    row.normB(),
+                    row.bits() ? "equal" : "differ",
+                    row.largest(),
+                    row.angle());
+        }
+        out.println(
+                "largest: the largest difference after scaling to one norm, relative to the tensor's root mean square");
+        out.println(
+                first.isPresent()
+                        ? "the first loss that differs is at step " + first.getAsInt()
+                        : "no loss that both have logged differs in any bit");
+        out.flush();
+        return first.isPresent() ? Exit.CHECK_FAILED : Exit.FINE;
+    }
+}

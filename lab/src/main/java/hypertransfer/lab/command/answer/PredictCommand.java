@@ -1,0 +1,244 @@
+package hypertransfer.lab.command.answer;
+
+import hypertransfer.core.Equilibrium;
+import hypertransfer.core.Prediction;
+import hypertransfer.core.Refusal;
+import hypertransfer.core.Space;
+import hypertransfer.lab.answer.Csv;
+import hypertransfer.lab.answer.Kind;
+import hypertransfer.lab.answer.Measured;
+import hypertransfer.lab.answer.Sheet;
+import hypertransfer.lab.command.option.JsonOption;
+import hypertransfer.lab.command.option.SetOption;
+import hypertransfer.lab.terminal.Exit;
+import hypertransfer.lab.terminal.JsonLine;
+import hypertransfer.train.config.Configuration;
+import hypertransfer.train.config.ConfigurationFile;
+import hypertransfer.train.config.Update;
+import hypertransfer.train.log.Run;
+import java.io.PrintWriter;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.Optional;
+import java.util.concurrent.Callable;
+import java.util.function.Consumer;
+import java.util.stream.IntStream;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Parameters;
+import picocli.CommandLine.Spec;
+
+/** {@code ht predict}: norms and effective rates of a run, before it. */
+@Command(
+        name = "predict",
+        description = "Predicts norm and effective rate of every kind of hidden matrix over a whole run, without it.",
+        footer = {
+            "",
+            "Examples:",
+            "  ht predict runs/muon.yaml",
+            "  ht predict runs/muon.yaml --set network=M2 --set matrices.final_ratio=0.1",
+            "  ht predict runs/muon.yaml --csv out/predicted.csv   a line per step and kind",
+            "  ht predict out/muon            a finished run: the prediction and its error",
+            "",
+            "end/peak is the last effective rate over the largest. at rest: the effective",
+            "rate that a long run at the peak rate would settle at. docs/ALGEBRA.md has the",
+            "formulas."
+        })
+public final class PredictCommand implements Callable<Integer> {
+    /** What the prediction reached on runs that it was not fitted to; docs/LOG.md has the table. */
+    private static final String ERROR =
+            "measured error of the effective rate, rms over steps and matrices:" + " demo 400 steps, M1 10 %, M2 8 %";
+
+    @Spec
+    private CommandSpec spec;
+
+    @Parameters(paramLabel = "CONFIG", description = "A configuration, or the directory of a run.")
+    private Path file;
+
+    @Mixin
+    private SetOption set;
+
+    @Mixin
+    private JsonOption json;
+
+    @Option(names = "--csv", paramLabel = "FILE", description = "A new file: step, kind, nominal, norm, effective.")
+    private Path csv;
+
+    @Option(names = "--page", paramLabel = "FILE", description = "A new .html page with the curves.")
+    private Path page;
+
+    /** One row of the table, and of the JSON line. */
+    record Row(
+            String kind,
+            int rows,
+            int cols,
+            int count,
+            double startNorm,
+            double endNorm,
+            double targetEndNorm,
+            double peakEffective,
+            int peakStep,
+            double endEffective,
+            double endToPeak,
+            Double restEffective,
+            Double stepsToRest) {}
+
+    /** The JSON line. */
+    record Answer(String optimizer, int steps, List<Row> kinds, double meanEndToPeak, Measured.Error measured) {}
+
+    @Override
+    public Integer call() {
+        boolean isRun = Files.isDirectory(file);
+        if (isRun && !set.settings.isEmpty()) {
+            throw new Refusal("--set changes a configuration, and " + file
+                    + " is a run; give its config.yaml instead, or leave --set away");
+        }
+        Configuration c = isRun ? new Run(file).configuration() : ConfigurationFile.read(file, set.settings);
+        List<Kind> kinds = Kind.of(c);
+        List<Row> rows = new ArrayList<>();
+        kinds.forEach(kind -> rows.add(row(kind)));
+        int matrices = rows.stream().mapToInt(Row::count).sum();
+        double mean = rows.stream().mapToDouble(r -> r.endToPeak * r.count).sum() / matrices;
+        Optional<Measured.Error> measured = isRun ? Measured.error(file, c, kinds) : Optional.empty();
+        if (csv != null) {
+            write(kinds, c);
+        }
+        if (page != null) {
+            draw(kinds, c, rows);
+        }
+        PrintWriter out = spec.commandLine().getOut();
+        if (!json.only) {
+            print(out, c, rows, mean);
+            out.println(measured.map(PredictCommand::text)
+                    .orElse(ERROR
+                            + (c.matrices().update().direction() == Update.Kind.ADAM
+                                    ? "M1 27 % (200 steps)"
+                                    : "M1 10 %, M2 8 % (400 steps)")));
+            if (csv != null) {
+                out.println("every step is in " + csv);
+            }
+        }
+        out.println(JsonLine.of(new Answer(Kind.describe(c), c.steps(), rows, mean, measured.orElse(null))));
+        out.flush();
+        return Exit.FINE;
+    }
+
+    private static Row row(Kind kind) {
+        Prediction target = kind.target();
+        Prediction carrier = kind.carrier();
+        int last = target.steps() - 1;
+        Double rest = null;
+        Double steps = null;
+        double rate = kind.course().schedule().peak();
+        if (kind.course().transfer().target() instanceof Space.Base(double decay) && decay > 0 && rate > 0) {
+            rest = Equilibrium.of(kind.expected(), rate, decay).effective();
+            steps = Equilibrium.steps(rate, decay, 0.05);
+        }
+        return new Row(
+                kind.name(),
+                kind.rows(),
+                kind.cols(),
+                kind.count(),
+                kind.expected().norm(),
+                carrier.norm()[last],
+                target.norm()[last],
+                target.peak(),
+                target.peakStep(),
+                target.effective()[last],
+                target.finalToPeak(),
+                rest,
+                steps);
+    }
+
+    private static void print(PrintWriter out, Configuration c, List<Row> rows, double mean) {
+        out.printf(
+                "%s, mode %s, %d layers, %d steps%n",
+                Kind.describe(c), c.matrices().mode().label(), c.model().layers(), c.steps());
+        out.printf(
+                "%-5s %11s %9s %9s %10s %6s %10s %9s %9s%n",
+                "kind", "shape", "norm", "at end", "peak eff.", "step", "end eff.", "end/peak", "at rest");
+        for (Row r : rows) {
+            out.printf(
+                    Locale.ROOT,
+                    "%-5s %11s %9.3f %9.3f %10.5f %6d %10.3g %9.4f %9s%n",
+                    r.kind,
+                    r.rows + " x " + r.cols,
+                    r.startNorm,
+                    r.endNorm,
+                    r.peakEffective,
+                    r.peakStep,
+                    r.endEffective,
+                    r.endToPeak,
+                    r.restEffective == null ? "-" : String.format(Locale.ROOT, "%.5f", r.restEffective));
+        }
+        out.printf(Locale.ROOT, "mean end/peak %.4f; the schedule's own %.4f%n", mean, own(c));
+        Double steps = rows.getFirst().stepsToRest;
+        if (steps != null) {
+            out.printf(Locale.ROOT, "at the peak rate the norm is at rest within 5 %% after %.0f steps%n", steps);
+        }
+    }
+
+    /** The last nominal rate over the peak: a linear schedule reaches its final ratio one step after the last. */
+    private static double own(Configuration c) {
+        double peak = c.matrices().rate();
+        return peak == 0 ? 0 : c.algorithm().common().schedule().rate(c.steps() - 1) / peak;
+    }
+
+    private static String text(Measured.Error error) {
+        return String.format(
+                Locale.ROOT,
+                "this run against its prediction: effective rate %.1f %% rms over %d steps and %d matrices, norm at the"
+                        + " end %.1f %%, end/peak %.4f (predicted %.4f)",
+                100 * error.effective(),
+                error.steps(),
+                error.matrices(),
+                100 * error.endNorm(),
+                error.endToPeak(),
+                error.predictedEndToPeak());
+    }
+
+    private void draw(List<Kind> kinds, Configuration c, List<Row> rows) {
+        List<Sheet.Line> effective = new ArrayList<>();
+        List<Sheet.Line> norms = new ArrayList<>();
+        double[] steps = IntStream.range(0, c.steps()).asDoubleStream().toArray();
+        for (Kind kind : kinds) {
+            Prediction carrier = kind.carrier();
+            effective.add(new Sheet.Line(kind.name(), steps, carrier.effective()));
+            norms.add(new Sheet.Line(kind.name(), steps, carrier.norm()));
+        }
+        List<List<String>> table = new ArrayList<>();
+        table.add(List.of("kind", "shape", "norm", "at end", "peak effective", "step", "end/peak"));
+        rows.forEach(r -> table.add(List.of(
+                r.kind,
+                r.rows + " x " + r.cols,
+                String.format(Locale.ROOT, "%.3f", r.startNorm),
+                String.format(Locale.ROOT, "%.3f", r.endNorm),
+                String.format(Locale.ROOT, "%.5f", r.peakEffective),
+                "" + r.peakStep,
+                String.format(Locale.ROOT, "%.4f", r.endToPeak))));
+        List<Sheet.Chart> charts =
+                List.of(new Sheet.Chart("Effective rate", true, effective), new Sheet.Chart("Norm", false, norms));
+        Sheet.write(page, "Predicted: " + Kind.describe(c), List.of(file + ", " + c.steps() + " steps"), charts, table);
+    }
+
+    private void write(List<Kind> kinds, Configuration c) {
+        Consumer<Csv> rows = table -> {
+            for (Kind kind : kinds) {
+                Prediction carrier = kind.carrier();
+                double[] nominal = carrier.nominal();
+                double[] norm = carrier.norm();
+                double[] effective = carrier.effective();
+                double[] target = kind.target().norm();
+                for (int t = 0; t < nominal.length; t++) {
+                    table.row(t, kind.name(), nominal[t], norm[t], effective[t], target[t]);
+                }
+            }
+        };
+        Csv.write(csv, rows, "step", "kind", "nominal", "norm", "effective", "target_norm");
+    }
+}

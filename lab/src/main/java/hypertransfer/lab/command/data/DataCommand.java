@@ -1,0 +1,31 @@
+package hypertransfer.lab.command.data;
+
+import java.util.concurrent.Callable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.Spec;
+
+/** {@code ht data}: shards of tokens. */
+@Command(
+        name = "data",
+        description = "Makes shards of tokens from text, and inspects them.",
+        synopsisSubcommandLabel = "COMMAND",
+        subcommands = {TokenizeCommand.class, InspectCommand.class},
+        footer = {
+            "",
+            "Examples:",
+            "  ht data tokenize books/ --out data/books",
+            "  ht data inspect data/books/books_train_000001.bin",
+            "  ht train runs/muon.yaml --set preset=mid --set data.train=data/books \\",
+            "      --set data.validation=data/books"
+        })
+public final class DataCommand implements Callable<Integer> {
+    @Spec
+    private CommandSpec spec;
+
+    @Override
+    public Integer call() {
+        throw new ParameterException(spec.commandLine(), "no command given; give tokenize or inspect");
+    }
+}

@@ -1,0 +1,160 @@
+package hypertransfer.lab.command.data;
+
+import hypertransfer.core.Refusal;
+import hypertransfer.lab.command.option.JsonOption;
+import hypertransfer.lab.terminal.Exit;
+import hypertransfer.lab.terminal.JsonLine;
+import hypertransfer.lab.terminal.Width;
+import hypertransfer.train.data.Shard;
+import hypertransfer.train.data.text.Vocabulary;
+import hypertransfer.train.file.Atomic;
+import java.io.IOException;
+import java.io.PrintWriter;
+import java.nio.file.DirectoryStream;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Locale;
+import java.util.concurrent.Callable;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Parameters;
+import picocli.CommandLine.Spec;
+
+/** {@code ht data inspect}: what shards hold. */
+@Command(
+        name = "inspect",
+        description = {
+            "Reads shards in full and checks them.",
+            "Of one file it shows header, counts and how it begins; of a directory one line per shard."
+        },
+        footer = {
+            "",
+            "Examples:",
+            "  ht data inspect data/books",
+            "  ht data inspect data/books/books_train_000001.bin --vocab 50257"
+        })
+public final class InspectCommand implements Callable<Integer> {
+    private static final int FIRST = 64;
+    /** The columns beside a file's name. */
+    private static final int OTHERS = 50;
+
+    @Spec
+    private CommandSpec spec;
+
+    @Parameters(paramLabel = "SHARD|DIR", description = "A shard, or a directory of shards.")
+    private Path place;
+
+    @Option(
+            names = "--vocab",
+            paramLabel = "N",
+            description = "Refuse token ids of N or more (default: any that fit 16 bits).")
+    private int vocabulary = Shard.ANY_VOCABULARY;
+
+    @Mixin
+    private JsonOption json;
+
+    /**
+     * A shard.
+     *
+     * @param smallest -1, as the largest, where it is empty
+     */
+    private record Row(String file, long tokens, long documents, int ids, int smallest, int largest, String as) {}
+
+    @Override
+    public Integer call() {
+        PrintWriter out = spec.commandLine().getOut();
+        boolean directory = Files.isDirectory(place);
+        List<Row> rows = new ArrayList<>();
+        for (Path file : directory ? shards(place) : List.of(place)) {
+            try (Shard shard = Shard.open(file, vocabulary)) {
+                rows.add(row(file, shard));
+                if (!directory && !json.only) {
+                    show(rows.getFirst(), shard, out);
+                }
+            }
+        }
+        if (json.only) {
+            out.println(JsonLine.of(rows));
+        } else if (directory) {
+            table(rows, out);
+        }
+        out.flush();
+        return Exit.FINE;
+    }
+
+    private static List<Path> shards(Path directory) {
+        List<Path> files = new ArrayList<>();
+        try (DirectoryStream<Path> entries = Files.newDirectoryStream(directory, "*.bin")) {
+            entries.forEach(files::add);
+        } catch (IOException e) {
+            throw new Refusal("cannot list " + directory + ": " + Atomic.reason(e), e);
+        }
+        if (files.isEmpty()) {
+            throw new Refusal("there are no shards *.bin in " + directory + "; write some with ht data tokenize");
+        }
+        files.sort(null);
+        return files;
+    }
+
+    /** The format does not say what its tokens are; ids that all fit a byte are taken for bytes. */
+    private static Row row(Path file, Shard shard) {
+        long[] occurrences = shard.histogram();
+        int[] used = IntStream.range(0, occurrences.length)
+                .filter(id -> occurrences[id] > 0)
+                .toArray();
+        int smallest = used.length == 0 ? -1 : used[0], largest = used.length == 0 ? -1 : used[used.length - 1];
+        Vocabulary tokens = largest < Vocabulary.BYTES.size() ? Vocabulary.BYTES : Vocabulary.GPT2;
+        return new Row(
+                file.toString(),
+                shard.count(),
+                occurrences[tokens.separator()],
+                used.length,
+                smallest,
+                largest,
+                tokens.label());
+    }
+
+    private static void show(Row row, Shard shard, PrintWriter out) {
+        out.printf("file        %s%n", row.file);
+        out.printf("header      magic %d, version %d%n", Shard.MAGIC, Shard.VERSION);
+        out.printf(Locale.ROOT, "tokens      %,d%n", row.tokens);
+        if (row.tokens > 0) {
+            Vocabulary tokens = Vocabulary.parse(row.as);
+            int[] first = shard.first(FIRST);
+            out.printf(Locale.ROOT, "ids         %,d different, %d to %d%n", row.ids, row.smallest, row.largest);
+            out.printf(Locale.ROOT, "documents   %,d begin here (token %d)%n", row.documents, tokens.separator());
+            out.printf(
+                    "first ids   %s%n",
+                    Arrays.stream(first).mapToObj(Integer::toString).collect(Collectors.joining(" ")));
+            out.printf("as %-8s %s%n", row.as, tokens.decode(first));
+        }
+    }
+
+    private static void table(List<Row> rows, PrintWriter out) {
+        int longest = rows.stream().mapToInt(row -> row.file.length()).max().orElseThrow();
+        int width = Math.clamp(Width.here().columns() - OTHERS, 12, Math.max(12, longest));
+        String format = "%-" + width + "s %15s %12s %14s %s%n";
+        out.printf(format, "shard", "tokens", "documents", "ids", "as");
+        for (Row row : rows) {
+            out.printf(
+                    format,
+                    Width.end(row.file, width),
+                    String.format(Locale.ROOT, "%,d", row.tokens),
+                    String.format(Locale.ROOT, "%,d", row.documents),
+                    row.tokens == 0 ? "none" : row.smallest + " to " + row.largest,
+                    row.as);
+        }
+        out.printf(
+                Locale.ROOT,
+                "%,d tokens in %d shards, all of them sound%n",
+                rows.stream().mapToLong(Row::tokens).sum(),
+                rows.size());
+    }
+}

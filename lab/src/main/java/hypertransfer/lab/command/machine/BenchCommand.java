@@ -1,0 +1,148 @@
+package hypertransfer.lab.command.machine;
+
+import hypertransfer.core.Mode;
+import hypertransfer.core.Transfer;
+import hypertransfer.lab.command.option.EngineOption;
+import hypertransfer.lab.command.option.JsonOption;
+import hypertransfer.lab.command.option.Labels;
+import hypertransfer.lab.experiment.Workload;
+import hypertransfer.lab.terminal.Exit;
+import hypertransfer.lab.terminal.JsonLine;
+import hypertransfer.train.network.Architecture;
+import hypertransfer.train.network.Preset;
+import hypertransfer.train.network.Variant;
+import java.io.PrintWriter;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.concurrent.Callable;
+import java.util.function.ToDoubleFunction;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.Spec;
+
+/** {@code ht bench}: how fast an engine trains a preset; a step is its micro-batches and one optimizer step. */
+@Command(
+        name = "bench",
+        description = "Measures training steps of a preset on random tokens: medians, after a warm-up.",
+        footer = {
+            "",
+            "Examples:",
+            "  ht bench --preset demo --network M1 --engine cpu",
+            "  ht bench --preset gpt2-124m --engine cuda --batch 32 --json | tail -n 1"
+        })
+public final class BenchCommand implements Callable<Integer> {
+    private static final double DECAY = 0.1;
+    private static final int LEAST_STEPS = 5;
+
+    @Spec
+    private CommandSpec spec;
+
+    @Option(
+            names = "--preset",
+            required = true,
+            converter = Labels.Presets.class,
+            completionCandidates = Labels.Presets.class,
+            description = "One of ${COMPLETION-CANDIDATES}.")
+    private Preset preset;
+
+    @Option(names = "--network", defaultValue = "M1", description = "M1 or M2 (default: ${DEFAULT-VALUE}).")
+    private Variant variant;
+
+    @Mixin
+    private EngineOption engine;
+
+    @Option(
+            names = "--mode",
+            defaultValue = "base",
+            converter = Labels.Modes.class,
+            completionCandidates = Labels.Modes.class,
+            description = "One of ${COMPLETION-CANDIDATES} (default: ${DEFAULT-VALUE}).")
+    private Mode mode;
+
+    @Option(names = "--batch", description = "Sequences in a micro-batch, instead of the preset's.")
+    private Integer batch;
+
+    @Option(names = "--recompute", description = "Recompute the inside of blocks in the backward pass, to save memory.")
+    private boolean recompute;
+
+    @Option(
+            names = "--seconds",
+            defaultValue = "10",
+            description = "How long to measure; the warm-up takes half as long (default: ${DEFAULT-VALUE}).")
+    private double seconds;
+
+    @Mixin
+    private JsonOption json;
+
+    private record Summary(
+            String preset,
+            String network,
+            String engine,
+            int batch,
+            double microMs,
+            double optimizerMs,
+            double tokensPerS,
+            long peakBytes) {}
+
+    @Override
+    public Integer call() {
+        if (!(seconds > 0)) {
+            throw new ParameterException(spec.commandLine(), "--seconds is " + seconds + ", it must be above zero");
+        }
+        PrintWriter out = spec.commandLine().getOut();
+        Architecture architecture = preset.architecture(variant);
+        int sequences = batch == null ? preset.batch() : batch;
+        String name = engine.chosen();
+        Transfer transfer = mode.transfer(DECAY);
+        try (Workload workload = new Workload(name, architecture, sequences, transfer, recompute)) {
+            if (!json.only) {
+                out.print(workload.memory().table());
+                out.flush();
+            }
+            run(workload, seconds / 2);
+            List<Workload.Times> steps = run(workload, seconds);
+            double micro = median(steps, Workload.Times::microMs), move = median(steps, Workload.Times::optimizerMs);
+            int micros = Math.max(1, preset.stepTokens() / workload.tokens());
+            double tokens = 1000.0 * micros * workload.tokens() / (micros * micro + move);
+            if (!json.only) {
+                out.printf(
+                        Locale.ROOT,
+                        "%s %s on %s, %d x %d tokens: %.2f ms forward and backward, %.2f ms optimizer, %.0f tokens/s"
+                                + " with %d micro-batches per step (medians of %d)%n",
+                        preset.label(),
+                        variant,
+                        name,
+                        sequences,
+                        architecture.sequence(),
+                        micro,
+                        move,
+                        tokens,
+                        micros,
+                        steps.size());
+            }
+            long bytes = workload.memory().total();
+            out.println(JsonLine.of(
+                    new Summary(preset.label(), variant.name(), name, sequences, micro, move, tokens, bytes)));
+            out.flush();
+        }
+        return Exit.FINE;
+    }
+
+    private static List<Workload.Times> run(Workload workload, double seconds) {
+        List<Workload.Times> steps = new ArrayList<>();
+        long end = System.nanoTime() + (long) (1e9 * seconds);
+        while (System.nanoTime() < end || steps.size() < LEAST_STEPS) {
+            steps.add(workload.step());
+        }
+        return steps;
+    }
+
+    private static double median(List<Workload.Times> steps, ToDoubleFunction<Workload.Times> part) {
+        double[] sorted = steps.stream().mapToDouble(part).sorted().toArray();
+        return (sorted[(sorted.length - 1) / 2] + sorted[sorted.length / 2]) / 2;
+    }
+}

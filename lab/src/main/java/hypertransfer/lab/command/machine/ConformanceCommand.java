@@ -1,0 +1,113 @@
+package hypertransfer.lab.command.machine;
+
+import hypertransfer.core.Refusal;
+import hypertransfer.engine.provider.Engines;
+import hypertransfer.lab.command.option.EngineOption;
+import hypertransfer.lab.command.option.JsonOption;
+import hypertransfer.lab.terminal.Exit;
+import hypertransfer.lab.terminal.JsonLine;
+import hypertransfer.train.golden.Errors;
+import hypertransfer.train.golden.Golden;
+import hypertransfer.train.golden.Replay;
+import hypertransfer.train.golden.Tolerance;
+import java.io.PrintWriter;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Locale;
+import java.util.concurrent.Callable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Parameters;
+import picocli.CommandLine.Spec;
+
+/** {@code ht conformance}: an engine against trajectories that another framework computed. */
+@Command(
+        name = "conformance",
+        description = "Replays golden trajectories on an engine and shows its largest errors.",
+        footer = {
+            "",
+            "Examples:",
+            "  ht conformance train/src/test/resources/golden --engine reference",
+            "  ht conformance train/src/test/resources/golden --json | tail -n 1",
+            "",
+            "All errors are relative. The exit code is 0 if every case is within the",
+            "engine's tolerance, else 1."
+        })
+public final class ConformanceCommand implements Callable<Integer> {
+    @Spec
+    private CommandSpec spec;
+
+    @Parameters(paramLabel = "DIR", description = "The directory with M1.json, M1.safetensors, ...")
+    private Path directory;
+
+    @Mixin
+    private EngineOption engine;
+
+    @Option(
+            names = "--precision",
+            defaultValue = "float32",
+            description = "Precision of the cuda engine: float32 to check it (default), or bf16 as in training.")
+    private String precision;
+
+    @Mixin
+    private JsonOption json;
+
+    private record Summary(
+            String engine,
+            int cases,
+            double maxLossError,
+            double maxGradientError,
+            double maxNormError,
+            double maxRateError,
+            boolean passed) {}
+
+    @Override
+    public Integer call() {
+        PrintWriter out = spec.commandLine().getOut();
+        String name = engine.chosen();
+        String opened = proof() ? Engines.exact(name) : name;
+        Tolerance tolerance = Tolerance.of(Engines.weights(opened));
+        Errors all = new Errors(tolerance);
+        int cases = 0;
+        for (Golden golden : Golden.readAll(directory)) {
+            Replay replay = new Replay(golden, dims -> Engines.open(opened, dims), tolerance);
+            for (Golden.Case c : golden.sizes().cases()) {
+                Errors errors = replay.run(c);
+                all.merge(errors);
+                cases++;
+                if (!json.only) {
+                    print(out, golden.sizes().network() + " " + c.label(), errors);
+                }
+            }
+        }
+        out.println(JsonLine.of(
+                new Summary(name, cases, all.loss(), all.gradient(), all.norm(), all.rate(), all.passed())));
+        out.flush();
+        return all.passed() ? Exit.FINE : Exit.CHECK_FAILED;
+    }
+
+    private boolean proof() {
+        return switch (precision) {
+            case "float32" -> true;
+            case "bf16" -> false;
+            default -> throw new Refusal("unknown precision '" + precision + "'; it must be float32 or bf16");
+        };
+    }
+
+    private static void print(PrintWriter out, String label, Errors errors) {
+        out.printf(
+                Locale.ROOT,
+                "%-6s %-36s loss %.1e  gradient %.1e  norm %.1e  rate %.1e%n",
+                errors.passed() ? "ok" : "FAILED",
+                label,
+                errors.loss(),
+                errors.gradient(),
+                errors.norm(),
+                errors.rate());
+        List<String> failures = errors.failures();
+        failures.forEach(failure -> out.println("       " + failure));
+        out.flush();
+    }
+}

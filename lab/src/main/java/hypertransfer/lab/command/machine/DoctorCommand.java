@@ -1,0 +1,108 @@
+package hypertransfer.lab.command.machine;
+
+import hypertransfer.engine.provider.Engines;
+import hypertransfer.engine.provider.Engines.Status;
+import hypertransfer.engine.ranks.Carriers;
+import hypertransfer.lab.command.option.JsonOption;
+import hypertransfer.lab.experiment.Machine;
+import hypertransfer.lab.experiment.Version;
+import hypertransfer.lab.terminal.Exit;
+import hypertransfer.lab.terminal.JsonLine;
+import hypertransfer.lab.terminal.Size;
+import hypertransfer.lab.terminal.Width;
+import java.io.PrintWriter;
+import java.util.List;
+import java.util.concurrent.Callable;
+import java.util.function.Supplier;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Spec;
+
+/** {@code ht doctor}: what this machine offers, and which engines work on it. */
+@Command(
+        name = "doctor",
+        description = "Shows what this machine offers, which engines work on it, and what the others need.",
+        footer = {"", "Examples:", "  ht doctor", "  ht doctor --json | tail -n 1"})
+public final class DoctorCommand implements Callable<Integer> {
+    /** Where the second column begins. */
+    private static final int INDENT = 11;
+
+    @Spec
+    private CommandSpec spec;
+
+    @Mixin
+    private JsonOption json;
+
+    private final Supplier<List<Status>> survey;
+
+    public DoctorCommand() {
+        this(Engines::survey);
+    }
+
+    public DoctorCommand(Supplier<List<Status>> survey) {
+        this.survey = survey;
+    }
+
+    private record Report(Version version, Machine machine, List<Line> engines, List<Line> ranks) {}
+
+    /** A line of a table; what is missing is the one thing that would make the engine, or the carrier, work. */
+    private record Line(String name, boolean works, String description, String missing) {
+        static Line of(Status s) {
+            return new Line(s.name(), s.works(), s.description(), s.missing());
+        }
+
+        static Line of(Carriers.Status s) {
+            return new Line(s.name(), s.works(), s.description(), s.missing());
+        }
+
+        String text() {
+            return "%-10s %s%n"
+                    .formatted(name, works ? "yes   " + description : "no    " + missing + " (" + description + ")");
+        }
+    }
+
+    @Override
+    public Integer call() {
+        var report = new Report(
+                Version.built(),
+                Machine.here(),
+                survey.get().stream().map(Line::of).toList(),
+                Carriers.survey().stream().map(Line::of).toList());
+        PrintWriter out = spec.commandLine().getOut();
+        out.println(json.only ? JsonLine.of(report) : Width.here().fold(text(report), INDENT));
+        out.flush();
+        return report.engines().stream().anyMatch(Line::works) ? Exit.FINE : Exit.CHECK_FAILED;
+    }
+
+    private static String text(Report report) {
+        Machine m = report.machine();
+        var text = new StringBuilder("""
+                %s
+                jdk        %s, %s, %s
+                system     %s, %s, %d cores
+                memory     %s, of which %s free; heap up to %s
+                disk       %s free in %s
+                vectors    %s
+
+                engine     works
+                """.formatted(
+                        report.version(),
+                        m.jdk(),
+                        m.vendor(),
+                        m.home(),
+                        m.os(),
+                        m.architecture(),
+                        m.cores(),
+                        Size.of(m.memory()),
+                        Size.of(m.freeMemory()),
+                        Size.of(m.maxHeap()),
+                        Size.of(m.freeDisk()),
+                        m.folder(),
+                        m.vectorBits() == 0 ? "none: start through ./ht" : m.vectorBits() + " bits"));
+        report.engines().forEach(line -> text.append(line.text()));
+        text.append("\nranks      found\n");
+        report.ranks().forEach(line -> text.append(line.text()));
+        return text.toString().stripTrailing();
+    }
+}

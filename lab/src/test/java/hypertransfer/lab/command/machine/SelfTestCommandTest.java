@@ -1,0 +1,59 @@
+package hypertransfer.lab.command.machine;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import hypertransfer.engine.Dims;
+import hypertransfer.engine.Engine;
+import hypertransfer.engine.Tensor;
+import hypertransfer.engine.provider.Engines;
+import hypertransfer.lab.terminal.Exit;
+import java.io.PrintWriter;
+import java.io.StringWriter;
+import java.lang.reflect.Proxy;
+import java.util.List;
+import java.util.function.BiFunction;
+import org.junit.jupiter.api.Test;
+import picocli.CommandLine;
+
+/** {@code ht selftest} without a GPU: the cpu engine passes, and one that is wrong does not. */
+class SelfTestCommandTest {
+    private final StringWriter out = new StringWriter();
+
+    private int run(BiFunction<String, Dims, Engine> open) {
+        List<Dims> sizes = List.of(new Dims(2, 13, 18, 6, 37), new Dims(1, 5, 6, 6, 13));
+        return new CommandLine(new SelfTestCommand(open, sizes))
+                .setOut(new PrintWriter(out))
+                .execute("--engine", "cpu");
+    }
+
+    @Test
+    void theCpuEnginePasses() {
+        assertThat(run(Engines::open)).isZero();
+        assertThat(out.toString())
+                .contains("Dims[B=2, T=13, C=18, D=6, V=37]", "ok     attentionBackward M2", "all operations agree")
+                .doesNotContain("FAILED");
+    }
+
+    @Test
+    void anEngineThatIsWrongInOneOperationDoesNot() {
+        assertThat(run(SelfTestCommandTest::wrongActivation)).isEqualTo(Exit.CHECK_FAILED);
+        assertThat(out.toString().lines().filter(line -> line.contains("FAILED")))
+                .hasSize(4)
+                .allMatch(line -> line.matches("  FAILED activation M[12] +s .*"));
+        assertThat(out.toString()).endsWith("some operations differ" + System.lineSeparator());
+    }
+
+    private static Engine wrongActivation(String name, Dims dims) {
+        Engine engine = Engines.open(name, dims);
+        return (Engine) Proxy.newProxyInstance(
+                SelfTestCommandTest.class.getClassLoader(), new Class<?>[] {Engine.class}, (proxy, method, args) -> {
+                    Object result = method.invoke(engine, args);
+                    if (method.getName().equals("activation")) {
+                        double[] values = engine.read((Tensor) args[2]);
+                        values[0]++;
+                        engine.write((Tensor) args[2], values);
+                    }
+                    return result;
+                });
+    }
+}

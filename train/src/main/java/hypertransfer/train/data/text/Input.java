@@ -1,0 +1,106 @@
+package hypertransfer.train.data.text;
+
+import hypertransfer.core.Refusal;
+import hypertransfer.train.file.Atomic;
+import java.io.FilterInputStream;
+import java.io.IOException;
+import java.io.InputStream;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Locale;
+import java.util.stream.Stream;
+import java.util.zip.GZIPInputStream;
+
+/**
+ * A file of text to tokenize; its name says whether it is JSON Lines, and whether it is compressed.
+ *
+ * @param file null for the standard input
+ */
+public record Input(Path file, long size) {
+    private static final List<String> KINDS = List.of(".txt", ".md", ".jsonl", ".txt.gz", ".md.gz", ".jsonl.gz");
+
+    /** Counts the bytes of the file itself, before they are decompressed. */
+    public static final class Counted extends FilterInputStream {
+        private long count;
+
+        Counted(InputStream in) {
+            super(in);
+        }
+
+        public long count() {
+            return count;
+        }
+
+        @Override
+        public int read() throws IOException {
+            int b = super.read();
+            count += b < 0 ? 0 : 1;
+            return b;
+        }
+
+        @Override
+        public int read(byte[] into, int at, int length) throws IOException {
+            int read = super.read(into, at, length);
+            count += Math.max(0, read);
+            return read;
+        }
+    }
+
+    /** The files a place stands for, in a fixed order: a file itself, a directory's texts at any depth by name. */
+    public static List<Input> find(String place) {
+        if (place.equals("-")) {
+            return List.of(new Input(null, 0));
+        }
+        Path path = Path.of(place);
+        if (Files.isRegularFile(path)) {
+            return List.of(of(path));
+        }
+        if (!Files.isDirectory(path)) {
+            throw new Refusal("there is no file or directory " + place + " to tokenize");
+        }
+        try (Stream<Path> walk = Files.walk(path)) {
+            List<Input> found = walk.filter(
+                            file -> Files.isRegularFile(file) && KINDS.stream().anyMatch(name(file)::endsWith))
+                    .sorted()
+                    .map(Input::of)
+                    .toList();
+            if (found.isEmpty()) {
+                throw new Refusal("no text in the directory " + place + "; its files should end with one of " + KINDS
+                        + ", or be named one by one");
+            }
+            return found;
+        } catch (IOException e) {
+            throw new Refusal("cannot list the directory " + place + ": " + Atomic.reason(e), e);
+        }
+    }
+
+    private static Input of(Path file) {
+        try {
+            return new Input(file, Files.size(file));
+        } catch (IOException e) {
+            throw new Refusal("cannot read " + file + ": " + Atomic.reason(e), e);
+        }
+    }
+
+    private static String name(Path file) {
+        return file.getFileName().toString().toLowerCase(Locale.ROOT);
+    }
+
+    public String source() {
+        return file == null ? "the standard input" : file.toString();
+    }
+
+    public Counted open() throws IOException {
+        return new Counted(file == null ? System.in : Files.newInputStream(file));
+    }
+
+    public Documents documents(InputStream in) throws IOException {
+        String name = file == null ? "" : name(file);
+        boolean packed = name.endsWith(".gz");
+        InputStream plain = packed ? new GZIPInputStream(in, 1 << 16) : in;
+        return name.endsWith(".jsonl") || name.endsWith(".jsonl.gz")
+                ? Documents.jsonLines(source(), plain)
+                : Documents.text(source(), plain);
+    }
+}

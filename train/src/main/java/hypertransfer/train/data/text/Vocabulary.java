@@ -1,0 +1,88 @@
+package hypertransfer.train.data.text;
+
+import com.knuddels.jtokkit.Encodings;
+import com.knuddels.jtokkit.api.Encoding;
+import com.knuddels.jtokkit.api.EncodingType;
+import com.knuddels.jtokkit.api.IntArrayList;
+import hypertransfer.core.Refusal;
+import java.io.ByteArrayOutputStream;
+import java.nio.charset.StandardCharsets;
+import java.util.Locale;
+
+/** How text becomes token ids. */
+public enum Vocabulary {
+    /** GPT-2's 50257 tokens, the last of which stands before every document. */
+    GPT2(50257, 50256),
+    /** UTF-8's bytes. All 256 ids are taken: the zero byte, which text does not use, stands before every document. */
+    BYTES(256, 0);
+
+    private final int size;
+    private final int separator;
+
+    Vocabulary(int size, int separator) {
+        this.size = size;
+        this.separator = separator;
+    }
+
+    /** Read only when first used: the table takes a moment. */
+    private static final class Gpt2 {
+        static final Encoding ENCODING = Encodings.newLazyEncodingRegistry().getEncoding(EncodingType.R50K_BASE);
+    }
+
+    public int size() {
+        return size;
+    }
+
+    /** The id before every document. */
+    public int separator() {
+        return separator;
+    }
+
+    /** The ids of a text; the spelling of a special token is text like any other. Any number of threads may call it. */
+    public int[] encode(String text) {
+        if (this == GPT2) {
+            return Gpt2.ENCODING.encodeOrdinary(text).toArray();
+        }
+        byte[] bytes = text.getBytes(StandardCharsets.UTF_8);
+        int[] ids = new int[bytes.length];
+        for (int i = 0; i < ids.length; i++) {
+            ids[i] = bytes[i] & 0xff;
+        }
+        return ids;
+    }
+
+    /**
+     * The text of ids. A separator reads as <|endoftext|>, an id beyond the vocabulary (padding, which a network can
+     * sample) as its number in brackets.
+     */
+    public String decode(int... ids) {
+        ByteArrayOutputStream bytes = new ByteArrayOutputStream();
+        IntArrayList one = new IntArrayList(1);
+        for (int id : ids) {
+            if (id == separator) {
+                bytes.writeBytes(Documents.SEPARATOR);
+            } else if (id < 0 || id >= size) {
+                bytes.writeBytes(("<" + id + ">").getBytes(StandardCharsets.UTF_8));
+            } else if (this == BYTES) {
+                bytes.write(id);
+            } else {
+                one.clear();
+                one.add(id);
+                bytes.writeBytes(Gpt2.ENCODING.decodeBytes(one));
+            }
+        }
+        return bytes.toString(StandardCharsets.UTF_8);
+    }
+
+    public String label() {
+        return name().toLowerCase(Locale.ROOT);
+    }
+
+    public static Vocabulary parse(String label) {
+        return switch (label) {
+            case "gpt2" -> GPT2;
+            case "bytes" -> BYTES;
+            default -> throw new Refusal("unknown tokens '" + label + "'; they are gpt2 or bytes");
+        };
+    }
+}
