@@ -106,8 +106,10 @@ class AnswersTest {
                 .isEqualTo(answer.get("kinds").get(0).get("start_norm").asDouble());
         JsonNode plain = json("predict", MUON);
         assertThat(answer.get("kinds").get(5).get("peak_effective").asDouble())
-                .isGreaterThan(1.5 * plain.get("kinds").get(4).get("peak_effective").asDouble());
-        assertThat(ht.refused("rates", MUON, groups, "--to", "muonh")).contains("matrices.groups", "each group by itself");
+                .isGreaterThan(
+                        1.5 * plain.get("kinds").get(4).get("peak_effective").asDouble());
+        assertThat(ht.refused("rates", MUON, groups, "--to", "muonh"))
+                .contains("matrices.groups", "each group by itself");
     }
 
     /** The tuned MuonH has 0.03 and 0.02 (runs/exp1.yaml, runs/exp2-tenth.yaml); no search was made here. */

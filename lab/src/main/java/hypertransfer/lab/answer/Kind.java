@@ -50,7 +50,8 @@ public record Kind(String name, int rows, int cols, List<String> matrices, Expec
             Map<Course, List<String>> alike = new LinkedHashMap<>();
             for (String matrix : Parameters.hidden(c.architecture())) {
                 if (matrix.contains("." + name + ".")) {
-                    alike.computeIfAbsent(algorithm.of(matrix), course -> new ArrayList<>()).add(matrix);
+                    alike.computeIfAbsent(algorithm.of(matrix), course -> new ArrayList<>())
+                            .add(matrix);
                 }
             }
             alike.forEach((course, matrices) -> kinds.add(kind(
@@ -69,8 +70,9 @@ public record Kind(String name, int rows, int cols, List<String> matrices, Expec
 
     private static Kind kind(String name, int rows, int cols, List<String> matrices, Course course) {
         if (course.radius() != 1) {
-            throw new Refusal("matrices.radius is " + course.radius() + "; only radius 1 can be predicted, and effective"
-                    + " rates are the same on every radius: --set matrices.radius=1");
+            throw new Refusal(
+                    "matrices.radius is " + course.radius() + "; only radius 1 can be predicted, and effective"
+                            + " rates are the same on every radius: --set matrices.radius=1");
         }
         Expected expected = switch (course.direction()) {
             case Direction.Muon muon -> {
@@ -132,7 +134,8 @@ public record Kind(String name, int rows, int cols, List<String> matrices, Expec
     /** {@code Muon, decay 0.1, shape factor rms, width 128}: what a translation can change. */
     public static String describe(Configuration c) {
         Space space = c.algorithm().common().transfer().target();
-        boolean shaped = c.algorithm().common().direction() instanceof Direction.Muon muon && muon.shape() != ShapeFactor.NONE;
+        boolean shaped =
+                c.algorithm().common().direction() instanceof Direction.Muon muon && muon.shape() != ShapeFactor.NONE;
         return optimizer(c, space)
                 + (space instanceof Space.Base(double decay) ? ", decay " + decay : "")
                 + (shaped

@@ -43,8 +43,8 @@ final class Groups {
             known.removeAll(COMMON);
             for (String key : base.groups().get(text).keySet()) {
                 if (COMMON.contains(key)) {
-                    throw new Refusal(KEY + "." + text + "." + key + " cannot differ between groups; set matrices." + key
-                            + ", which holds for all hidden matrices");
+                    throw new Refusal(KEY + "." + text + "." + key + " cannot differ between groups; set matrices."
+                            + key + ", which holds for all hidden matrices");
                 }
                 if (!known.contains(key)) {
                     throw new Refusal(KEY + "." + text + " has the unknown key '" + key + "'; the nearest is '"
@@ -78,7 +78,8 @@ final class Groups {
         return Pattern.compile(Arrays.stream(text.split("\\|", -1))
                 .map(String::strip)
                 .map(one -> one.contains(".") || one.contains("*") ? one : "*." + one + ".weight")
-                .map(one -> Arrays.stream(one.split("\\*", -1)).map(Pattern::quote).collect(Collectors.joining(".*")))
+                .map(one ->
+                        Arrays.stream(one.split("\\*", -1)).map(Pattern::quote).collect(Collectors.joining(".*")))
                 .collect(Collectors.joining("|")));
     }
 }

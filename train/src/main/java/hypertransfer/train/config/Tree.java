@@ -95,8 +95,9 @@ final class Tree {
             throw new Refusal(source + ": '" + Groups.KEY + "' holds groups of keys by name pattern, such as '"
                     + Groups.KEY + ".fc.rate'; it was given " + over);
         }
-        over.properties().forEach(entry -> groups.withObject("/" + pointer(entry.getKey()))
-                .setAll((ObjectNode) entry.getValue()));
+        over.properties()
+                .forEach(entry ->
+                        groups.withObject("/" + pointer(entry.getKey())).setAll((ObjectNode) entry.getValue()));
     }
 
     private static String pointer(String key) {
@@ -132,7 +133,9 @@ final class Tree {
     private static String[] parts(String key) {
         int last = key.lastIndexOf('.');
         return key.startsWith(Groups.KEY + ".") && last > Groups.KEY.length()
-                ? new String[] {"matrices", "groups", key.substring(Groups.KEY.length() + 1, last), key.substring(last + 1)}
+                ? new String[] {
+                    "matrices", "groups", key.substring(Groups.KEY.length() + 1, last), key.substring(last + 1)
+                }
                 : key.split("\\.", -1);
     }
 

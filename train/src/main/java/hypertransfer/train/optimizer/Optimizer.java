@@ -83,7 +83,9 @@ public final class Optimizer {
         for (int i = 0; i < mine.length; i++) {
             double scale = rules.get(mine[i]).startScale();
             if (scale != 1) {
-                engine.write(w.get(i), Arrays.stream(engine.read(w.get(i))).map(v -> scale * v).toArray());
+                engine.write(
+                        w.get(i),
+                        Arrays.stream(engine.read(w.get(i))).map(v -> scale * v).toArray());
             }
         }
         restore(start, 0);
@@ -92,7 +94,8 @@ public final class Optimizer {
     /** Those of this rank's hidden matrices that have one direction in common. */
     private record Directed(Direction direction, int[] at, List<Tensor> u, List<List<Tensor>> state) {
         void apply(Engine engine, double[] scale, long steps) {
-            direction.apply(engine, u, Arrays.stream(at).mapToDouble(i -> scale[i]).toArray(), steps, state);
+            direction.apply(
+                    engine, u, Arrays.stream(at).mapToDouble(i -> scale[i]).toArray(), steps, state);
         }
     }
 

@@ -19,10 +19,7 @@ import java.util.function.Function;
  * @param representation how the network sees the hidden matrices
  */
 public record Routing(
-        Function<String, Rule> rule,
-        Direction.Adam rest,
-        double restDecay,
-        Representation representation) {
+        Function<String, Rule> rule, Direction.Adam rest, double restDecay, Representation representation) {
 
     public Routing {
         if (!(restDecay >= 0 && restDecay < Double.POSITIVE_INFINITY)) {
@@ -45,8 +42,8 @@ public record Routing(
         if (representation.exact()) {
             return Masters.EXACT;
         }
-        boolean elsewhere =
-                hidden.stream().anyMatch(name -> rule.apply(name).transfer().gradient().evaluatesElsewhere());
+        boolean elsewhere = hidden.stream()
+                .anyMatch(name -> rule.apply(name).transfer().gradient().evaluatesElsewhere());
         return elsewhere || !representation.identity() ? Masters.SEPARATE : Masters.SHARED;
     }
 

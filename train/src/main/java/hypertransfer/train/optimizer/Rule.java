@@ -54,6 +54,7 @@ public record Rule(Direction direction, Transfer transfer, double radius) {
         return transfer.isPlain()
                 ? direction.label() + ", " + transfer.target() + at
                 : direction.label() + ", " + transfer.target() + " followed in " + transfer.carrier() + at
-                        + ", gradient " + transfer.gradient().name().toLowerCase(Locale.ROOT).replace('_', ' ');
+                        + ", gradient "
+                        + transfer.gradient().name().toLowerCase(Locale.ROOT).replace('_', ' ');
     }
 }

@@ -94,7 +94,8 @@ record Origin(
     }
 
     private List<String> differences(Map<String, String> now, Set<String> allowed) {
-        Stream<String> added = now.keySet().stream().filter(key -> key.startsWith(GROUPS) && !settings.containsKey(key));
+        Stream<String> added =
+                now.keySet().stream().filter(key -> key.startsWith(GROUPS) && !settings.containsKey(key));
         return Stream.concat(settings.keySet().stream(), added) // another key newer than the checkpoint has its default
                 .filter(key -> !Objects.equals(settings.get(key), now.get(key)))
                 .filter(key -> !allowed.contains(key))

@@ -111,7 +111,10 @@ public final class Trained implements AutoCloseable {
                             rules(run, c, checkpoint)
                                     .forEach((name, rule) -> scales.put(
                                             name,
-                                            algorithm.of(name).rule(rule).transfer()
+                                            algorithm
+                                                    .of(name)
+                                                    .rule(rule)
+                                                    .transfer()
                                                     .evaluationScale(checkpoint.state(name))));
                             write(tensors, scales, metadata(c, checkpoint), file);
                             return checkpoint.step();

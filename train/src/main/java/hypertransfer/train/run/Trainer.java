@@ -136,7 +136,8 @@ public final class Trainer {
         if (algorithm.courses().stream().noneMatch(Course::measured)) {
             return Map.of();
         }
-        Map<String, GradientRule> rules = new LinkedHashMap<>(Invariance.measure(c).rules());
+        Map<String, GradientRule> rules =
+                new LinkedHashMap<>(Invariance.measure(c).rules());
         rules.keySet().removeIf(name -> !algorithm.of(name).measured());
         return rules;
     }
@@ -146,7 +147,8 @@ public final class Trainer {
         Algorithm algorithm = c.algorithm();
         List<String> inexact = rules.entrySet().stream()
                 .filter(e -> e.getValue() == GradientRule.RESCALED || e.getValue() == GradientRule.AT_RADIUS)
-                .filter(e -> !algorithm.of(e.getKey()).transfer().isPlain() && !c.network().invariant(e.getKey()))
+                .filter(e -> !algorithm.of(e.getKey()).transfer().isPlain()
+                        && !c.network().invariant(e.getKey()))
                 .map(e -> e.getKey().replaceFirst("^blocks\\.\\d+\\.(.*)\\.weight$", "$1"))
                 .distinct()
                 .toList();
@@ -355,7 +357,9 @@ public final class Trainer {
         Algorithm algorithm = c.algorithm();
         String recorded = c.matrices().recorded();
         return recorded == null
-                ? names.stream().map(name -> (Schedule) algorithm.of(name).schedule()).toList()
+                ? names.stream()
+                        .map(name -> (Schedule) algorithm.of(name).schedule())
+                        .toList()
                 : RecordedRates.read(Path.of(recorded)).schedules(names, c.steps(), algorithm);
     }
 }

@@ -51,7 +51,8 @@ class GroupsTest {
                 "matrices.groups.blocks.1.*.rate=0.005");
         Path run = tiny.train("mixed", c);
         NavigableMap<Integer, Line.Matrices> lines = Tiny.matrices(run);
-        Line.Matrices first = lines.firstEntry().getValue(), last = lines.lastEntry().getValue();
+        Line.Matrices first = lines.firstEntry().getValue(),
+                last = lines.lastEntry().getValue();
         assertThat(first.rate()[FC]).isEqualTo(0.06);
         assertThat(first.rate()[PROJ]).isEqualTo(0.06);
         assertThat(first.rate()[1]).isEqualTo(0.02);
@@ -65,13 +66,15 @@ class GroupsTest {
                     .contains("adam.m:blocks.0.attn.o.weight", "momentum:blocks.0.attn.q.weight")
                     .doesNotContain("momentum:blocks.0.attn.o.weight", "adam.m:blocks.0.attn.q.weight");
         }
-        assertThat(ConfigurationFile.read(run.resolve("config.yaml"), List.of())).isEqualTo(c);
+        assertThat(ConfigurationFile.read(run.resolve("config.yaml"), List.of()))
+                .isEqualTo(c);
         assertThat(ConfigurationFile.settings(c)).containsEntry("matrices.groups.blocks.1.*.rate", "0.005");
 
         assertThat(tiny.trainUntil("resumed", c, 5)).isFalse();
         tiny.resume("resumed");
         assertThat(Tiny.result(dir.resolve("resumed"))).isEqualTo(Tiny.result(run));
-        Files.writeString(dir.resolve("resumed/config.yaml"),
+        Files.writeString(
+                dir.resolve("resumed/config.yaml"),
                 ConfigurationFile.write(ConfigurationFile.with(c, "matrices.groups.k.rate=0.1")));
         assertThatThrownBy(() -> tiny.resume("resumed"))
                 .isInstanceOf(Refusal.class)
@@ -96,7 +99,10 @@ class GroupsTest {
     })
     void aFollowerFollowsEveryGroupFromAnyRadius(String mode, double radius, String follower, double own) {
         String[] common = {
-            "engine=reference", "network=M2", "matrices.groups.fc={rate: 0.05, decay: 0.3}", "matrices.groups.o.direction=adam"
+            "engine=reference",
+            "network=M2",
+            "matrices.groups.fc={rate: 0.05, decay: 0.3}",
+            "matrices.groups.o.direction=adam"
         };
         Path target = tiny.train("target", with(common, "matrices.mode=" + mode, "matrices.radius=" + radius));
         Path twin = tiny.train("twin", with(common, "matrices.mode=" + follower, "matrices.radius=" + own));
@@ -112,7 +118,8 @@ class GroupsTest {
         Path two = tiny.train("two", configuration("engine=reference", "matrices.mode=hyperball", "matrices.radius=2"));
         assertThat(TransferTest.gap(one, two)).isLessThan(1e-8);
         Line.Matrices line = Tiny.matrices(two).lastEntry().getValue();
-        assertThat(line.norm()[Q]).isCloseTo(2 * Tiny.matrices(one).firstEntry().getValue().norm()[Q], within(1e-12));
+        assertThat(line.norm()[Q])
+                .isCloseTo(2 * Tiny.matrices(one).firstEntry().getValue().norm()[Q], within(1e-12));
     }
 
     private Configuration with(String[] common, String... more) {
@@ -122,21 +129,25 @@ class GroupsTest {
     }
 
     @ParameterizedTest
-    @CsvSource(delimiter = ';', value = {
-        "matrices.groups.fx.rate=1; matrices.groups.fx matches none of the hidden matrices",
-        "matrices.groups.fc.rat=1; matrices.groups.fc has the unknown key 'rat'",
-        "matrices.groups.fc.master=float64; matrices.groups.fc.master cannot differ between groups",
-        "matrices.groups.fc.rate=x; matrices.groups.fc.rate is \"x\"",
-        "matrices.groups.fc.mode=x; matrices.groups.fc: unknown mode 'x'",
-        "matrices.groups.fc.rate=20; matrices.groups.fc.rate 20.0 times the target's weight decay 0.1 is 1 or more",
-        "matrices.groups.fc=1; holds groups of keys by name pattern",
-        "matrices.groups.fc.rate=null; matrices.groups.fc.rate has no value",
-        "matrices.radius=2; matrices: the radius is 2.0, and Base(0.1) in Base(0.1) has no Hyperball",
-        "matrices.radius=0; the radius is 0.0",
-        "matrices.groups.fc.radius=2; matrices.groups.fc: the radius is 2.0"
-    })
+    @CsvSource(
+            delimiter = ';',
+            value = {
+                "matrices.groups.fx.rate=1; matrices.groups.fx matches none of the hidden matrices",
+                "matrices.groups.fc.rat=1; matrices.groups.fc has the unknown key 'rat'",
+                "matrices.groups.fc.master=float64; matrices.groups.fc.master cannot differ between groups",
+                "matrices.groups.fc.rate=x; matrices.groups.fc.rate is \"x\"",
+                "matrices.groups.fc.mode=x; matrices.groups.fc: unknown mode 'x'",
+                "matrices.groups.fc.rate=20; matrices.groups.fc.rate 20.0 times the target's weight decay 0.1 is 1 or more",
+                "matrices.groups.fc=1; holds groups of keys by name pattern",
+                "matrices.groups.fc.rate=null; matrices.groups.fc.rate has no value",
+                "matrices.radius=2; matrices: the radius is 2.0, and Base(0.1) in Base(0.1) has no Hyperball",
+                "matrices.radius=0; the radius is 0.0",
+                "matrices.groups.fc.radius=2; matrices.groups.fc: the radius is 2.0"
+            })
     void wrongGroupsAreRefused(String setting, String message) {
-        assertThatThrownBy(() -> configuration(setting)).isInstanceOf(Refusal.class).hasMessageContaining(message.strip());
+        assertThatThrownBy(() -> configuration(setting))
+                .isInstanceOf(Refusal.class)
+                .hasMessageContaining(message.strip());
     }
 
     @Test
