@@ -15,10 +15,10 @@ import hypertransfer.train.optimizer.Rule;
  * @param transfer with the gradient rule that was asked for
  * @param radius of its Hyperball, as a multiple of its norm at the start
  * @param schedule of its target
- * @param measured whether it takes the gradient rule that a measurement finds
+ * @param gradient what was asked for; {@code auto} takes the rule that a measurement finds
  */
 public record Course(
-        Direction direction, Transfer transfer, double radius, Schedule.Shaped schedule, boolean measured) {
+        Direction direction, Transfer transfer, double radius, Schedule.Shaped schedule, Matrices.Gradient gradient) {
 
     /** Refuses what cannot be trained; {@code key} names the group of keys. */
     static Course of(String key, Matrices m, int steps) {
@@ -32,8 +32,7 @@ public record Course(
                     + transfer.target().decay() + " is 1 or more, which would erase the matrices; lower either");
         }
         proxy(m, transfer);
-        boolean measured = m.gradient() == Matrices.Gradient.AUTO && !transfer.isPlain();
-        return new Course(direction, transfer, m.radius(), schedule, measured);
+        return new Course(direction, transfer, m.radius(), schedule, m.gradient());
     }
 
     /** The same for the optimizer; a gradient rule that was measured, or saved, replaces the own one unless it is null. */

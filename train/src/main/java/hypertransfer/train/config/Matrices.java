@@ -36,10 +36,16 @@ public record Matrices(
         AS_IS,
         RESCALED,
         REPRESENTATIVE,
-        AT_RADIUS;
+        AT_RADIUS,
+        /** Also where the loss depends on the scale of a matrix. */
+        AT_RADIUS_ANYWAY;
 
         GradientRule rule(GradientRule own) {
-            return this == MODE || this == AUTO ? own : GradientRule.valueOf(name());
+            return switch (this) {
+                case MODE, AUTO -> own;
+                case AT_RADIUS_ANYWAY -> GradientRule.AT_RADIUS;
+                default -> GradientRule.valueOf(name());
+            };
         }
     }
 

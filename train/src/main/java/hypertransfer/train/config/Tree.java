@@ -162,6 +162,9 @@ final class Tree {
         if (matrices.get("shape_factor").isNull()) {
             matrices.put("shape_factor", paper ? "rms" : "none");
         }
+        if (matrices.get("bf16").isNull()) {
+            matrices.put("bf16", paper);
+        }
     }
 
     private static void fill(ObjectNode group, String key, int value) {

@@ -120,6 +120,11 @@ public final class SafeTensors implements AutoCloseable {
         return entry(name).shape.clone();
     }
 
+    /** The bytes of one number of a tensor. */
+    public int numberBytes(String name) {
+        return width(name, entry(name));
+    }
+
     /** The values of a tensor, whatever its type; F32 and I32 become doubles exactly. */
     public double[] values(String name) {
         Entry entry = entry(name);

@@ -262,7 +262,7 @@ public final class Optimizer {
         Representation how = routing.representation();
         if (!hiddenApart.masters.isEmpty()) { // all of them then, in the order of the states
             double[] scale = new double[mine.length];
-            Arrays.setAll(scale, i -> how.placebo() * scaleOf.applyAsDouble(mine[i]));
+            Arrays.setAll(scale, i -> how.factor() * scaleOf.applyAsDouble(mine[i]));
             engine.represent(hiddenApart.masters, scale, how.grid(), hiddenApart.weights);
         }
         engine.represent(restApart.masters, filled(restApart.masters, 1), Engine.FULL_GRID, restApart.weights);

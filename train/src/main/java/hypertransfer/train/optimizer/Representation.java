@@ -15,6 +15,14 @@ public record Representation(boolean exact, int grid, double placebo) {
     /** The masters in the engine's own format, their weights as they are. */
     public static final Representation PLAIN = new Representation(false, Engine.FULL_GRID, 1);
 
+    /**
+     * A float's start, a float's direction and rates with few decimals make masters that lie exactly halfway between two
+     * weights: with a rate of 0.04 and a decay of 0.1, one in 125 masters is short after the first step. The last bit of such a
+     * master, in which a follower and its target differ, would then decide the weight. A factor with all its bits, far
+     * above the masters' error and far below a weight's, moves them away from the middle.
+     */
+    private static final double OFF_THE_MIDDLE = 1 + 0x1.3c6ef372fe94fp-31;
+
     public Representation {
         if (grid < 1 || grid > Engine.FULL_GRID) {
             throw new Refusal(
@@ -23,6 +31,11 @@ public record Representation(boolean exact, int grid, double placebo) {
         if (!(placebo > 0 && placebo < Double.POSITIVE_INFINITY)) {
             throw new Refusal("the placebo's factor is " + placebo + "; it must be a finite number above zero");
         }
+    }
+
+    /** What the masters are multiplied with, on top of the scale that a transfer evaluates at. */
+    double factor() {
+        return exact ? placebo * OFF_THE_MIDDLE : placebo;
     }
 
     boolean identity() {

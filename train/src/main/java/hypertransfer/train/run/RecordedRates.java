@@ -55,7 +55,10 @@ public record RecordedRates(String source, String series, Integer logged, Map<St
         try (InputStream in = new CheckedInputStream(Files.newInputStream(file), crc)) {
             in.transferTo(OutputStream.nullOutputStream());
         } catch (IOException e) {
-            throw new Refusal("cannot read the recorded schedule " + file + ": " + Atomic.reason(e), e);
+            throw new Refusal(
+                    "cannot read the recorded schedule " + file + ": " + Atomic.reason(e)
+                            + "; write one with 'ht schedule RUN'",
+                    e);
         }
         return Long.toHexString(crc.getValue());
     }

@@ -15,6 +15,7 @@ import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.function.Consumer;
 
 /** A trainee between memory and checkpoints. */
 record Snapshot(Trainee trainee) {
@@ -75,7 +76,7 @@ record Snapshot(Trainee trainee) {
     }
 
     /** Loads a good checkpoint, once it is known to fit. */
-    Checkpoint load(Checkpoint checkpoint, SafeTensors file) {
+    Checkpoint load(Checkpoint checkpoint, SafeTensors file, Consumer<String> warnings) {
         Map<String, Content> contents = contents();
         contents.forEach((name, content) -> {
             int rows = content.rows(), cols = content.cols();
@@ -85,10 +86,23 @@ record Snapshot(Trainee trainee) {
                         + " is " + Arrays.toString(file.shape(name)) + ", not " + Arrays.toString(shape));
             }
         });
+        String hidden = trainee.matrices().getFirst();
+        int numberBytes = contents.get(hidden).numberBytes();
+        if (file.numberBytes(hidden) != numberBytes) {
+            warnings.accept(converted(checkpoint.step(), numberBytes));
+        }
         contents.forEach(
                 (name, content) -> trainee.team().write(content.parameter(), () -> file.values(name), content.own()));
         trainee.optimizer().restore(checkpoint.states(), checkpoint.step());
         return checkpoint;
+    }
+
+    private static String converted(int step, int numberBytes) {
+        return numberBytes == Double.BYTES
+                ? "the checkpoint of step " + step
+                        + " has float32 masters; they continue as float64 from the same values"
+                : "the checkpoint of step " + step + " has float64 masters; they are rounded to float32 here, so the"
+                        + " run does not continue with the same bits (matrices.master=float64 would)";
     }
 
     /**
@@ -97,7 +111,7 @@ record Snapshot(Trainee trainee) {
      *
      * @return the steps taken
      */
-    int change(Run run, int step) {
+    int change(Run run, int step, Consumer<String> warnings) {
         Path numbers = new Checkpoints(run).numbers(step);
         List<Path> all = run.checkpoints();
         if (!all.contains(numbers)) {
@@ -107,7 +121,7 @@ record Snapshot(Trainee trainee) {
         }
         Checkpoint c = Checkpoint.read(numbers);
         try (SafeTensors file = c.open(numbers)) {
-            load(c, file);
+            load(c, file, warnings);
         }
         List<State> changed = new ArrayList<>();
         for (State s : c.states()) {

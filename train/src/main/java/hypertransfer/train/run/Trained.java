@@ -47,7 +47,7 @@ public final class Trained implements AutoCloseable {
                         (checkpoint, tensors) -> {
                             Trainee trainee = Trainee.open(c, rules(run, trained, checkpoint));
                             try {
-                                new Snapshot(trainee).load(checkpoint, tensors);
+                                new Snapshot(trainee).load(checkpoint, tensors, converted -> {}); // nothing continues
                                 return new Trained(c, trainee, checkpoint.step());
                             } catch (RuntimeException e) {
                                 trainee.close();

@@ -9,7 +9,7 @@ import hypertransfer.engine.ranks.Ranks;
 import hypertransfer.train.config.Algorithm;
 import hypertransfer.train.config.Configuration;
 import hypertransfer.train.config.ConfigurationFile;
-import hypertransfer.train.config.Course;
+import hypertransfer.train.config.Matrices;
 import hypertransfer.train.log.FailureKind;
 import hypertransfer.train.log.Hold;
 import hypertransfer.train.log.Line;
@@ -18,6 +18,8 @@ import hypertransfer.train.log.Run;
 import hypertransfer.train.log.Standing;
 import hypertransfer.train.log.Standing.State;
 import hypertransfer.train.log.Tail;
+import hypertransfer.train.network.Parameters;
+import hypertransfer.train.network.Variant;
 import hypertransfer.train.ranks.Passport;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -133,12 +135,20 @@ public final class Trainer {
 
     private Map<String, GradientRule> rules() {
         Algorithm algorithm = c.algorithm();
-        if (algorithm.courses().stream().noneMatch(Course::measured)) {
+        List<String> names = Parameters.hidden(c.architecture());
+        List<String> auto = names.stream()
+                .filter(name -> algorithm.of(name).gradient() == Matrices.Gradient.AUTO)
+                .toList();
+        List<String> atRadius = names.stream()
+                .filter(name -> algorithm.of(name).gradient() == Matrices.Gradient.AT_RADIUS)
+                .toList();
+        if (auto.isEmpty() && (atRadius.isEmpty() || c.network() == Variant.M1)) { // a norm follows every matrix there
             return Map.of();
         }
-        Map<String, GradientRule> rules =
-                new LinkedHashMap<>(Invariance.measure(c).rules());
-        rules.keySet().removeIf(name -> !algorithm.of(name).measured());
+        Invariance measured = Invariance.measure(c);
+        measured.require(atRadius);
+        Map<String, GradientRule> rules = new LinkedHashMap<>(measured.rules());
+        rules.keySet().retainAll(auto);
         return rules;
     }
 
@@ -182,7 +192,7 @@ public final class Trainer {
                                 if (checkpoint.origin() != null) {
                                     checkpoint.origin().require(origin, changed);
                                 }
-                                return new Snapshot(trainee).load(checkpoint, tensors);
+                                return new Snapshot(trainee).load(checkpoint, tensors, watcher::warned);
                             },
                             watcher::warned);
             step = own.step();
@@ -193,7 +203,8 @@ public final class Trainer {
                             directory
                                     .named(c.from().run())
                                     .orElseGet(() -> new Run(Path.of(c.from().run()))),
-                            c.from().step());
+                            c.from().step(),
+                            watcher::warned);
         }
         Passport.compare(ranks, Map.of("the step to continue from", Integer.toString(step)));
         if (hold != null) {

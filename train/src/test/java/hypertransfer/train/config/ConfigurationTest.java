@@ -209,6 +209,7 @@ class ConfigurationTest {
         assertThat(c.model().accumulation()).isEqualTo(8);
         assertThat(c.steps()).isEqualTo(5723);
         assertThat(c.matrices().update().shapeFactor()).isEqualTo(ShapeFactor.RMS);
+        assertThat(c.matrices().update().bf16()).isTrue();
         assertThat(ConfigurationFile.of("preset=gpt2-124m", "model.batch=32")
                         .model()
                         .accumulation())
@@ -225,6 +226,7 @@ class ConfigurationTest {
         assertThat(demo.steps()).isEqualTo(400);
         assertThat(demo.model().accumulation()).isEqualTo(1);
         assertThat(demo.matrices().update().shapeFactor()).isEqualTo(ShapeFactor.NONE);
+        assertThat(demo.matrices().update().bf16()).isFalse();
     }
 
     @Test

@@ -61,7 +61,10 @@ class CheckpointTest {
     }
 
     private Checkpoint load(Trainee trainee, Consumer<String> passedOver) {
-        return new Checkpoints(run()).newest(new Snapshot(trainee)::load, passedOver);
+        return new Checkpoints(run())
+                .newest(
+                        (checkpoint, tensors) -> new Snapshot(trainee).load(checkpoint, tensors, passedOver),
+                        passedOver);
     }
 
     private void unexpected(String warning) {

@@ -41,6 +41,7 @@ class ExactTest {
         "M1, muon, base, decay-transfer, at-radius",
         "M1, adam, base, hypertransfer, at-radius",
         "M1, adam, hyperball, inverse-hypertransfer, at-radius",
+        "M2, muon, base, hypertransfer, auto",
         "M1, muon, base, hypertransfer-plus, mode",
         "M1, muon, hyperball, inverse-hypertransfer-plus, mode",
         "M2, muon, base, hypertransfer-plus, mode",
@@ -64,6 +65,16 @@ class ExactTest {
     private Path train(String name, String[] settings, String target, String mode) {
         boolean own = target.equals("hyperball") || mode.equals("decay-transfer");
         return train(name, own ? settings : with(settings, "matrices.decay=0.1"));
+    }
+
+    /** A rate of a half leaves every 512th master exactly halfway between two weights after the first step. */
+    @Test
+    void mastersHalfwayBetweenTwoWeightsAreRoundedAlike() {
+        String[] common = {"network=M2", "steps=3", "model.width=32", "matrices.rate=0.5", "matrices.decay=1"};
+        Path followed = train("target", with(common, "matrices.mode=base"));
+        Path follower = train("follower", with(common, "matrices.mode=hypertransfer-plus"));
+        assertThat(Curves.read(follower).losses())
+                .isEqualTo(Curves.read(followed).losses());
     }
 
     /** The placebo is another rounding and nothing else, so what it changes is what roundings can change. */

@@ -228,12 +228,38 @@ class OriginTest {
         assertThat(warnings("network=M1", "matrices.mode=hypertransfer")).isEmpty();
     }
 
+    @Test
+    void atRadiusIsRefusedWhereTheScaleMatters() {
+        assertThatThrownBy(() -> warnings("network=M2", "matrices.gradient=at-radius"))
+                .isInstanceOf(Refusal.class)
+                .hasMessageMatching(".*depends on the scale of blocks\\.0\\.[a-z.]+: .* by up to 0\\.\\d+ of its value;"
+                        + " set matrices.gradient to auto, or to at-radius-anyway.*");
+        assertThat(warnings("network=M2", "matrices.gradient=at-radius-anyway")).hasSize(1);
+        assertThat(warnings("network=M1", "matrices.gradient=at-radius")).isEmpty();
+    }
+
+    @Test
+    void mastersOfAnotherFormatAreConvertedWithASentence() {
+        Path half = tiny.train("half", tiny.configuration("matrices.master=float32"));
+        assertThat(warnings("matrices.master=float64", "from.run=" + half, "from.step=40", "steps=41"))
+                .singleElement()
+                .asString()
+                .contains("step 40 has float32 masters; they continue as float64 from the same values");
+        Path exact = tiny.train("exact", tiny.configuration("matrices.master=float64"));
+        assertThat(warnings("matrices.master=float32", "from.run=" + exact, "from.step=40", "steps=41"))
+                .singleElement()
+                .asString()
+                .contains("step 40 has float64 masters; they are rounded to float32 here");
+        assertThat(warnings("matrices.master=float64", "from.run=" + exact, "from.step=40", "steps=41"))
+                .isEmpty();
+    }
+
     private List<String> warnings(String... settings) {
         List<String> all = new ArrayList<>(List.of("steps=1"));
         all.addAll(List.of(settings));
         Configuration one = tiny.configuration(all.toArray(String[]::new));
         List<String> warnings = new ArrayList<>();
-        try (Hold hold = Hold.create(dir.resolve(String.join("-", settings)), one)) {
+        try (Hold hold = Hold.create(dir.resolve(String.join("-", settings).replaceAll("[^a-z0-9]+", "-")), one)) {
             new Trainer(hold, one, Map.of(), new Watcher() {
                         @Override
                         public void warned(String sentence) {
