@@ -4,7 +4,6 @@ import hypertransfer.core.Expected;
 import hypertransfer.core.Prediction;
 import hypertransfer.core.Refusal;
 import hypertransfer.core.Schedule;
-import hypertransfer.core.ShapeFactor;
 import hypertransfer.core.Space;
 import hypertransfer.core.Transfer;
 import hypertransfer.engine.Polynomial;
@@ -13,6 +12,7 @@ import hypertransfer.train.config.Configuration;
 import hypertransfer.train.config.Course;
 import hypertransfer.train.network.Parameters;
 import hypertransfer.train.optimizer.Direction;
+import hypertransfer.train.optimizer.NorMuon;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -75,16 +75,13 @@ public record Kind(String name, int rows, int cols, List<String> matrices, Expec
                             + " rates are the same on every radius: --set matrices.radius=1");
         }
         Expected expected = switch (course.direction()) {
-            case Direction.Muon muon -> {
-                boolean own = muon.polynomial().terms().getFirst().equals(JORDAN);
-                double factor = muon.shape().factor(rows, cols) * (own ? 1 : CONVERGED);
-                yield Expected.muon(rows, cols, factor, muon.momentum());
-            }
+            case Direction.Muon muon -> muon(muon, rows, cols);
+            case NorMuon nor -> muon(nor.muon(), rows, cols); // whose norm is Muon's
             case Direction.Adam adam -> Expected.adam(rows, cols, adam.beta1());
             case Direction other ->
-                throw new Refusal("the direction is " + other.label()
-                        + ", whose |u| is the gradient's own and unknown before the run; muon and adam can be"
-                        + " predicted");
+                throw new Refusal("matrices.direction is "
+                        + other.label().split(" ")[0].toLowerCase(Locale.ROOT)
+                        + ", whose steps are unknown before the run; muon, normuon and adam can be predicted");
         };
         return new Kind(name, rows, cols, matrices, expected, course);
     }
@@ -92,6 +89,12 @@ public record Kind(String name, int rows, int cols, List<String> matrices, Expec
     /** How many matrices there are. */
     public int count() {
         return matrices.size();
+    }
+
+    private static Expected muon(Direction.Muon muon, int rows, int cols) {
+        boolean own = muon.polynomial().terms().getFirst().equals(JORDAN);
+        double factor = muon.shape().factor(rows, cols) * (own ? 1 : CONVERGED);
+        return Expected.muon(rows, cols, factor, muon.momentum());
     }
 
     /** The rates of the run that the configuration asks for, as its target takes them. */
@@ -128,14 +131,17 @@ public record Kind(String name, int rows, int cols, List<String> matrices, Expec
             case MUON -> ball ? "MuonH" : "Muon";
             case ADAM -> ball ? "AdamH" : "AdamW";
             case SGD -> ball ? "sgd on a Hyperball" : "sgd";
+            case LION -> ball ? "LionH" : "Lion";
+            case SIGNUM -> ball ? "SignumH" : "Signum";
+            case NORMUON -> ball ? "NorMuonH" : "NorMuon";
+            case ADAMUON -> ball ? "AdaMuonH" : "AdaMuon";
         };
     }
 
     /** {@code Muon, decay 0.1, shape factor rms, width 128}: what a translation can change. */
     public static String describe(Configuration c) {
         Space space = c.algorithm().common().transfer().target();
-        boolean shaped =
-                c.algorithm().common().direction() instanceof Direction.Muon muon && muon.shape() != ShapeFactor.NONE;
+        boolean shaped = c.algorithm().common().direction().factor(3, 2) != 1; // a shape at which no factor is 1
         return optimizer(c, space)
                 + (space instanceof Space.Base(double decay) ? ", decay " + decay : "")
                 + (shaped

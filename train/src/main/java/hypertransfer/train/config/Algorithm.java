@@ -2,13 +2,18 @@ package hypertransfer.train.config;
 
 import hypertransfer.core.Refusal;
 import hypertransfer.core.Schedule;
+import hypertransfer.core.ShapeFactor;
 import hypertransfer.core.Space;
 import hypertransfer.engine.Engine;
 import hypertransfer.engine.EngineException;
 import hypertransfer.engine.Polynomial;
 import hypertransfer.train.network.Parameters;
+import hypertransfer.train.optimizer.AdaMuon;
 import hypertransfer.train.optimizer.Direction;
+import hypertransfer.train.optimizer.Lion;
+import hypertransfer.train.optimizer.NorMuon;
 import hypertransfer.train.optimizer.Representation;
+import hypertransfer.train.optimizer.Signum;
 import java.util.Collection;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
@@ -81,15 +86,33 @@ public record Algorithm(
     }
 
     static Direction direction(Update u) {
+        Update.Moments m = u.moments();
+        if (u.nesterov() && !u.direction().looksAhead()) {
+            throw new Refusal("matrices.nesterov is true, and " + Words.label(u.direction())
+                    + " has no momentum to look ahead with; set it to false");
+        }
+        if (u.shapeFactor() != ShapeFactor.NONE && !u.direction().shaped()) {
+            throw new Refusal("matrices.shape_factor is " + Words.label(u.shapeFactor()) + ", and the norm of "
+                    + Words.label(u.direction()) + " follows from the shape already; set it to none");
+        }
         return switch (u.direction()) {
-            case MUON -> {
-                Polynomial polynomial = Direction.Muon.polynomial(u.coefficients(), 0);
-                yield new Direction.Muon(
-                        u.momentum(), u.nesterov(), u.bf16() ? polynomial.inBf16() : polynomial, u.shapeFactor());
-            }
-            case ADAM -> adam(u.moments());
+            case MUON -> muon(u);
+            case ADAM -> adam(m);
             case SGD -> new Direction.Sgd(u.momentum(), u.nesterov());
+            case LION -> new Lion(m.beta1(), m.beta2());
+            case SIGNUM -> new Signum(u.momentum(), u.nesterov());
+            case NORMUON -> new NorMuon(muon(u), m.beta2(), m.epsilon());
+            case ADAMUON -> new AdaMuon(u.momentum(), u.nesterov(), polynomial(u), m.beta2(), m.epsilon());
         };
+    }
+
+    private static Direction.Muon muon(Update u) {
+        return new Direction.Muon(u.momentum(), u.nesterov(), polynomial(u), u.shapeFactor());
+    }
+
+    private static Polynomial polynomial(Update u) {
+        Polynomial polynomial = Direction.Muon.polynomial(u.coefficients(), u.schulzSteps());
+        return u.bf16() ? polynomial.inBf16() : polynomial;
     }
 
     private static Direction.Adam adam(Update.Moments m) {

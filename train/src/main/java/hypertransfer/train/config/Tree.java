@@ -159,11 +159,21 @@ final class Tree {
         if (model.get("accumulation").isNull()) {
             model.put("accumulation", paper ? accumulation(preset, model) : 1);
         }
+        String direction = matrices.get("direction").asString();
+        boolean ownNorm = Set.of("lion", "signum", "adamuon").contains(direction);
         if (matrices.get("shape_factor").isNull()) {
-            matrices.put("shape_factor", paper ? "rms" : "none");
+            matrices.put("shape_factor", paper && !ownNorm ? "rms" : "none");
         }
         if (matrices.get("bf16").isNull()) {
             matrices.put("bf16", paper);
+        }
+        fill(matrices, "momentum", direction.equals("signum") ? 0.9 : 0.95);
+        fill(matrices, "beta2", direction.equals("lion") ? 0.99 : 0.95);
+    }
+
+    private static void fill(ObjectNode group, String key, double value) {
+        if (group.get(key).isNull()) {
+            group.put(key, value);
         }
     }
 
