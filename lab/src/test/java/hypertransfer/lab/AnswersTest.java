@@ -58,7 +58,10 @@ class AnswersTest {
         List<String> lines = Files.readAllLines(csv);
         assertThat(lines).hasSize(1 + 6 * 400);
         assertThat(lines.getFirst()).isEqualTo("step,kind,nominal,norm,effective,target_norm");
-        assertThat(ht.refused("predict", MUON, "--csv", csv)).contains("is already there");
+        ht.fine("predict", MUON, "--csv", csv); // the same again
+        assertThat(ht.refused("predict", MUON, "--set", "seed=8", "--set", "steps=9", "--csv", csv))
+                .contains("is already there; choose another --csv");
+        assertThat(csv).as("stays").hasContent(String.join("\n", lines));
     }
 
     @Test
@@ -70,7 +73,9 @@ class AnswersTest {
         assertThat(html)
                 .contains("Effective rate", "Norm", "512 x 128", "default-src 'none'")
                 .doesNotContain("<script");
-        assertThat(ht.refused("predict", MUON, "--page", page)).contains("choose another --page");
+        ht.fine("predict", MUON, "--page", page); // the same again
+        assertThat(ht.refused("predict", MUON, "--set", "steps=9", "--page", page))
+                .contains("choose another --page");
     }
 
     @Test

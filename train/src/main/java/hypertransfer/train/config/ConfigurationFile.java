@@ -34,7 +34,7 @@ public final class ConfigurationFile {
         try {
             return resolve(file.toString(), YAML.readTree(file), settings);
         } catch (JacksonException e) {
-            throw new Refusal(file + " is not YAML: " + e.getOriginalMessage(), e);
+            throw new Refusal(file + " is not YAML: " + Strict.reason(e), e);
         }
     }
 
@@ -72,7 +72,7 @@ public final class ConfigurationFile {
             flatten("", keys(file.toString(), YAML.readTree(file)), flat);
             return flat;
         } catch (JacksonException e) {
-            throw new Refusal(file + " is not YAML: " + e.getOriginalMessage(), e);
+            throw new Refusal(file + " is not YAML: " + Strict.reason(e), e);
         }
     }
 
@@ -109,7 +109,7 @@ public final class ConfigurationFile {
             if (e.getCause() instanceof Refusal refusal) {
                 throw key(e).isEmpty() ? refusal : Algorithm.in(key(e).replaceFirst("\\..*", ""), refusal);
             }
-            throw new Refusal(source + ": " + e.getOriginalMessage(), e);
+            throw new Refusal(source + ": " + Strict.reason(e), e);
         }
     }
 

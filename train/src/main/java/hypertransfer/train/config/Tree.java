@@ -1,6 +1,7 @@
 package hypertransfer.train.config;
 
 import hypertransfer.core.Refusal;
+import hypertransfer.train.file.Strict;
 import hypertransfer.train.network.Architecture;
 import hypertransfer.train.network.Preset;
 import hypertransfer.train.network.Variant;
@@ -125,7 +126,7 @@ final class Tree {
             }
             return node;
         } catch (JacksonException e) {
-            throw new Refusal("--set " + key + "=" + value + ": the value is not YAML: " + e.getOriginalMessage(), e);
+            throw new Refusal("--set " + key + "=" + value + ": the value is not YAML: " + Strict.reason(e), e);
         }
     }
 

@@ -10,6 +10,7 @@ import hypertransfer.train.config.Algorithm;
 import hypertransfer.train.config.Configuration;
 import hypertransfer.train.config.ConfigurationFile;
 import hypertransfer.train.config.Matrices;
+import hypertransfer.train.file.Atomic;
 import hypertransfer.train.log.FailureKind;
 import hypertransfer.train.log.Hold;
 import hypertransfer.train.log.Line;
@@ -227,7 +228,7 @@ public final class Trainer {
             copy.toFile().deleteOnExit();
             return copy;
         } catch (IOException e) {
-            throw new UncheckedIOException("cannot copy " + file + ": " + e.getMessage(), e);
+            throw new UncheckedIOException("cannot copy " + file + ": " + Atomic.reason(e), e);
         }
     }
 
