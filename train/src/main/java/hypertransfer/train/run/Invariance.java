@@ -20,8 +20,7 @@ import java.util.Map;
  *
  * @param rules for every matrix the rule that is exact for it; with exact masters the one that also keeps a target's bits
  */
-public record Invariance(
-        double loss, Map<String, Double> change, double rounding, Map<String, GradientRule> rules) {
+public record Invariance(double loss, Map<String, Double> change, double rounding, Map<String, GradientRule> rules) {
     private static final double[] FACTORS = {0.25, 0.5, 2, 4};
     /** Roundings of a whole forward pass, and the norm's epsilon beside the smallest scaled activations. */
     private static final double ROUNDINGS = 100;
@@ -44,12 +43,11 @@ public record Invariance(
             double epsilon = trainee.engine().weights() == Format.FLOAT64 ? 1e-9 : 0x1p-24;
             double rounding = ROUNDINGS * epsilon;
             Algorithm algorithm = c.algorithm();
-            boolean exact = algorithm
-                    .representation(trainee.engine().separateWeights())
-                    .exact();
+            boolean exact =
+                    algorithm.representation(trainee.engine().separateWeights()).exact();
             Map<String, GradientRule> rules = new LinkedHashMap<>();
-            change.forEach((name, most) -> rules.put(
-                    name, rule(algorithm.of(name).transfer().isPlain(), most <= rounding, exact)));
+            change.forEach((name, most) ->
+                    rules.put(name, rule(algorithm.of(name).transfer().isPlain(), most <= rounding, exact)));
             return new Invariance(loss, change, rounding, rules);
         }
     }
