@@ -2,12 +2,16 @@ package hypertransfer.djl;
 
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.types.Shape;
+import hypertransfer.core.Coefficients;
 import hypertransfer.core.Refusal;
+import hypertransfer.core.ShapeFactor;
 import java.util.List;
+import java.util.Locale;
 
 /**
- * What a gradient is turned into before the parameter moves against it. Muon and Adam are here; a direction of your own is
- * an implementation of this interface, and any {@link Rule} takes it.
+ * What a gradient is turned into before the parameter moves against it. Muon and Adam are here, {@link Lion}, {@link
+ * Signum}, {@link NorMuon} and {@link AdaMuon} beside it; a direction of your own is an implementation of this interface,
+ * and any {@link Rule} takes it.
  *
  * <p>One direction serves all parameters of a rule, so it keeps nothing of them in its fields: what it remembers of a
  * parameter lives in the arrays of {@link #memory}, which the optimizer makes, saves and restores. Its answer depends on
@@ -75,21 +79,38 @@ public interface Direction {
      * The orthogonalised mean {@code m <- momentum m + (1 - momentum) g}, which starts at the first gradient.
      *
      * @param momentum from 0 to less than 1
+     * @param nesterov whether {@code momentum m + (1 - momentum) g} is orthogonalised instead
+     * @param coefficients of Newton-Schulz
+     * @param steps of Newton-Schulz, or 0 for the usual number
+     * @param shape the factor for the matrix's shape
      */
-    record Muon(double momentum) implements Direction {
-        private static final int STEPS = 5;
-        private static final double A = 3.4445;
-        private static final double B = -4.7750;
-        private static final double C = 2.0315;
-
-        /** Refuses a momentum out of range. */
+    record Muon(double momentum, boolean nesterov, Coefficients coefficients, int steps, ShapeFactor shape)
+            implements Direction {
+        /** Refuses a momentum or a number of steps out of range. */
         public Muon {
-            fraction("momentum", momentum);
+            Means.fraction("momentum", momentum);
+            coefficients.steps(steps);
+        }
+
+        /**
+         * Muon as the paper has it, with another momentum.
+         *
+         * @param momentum from 0 to less than 1
+         */
+        public Muon(double momentum) {
+            this(momentum, false, Coefficients.JORDAN, 0, ShapeFactor.NONE);
         }
 
         @Override
         public String signature() {
-            return "muon(" + momentum + ")";
+            return "muon(" + momentum + (nesterov ? ", nesterov" : "")
+                    + (coefficients == Coefficients.JORDAN ? "" : ", " + label(coefficients))
+                    + (steps == 0 ? "" : ", " + steps + " steps")
+                    + (shape == ShapeFactor.NONE ? "" : ", " + label(shape)) + ")";
+        }
+
+        private static String label(Enum<?> value) {
+            return value.name().toLowerCase(Locale.ROOT).replace('_', '-');
         }
 
         @Override
@@ -107,33 +128,32 @@ public interface Direction {
 
         @Override
         public NDArray of(NDArray gradient, List<NDArray> memory, long step) {
-            NDArray m = memory.getFirst();
-            if (step == 0) {
-                m.addi(gradient); // to zero; copyTo would go through the heap, and not above 2 GiB
-            } else {
-                mix(m, momentum, gradient);
+            double factor =
+                    shape.factor(gradient.getShape().get(0), gradient.getShape().get(1));
+            try (Means mean = Means.momentum(gradient, memory.getFirst(), momentum, nesterov, step)) {
+                NDArray u = orthogonalise(mean.value());
+                return factor == 1 ? u : u.muli(factor);
             }
-            return orthogonalise(m);
         }
 
         /** Newton-Schulz: every singular value of m goes near 1. Iterates on the side with the smaller products. */
-        static NDArray orthogonalise(NDArray m) {
+        NDArray orthogonalise(NDArray m) {
             double norm = Measure.norm(m);
             if (norm == 0) {
                 return m.zerosLike();
             }
             boolean tall = m.getShape().get(0) > m.getShape().get(1);
             NDArray x = (tall ? m.transpose() : m).div(norm);
-            for (int i = 0; i < STEPS; i++) {
+            for (Coefficients.Step step : coefficients.steps(steps)) {
                 NDArray last = x;
                 // closed one by one: the scratch of a whole step would be ten times the matrix
                 try (last;
                         NDArray turned = x.transpose();
                         NDArray a = x.matMul(turned);
                         NDArray square = a.matMul(a);
-                        NDArray b = a.mul(B).addi(square.muli(C));
+                        NDArray b = a.mul(step.b()).addi(square.muli(step.c()));
                         NDArray bx = b.matMul(x)) {
-                    x = x.mul(A).addi(bx);
+                    x = x.mul(step.a()).addi(bx);
                 }
             }
             return tall ? x.transpose() : x;
@@ -150,8 +170,8 @@ public interface Direction {
     record Adam(double beta1, double beta2, double epsilon) implements Direction {
         /** Refuses what is out of range. */
         public Adam {
-            fraction("beta1", beta1);
-            fraction("beta2", beta2);
+            Means.fraction("beta1", beta1);
+            Means.fraction("beta2", beta2);
             if (!(epsilon >= 0 && epsilon < Double.POSITIVE_INFINITY)) {
                 throw new Refusal("Adam's epsilon is " + epsilon + "; it must be a finite number, zero or more");
             }
@@ -171,27 +191,15 @@ public interface Direction {
         public NDArray of(NDArray gradient, List<NDArray> memory, long step) {
             NDArray m = memory.get(0);
             NDArray v = memory.get(1);
-            mix(m, beta1, gradient);
+            Means.mix(m, beta1, gradient);
             try (NDArray square = gradient.square()) {
-                mix(v, beta2, square);
+                Means.mix(v, beta2, square);
             }
             double c1 = 1 - Math.pow(beta1, step + 1);
             double c2 = 1 - Math.pow(beta2, step + 1);
             try (NDArray root = v.div(c2).sqrt()) {
                 return m.div(c1).divi(root.addi(epsilon));
             }
-        }
-    }
-
-    private static void mix(NDArray mean, double beta, NDArray value) {
-        try (NDArray part = value.mul(1 - beta)) {
-            mean.muli(beta).addi(part);
-        }
-    }
-
-    private static void fraction(String name, double value) {
-        if (!(value >= 0 && value < 1)) {
-            throw new Refusal(name + " is " + value + "; it must be from 0 to less than 1");
         }
     }
 }

@@ -7,18 +7,20 @@ import hypertransfer.core.ShapeFactor;
 /**
  * How gradients of hidden matrices become directions. Each direction reads some of these and ignores the others.
  *
- * @param momentum of muon and sgd
- * @param nesterov of muon and sgd
- * @param coefficients muon's Newton-Schulz polynomial
+ * @param momentum of all but adam and lion
+ * @param nesterov of the same
+ * @param coefficients the Newton-Schulz iteration of muon, normuon and adamuon
+ * @param schulzSteps how many steps of it; 0 for the usual number
  * @param bf16 whether it is rounded to bfloat16
- * @param shapeFactor of muon
- * @param moments of adam
+ * @param shapeFactor of muon and normuon
+ * @param moments of adam; lion has no epsilon, normuon and adamuon no beta1
  */
 public record Update(
         Kind direction,
         double momentum,
         boolean nesterov,
         Coefficients coefficients,
+        int schulzSteps,
         boolean bf16,
         ShapeFactor shapeFactor,
         @JsonUnwrapped Moments moments) {
@@ -27,7 +29,21 @@ public record Update(
     public enum Kind {
         MUON,
         ADAM,
-        SGD
+        SGD,
+        LION,
+        SIGNUM,
+        NORMUON,
+        ADAMUON;
+
+        /** Whether the direction has a form that looks ahead by its own momentum. */
+        boolean looksAhead() {
+            return this != ADAM && this != LION;
+        }
+
+        /** Whether it has factors for shapes; adam and sgd have always ignored the key. */
+        boolean shaped() {
+            return this == MUON || this == NORMUON || this == ADAM || this == SGD;
+        }
     }
 
     /** Adam's. */

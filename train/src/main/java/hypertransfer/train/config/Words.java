@@ -24,7 +24,7 @@ final class Words extends SimpleModule {
         word(Mode.class, Mode::parse, Mode::label);
         word(Preset.class, Preset::parse, Preset::label);
         word(Fall.Curve.class, Fall.Curve::parse, Fall.Curve::text);
-        word(Update.Kind.class, text -> of(Update.Kind.class, "direction", text, "muon, adam or sgd"), Words::label);
+        word(Update.Kind.class, text -> of(Update.Kind.class, "direction", text, all(Update.Kind.class)), Words::label);
         word(
                 Matrices.Master.class,
                 text -> of(Matrices.Master.class, "master", text, "auto, float32 or float64"),

@@ -6,10 +6,16 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import hypertransfer.core.Mode;
 import hypertransfer.core.Refusal;
 import hypertransfer.core.ShapeFactor;
+import hypertransfer.train.optimizer.AdaMuon;
+import hypertransfer.train.optimizer.Direction;
+import hypertransfer.train.optimizer.Lion;
+import hypertransfer.train.optimizer.NorMuon;
+import hypertransfer.train.optimizer.Signum;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -54,7 +60,8 @@ class ConfigurationTest {
             model.vocab=100          | model.vocab is 100; it must be 256 or more
             checkpoint.keep=0        | checkpoint.keep is 0
             validation.every=-5      | validation.every is -5.0; it must be zero or more
-            matrices.direction=lion  | matrices.direction is 'lion'; it must be muon, adam or sgd
+            matrices.direction=tiger | matrices.direction is 'tiger'; it must be one of muon, adam, sgd, lion, signum, normuon, adamuon
+            matrices.schulz_steps=-1 | matrices: Newton-Schulz is asked for -1 steps; it must be from 1 to 100, or 0 for the usual 5
             matrices.coefficients=x  | matrices.coefficients is 'x'; it must be one of jordan, convergent, polar-express
             matrices.shape_factor=x  | matrices.shape_factor is 'x'; it must be one of none, tall, spectral, rms
             matrices.schedule=square | matrices: unknown schedule shape 'square'; the shapes are linear
@@ -227,6 +234,40 @@ class ConfigurationTest {
         assertThat(demo.model().accumulation()).isEqualTo(1);
         assertThat(demo.matrices().update().shapeFactor()).isEqualTo(ShapeFactor.NONE);
         assertThat(demo.matrices().update().bf16()).isFalse();
+    }
+
+    @Test
+    void directionsHaveDefaultsOfTheirOwn() {
+        assertThat(direction("lion")).isEqualTo(Lion.standard());
+        assertThat(direction("signum")).isEqualTo(Signum.standard());
+        assertThat(direction("normuon")).isEqualTo(NorMuon.standard());
+        assertThat(direction("muon")).isEqualTo(Direction.Muon.standard());
+        assertThat(direction("adam")).isEqualTo(Direction.Adam.standard());
+        assertThat(direction("adamuon")).isInstanceOf(AdaMuon.class);
+        assertThat(direction("adamuon", "preset=gpt2-124m").factor(8, 4)).isEqualTo(1);
+        assertThat(direction("normuon", "preset=gpt2-124m").factor(8, 4)).isEqualTo(0.2 * Math.sqrt(8));
+        assertThat(direction("muon", "matrices.schulz_steps=7", "matrices.coefficients=polar-express")
+                        .label())
+                .contains("7 steps from (8.2");
+        refusedDirection("matrices.nesterov is true, and lion has no momentum", "lion", "matrices.nesterov=true");
+        refusedDirection("matrices.nesterov is true, and adam has no momentum", "adam", "matrices.nesterov=true");
+        refusedDirection(
+                "matrices.shape_factor is rms, and the norm of adamuon follows from the shape already",
+                "adamuon",
+                "matrices.shape_factor=rms");
+        refusedDirection("matrices: NorMuon's epsilon is 0.0", "normuon", "matrices.epsilon=0");
+    }
+
+    private static Direction direction(String name, String... settings) {
+        String[] all = Arrays.copyOf(settings, settings.length + 1);
+        all[settings.length] = "matrices.direction=" + name;
+        return ConfigurationFile.of(all).algorithm().common().direction();
+    }
+
+    private static void refusedDirection(String words, String name, String setting) {
+        assertThatThrownBy(() -> direction(name, setting))
+                .isInstanceOf(Refusal.class)
+                .hasMessageStartingWith(words);
     }
 
     @Test

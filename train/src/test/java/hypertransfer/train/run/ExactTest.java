@@ -47,7 +47,11 @@ class ExactTest {
         "M2, muon, base, hypertransfer-plus, mode",
         "M2, muon, hyperball, inverse-hypertransfer-plus, mode",
         "M2, adam, base, hypertransfer-plus, mode",
-        "M2, adam, hyperball, inverse-hypertransfer-plus, mode"
+        "M2, adam, hyperball, inverse-hypertransfer-plus, mode",
+        "M1, lion, base, hypertransfer, at-radius",
+        "M2, signum, hyperball, inverse-hypertransfer-plus, mode",
+        "M2, normuon, base, hypertransfer-plus, mode",
+        "M1, adamuon, hyperball, inverse-hypertransfer, at-radius"
     })
     void everyLossIsTheTargetsToTheLastBit(
             String network, String direction, String target, String mode, String gradient) {

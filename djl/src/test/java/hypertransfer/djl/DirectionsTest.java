@@ -1,0 +1,186 @@
+package hypertransfer.djl;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.Assertions.within;
+
+import ai.djl.ndarray.NDArray;
+import ai.djl.ndarray.NDManager;
+import ai.djl.ndarray.types.DataType;
+import ai.djl.ndarray.types.Shape;
+import hypertransfer.core.Coefficients;
+import hypertransfer.core.Mode;
+import hypertransfer.core.Refusal;
+import hypertransfer.core.ShapeFactor;
+import hypertransfer.djl.Direction.Muon;
+import hypertransfer.engine.Dims;
+import hypertransfer.engine.Engine;
+import hypertransfer.engine.Iteration;
+import hypertransfer.engine.Role;
+import hypertransfer.engine.Tensor;
+import hypertransfer.engine.provider.Engines;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Random;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
+
+/** Each direction against the reference engine's operations, and its transfer against its target. */
+class DirectionsTest {
+    private static final int ROWS = 6, COLS = 4;
+    private static final Muon POLAR = new Muon(0.9, true, Coefficients.POLAR_EXPRESS, 6, ShapeFactor.RMS);
+    private static final double RMS = 0.2 * Math.sqrt(6);
+
+    @BeforeAll
+    static void torch() {
+        Torch.required();
+    }
+
+    /** What the direction is in the operations of the engine, over a gradient, a mean, and moments of two shapes. */
+    private interface Written {
+        void step(Engine engine, List<Tensor> g, List<Tensor> m, List<Tensor> v, List<Tensor> rows, int t);
+    }
+
+    private record Case(Direction direction, String signature, double factor, Written written) {
+        @Override
+        public String toString() {
+            return signature;
+        }
+    }
+
+    static Stream<Case> cases() {
+        double[] one = {1};
+        return Stream.of(
+                new Case(
+                        new Lion(0.9, 0.99),
+                        "lion(0.9, 0.99)",
+                        1,
+                        (e, g, m, v, rows, t) -> e.sign(g, one, 0.9, 0.99, m)),
+                new Case(
+                        new Signum(0.9, false),
+                        "signum(0.9)",
+                        1,
+                        (e, g, m, v, rows, t) -> e.sign(g, one, t == 0 ? 0 : 0.9, t == 0 ? 0 : 0.9, m)),
+                new Case(
+                        new Signum(0.5, true),
+                        "signum(0.5, nesterov)",
+                        1,
+                        (e, g, m, v, rows, t) -> e.sign(g, one, t == 0 ? 0 : 0.25, t == 0 ? 0 : 0.5, m)),
+                new Case(
+                        new Muon(0.95, true, Coefficients.CONVERGENT, 0, ShapeFactor.NONE),
+                        "muon(0.95, nesterov, convergent)",
+                        1,
+                        (e, g, m, v, rows, t) -> {
+                            e.momentum(g, one, t == 0 ? 0 : 0.95, true, m);
+                            e.orthogonalize(g, iteration(Coefficients.CONVERGENT, 0));
+                        }),
+                new Case(POLAR, "muon(0.9, nesterov, polar-express, 6 steps, rms)", RMS, (e, g, m, v, rows, t) -> {
+                    e.momentum(g, one, t == 0 ? 0 : 0.9, true, m);
+                    e.orthogonalize(g, iteration(Coefficients.POLAR_EXPRESS, 6));
+                }),
+                new Case(
+                        new NorMuon(new Muon(0.95), 0.95, 1e-10),
+                        "normuon(0.95)(0.95, 1.0E-10)",
+                        1,
+                        (e, g, m, v, rows, t) -> {
+                            e.momentum(g, one, t == 0 ? 0 : 0.95, false, m);
+                            e.orthogonalize(g, iteration(Coefficients.JORDAN, 0));
+                            e.equalize(g, 0.95, 1e-10, null, rows);
+                        }),
+                new Case(
+                        new AdaMuon(new Muon(0.95), 0.9, 1e-8),
+                        "adamuon(0.95)(0.9, 1.0E-8)",
+                        1,
+                        (e, g, m, v, rows, t) -> {
+                            e.sign(g, one, t == 0 ? 0 : 0.95, t == 0 ? 0 : 0.95, m);
+                            e.orthogonalize(g, iteration(Coefficients.JORDAN, 0));
+                            e.equalize(g, 0.9, 1e-8, new double[] {0.2 * Math.sqrt(ROWS * COLS)}, v);
+                        }));
+    }
+
+    private static Iteration iteration(Coefficients coefficients, int steps) {
+        return new Iteration(
+                coefficients.steps(steps).stream()
+                        .map(step -> new Iteration.Step(step.a(), step.b(), step.c()))
+                        .toList(),
+                false);
+    }
+
+    @ParameterizedTest
+    @MethodSource("cases")
+    void isWhatTheReferenceEngineComputes(Case c) {
+        assertThat(c.direction.signature()).isEqualTo(c.signature);
+        Random random = new Random(2);
+        try (Engine engine = Engines.open("reference", new Dims(1, 1, 8, 2, 1));
+                NDManager manager = NDManager.newBaseManager("PyTorch")) {
+            Tensor g = engine.tensor(Role.GRADIENT, "g", ROWS, COLS), m = engine.tensor(Role.STATE, "m", ROWS, COLS);
+            Tensor v = engine.tensor(Role.STATE, "v", ROWS, COLS), rows = engine.tensor(Role.STATE, "rows", ROWS, 1);
+            engine.commit();
+            Shape shape = new Shape(ROWS, COLS);
+            List<NDArray> memory = new ArrayList<>();
+            for (Shape array : c.direction.memory(shape)) {
+                memory.add(manager.zeros(array, DataType.FLOAT64));
+            }
+            for (int t = 0; t < 5; t++) {
+                double[] gradient = random.doubles(ROWS * COLS, -1, 1).toArray();
+                engine.write(g, gradient);
+                c.written.step(engine, List.of(g), List.of(m), List.of(v), List.of(rows), t);
+                double[] expected = engine.read(g);
+                for (int i = 0; i < expected.length; i++) {
+                    expected[i] *= c.factor;
+                }
+                NDArray given = manager.create(gradient, shape);
+                assertThat(c.direction.of(given, memory, t).toDoubleArray())
+                        .as("step %d", t)
+                        .containsExactly(expected, within(1e-12));
+                assertThat(given.toDoubleArray())
+                        .as("the gradient is not changed")
+                        .isEqualTo(gradient);
+            }
+        }
+    }
+
+    @ParameterizedTest
+    @MethodSource("cases")
+    void aTransferFollowsItsTarget(Case c) {
+        assertThat(losses(c.direction, Mode.HYPERTRANSFER))
+                .containsExactly(losses(c.direction, Mode.BASE), within(1e-9));
+    }
+
+    private static double[] losses(Direction direction, Mode mode) {
+        Rate rate = (id, step) -> 0.01;
+        Rule hidden = new Rule(direction, mode.transfer(0.1), rate);
+        double[] losses = new double[10];
+        try (TinyTraining training = new TinyTraining(
+                TinyWeights.seeded(7),
+                true,
+                DataType.FLOAT64,
+                block -> new HyperOptimizer(block, hidden, Rule.adamW(rate, 0.1)))) {
+            for (int t = 0; t < losses.length; t++) {
+                losses[t] = training.step(t);
+            }
+        }
+        return losses;
+    }
+
+    @Test
+    void settingsOutOfRangeAreRefused() {
+        refused("beta2 is 1.0", () -> new Lion(0.9, 1));
+        refused("momentum is -1.0", () -> new Signum(-1, false));
+        refused("NorMuon's epsilon is 0.0", () -> new NorMuon(new Muon(0.9), 0.9, 0));
+        refused("AdaMuon's epsilon is NaN", () -> new AdaMuon(new Muon(0.9), 0.9, Double.NaN));
+        refused(
+                "Newton-Schulz is asked for -1 steps",
+                () -> new Muon(0.9, false, Coefficients.JORDAN, -1, ShapeFactor.NONE));
+        refused(
+                "gain has shape (8), and Muon orthogonalises matrices",
+                () -> new NorMuon(new Muon(0.9), 0.9, 1e-8).check("gain", new Shape(8)));
+    }
+
+    private static void refused(String words, Runnable call) {
+        assertThatThrownBy(call::run).isInstanceOf(Refusal.class).hasMessageStartingWith(words);
+    }
+}
