@@ -101,8 +101,9 @@ class StartTest {
 
     private static List<String> complete(Path script, String... words) throws Exception {
         String line = String.join(" ", words);
-        String ask = ". " + script + "\ncompopt() { :; }\nCOMP_WORDS=(" + line + ")\nCOMP_CWORD=" + (words.length - 1) + "\nCOMP_LINE='"
-                + line + "'\nCOMP_POINT=" + line.length() + "\n_complete_ht\nprintf '%s\\n' \"${COMPREPLY[@]}\"";
+        String ask = ". " + script + "\ncompopt() { :; }\nCOMP_WORDS=(" + line + ")\nCOMP_CWORD=" + (words.length - 1)
+                + "\nCOMP_LINE='" + line + "'\nCOMP_POINT=" + line.length()
+                + "\n_complete_ht\nprintf '%s\\n' \"${COMPREPLY[@]}\"";
         Process bash = new ProcessBuilder("/bin/bash", "-c", ask)
                 .redirectErrorStream(true)
                 .start();
