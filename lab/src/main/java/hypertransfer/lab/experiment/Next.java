@@ -19,7 +19,7 @@ public final class Next {
         Map<String, String> commands = new LinkedHashMap<>();
         commands.put("ht report " + word(run), "its curves as a page");
         commands.put("ht sample " + word(run), "text from it");
-        Transfer transfer = c.algorithm().transfer();
+        Transfer transfer = c.algorithm().common().transfer();
         if (transfer.isPlain()) {
             String mode = (transfer.target() instanceof Space.Base ? "" : "inverse-") + "hypertransfer"
                     + (c.network() == Variant.M2 ? "-plus" : "");

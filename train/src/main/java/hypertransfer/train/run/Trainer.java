@@ -262,7 +262,7 @@ public final class Trainer {
     }
 
     private boolean train(Feed feed, Trainee trainee, BooleanSupplier stop) {
-        List<Schedule> schedules = schedules(trainee.matrices());
+        List<Schedule> schedules = schedules(c, trainee.matrices());
         Schedule adamw = c.algorithm().adamSchedule();
         int start = step;
         try (Journal journal = new Journal(hold, start, c.tokensPerStep())) {
@@ -367,7 +367,7 @@ public final class Trainer {
     }
 
     /** The target's schedule of each hidden matrix. */
-    private List<Schedule> schedules(List<String> names) {
+    static List<Schedule> schedules(Configuration c, List<String> names) {
         Algorithm algorithm = c.algorithm();
         String recorded = c.matrices().recorded();
         return recorded == null
