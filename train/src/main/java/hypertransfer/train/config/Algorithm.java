@@ -10,6 +10,7 @@ import hypertransfer.engine.Engine;
 import hypertransfer.engine.EngineException;
 import hypertransfer.engine.Polynomial;
 import hypertransfer.train.optimizer.AdaMuon;
+import hypertransfer.train.optimizer.Clip;
 import hypertransfer.train.optimizer.Direction;
 import hypertransfer.train.optimizer.Lion;
 import hypertransfer.train.optimizer.NorMuon;
@@ -25,6 +26,7 @@ import java.util.function.Supplier;
  * @param schedule of the hidden matrices' target
  * @param adam of all else
  * @param adamSchedule of all else
+ * @param clip the most that gradients may be
  * @param weights how the network sees the hidden matrices
  */
 public record Algorithm(
@@ -33,6 +35,7 @@ public record Algorithm(
         Schedule.Shaped schedule,
         Direction.Adam adam,
         Schedule.Shaped adamSchedule,
+        Clip clip,
         Matrices.Weights weights) {
 
     /** Refuses what cannot be trained. */
@@ -52,11 +55,12 @@ public record Algorithm(
         Schedule.Shaped adamSchedule = in("adamw", () -> a.fall().from(a.rate(), c.steps()));
         Direction.Adam adam = in("adamw", () -> adam(a.moments()));
         in("adamw", () -> new Space.Base(a.decay()));
+        Clip clip = in("clip", () -> new Clip(c.clip().norm(), c.clip().value()));
         if (a.rate() * a.decay() >= 1) {
             throw new Refusal("adamw.rate " + a.rate() + " times adamw.decay " + a.decay()
                     + " is 1 or more, which would erase the weights; lower either");
         }
-        return new Algorithm(direction, transfer, schedule, adam, adamSchedule, m.weights());
+        return new Algorithm(direction, transfer, schedule, adam, adamSchedule, clip, m.weights());
     }
 
     private static Direction direction(Update u) {

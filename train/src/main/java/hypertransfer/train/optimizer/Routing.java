@@ -18,13 +18,15 @@ import java.util.function.Function;
  * @param rest the direction of all other parameters
  * @param restDecay their weight decay
  * @param representation how the network sees the hidden matrices
+ * @param clip the most that gradients may be
  */
 public record Routing(
         Direction direction,
         Function<String, Transfer> transfer,
         Direction.Adam rest,
         double restDecay,
-        Representation representation) {
+        Representation representation,
+        Clip clip) {
 
     public Routing {
         if (!(restDecay >= 0 && restDecay < Double.POSITIVE_INFINITY)) {
@@ -34,11 +36,16 @@ public record Routing(
 
     /** The paper's, with one transfer for all hidden matrices. */
     public static Routing standard(Direction direction, Transfer transfer) {
-        return new Routing(direction, name -> transfer, Direction.Adam.standard(), 0.1, Representation.PLAIN);
+        return new Routing(
+                direction, name -> transfer, Direction.Adam.standard(), 0.1, Representation.PLAIN, Clip.NONE);
     }
 
     public Routing with(Representation other) {
-        return new Routing(direction, transfer, rest, restDecay, other);
+        return new Routing(direction, transfer, rest, restDecay, other, clip);
+    }
+
+    public Routing with(Clip other) {
+        return new Routing(direction, transfer, rest, restDecay, representation, other);
     }
 
     /** The masters that these hidden matrices need. */

@@ -108,7 +108,8 @@ public final class Trainee implements AutoCloseable {
                         transfer.target(), transfer.carrier(), rules.getOrDefault(name, transfer.gradient())),
                 c.algorithm().adam(),
                 c.adamw().decay(),
-                c.algorithm().representation(engine.separateWeights()));
+                c.algorithm().representation(engine.separateWeights()),
+                c.algorithm().clip());
         return of(
                         engine,
                         ranks,
