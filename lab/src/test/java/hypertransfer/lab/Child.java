@@ -83,6 +83,11 @@ final class Child implements AutoCloseable {
                 .waitFor();
     }
 
+    /** Waits so many milliseconds; whether it has ended by then. What it prints meanwhile must fit a pipe. */
+    boolean endsWithin(long milliseconds) throws InterruptedException {
+        return process.waitFor(milliseconds, TimeUnit.MILLISECONDS);
+    }
+
     /** Reads what is left and returns the exit code. */
     int end() throws Exception {
         while (out.readLine() != null) {}

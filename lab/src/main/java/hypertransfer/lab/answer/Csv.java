@@ -1,6 +1,5 @@
 package hypertransfer.lab.answer;
 
-import hypertransfer.core.Refusal;
 import hypertransfer.train.file.Atomic;
 import java.io.BufferedWriter;
 import java.io.IOException;
@@ -26,15 +25,12 @@ public final class Csv {
 
     /** Writes a new file with a header, whole or not at all: where the rows cannot be had to the last, there is no file. */
     public static void write(Path file, Consumer<Csv> rows, String... columns) {
-        if (Files.exists(file)) {
-            throw new Refusal(file + " is already there; choose another --csv");
-        }
         try {
             Files.createDirectories(file.toAbsolutePath().getParent());
         } catch (IOException e) {
             throw failed(file, e);
         }
-        Atomic.write(file, channel -> {
+        Atomic.create(file, "--csv", channel -> {
             Writer out = new BufferedWriter(Channels.newWriter(channel, StandardCharsets.UTF_8));
             Csv table = new Csv(file, out);
             table.row((Object[]) columns);

@@ -1,6 +1,8 @@
 package hypertransfer.lab.answer;
 
 import hypertransfer.core.Refusal;
+import hypertransfer.train.file.Atomic;
+import hypertransfer.train.file.Strict;
 import java.io.BufferedInputStream;
 import java.io.BufferedReader;
 import java.io.IOException;
@@ -67,7 +69,7 @@ final class LogReader {
             }
             return first.stripLeading().startsWith("{") ? json(first, in) : csv(first, in);
         } catch (IOException e) {
-            throw new Refusal("cannot read " + file + ": " + e.getMessage(), e);
+            throw new Refusal("cannot read " + file + ": " + Atomic.reason(e), e);
         }
     }
 
@@ -121,7 +123,7 @@ final class LogReader {
             try {
                 node = JsonMapper.shared().readTree(line);
             } catch (JacksonException e) {
-                problems.add(number, "", "no JSON: " + e.getOriginalMessage());
+                problems.add(number, "", "no JSON: " + Strict.reason(e));
                 continue;
             }
             Map<String, String> row = new LinkedHashMap<>();

@@ -1,8 +1,6 @@
 package hypertransfer.lab.answer;
 
-import hypertransfer.core.Refusal;
 import hypertransfer.train.file.Atomic;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -30,9 +28,6 @@ public final class Sheet {
 
     /** Writes a new page; the first row of the table is its head. */
     public static void write(Path file, String title, List<String> text, List<Chart> charts, List<List<String>> table) {
-        if (Files.exists(file)) {
-            throw new Refusal(file + " is already there; choose another --page");
-        }
         StringBuilder page = new StringBuilder("""
                 <!doctype html><html lang="en"><head><meta charset="utf-8">
                 <meta name="viewport" content="width=device-width">
@@ -64,7 +59,10 @@ public final class Sheet {
                             .append(">"));
             page.append("</tr>");
         }
-        Atomic.write(file, page.append("</table></body></html>\n").toString());
+        Atomic.create(
+                file,
+                "--page",
+                Atomic.text(page.append("</table></body></html>\n").toString()));
     }
 
     private static void draw(StringBuilder page, Chart chart) {

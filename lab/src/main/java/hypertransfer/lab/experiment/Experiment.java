@@ -3,6 +3,7 @@ package hypertransfer.lab.experiment;
 import hypertransfer.core.Refusal;
 import hypertransfer.train.config.Configuration;
 import hypertransfer.train.config.ConfigurationFile;
+import hypertransfer.train.file.Atomic;
 import hypertransfer.train.file.Strict;
 import hypertransfer.train.network.Preset;
 import java.io.IOException;
@@ -85,11 +86,11 @@ public record Experiment(String title, List<String> settings, Map<String, Member
                     .collect(Collectors.joining("."));
             String problem = e instanceof UnrecognizedPropertyException unknown
                     ? "unknown key '" + key + "'; the keys there are " + unknown.getKnownPropertyIds()
-                    : (key.isEmpty() ? "" : key + ": ") + e.getOriginalMessage();
+                    : (key.isEmpty() ? "" : key + ": ") + Strict.reason(e);
             int line = e.getLocation() == null ? -1 : e.getLocation().getLineNr();
             throw new Refusal(name + " is not an experiment: " + (line > 0 ? "line " + line + ": " : "") + problem, e);
         } catch (IOException e) {
-            throw new UncheckedIOException("cannot read " + name + ": " + e.getMessage(), e);
+            throw new UncheckedIOException("cannot read " + name + ": " + Atomic.reason(e), e);
         }
     }
 
@@ -105,8 +106,10 @@ public record Experiment(String title, List<String> settings, Map<String, Member
                 throw new Refusal(file + " is an experiment; run it with: ht reproduce "
                         + (KNOWN.containsKey(name) ? name : file));
             }
-        } catch (IOException | UncheckedIOException e) {
-            throw new Refusal("cannot read " + file + ": " + e.getMessage(), e);
+        } catch (UncheckedIOException e) {
+            throw new Refusal("cannot read " + file + ": " + Atomic.reason(e.getCause()), e);
+        } catch (IOException e) {
+            throw new Refusal("cannot read " + file + ": " + Atomic.reason(e), e);
         }
         return ConfigurationFile.read(file, settings);
     }

@@ -6,6 +6,7 @@ import java.math.BigDecimal;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Arrays;
+import java.util.Collection;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
@@ -33,7 +34,7 @@ public final class ConfigurationFile {
         try {
             return resolve(file.toString(), YAML.readTree(file), settings);
         } catch (JacksonException e) {
-            throw new Refusal(file + " is not YAML: " + e.getOriginalMessage(), e);
+            throw new Refusal(file + " is not YAML: " + Strict.reason(e), e);
         }
     }
 
@@ -71,7 +72,7 @@ public final class ConfigurationFile {
             flatten("", keys(file.toString(), YAML.readTree(file)), flat);
             return flat;
         } catch (JacksonException e) {
-            throw new Refusal(file + " is not YAML: " + e.getOriginalMessage(), e);
+            throw new Refusal(file + " is not YAML: " + Strict.reason(e), e);
         }
     }
 
@@ -108,7 +109,31 @@ public final class ConfigurationFile {
             if (e.getCause() instanceof Refusal refusal) {
                 throw key(e).isEmpty() ? refusal : Algorithm.in(key(e).replaceFirst("\\..*", ""), refusal);
             }
-            throw new Refusal(source + ": " + e.getOriginalMessage(), e);
+            throw new Refusal(source + ": " + Strict.reason(e), e);
+        }
+    }
+
+    /** The keys of {@code matrices}. */
+    static Collection<String> keys(Matrices matrices) {
+        return YAML.valueToTree(matrices).propertyNames();
+    }
+
+    /** The hidden matrices' settings with those of a group over them. */
+    static Matrices over(String group, Matrices matrices, Map<String, Object> settings) {
+        ObjectNode all = YAML.valueToTree(matrices);
+        settings.forEach((key, value) -> all.set(key, YAML.valueToTree(value)));
+        all.putObject("groups");
+        try {
+            return YAML.treeToValue(all, Matrices.class);
+        } catch (MismatchedInputException e) {
+            throw new Refusal(
+                    group + "." + key(e) + " is " + value(all, key(e)) + "; " + expected(e.getTargetType())
+                            + " is expected",
+                    e);
+        } catch (JacksonException e) {
+            throw e.getCause() instanceof Refusal refusal
+                    ? new Refusal(group + ": " + refusal.getMessage(), e)
+                    : new Refusal(group + ": " + e.getOriginalMessage(), e);
         }
     }
 

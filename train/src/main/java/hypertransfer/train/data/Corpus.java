@@ -1,6 +1,7 @@
 package hypertransfer.train.data;
 
 import hypertransfer.core.Refusal;
+import hypertransfer.train.file.Atomic;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.file.DirectoryStream;
@@ -73,8 +74,10 @@ public final class Corpus implements AutoCloseable {
         List<Path> found = new ArrayList<>();
         try (DirectoryStream<Path> entries = Files.newDirectoryStream(directory, glob)) {
             entries.forEach(found::add);
-        } catch (IOException | PatternSyntaxException e) {
+        } catch (PatternSyntaxException e) {
             throw new Refusal("cannot list the shards " + glob + " of " + directory + ": " + e.getMessage(), e);
+        } catch (IOException e) {
+            throw new Refusal("cannot list the shards " + glob + " of " + directory + ": " + Atomic.reason(e), e);
         }
         if (found.isEmpty()) {
             throw new Refusal("there are no shards " + glob + " in " + directory

@@ -1,10 +1,12 @@
 package hypertransfer.train.file;
 
 import hypertransfer.core.Refusal;
+import java.io.CharConversionException;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
+import java.nio.charset.CharacterCodingException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.AccessDeniedException;
 import java.nio.file.DirectoryNotEmptyException;
@@ -29,8 +31,26 @@ public final class Atomic {
     /** What this process is writing. A second open of the same file would, when closed, release the first one's lock. */
     private static final Set<Path> WRITING = ConcurrentHashMap.newKeySet();
 
+    static { // Ctrl-C leaves nothing beside
+        Runtime.getRuntime().addShutdownHook(new Thread(() -> WRITING.forEach(Atomic::deleteQuietly)));
+    }
+
     /** Writes a file, or leaves the one that is there; whatever is thrown, nothing is left beside it. */
     public static void write(Path file, Writing writing) {
+        write(file, writing, null);
+    }
+
+    /**
+     * Writes a new file. One that is there with the same bytes is taken for it, so that a command that was ended between
+     * two files can be given again; any other is refused.
+     *
+     * @param option what the user can choose another file with
+     */
+    public static void create(Path file, String option, Writing writing) {
+        write(file, writing, option);
+    }
+
+    private static void write(Path file, Writing writing, String option) {
         Path beside = file.resolveSibling(file.getFileName() + ".part");
         Path key = beside.toAbsolutePath().normalize();
         if (!WRITING.add(key)) {
@@ -40,6 +60,9 @@ public final class Atomic {
             try {
                 writing.to(channel);
                 channel.force(true);
+                if (option != null && Files.exists(file) && Files.mismatch(beside, file) >= 0) {
+                    throw new Refusal(file + " is already there; choose another " + option);
+                }
                 Files.move(beside, file, StandardCopyOption.ATOMIC_MOVE, StandardCopyOption.REPLACE_EXISTING);
             } catch (IOException | RuntimeException | Error e) {
                 deleteQuietly(beside);
@@ -81,7 +104,12 @@ public final class Atomic {
     }
 
     public static void write(Path file, String text) {
-        write(file, channel -> writeFully(channel, ByteBuffer.wrap(text.getBytes(StandardCharsets.UTF_8))));
+        write(file, text(text));
+    }
+
+    /** Writes a text into any file. */
+    public static Writing text(String text) {
+        return channel -> writeFully(channel, ByteBuffer.wrap(text.getBytes(StandardCharsets.UTF_8)));
     }
 
     /** What went wrong, without the file's name: many of the JDK's messages are nothing but the name. */
@@ -90,6 +118,8 @@ public final class Atomic {
             case NoSuchFileException none -> "there is no such file or directory";
             case AccessDeniedException denied -> "permission denied";
             case FileAlreadyExistsException there -> "a file of that name is in the way";
+            case CharacterCodingException text -> "it is not UTF-8 text";
+            case CharConversionException text -> "it is not UTF-8 text";
             case DirectoryNotEmptyException full -> "the directory is not empty";
             case FileSystemException f when f.getReason() != null -> f.getReason();
             default -> e.getMessage() == null ? e.getClass().getSimpleName() : e.getMessage();

@@ -1,6 +1,7 @@
 package hypertransfer.train.file;
 
 import hypertransfer.core.Refusal;
+import java.io.IOException;
 import java.nio.file.Path;
 import java.util.stream.Collectors;
 import tools.jackson.core.JacksonException;
@@ -52,8 +53,15 @@ public final class Strict {
             }
             return record;
         } catch (JacksonException e) {
-            throw new Refusal(file + " is not " + what + ": " + place(e) + e.getOriginalMessage(), e);
+            throw new Refusal(file + " is not " + what + ": " + place(e) + reason(e), e);
         }
+    }
+
+    /** What is wrong with a text, without the names of Java's classes. */
+    public static String reason(JacksonException e) {
+        return e.getCause() instanceof IOException io
+                ? Atomic.reason(io)
+                : e.getOriginalMessage().replaceAll("\\b(?:java|tools|hypertransfer)\\.(?:\\w+[.$])+", "");
     }
 
     /** The key at which reading failed, as it is written in the file. */

@@ -1,6 +1,7 @@
 package hypertransfer.train.log;
 
 import hypertransfer.core.Step;
+import hypertransfer.train.file.Strict;
 import java.nio.ByteBuffer;
 import java.util.Arrays;
 import java.util.List;
@@ -176,7 +177,7 @@ public sealed interface Line {
                 return node;
             }
         } catch (JacksonException e) {
-            throw new Damaged("is not JSON (" + e.getOriginalMessage().replaceAll("\\s+", " ") + ")");
+            throw new Damaged("is not JSON (" + Strict.reason(e).replaceAll("\\s+", " ") + ")");
         }
         throw new Damaged("is not a JSON object");
     }

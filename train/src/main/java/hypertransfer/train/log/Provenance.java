@@ -3,6 +3,7 @@ package hypertransfer.train.log;
 import hypertransfer.core.GradientRule;
 import hypertransfer.core.Refusal;
 import hypertransfer.train.file.Atomic;
+import hypertransfer.train.file.Strict;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -38,7 +39,7 @@ public record Provenance(Map<String, String> facts, List<String> matrices, List<
             });
             return new Provenance(facts, texts(file, node, "matrices"), texts(file, node, "gradient"));
         } catch (JacksonException e) {
-            throw new Refusal(file + " is damaged (" + e.getOriginalMessage() + "); leave the run out", e);
+            throw new Refusal(file + " is damaged (" + Strict.reason(e) + "); leave the run out", e);
         }
     }
 

@@ -2,6 +2,7 @@ package hypertransfer.train.log;
 
 import hypertransfer.core.Refusal;
 import hypertransfer.train.file.Atomic;
+import hypertransfer.train.file.Strict;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Arrays;
@@ -63,7 +64,7 @@ public record Standing(
                     FailureKind.parse(node.path("kind").asString("")),
                     node.path("message").asString(null));
         } catch (JacksonException e) {
-            throw new Refusal(file + " is damaged (" + e.getOriginalMessage() + "); continue the run with --resume", e);
+            throw new Refusal(file + " is damaged (" + Strict.reason(e) + "); continue the run with --resume", e);
         }
     }
 

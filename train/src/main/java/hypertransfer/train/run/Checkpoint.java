@@ -5,6 +5,7 @@ import hypertransfer.core.Refusal;
 import hypertransfer.core.State;
 import hypertransfer.train.file.Atomic;
 import hypertransfer.train.file.SafeTensors;
+import hypertransfer.train.file.Strict;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
@@ -62,7 +63,7 @@ public record Checkpoint(
         } catch (JacksonException e) {
             throw new Refusal(
                     numbers + " is damaged: "
-                            + e.getMessage().lines().findFirst().orElse("unreadable"),
+                            + Strict.reason(e).lines().findFirst().orElse("unreadable"),
                     e);
         }
     }

@@ -30,10 +30,14 @@ class OptimizerTest {
     void everyMatrixMayHaveItsOwnTransfer() {
         Space base = new Space.Base(0.1), ball = new Space.Hyperball();
         Routing mixed = new Routing(
-                Direction.Muon.standard(),
-                name -> name.matches(".*attn\\.[qk]\\.weight")
-                        ? new Transfer(base, ball, GradientRule.RESCALED)
-                        : new Transfer(base, ball, GradientRule.REPRESENTATIVE),
+                name -> new Rule(
+                        Direction.Muon.standard(),
+                        new Transfer(
+                                base,
+                                ball,
+                                name.matches(".*attn\\.[qk]\\.weight")
+                                        ? GradientRule.RESCALED
+                                        : GradientRule.REPRESENTATIVE)),
                 Direction.Adam.standard(),
                 0.1,
                 Representation.PLAIN,

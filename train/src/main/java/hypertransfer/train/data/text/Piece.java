@@ -1,6 +1,7 @@
 package hypertransfer.train.data.text;
 
 import hypertransfer.core.Refusal;
+import hypertransfer.train.file.Strict;
 import java.nio.ByteBuffer;
 import java.nio.CharBuffer;
 import java.nio.charset.CharsetDecoder;
@@ -119,8 +120,7 @@ public record Piece(String source, long line, byte[] bytes, boolean json, boolea
                 throw new Refusal(place(number) + "more than one JSON value; give each its own line");
             }
         } catch (JacksonException e) {
-            throw new Refusal(
-                    place(number) + "broken JSON: " + e.getOriginalMessage() + "; mend or remove the line", e);
+            throw new Refusal(place(number) + "broken JSON: " + Strict.reason(e) + "; mend or remove the line", e);
         }
         if (text == null) {
             throw new Refusal(place(number) + "the object has no string \"" + field

@@ -1,0 +1,364 @@
+package hypertransfer.lab;
+
+import hypertransfer.train.log.Run;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Comparator;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.stream.Stream;
+import java.util.zip.CRC32C;
+import tools.jackson.databind.json.JsonMapper;
+import tools.jackson.databind.node.ArrayNode;
+import tools.jackson.databind.node.ObjectNode;
+
+/**
+ * A small specimen of everything that a command reads, and every command that reads or writes files, with arguments that
+ * fit. Whoever damages something puts it back.
+ */
+final class Workshop {
+    static final String OUT = "made";
+
+    final Path directory;
+    private final Path kept;
+    private final Ht ht = new Ht();
+    private final Map<Command, Map<String, Object>> expected = new HashMap<>();
+    private Map<String, String> before;
+
+    /**
+     * A command.
+     *
+     * @param reads the files and directories that it reads
+     * @param args its arguments; what it writes new is called {@link #OUT} with any ending
+     * @param into the run that it continues, or null
+     */
+    record Command(String name, List<String> reads, String into, List<String> args) {}
+
+    private Workshop(Path directory) {
+        this.directory = directory;
+        kept = directory.resolveSibling(directory.getFileName() + "-kept");
+    }
+
+    private static Workshop shared;
+
+    /** One for all tests, since it takes seconds to make. */
+    static synchronized Workshop shared() throws IOException {
+        if (shared == null) {
+            Path root = Files.createTempDirectory("workshop");
+            Runtime.getRuntime().addShutdownHook(new Thread(() -> {
+                try {
+                    delete(root);
+                } catch (IOException e) {
+                    throw new UncheckedIOException(e);
+                }
+            }));
+            Workshop shop = new Workshop(Files.createDirectory(root.resolve("shop")));
+            shop.make();
+            copy(shop.directory, shop.kept);
+            shop.before = stamps(shop.kept);
+            shop.measure();
+            shared = shop;
+        }
+        return shared;
+    }
+
+    private Path at(String name) {
+        return directory.resolve(name);
+    }
+
+    private void make() throws IOException {
+        StringBuilder text = new StringBuilder();
+        for (int i = 0; i < 300; i++) {
+            text.append("Document ").append(i).append(" has words, and some more words.\n<|endoftext|>\n");
+        }
+        Files.writeString(at("text.txt"), text);
+        Files.writeString(at("lines.jsonl"), "{\"text\": \"one\", \"id\": 1}\n{\"text\": \"two \\u00e9\"}\n".repeat(9));
+        ht.fine("data", "tokenize", at("text.txt"), "--out", at("data"), "--tokens", "bytes", "--validation", "0.3");
+        Files.writeString(at("tiny.yaml"), """
+                engine: reference
+                steps: 6
+                seed: 7
+                model: {layers: 1, width: 8, head: 4, sequence: 8, batch: 1, vocab: 256}
+                matrices: {rate: 0.02, decay: 0.1}
+                validation: {batches: 1}
+                checkpoint: {every: 2, keep: 3}
+                data: {train: %s, validation: %s}
+                """.formatted(at("data"), at("data")));
+        Files.writeString(at("experiment.yaml"), """
+                title: A small one
+                settings: [engine=reference, model.layers=1, model.width=8, model.head=4, model.sequence=8, model.batch=1]
+                runs:
+                  muon: {settings: [matrices.mode=base]}
+                  twin: {follows: muon, settings: [matrices.mode=hypertransfer]}
+                presets:
+                  demo: {settings: [steps=3, validation.batches=1, matrices.rate=0.02]}
+                """);
+        ht.fine("train", at("tiny.yaml"), "--out", at("muon"));
+        ht.fine("transfer", at("muon"), "--mode", "hypertransfer-plus", "--out", at("twin"));
+        ht.fine("schedule", at("muon"), "--out", at("schedule.json"));
+        ht.fine("sweep", at("tiny.yaml"), "--grid", "rate=0.01,0.02", "--out", at("sweep"));
+        ht.fine("reproduce", at("experiment.yaml"), "--out", at("experiment"));
+        copy(at("muon"), at("half"));
+        for (String ending : List.of(".json", ".safetensors")) {
+            Files.delete(at("half/checkpoints/step-00000006" + ending));
+        }
+        Files.writeString(at("norms.csv"), """
+                step,matrix,weight_norm,direction_norm,rate,decay
+                0,fc,2,3,0.5,0.4
+                0,q,2.5,3,0.5,0.4
+                1,fc,2.1,3,0.4,0.4
+                1,q,2.6,3,0.4,0.4
+                2,fc,2.2,3,0.3,0.4
+                2,q,2.7,3,0.3,0.4
+                """);
+        Files.writeString(
+                at("norms.jsonl"),
+                "{\"step\":0,\"weight_norm/fc\":2,\"update_norm/fc\":1,\"rate\":0.1,\"decay\":0}\n"
+                        + "{\"step\":1,\"weight_norm/fc\":2,\"update_norm/fc\":1,\"rate\":0.1,\"decay\":0}\n");
+        Path golden = Path.of("../train/src/test/resources/golden");
+        Files.createDirectories(at("golden"));
+        ObjectNode all = (ObjectNode)
+                JsonMapper.shared().readTree(golden.resolve("M1.json").toFile());
+        ArrayNode cases = (ArrayNode) all.get("cases");
+        while (cases.size() > 1) {
+            cases.remove(1);
+        }
+        JsonMapper.shared().writeValue(at("golden/M1.json").toFile(), all);
+        Files.copy(golden.resolve("M1.safetensors"), at("golden/M1.safetensors"));
+    }
+
+    private Command command(String reads, String into, String... args) {
+        List<String> all = new ArrayList<>();
+        for (String arg : args) {
+            all.add(arg.startsWith("@") ? at(arg.substring(1)).toString() : arg);
+        }
+        String name = args[0].equals("data") ? args[1] : args[0];
+        return new Command(name, List.of(reads.split(" ")), into, all);
+    }
+
+    /** Those that train, or continue something, or compare trajectories. */
+    List<Command> training() {
+        return List.of(
+                command("golden", null, "conformance", "@golden", "--engine", "reference"),
+                command("tiny.yaml data", null, "train", "@tiny.yaml", "--resume", "--out", "@made"),
+                command("half data", "half", "train", "@half", "--resume"),
+                command("muon", null, "transfer", "@muon", "--mode", "hypertransfer", "--resume", "--out", "@made"),
+                command("muon", null, "transfer", "@muon", "--mode", "base", "--at", "2", "--resume", "--out", "@made"),
+                command("tiny.yaml", null, "sweep", "@tiny.yaml", "--grid", "rate=0.01,0.03", "--out", "@made"),
+                command("experiment.yaml", null, "reproduce", "@experiment.yaml", "--out", "@made"));
+    }
+
+    /** Those that are done in milliseconds. */
+    List<Command> quick() {
+        return List.of(
+                command(
+                        "sweep tiny.yaml",
+                        "sweep",
+                        "sweep",
+                        "@tiny.yaml",
+                        "--grid",
+                        "rate=0.01,0.02",
+                        "--out",
+                        "@sweep"),
+                command("experiment", "experiment", "reproduce", "@experiment.yaml", "--out", "@experiment"),
+                command("muon twin", null, "report", "@muon", "@twin", "--out", "@made.html"),
+                command("twin", null, "export", "@twin", "--out", "@made.safetensors"),
+                command("muon", null, "sample", "@muon", "--prompt", "a", "--tokens", "2"),
+                command("muon", null, "schedule", "@muon", "--series", "effective", "--out", "@made.json"),
+                command(
+                        "text.txt lines.jsonl",
+                        null,
+                        "data",
+                        "tokenize",
+                        "@text.txt",
+                        "@lines.jsonl",
+                        "--out",
+                        "@made",
+                        "--tokens",
+                        "bytes",
+                        "--shard-tokens",
+                        "4000",
+                        "--validation",
+                        "0.3"),
+                command("data", null, "data", "inspect", "@data/data_train_000001.bin"),
+                command("tiny.yaml", null, "predict", "@tiny.yaml", "--csv", "@made.csv", "--page", "@made.html"),
+                command("tiny.yaml", null, "rates", "@tiny.yaml", "--to", "adamw", "--csv", "@made.csv"),
+                command("norms.csv", null, "effective", "@norms.csv", "--csv", "@made.csv", "--page", "@made.html"),
+                command("norms.jsonl", null, "effective", "@norms.jsonl", "--csv", "@made.csv"),
+                command("muon twin", null, "compare", "@muon", "@twin", "--csv", "@made.csv"),
+                command("muon twin", null, "diff", "@muon", "@twin"),
+                command("muon twin half sweep experiment", null, "runs", directory.toString()),
+                command("tiny.yaml", null, "invariance", "@tiny.yaml"));
+    }
+
+    /** All of them. */
+    List<Command> commands() {
+        return Stream.concat(training().stream(), quick().stream()).toList();
+    }
+
+    /** Those that write files. */
+    List<Command> writing() {
+        return commands().stream()
+                .filter(c -> c.into() != null || c.args().stream().anyMatch(arg -> arg.contains("/" + OUT)))
+                .toList();
+    }
+
+    private void measure() throws IOException {
+        for (Command command : commands()) {
+            int exit = ht.run(command.args());
+            if (exit > 1) {
+                throw new AssertionError(command.args() + " ends with " + exit + ": " + ht.err());
+            }
+            expected.put(command, result(command));
+            tidy(command);
+        }
+        if (!changed().isEmpty()) {
+            throw new AssertionError("commands have changed what they only read: " + changed());
+        }
+    }
+
+    /** What a command gives undisturbed. */
+    Map<String, Object> expected(Command command) {
+        return expected.get(command);
+    }
+
+    /** The files that a command reads; what is neither read nor compared is left out. */
+    List<Path> files(Command command) {
+        return command.reads().stream()
+                .flatMap(read -> regular(at(read)).stream())
+                .filter(file -> !file.toString().matches(".*(/lock|events\\.out.*|report[^/]*\\.html)"))
+                .toList();
+    }
+
+    static List<Path> regular(Path place) {
+        if (!Files.exists(place)) {
+            return List.of();
+        }
+        try (Stream<Path> files = Files.walk(place)) {
+            return files.filter(Files::isRegularFile).sorted().toList();
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    /** Removes what a command has made, and puts back what it has continued. */
+    void tidy(Command command) throws IOException {
+        try (Stream<Path> files = Files.list(directory)) {
+            for (Path file : files.filter(f -> f.getFileName().toString().startsWith(OUT))
+                    .toList()) {
+                delete(file);
+            }
+        }
+        if (command.into() != null) {
+            delete(at(command.into()));
+            copy(kept.resolve(command.into()), at(command.into()));
+        }
+    }
+
+    /** The files that differ from what they were made as, and those that are new. */
+    List<String> changed() throws IOException {
+        Map<String, String> now = stamps(directory);
+        List<String> changed = new ArrayList<>();
+        now.forEach((name, stamp) -> {
+            if (!stamp.equals(before.get(name))) {
+                changed.add(name);
+            }
+        });
+        before.keySet().stream().filter(name -> !now.containsKey(name)).forEach(changed::add);
+        return changed;
+    }
+
+    private static Map<String, String> stamps(Path place) throws IOException {
+        Map<String, String> stamps = new TreeMap<>();
+        for (Path file : regular(place)) {
+            stamps.put(place.relativize(file).toString(), Files.size(file) + "@" + Files.getLastModifiedTime(file));
+        }
+        return stamps;
+    }
+
+    void restore(Path file) throws IOException {
+        Files.copy(
+                kept.resolve(directory.relativize(file)),
+                file,
+                StandardCopyOption.REPLACE_EXISTING,
+                StandardCopyOption.COPY_ATTRIBUTES);
+    }
+
+    /**
+     * What a command has made or continued, without what is different every time: a map from files to checksums, and of
+     * pages only whether they are whole.
+     */
+    Map<String, Object> result(Command command) throws IOException {
+        Map<String, Object> result = new LinkedHashMap<>();
+        List<Path> files = new ArrayList<>();
+        if (command.into() != null) {
+            files.addAll(regular(at(command.into())));
+        }
+        for (Path file : regular(directory)) {
+            if (directory.relativize(file).toString().startsWith(OUT)) {
+                files.add(file);
+            }
+        }
+        for (Path file : files) {
+            String name = file.getFileName().toString();
+            if (name.matches("lock|tokenize\\.lock|" + Run.PROVENANCE + "|events\\.out.*")) {
+                continue;
+            }
+            byte[] bytes = Files.readAllBytes(file);
+            Object content;
+            if (name.endsWith(".html")) {
+                String page = new String(bytes);
+                content = page.startsWith("<!doctype html>") && page.strip().endsWith("</html>");
+            } else {
+                if (name.equals(Run.METRICS)) {
+                    bytes = new String(bytes)
+                            .replaceAll(",\"seconds\":[^,}]*", "")
+                            .getBytes();
+                }
+                CRC32C crc = new CRC32C();
+                crc.update(bytes);
+                content = bytes.length + " bytes, " + Long.toHexString(crc.getValue());
+            }
+            result.put(directory.relativize(file).toString(), content);
+        }
+        return result;
+    }
+
+    static void copy(Path from, Path to) throws IOException {
+        try (Stream<Path> files = Files.walk(from)) {
+            for (Path file : files.toList()) {
+                Files.copy(file, to.resolve(from.relativize(file).toString()), StandardCopyOption.COPY_ATTRIBUTES);
+            }
+        }
+    }
+
+    static void delete(Path place) throws IOException {
+        if (Files.exists(place)) {
+            try (Stream<Path> files = Files.walk(place)) {
+                for (Path file : files.sorted(Comparator.reverseOrder()).toList()) {
+                    Files.delete(file);
+                }
+            }
+        }
+    }
+
+    /** Whether the lines that say how large something is are still the same: others could train for years. */
+    static boolean sameSizes(byte[] before, byte[] after) {
+        return sizes(before).equals(sizes(after));
+    }
+
+    private static List<String> sizes(byte[] bytes) {
+        return Arrays.stream(new String(bytes, java.nio.charset.StandardCharsets.ISO_8859_1).split("\n"))
+                .filter(line -> line.matches(
+                        ".*(steps|layers|width|head|sequence|batch|vocab|accumulation|preset|every|keep|settings).*"))
+                .toList();
+    }
+}
