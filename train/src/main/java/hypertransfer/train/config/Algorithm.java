@@ -6,7 +6,7 @@ import hypertransfer.core.ShapeFactor;
 import hypertransfer.core.Space;
 import hypertransfer.engine.Engine;
 import hypertransfer.engine.EngineException;
-import hypertransfer.engine.Polynomial;
+import hypertransfer.engine.Iteration;
 import hypertransfer.train.network.Parameters;
 import hypertransfer.train.optimizer.AdaMuon;
 import hypertransfer.train.optimizer.Clip;
@@ -106,17 +106,17 @@ public record Algorithm(
             case LION -> new Lion(m.beta1(), m.beta2());
             case SIGNUM -> new Signum(u.momentum(), u.nesterov());
             case NORMUON -> new NorMuon(muon(u), m.beta2(), m.epsilon());
-            case ADAMUON -> new AdaMuon(u.momentum(), u.nesterov(), polynomial(u), m.beta2(), m.epsilon());
+            case ADAMUON -> new AdaMuon(u.momentum(), u.nesterov(), iteration(u), m.beta2(), m.epsilon());
         };
     }
 
     private static Direction.Muon muon(Update u) {
-        return new Direction.Muon(u.momentum(), u.nesterov(), polynomial(u), u.shapeFactor());
+        return new Direction.Muon(u.momentum(), u.nesterov(), iteration(u), u.shapeFactor());
     }
 
-    private static Polynomial polynomial(Update u) {
-        Polynomial polynomial = Direction.Muon.polynomial(u.coefficients(), u.schulzSteps());
-        return u.bf16() ? polynomial.inBf16() : polynomial;
+    private static Iteration iteration(Update u) {
+        Iteration iteration = Direction.Muon.iteration(u.coefficients(), u.schulzSteps());
+        return u.bf16() ? iteration.inBf16() : iteration;
     }
 
     private static Direction.Adam adam(Update.Moments m) {

@@ -172,7 +172,7 @@ public final class Optimizer {
      * Sets the target's norms to a multiple of the radius, before the gradient is taken: a proxy norm that follows a
      * schedule of its own instead of the recursion.
      */
-    public void prescribe(double factor) {
+    public void targetNorms(double factor) {
         states = states.stream().map(s -> s.withTargetNorm(factor * s.R())).toList();
         represent();
     }

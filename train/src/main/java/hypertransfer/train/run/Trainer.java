@@ -201,7 +201,7 @@ public final class Trainer {
             validated = own.validation() == null ? -1 : step;
         } else if (c.from().run() != null) {
             step = new Snapshot(trainee)
-                    .change(
+                    .continueFrom(
                             directory
                                     .named(c.from().run())
                                     .orElseGet(() -> new Run(Path.of(c.from().run()))),
@@ -270,7 +270,7 @@ public final class Trainer {
             while (true) {
                 if (c.matrices().proxy().prescribed()) {
                     // Also for what is validated and saved here.
-                    trainee.optimizer().prescribe(c.matrices().proxy().norm(step, c.steps()));
+                    trainee.optimizer().targetNorms(c.matrices().proxy().norm(step, c.steps()));
                 }
                 boolean known = !c.validatesBefore(step) || validated == step || validate(feed, trainee, journal, stop);
                 boolean end = known && step == c.steps(), stopped = !known || !end && ranks.any(stop.getAsBoolean());
