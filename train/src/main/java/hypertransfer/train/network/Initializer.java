@@ -1,6 +1,7 @@
 package hypertransfer.train.network;
 
 import hypertransfer.engine.Engine;
+import hypertransfer.train.SplitMix;
 import java.util.Arrays;
 import java.util.List;
 import java.util.stream.LongStream;
@@ -16,7 +17,6 @@ public final class Initializer {
 
     private static final int BLOCK = 1 << 14;
     private static final int AT_ONCE = 1 << 22;
-    private static final long GOLDEN = 0x9e3779b97f4a7c15L;
 
     /** Writes the masters that this rank owns; the caller represents them as weights. */
     public static void initialize(Engine engine, Parameters parameters, long seed) {
@@ -57,18 +57,19 @@ public final class Initializer {
     private static long start(long seed, String name) {
         long state = seed;
         for (int i = 0; i < name.length(); i++) {
-            state = mixed(state + GOLDEN) ^ name.charAt(i);
+            state = SplitMix.mix(state) ^ name.charAt(i);
         }
         return state;
     }
 
     /** What is kept of a block of normals: Box-Muller, with StrictMath, so that the bits are the same everywhere. */
     private static double[] truncatedNormals(long start, long from, long to) {
+        SplitMix random = SplitMix.after(start, 2 * from);
         double[] kept = new double[(int) (to - from)];
         int count = 0;
         for (long i = from; i < to; i++) {
-            double radius = StrictMath.sqrt(-2 * StrictMath.log(1 - uniform(start, 2 * i + 1)));
-            double z = radius * StrictMath.cos(2 * Math.PI * uniform(start, 2 * i + 2));
+            double radius = StrictMath.sqrt(-2 * StrictMath.log(1 - uniform(random)));
+            double z = radius * StrictMath.cos(2 * Math.PI * uniform(random));
             if (Math.abs(z) <= CUT) {
                 kept[count++] = z;
             }
@@ -76,15 +77,8 @@ public final class Initializer {
         return Arrays.copyOf(kept, count);
     }
 
-    /** Number {@code count} of a stream, from 0 to less than 1, 53 bits. */
-    private static double uniform(long start, long count) {
-        return (mixed(start + count * GOLDEN) >>> 11) * 0x1p-53;
-    }
-
-    /** SplitMix64 (Steele, Lea and Flood 2014), whose state grows by the same amount with every number. */
-    private static long mixed(long state) {
-        long z = (state ^ state >>> 30) * 0xbf58476d1ce4e5b9L;
-        z = (z ^ z >>> 27) * 0x94d049bb133111ebL;
-        return z ^ z >>> 31;
+    /** From 0 to less than 1, 53 bits. */
+    private static double uniform(SplitMix random) {
+        return (random.next() >>> 11) * 0x1p-53;
     }
 }

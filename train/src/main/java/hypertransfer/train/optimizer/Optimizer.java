@@ -37,8 +37,9 @@ public final class Optimizer {
     private final List<Tensor> restU;
     private final Apart hiddenApart;
     private final Apart restApart;
+    private final List<Rule> rules;
     private final List<Transfer> transfers;
-    private final List<List<Tensor>> hiddenState;
+    private final List<Directed> directed;
     private final List<List<Tensor>> restState;
     private final Map<String, Tensor> tensors = new LinkedHashMap<>();
     private List<State> states;
@@ -66,19 +67,51 @@ public final class Optimizer {
         restU = rest.stream().map(Parameter::gradient).toList();
         hiddenApart = Apart.of(ownHidden);
         restApart = Apart.of(rest);
-        transfers = hidden.stream().map(p -> routing.transfer().apply(p.name())).toList();
-        hiddenState = declare(routing.direction(), ownHidden);
+        rules = hidden.stream().map(p -> routing.rule().apply(p.name())).toList();
+        transfers = rules.stream().map(Rule::transfer).toList();
+        directed = directed(ownHidden);
         restState = declare(routing.rest(), rest);
     }
 
-    /** The weights are as they shall start: measures their norms and represents them. */
+    /** The weights are as they should start: measures their norms, brings them to their radius and represents them. */
     public void start() {
         double[] readings = team.hidden(engine.readings(w, w), 3);
         List<State> start = new ArrayList<>();
         for (int k = 0; k < hidden.size(); k++) {
-            start.add(State.start(hidden.get(k).name(), readings[3 * k]));
+            start.add(rules.get(k).start(hidden.get(k).name(), readings[3 * k]));
+        }
+        for (int i = 0; i < mine.length; i++) {
+            double scale = rules.get(mine[i]).startScale();
+            if (scale != 1) {
+                engine.write(
+                        w.get(i),
+                        Arrays.stream(engine.read(w.get(i))).map(v -> scale * v).toArray());
+            }
         }
         restore(start, 0);
+    }
+
+    /** Those of this rank's hidden matrices that have one direction in common. */
+    private record Directed(Direction direction, int[] at, List<Tensor> u, List<List<Tensor>> state) {
+        void apply(Engine engine, double[] scale, long steps) {
+            direction.apply(
+                    engine, u, Arrays.stream(at).mapToDouble(i -> scale[i]).toArray(), steps, state);
+        }
+    }
+
+    private List<Directed> directed(List<Parameter> own) {
+        Map<Direction, List<Integer>> groups = new LinkedHashMap<>();
+        for (int i = 0; i < mine.length; i++) {
+            groups.computeIfAbsent(rules.get(mine[i]).direction(), direction -> new ArrayList<>())
+                    .add(i);
+        }
+        List<Directed> all = new ArrayList<>();
+        groups.forEach((direction, at) -> all.add(new Directed(
+                direction,
+                at.stream().mapToInt(i -> i).toArray(),
+                at.stream().map(u::get).toList(),
+                declare(direction, at.stream().map(own::get).toList()))));
+        return all;
     }
 
     /** Goes on from a saved state; {@link #tensors} and the masters must have been written. */
@@ -120,7 +153,8 @@ public final class Optimizer {
         List<Outline> all = team.share().outlines();
         for (int p = 0; p < all.size(); p++) {
             Outline whole = all.get(p);
-            Direction direction = whole.hidden() ? routing.direction() : routing.rest();
+            Direction direction =
+                    whole.hidden() ? routing.rule().apply(whole.name()).direction() : routing.rest();
             for (String memory : direction.memory()) {
                 Direction.Extent extent = direction.extent(memory, whole.rows(), whole.cols());
                 memories.put(name(memory, whole.name()), new Memory(p, extent.rows(), extent.cols()));
@@ -137,7 +171,7 @@ public final class Optimizer {
      * Sets the target's norms to a multiple of the radius, before the gradient is taken: a proxy norm that follows a
      * schedule of its own instead of the recursion.
      */
-    public void prescribe(double factor) {
+    public void targetNorms(double factor) {
         states = states.stream().map(s -> s.withTargetNorm(factor * s.R())).toList();
         represent();
     }
@@ -182,13 +216,13 @@ public final class Optimizer {
         double[] scale = new double[mine.length];
         double placebo = routing.representation().placebo();
         Arrays.setAll(scale, i -> placebo * transfers.get(mine[i]).gradientScale(states.get(mine[i])));
-        routing.direction().apply(engine, u, scale, steps, hiddenState);
+        directed.forEach(group -> group.apply(engine, scale, steps));
         double[] readings = team.hidden(engine.readings(w, u), 3);
 
         List<Step> taken = new ArrayList<>();
         double[] keep = new double[hidden.size()], push = new double[hidden.size()];
         for (int k = 0; k < hidden.size(); k++) {
-            double factor = factor(hidden.get(k));
+            double factor = factor(k);
             Reading reading = new Reading(readings[3 * k], factor * readings[3 * k + 1], factor * readings[3 * k + 2]);
             Step step = transfers.get(k).step(states.get(k), reading, rates[k]);
             keep[k] = step.keep();
@@ -263,9 +297,9 @@ public final class Optimizer {
         return all;
     }
 
-    private double factor(Parameter parameter) {
-        return routing.direction()
-                .factor(parameter.weight().rows(), parameter.weight().cols());
+    private double factor(int k) {
+        Tensor weight = hidden.get(k).weight();
+        return rules.get(k).direction().factor(weight.rows(), weight.cols());
     }
 
     private static double[] filled(List<Tensor> tensors, double value) {
