@@ -6,7 +6,7 @@ import hypertransfer.core.Refusal;
 import hypertransfer.core.Schedule;
 import hypertransfer.core.Space;
 import hypertransfer.core.Transfer;
-import hypertransfer.engine.Polynomial;
+import hypertransfer.engine.Iteration;
 import hypertransfer.train.config.Algorithm;
 import hypertransfer.train.config.Configuration;
 import hypertransfer.train.config.Course;
@@ -30,8 +30,8 @@ public record Kind(String name, int rows, int cols, List<String> matrices, Expec
     /** Newton-Schulz's steps other than Muon's own converge to singular values of one. */
     private static final double CONVERGED = 1 / 0.88;
 
-    private static final Polynomial.Term JORDAN =
-            Direction.Muon.standard().polynomial().terms().getFirst();
+    private static final Iteration.Step JORDAN =
+            Direction.Muon.standard().iteration().steps().getFirst();
 
     /** The kinds of a configuration: six, or more where {@code matrices.groups} tells layers apart. */
     public static List<Kind> of(Configuration c) {
@@ -92,7 +92,7 @@ public record Kind(String name, int rows, int cols, List<String> matrices, Expec
     }
 
     private static Expected muon(Direction.Muon muon, int rows, int cols) {
-        boolean own = muon.polynomial().terms().getFirst().equals(JORDAN);
+        boolean own = muon.iteration().steps().getFirst().equals(JORDAN);
         double factor = muon.shape().factor(rows, cols) * (own ? 1 : CONVERGED);
         return Expected.muon(rows, cols, factor, muon.momentum());
     }

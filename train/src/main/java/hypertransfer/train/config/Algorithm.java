@@ -6,9 +6,10 @@ import hypertransfer.core.ShapeFactor;
 import hypertransfer.core.Space;
 import hypertransfer.engine.Engine;
 import hypertransfer.engine.EngineException;
-import hypertransfer.engine.Polynomial;
+import hypertransfer.engine.Iteration;
 import hypertransfer.train.network.Parameters;
 import hypertransfer.train.optimizer.AdaMuon;
+import hypertransfer.train.optimizer.Clip;
 import hypertransfer.train.optimizer.Direction;
 import hypertransfer.train.optimizer.Lion;
 import hypertransfer.train.optimizer.NorMuon;
@@ -28,6 +29,7 @@ import java.util.function.Supplier;
  * @param hidden what each hidden matrix gets, by its name; empty where there are no groups
  * @param adam of all else
  * @param adamSchedule of all else
+ * @param clip the most that gradients may be
  * @param weights how the network sees the hidden matrices
  */
 public record Algorithm(
@@ -35,6 +37,7 @@ public record Algorithm(
         Map<String, Course> hidden,
         Direction.Adam adam,
         Schedule.Shaped adamSchedule,
+        Clip clip,
         Matrices.Weights weights) {
 
     /** Refuses what cannot be trained. */
@@ -47,11 +50,12 @@ public record Algorithm(
         Schedule.Shaped adamSchedule = in("adamw", () -> a.fall().from(a.rate(), c.steps()));
         Direction.Adam adam = in("adamw", () -> adam(a.moments()));
         in("adamw", () -> new Space.Base(a.decay()));
+        Clip clip = in("clip", () -> new Clip(c.clip().norm(), c.clip().value()));
         if (a.rate() * a.decay() >= 1) {
             throw new Refusal("adamw.rate " + a.rate() + " times adamw.decay " + a.decay()
                     + " is 1 or more, which would erase the weights; lower either");
         }
-        Algorithm algorithm = new Algorithm(common, hidden, adam, adamSchedule, m.weights());
+        Algorithm algorithm = new Algorithm(common, hidden, adam, adamSchedule, clip, m.weights());
         if (c.from().run() != null && algorithm.courses().stream().anyMatch(course -> course.radius() != 1)) {
             throw new Refusal("matrices.radius is set where a run starts, and this one continues from.run "
                     + c.from().run() + " with the norms it has there; leave it at 1");
@@ -102,17 +106,17 @@ public record Algorithm(
             case LION -> new Lion(m.beta1(), m.beta2());
             case SIGNUM -> new Signum(u.momentum(), u.nesterov());
             case NORMUON -> new NorMuon(muon(u), m.beta2(), m.epsilon());
-            case ADAMUON -> new AdaMuon(u.momentum(), u.nesterov(), polynomial(u), m.beta2(), m.epsilon());
+            case ADAMUON -> new AdaMuon(u.momentum(), u.nesterov(), iteration(u), m.beta2(), m.epsilon());
         };
     }
 
     private static Direction.Muon muon(Update u) {
-        return new Direction.Muon(u.momentum(), u.nesterov(), polynomial(u), u.shapeFactor());
+        return new Direction.Muon(u.momentum(), u.nesterov(), iteration(u), u.shapeFactor());
     }
 
-    private static Polynomial polynomial(Update u) {
-        Polynomial polynomial = Direction.Muon.polynomial(u.coefficients(), u.schulzSteps());
-        return u.bf16() ? polynomial.inBf16() : polynomial;
+    private static Iteration iteration(Update u) {
+        Iteration iteration = Direction.Muon.iteration(u.coefficients(), u.schulzSteps());
+        return u.bf16() ? iteration.inBf16() : iteration;
     }
 
     private static Direction.Adam adam(Update.Moments m) {

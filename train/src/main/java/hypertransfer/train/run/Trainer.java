@@ -21,6 +21,7 @@ import hypertransfer.train.log.Standing.State;
 import hypertransfer.train.log.Tail;
 import hypertransfer.train.network.Parameters;
 import hypertransfer.train.network.Variant;
+import hypertransfer.train.optimizer.Clip;
 import hypertransfer.train.ranks.Passport;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -200,7 +201,7 @@ public final class Trainer {
             validated = own.validation() == null ? -1 : step;
         } else if (c.from().run() != null) {
             step = new Snapshot(trainee)
-                    .change(
+                    .continueFrom(
                             directory
                                     .named(c.from().run())
                                     .orElseGet(() -> new Run(Path.of(c.from().run()))),
@@ -269,7 +270,7 @@ public final class Trainer {
             while (true) {
                 if (c.matrices().proxy().prescribed()) {
                     // Also for what is validated and saved here.
-                    trainee.optimizer().prescribe(c.matrices().proxy().norm(step, c.steps()));
+                    trainee.optimizer().targetNorms(c.matrices().proxy().norm(step, c.steps()));
                 }
                 boolean known = !c.validatesBefore(step) || validated == step || validate(feed, trainee, journal, stop);
                 boolean end = known && step == c.steps(), stopped = !known || !end && ranks.any(stop.getAsBoolean());
@@ -280,6 +281,7 @@ public final class Trainer {
                     standing(end ? State.FINISHED : stopped ? State.INTERRUPTED : State.RUNNING, null, null);
                 }
                 if (end || stopped) {
+                    clipped();
                     return end;
                 }
                 if (step(feed, trainee, rates, adamw.rate(step), journal, stop)) {
@@ -287,6 +289,24 @@ public final class Trainer {
                 }
             }
         }
+    }
+
+    /** Tells how often gradients were clipped in the whole run, and how much. */
+    private void clipped() {
+        if (hold == null || !c.algorithm().clip().any()) {
+            return;
+        }
+        int all = 0, some = 0;
+        double kept = 0;
+        Tail metrics = directory.metrics();
+        for (Line line = metrics.next(); line != null; line = metrics.next()) {
+            if (line instanceof Line.Training t) {
+                all++;
+                some += t.kept() < 1 ? 1 : 0;
+                kept += t.kept() < 1 ? t.kept() : 0;
+            }
+        }
+        watcher.clipped(some, all, some == 0 ? 1 : kept / some);
     }
 
     /** Takes a step; false where it was told to stop before the step changed anything. */
@@ -316,7 +336,9 @@ public final class Trainer {
                             + matrix + "; lower the learning rate and start again, or start from a checkpoint"
                             + " with from.run and from.step");
         }
-        journal.trained(new Line.Training(step, loss, rates.at(step)[0], adamRate, tokens, seconds));
+        Clip.Outcome clipped = trainee.optimizer().clipped();
+        journal.trained(
+                new Line.Training(step, loss, rates.at(step)[0], adamRate, tokens, clipped.norm(), clipped.kept(), seconds));
         if (logged) {
             journal.matrices(Line.Matrices.of(step, taken, radial));
         }
