@@ -165,8 +165,10 @@ public record Transfer(Space target, Space carrier, GradientRule gradient) {
 
     private void check(State s, Reading r, double e, double l) {
         if (l != target.decay() && !(isPlain() && target instanceof Base && Double.isFinite(l))) {
-            throw refuse(s, "its weight decay at this step is " + l + " and its target is " + target + " in " + carrier
-                    + "; only the plain Base optimizer takes another decay at every step, a finite number");
+            throw refuse(
+                    s,
+                    "its weight decay at this step is " + l + " and its target is " + target + " in " + carrier
+                            + "; only the plain Base optimizer takes another decay at every step, a finite number");
         }
         if (!(e >= 0 && e < Double.POSITIVE_INFINITY)) {
             throw refuse(s, "learning rate is " + e + "; it must be a finite number, zero or more");

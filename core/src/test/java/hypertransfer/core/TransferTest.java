@@ -87,7 +87,8 @@ class TransferTest {
     void onlyThePlainOptimizerTakesAnotherDecay() {
         State s = State.start("w", 2);
         Reading reading = new Reading(2, 1, 0.1);
-        assertThat(Transfer.plain(new Base(0.1)).step(s, reading, 0.1, -0.5).keep()).isEqualTo(1.05);
+        assertThat(Transfer.plain(new Base(0.1)).step(s, reading, 0.1, -0.5).keep())
+                .isEqualTo(1.05);
         for (Transfer t : List.of(Transfer.plain(new Hyperball()), Mode.HYPERTRANSFER.transfer(0.1))) {
             assertThatThrownBy(() -> t.step(s, reading, 0.1, 0.2))
                     .isInstanceOf(Refusal.class)

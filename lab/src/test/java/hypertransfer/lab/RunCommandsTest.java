@@ -159,7 +159,10 @@ class RunCommandsTest {
         Path csv = dir.resolve("replay.csv"), page = dir.resolve("replay.html");
         fine("schedule", ball, "--series", "effective", "--page", page);
         assertThat(out.toString())
-                .contains("nearest named schedule", "one schedule for all: linear, peak 0.02000, warm-up 0.000, final ratio 0.2500", "error 0.0 %");
+                .contains(
+                        "nearest named schedule",
+                        "one schedule for all: linear, peak 0.02000, warm-up 0.000, final ratio 0.2500",
+                        "error 0.0 %");
         assertThat(Files.readString(page))
                 .contains("Step of the peak", "End over peak", "layer 0", "default-src 'none'")
                 .doesNotContain("<script");

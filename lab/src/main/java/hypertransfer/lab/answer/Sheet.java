@@ -56,8 +56,10 @@ public final class Sheet {
         page.append(escaped(title)).append("</h1>");
         text.forEach(line -> page.append("<p>").append(escaped(line)).append("</p>"));
         charts.forEach(chart -> draw(page, chart));
-        heats.forEach(heat ->
-                page.append("<h2>").append(escaped(heat.title())).append("</h2>").append(heat.svg()));
+        heats.forEach(heat -> page.append("<h2>")
+                .append(escaped(heat.title()))
+                .append("</h2>")
+                .append(heat.svg()));
         page.append("<table>");
         for (int i = 0; i < table.size(); i++) {
             String cell = i == 0 ? "th" : "td";

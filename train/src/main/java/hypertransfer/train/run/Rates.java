@@ -31,7 +31,10 @@ record Rates(List<Schedule> schedules, List<List<Double>> decays) {
         String file = c.matrices().recorded();
         if (file == null) {
             return new Rates(
-                    matrices.stream().map(m -> (Schedule) algorithm.of(m).schedule()).toList(), List.of());
+                    matrices.stream()
+                            .map(m -> (Schedule) algorithm.of(m).schedule())
+                            .toList(),
+                    List.of());
         }
         RecordedRates recorded = RecordedRates.read(Path.of(file));
         for (String matrix : matrices) {
@@ -72,8 +75,9 @@ record Rates(List<Schedule> schedules, List<List<Double>> decays) {
     private static void require(RecordedRates recorded, Transfer transfer) {
         boolean base = transfer.target() instanceof Space.Base;
         if (recorded.series().equals("effective") && base) {
-            throw new Refusal(source(recorded) + " holds effective rates, which a Hyperball takes, and this run's target"
-                    + " is " + transfer.target() + "; record with --series rate");
+            throw new Refusal(
+                    source(recorded) + " holds effective rates, which a Hyperball takes, and this run's target" + " is "
+                            + transfer.target() + "; record with --series rate");
         }
         if (recorded.replays() && !(base && transfer.isPlain())) {
             throw new Refusal(source(recorded) + " holds rates and weight decays, which a plain Base optimizer takes;"
@@ -105,8 +109,8 @@ record Rates(List<Schedule> schedules, List<List<Double>> decays) {
             Matcher block = BLOCK.matcher(name);
             TreeMap<Integer, List<Double>> kind = block.matches() ? kinds.get(block.group(2)) : null;
             if (kind == null) {
-                throw new Refusal(source(recorded) + " has no rates for " + name + " and none of its kind; it has those of "
-                        + series.keySet());
+                throw new Refusal(source(recorded) + " has no rates for " + name
+                        + " and none of its kind; it has those of " + series.keySet());
             }
             List<List<Double>> deep = List.copyOf(kind.values());
             double at = layers == 1 ? (deep.size() - 1) / 2.0 : layer(name) * (deep.size() - 1.0) / (layers - 1);

@@ -63,11 +63,13 @@ public record RecordedRates(
     /** Every matrix has a number for every step. */
     private void requireWhole(Path file, Map<String, List<Double>> numbers) {
         if (rates.isEmpty() || !numbers.keySet().equals(rates.keySet())) {
-            throw new Refusal(file + " is not a recorded schedule: it has rates of " + rates.keySet() + " and decays of "
-                    + numbers.keySet() + "; write one with 'ht schedule RUN'");
+            throw new Refusal(file + " is not a recorded schedule: it has rates of " + rates.keySet()
+                    + " and decays of " + numbers.keySet() + "; write one with 'ht schedule RUN'");
         }
         numbers.forEach((matrix, own) -> {
-            long known = own == null ? 0 : own.stream().filter(v -> v != null && Double.isFinite(v)).count();
+            long known = own == null
+                    ? 0
+                    : own.stream().filter(v -> v != null && Double.isFinite(v)).count();
             if (known != steps() || known != own.size()) {
                 throw new Refusal(file + " has " + known + " numbers for " + matrix + " and " + steps()
                         + " for the first matrix; each needs one for every step: write the file again with 'ht schedule"
@@ -138,7 +140,8 @@ public record RecordedRates(
             throw new Refusal(run.directory() + " has logged matrices up to step " + last + " of " + steps
                     + "; a schedule needs a finished run that began at step 0");
         }
-        String source = run.directory().toAbsolutePath().normalize().getFileName().toString();
+        String source =
+                run.directory().toAbsolutePath().normalize().getFileName().toString();
         return new RecordedRates(source, series, rates.logged, rates.values, replay ? decays.values : null);
     }
 
@@ -162,8 +165,7 @@ public record RecordedRates(
     /** 1 - keep = rate * decay, as of a plain Base optimizer. */
     private static double[] decays(Line.Matrices m) {
         double[] decays = new double[m.push().length];
-        Arrays.setAll(
-                decays, k -> m.push()[k] == 0 ? 0 : m.impliedDecay()[k] * m.effective()[k] / m.push()[k]);
+        Arrays.setAll(decays, k -> m.push()[k] == 0 ? 0 : m.impliedDecay()[k] * m.effective()[k] / m.push()[k]);
         return decays;
     }
 

@@ -337,8 +337,8 @@ public final class Trainer {
                             + " with from.run and from.step");
         }
         Clip.Outcome clipped = trainee.optimizer().clipped();
-        journal.trained(
-                new Line.Training(step, loss, rates.at(step)[0], adamRate, tokens, clipped.norm(), clipped.kept(), seconds));
+        journal.trained(new Line.Training(
+                step, loss, rates.at(step)[0], adamRate, tokens, clipped.norm(), clipped.kept(), seconds));
         if (logged) {
             journal.matrices(Line.Matrices.of(step, taken, radial));
         }

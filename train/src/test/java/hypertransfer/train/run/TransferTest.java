@@ -222,11 +222,12 @@ class TransferTest {
         RecordedRates recorded = RecordedRates.of(new Run(ball), "replay");
         recorded.write(file);
         assertThat(recorded.decays().values()).allMatch(own -> own.stream().anyMatch(decay -> decay > 0));
-        Path base = tiny.train(
-                "base", tiny.configuration(EXACT, "network=M2", "steps=12", "matrices.recorded=" + file));
+        Path base =
+                tiny.train("base", tiny.configuration(EXACT, "network=M2", "steps=12", "matrices.recorded=" + file));
         assertThat(gap(base, ball)).isLessThan(1e-13);
         double[] norm = Tiny.matrices(base).lastEntry().getValue().norm();
-        assertThat(norm).containsExactly(Tiny.matrices(ball).lastEntry().getValue().norm(), within(1e-12));
+        assertThat(norm)
+                .containsExactly(Tiny.matrices(ball).lastEntry().getValue().norm(), within(1e-12));
 
         for (String setting : List.of("steps=13", "matrices.mode=hyperball")) {
             String[] all = {"network=M2", "steps=12", "matrices.recorded=" + file, setting};
@@ -268,8 +269,14 @@ class TransferTest {
 
     @Test
     void aScheduleThatIsNoneIsRefused() throws Exception {
-        for (String text : List.of("{\"series\":\"replay\",\"rates\":{\"a\":[1]}}", "{\"series\":\"x\",\"rates\":{\"a\":[1]}}",
-                "{\"series\":\"rate\",\"rates\":{}}", "null", "{}", "{\"series\":\"rate\",\"rates\":{\"a\":null}}", "{\"rate\":1}")) {
+        for (String text : List.of(
+                "{\"series\":\"replay\",\"rates\":{\"a\":[1]}}",
+                "{\"series\":\"x\",\"rates\":{\"a\":[1]}}",
+                "{\"series\":\"rate\",\"rates\":{}}",
+                "null",
+                "{}",
+                "{\"series\":\"rate\",\"rates\":{\"a\":null}}",
+                "{\"rate\":1}")) {
             Path file = java.nio.file.Files.writeString(dir.resolve("s.json"), text);
             assertThatThrownBy(() -> RecordedRates.read(file))
                     .isInstanceOf(Refusal.class)

@@ -168,7 +168,8 @@ public final class EffectiveCommand implements Callable<Integer> {
                         number(m.peakEffective()),
                         number(m.endToPeak()),
                         m.hyperball().text())));
-        List<String> notes = new ArrayList<>(List.of("One Hyperball schedule for all: " + answer.all().text()));
+        List<String> notes = new ArrayList<>(
+                List.of("One Hyperball schedule for all: " + answer.all().text()));
         notes.addAll(answer.notes());
         notes.addAll(answer.problems());
         List<Sheet.Chart> charts = List.of(new Sheet.Chart("Effective rate", true, lines));

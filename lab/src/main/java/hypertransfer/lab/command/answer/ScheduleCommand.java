@@ -96,12 +96,7 @@ public final class ScheduleCommand implements Callable<Integer> {
             print(print, recorded, induced, to);
         }
         print.println(JsonLine.of(new Answer(
-                to.toString(),
-                series,
-                recorded.steps(),
-                recorded.logged(),
-                induced.matrices(),
-                induced.all())));
+                to.toString(), series, recorded.steps(), recorded.logged(), induced.matrices(), induced.all())));
         print.flush();
         return Exit.FINE;
     }
@@ -145,7 +140,11 @@ public final class ScheduleCommand implements Callable<Integer> {
                 table -> recorded.rates().forEach((name, rates) -> {
                     for (int t = 0; t < rates.size(); t++) {
                         if (recorded.replays()) {
-                            table.row(t, name, rates.get(t), recorded.decays().get(name).get(t));
+                            table.row(
+                                    t,
+                                    name,
+                                    rates.get(t),
+                                    recorded.decays().get(name).get(t));
                         } else {
                             table.row(t, name, rates.get(t));
                         }
@@ -180,7 +179,9 @@ public final class ScheduleCommand implements Callable<Integer> {
                 page,
                 "The " + series + " schedule of " + recorded.source(),
                 List.of("One schedule for all: "
-                        + (induced.all() == null ? "all rates are zero" : induced.all().text())),
+                        + (induced.all() == null
+                                ? "all rates are zero"
+                                : induced.all().text())),
                 List.of(new Sheet.Chart("Rate", true, lines)),
                 heats,
                 table);
