@@ -3,7 +3,6 @@ package hypertransfer.train.run;
 import hypertransfer.core.Schedule;
 import hypertransfer.engine.Memory;
 import hypertransfer.train.config.Configuration;
-import java.util.List;
 import java.util.stream.IntStream;
 
 /**
@@ -29,16 +28,13 @@ public record Rehearsal(
     public static Rehearsal of(Configuration c, double seconds) {
         try (Feed feed = Feed.open(c);
                 Trainee trainee = Trainee.open(c, Trainer.rules(c))) {
-            List<Schedule> rates = Trainer.schedules(c, trainee.matrices());
+            Rates rates = Rates.of(c, trainee.matrices(), told -> {});
             Schedule adam = c.algorithm().adamSchedule();
             long begun = 0, end = System.nanoTime() + (long) (1e9 * seconds);
             int step = 0;
             do {
                 trainee.gradient(feed, step, () -> false);
-                int now = step;
-                double[] each =
-                        rates.stream().mapToDouble(rate -> rate.rate(now)).toArray();
-                trainee.optimizer().step(each, adam.rate(step));
+                trainee.optimizer().step(rates.at(step), rates.decaysAt(step), adam.rate(step));
                 trainee.network().meanLoss(); // which waits for the engine
                 begun = step == 0 ? System.nanoTime() : begun;
                 step++;
