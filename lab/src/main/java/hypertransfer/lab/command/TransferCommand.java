@@ -43,8 +43,8 @@ import picocli.CommandLine.Spec;
             "  ht transfer out/muon --mode decay-transfer --decay 0 without weight decay",
             "  ht transfer out/muon --mode hypertransfer --at 200   from a checkpoint on",
             "",
-            "RUN/ becomes RUN-MODE/; run the same command again to continue it. For networks that are not scale-invariant use the plus",
-            "forms; 'ht invariance' says which networks are."
+            "RUN/ becomes RUN-MODE/; run the same command again to continue it. For networks",
+            "that are not scale-invariant use the plus forms; 'ht invariance' says which are."
         })
 public final class TransferCommand implements Callable<Integer> {
     @Spec
