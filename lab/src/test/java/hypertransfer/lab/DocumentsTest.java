@@ -185,7 +185,7 @@ class DocumentsTest {
         List<String> words = new ArrayList<>();
         for (String word : command.split(" +")) {
             words.add(word.replaceFirst("^runs/", "../runs/")
-                    .replaceFirst("^(.*=)?(out|shards|my-texts|norms\\.csv)(/|$)", "$1" + dir + "/$2$3"));
+                    .replaceFirst("^(.*=)?(out|shards|my-texts|norms\\.csv|mine\\.yaml)(/|$)", "$1" + dir + "/$2$3"));
         }
         String name = words.getFirst();
         boolean trains = List.of("train", "sweep", "reproduce").contains(name) || name.equals("invariance");
