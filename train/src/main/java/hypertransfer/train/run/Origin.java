@@ -11,6 +11,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
+import java.util.stream.Stream;
 
 /**
  * What a checkpoint was trained with. A run continues only with the same, unless the user names what is to differ.
@@ -27,6 +28,10 @@ record Origin(
         List<String> training,
         List<String> validation,
         @JsonInclude(JsonInclude.Include.NON_NULL) String recorded) {
+    Origin {
+        Stream.of(rules, settings, training, validation).forEach(Objects::requireNonNull);
+    }
+
     /** Groups of keys and keys that do not change what is trained; where the data lies is told by its fingerprint. */
     private static final Set<String> FREE = Set.of(
             "preset",
