@@ -7,9 +7,9 @@ import java.util.List;
 /** The Newton-Schulz coefficients that people use. */
 public enum Coefficients {
     /** Muon's own, five steps: quick, singular values end between about 0.7 and 1.2. */
-    JORDAN(Collections.nCopies(5, new Term(3.4445, -4.7750, 2.0315))),
+    JORDAN(Collections.nCopies(5, new Step(3.4445, -4.7750, 2.0315))),
     /** Twelve steps that converge to one. */
-    CONVERGENT(Collections.nCopies(12, new Term(2, -1.5, 0.5))),
+    CONVERGENT(Collections.nCopies(12, new Step(2, -1.5, 0.5))),
     /** The optimal sequence of Amsel et al. (arXiv 2505.16932), with their safety factor on all but the last. */
     POLAR_EXPRESS(List.of(
             safe(8.28721201814563, -23.595886519098837, 17.300387312530933),
@@ -19,7 +19,7 @@ public enum Coefficients {
             safe(2.300652019954817, -1.6689039845747493, 0.4188073119525673),
             safe(1.891301407787398, -1.2679958271945868, 0.37680408948524835),
             safe(1.8750014808534479, -1.2500016453999487, 0.3750001645474248),
-            new Term(1.875, -1.25, 0.375)));
+            new Step(1.875, -1.25, 0.375)));
 
     /** More steps than these change nothing in double precision. */
     private static final int MOST_STEPS = 100;
@@ -31,39 +31,39 @@ public enum Coefficients {
      * @param b of x^3
      * @param c of x^5
      */
-    public record Term(double a, double b, double c) {}
+    public record Step(double a, double b, double c) {}
 
-    private final List<Term> terms;
+    private final List<Step> steps;
 
-    Coefficients(List<Term> terms) {
-        this.terms = terms;
+    Coefficients(List<Step> steps) {
+        this.steps = steps;
     }
 
     /** {@return the steps in their usual number} */
-    public List<Term> terms() {
-        return terms;
+    public List<Step> steps() {
+        return steps;
     }
 
     /**
      * The first steps of the sequence; beyond its end the last one is repeated.
      *
-     * @param steps how many, or 0 for the usual number
+     * @param count how many, or 0 for the usual number
      * @return so many steps
      */
-    public List<Term> terms(int steps) {
-        if (steps < 0 || steps > MOST_STEPS) {
-            throw new Refusal("Newton-Schulz is asked for " + steps + " steps; it must be from 1 to " + MOST_STEPS
-                    + ", or 0 for the usual " + terms.size());
+    public List<Step> steps(int count) {
+        if (count < 0 || count > MOST_STEPS) {
+            throw new Refusal("Newton-Schulz is asked for " + count + " steps; it must be from 1 to " + MOST_STEPS
+                    + ", or 0 for the usual " + steps.size());
         }
-        List<Term> some = new ArrayList<>();
-        for (int i = 0; i < (steps == 0 ? terms.size() : steps); i++) {
-            some.add(terms.get(Math.min(i, terms.size() - 1)));
+        List<Step> some = new ArrayList<>();
+        for (int i = 0; i < (count == 0 ? steps.size() : count); i++) {
+            some.add(steps.get(Math.min(i, steps.size() - 1)));
         }
         return List.copyOf(some);
     }
 
-    private static Term safe(double a, double b, double c) {
+    private static Step safe(double a, double b, double c) {
         double safety = 1.01;
-        return new Term(a / safety, b / Math.pow(safety, 3), c / Math.pow(safety, 5));
+        return new Step(a / safety, b / Math.pow(safety, 3), c / Math.pow(safety, 5));
     }
 }

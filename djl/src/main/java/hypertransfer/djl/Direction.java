@@ -89,7 +89,7 @@ public interface Direction {
         /** Refuses a momentum or a number of steps out of range. */
         public Muon {
             Means.fraction("momentum", momentum);
-            coefficients.terms(steps);
+            coefficients.steps(steps);
         }
 
         /**
@@ -144,16 +144,16 @@ public interface Direction {
             }
             boolean tall = m.getShape().get(0) > m.getShape().get(1);
             NDArray x = (tall ? m.transpose() : m).div(norm);
-            for (Coefficients.Term term : coefficients.terms(steps)) {
+            for (Coefficients.Step step : coefficients.steps(steps)) {
                 NDArray last = x;
                 // closed one by one: the scratch of a whole step would be ten times the matrix
                 try (last;
                         NDArray turned = x.transpose();
                         NDArray a = x.matMul(turned);
                         NDArray square = a.matMul(a);
-                        NDArray b = a.mul(term.b()).addi(square.muli(term.c()));
+                        NDArray b = a.mul(step.b()).addi(square.muli(step.c()));
                         NDArray bx = b.matMul(x)) {
-                    x = x.mul(term.a()).addi(bx);
+                    x = x.mul(step.a()).addi(bx);
                 }
             }
             return tall ? x.transpose() : x;

@@ -15,7 +15,7 @@ import hypertransfer.core.ShapeFactor;
 import hypertransfer.djl.Direction.Muon;
 import hypertransfer.engine.Dims;
 import hypertransfer.engine.Engine;
-import hypertransfer.engine.Polynomial;
+import hypertransfer.engine.Iteration;
 import hypertransfer.engine.Role;
 import hypertransfer.engine.Tensor;
 import hypertransfer.engine.provider.Engines;
@@ -75,11 +75,11 @@ class DirectionsTest {
                         1,
                         (e, g, m, v, rows, t) -> {
                             e.momentum(g, one, t == 0 ? 0 : 0.95, true, m);
-                            e.orthogonalize(g, polynomial(Coefficients.CONVERGENT, 0));
+                            e.orthogonalize(g, iteration(Coefficients.CONVERGENT, 0));
                         }),
                 new Case(POLAR, "muon(0.9, nesterov, polar-express, 6 steps, rms)", RMS, (e, g, m, v, rows, t) -> {
                     e.momentum(g, one, t == 0 ? 0 : 0.9, true, m);
-                    e.orthogonalize(g, polynomial(Coefficients.POLAR_EXPRESS, 6));
+                    e.orthogonalize(g, iteration(Coefficients.POLAR_EXPRESS, 6));
                 }),
                 new Case(
                         new NorMuon(new Muon(0.95), 0.95, 1e-10),
@@ -87,7 +87,7 @@ class DirectionsTest {
                         1,
                         (e, g, m, v, rows, t) -> {
                             e.momentum(g, one, t == 0 ? 0 : 0.95, false, m);
-                            e.orthogonalize(g, polynomial(Coefficients.JORDAN, 0));
+                            e.orthogonalize(g, iteration(Coefficients.JORDAN, 0));
                             e.equalize(g, 0.95, 1e-10, null, rows);
                         }),
                 new Case(
@@ -96,15 +96,15 @@ class DirectionsTest {
                         1,
                         (e, g, m, v, rows, t) -> {
                             e.sign(g, one, t == 0 ? 0 : 0.95, t == 0 ? 0 : 0.95, m);
-                            e.orthogonalize(g, polynomial(Coefficients.JORDAN, 0));
+                            e.orthogonalize(g, iteration(Coefficients.JORDAN, 0));
                             e.equalize(g, 0.9, 1e-8, new double[] {0.2 * Math.sqrt(ROWS * COLS)}, v);
                         }));
     }
 
-    private static Polynomial polynomial(Coefficients coefficients, int steps) {
-        return new Polynomial(
-                coefficients.terms(steps).stream()
-                        .map(term -> new Polynomial.Term(term.a(), term.b(), term.c()))
+    private static Iteration iteration(Coefficients coefficients, int steps) {
+        return new Iteration(
+                coefficients.steps(steps).stream()
+                        .map(step -> new Iteration.Step(step.a(), step.b(), step.c()))
                         .toList(),
                 false);
     }

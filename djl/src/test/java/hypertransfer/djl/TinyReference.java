@@ -5,7 +5,7 @@ import static hypertransfer.djl.TinyWeights.N;
 
 import hypertransfer.engine.Dims;
 import hypertransfer.engine.Engine;
-import hypertransfer.engine.Polynomial;
+import hypertransfer.engine.Iteration;
 import hypertransfer.engine.Role;
 import hypertransfer.engine.Tensor;
 import hypertransfer.engine.provider.Engines;
@@ -27,7 +27,7 @@ final class TinyReference {
         record Fair(double decay) implements Law {}
     }
 
-    private static final Polynomial NEWTON_SCHULZ = Polynomial.repeated(5, 3.4445, -4.7750, 2.0315);
+    private static final Iteration NEWTON_SCHULZ = Iteration.repeated(5, 3.4445, -4.7750, 2.0315);
 
     private final Engine engine;
     private final TinyWeights start;

@@ -415,7 +415,7 @@ public final class Checked implements Engine {
     }
 
     @Override
-    public void orthogonalize(List<Tensor> x, Polynomial polynomial) {
+    public void orthogonalize(List<Tensor> x, Iteration iteration) {
         rules.ready("orthogonalize");
         rules.list("x", x);
         for (int k = 0; k < x.size(); k++) {
@@ -425,8 +425,8 @@ public final class Checked implements Engine {
                 throw rules.misshapen("x[" + k + "]", t, expected + "; give it another direction than Muon's");
             }
         }
-        rules.present("polynomial", polynomial);
-        engine.orthogonalize(x, polynomial);
+        rules.present("iteration", iteration);
+        engine.orthogonalize(x, iteration);
     }
 
     @Override

@@ -224,7 +224,7 @@ public interface Engine extends AutoCloseable {
     void equalize(List<Tensor> g, double beta, double epsilon, double[] norm, List<Tensor> v);
 
     /** Newton-Schulz in place, after a division by the Frobenius norm; a zero matrix stays zero. */
-    void orthogonalize(List<Tensor> x, Polynomial polynomial);
+    void orthogonalize(List<Tensor> x, Iteration iteration);
 
     /** |w|, |u|, &lt;u,w&gt; for each pair, three numbers after three, summed in double. */
     double[] readings(List<Tensor> w, List<Tensor> u);

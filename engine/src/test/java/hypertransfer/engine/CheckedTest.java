@@ -23,7 +23,7 @@ import org.junit.jupiter.params.provider.MethodSource;
 /** Every wrong call is refused with the same sentence on every engine, before the engine behind the door sees it. */
 class CheckedTest {
     private static final Dims DIMS = new Dims(1, 3, 4, 2, 5);
-    private static final Polynomial POLYNOMIAL = Polynomial.repeated(1, 1, 0, 0);
+    private static final Iteration POLYNOMIAL = Iteration.repeated(1, 1, 0, 0);
 
     /** All engines that work anywhere, and one that would fail at any call, as the cuda engine does without a card. */
     enum Kind {
@@ -93,7 +93,7 @@ class CheckedTest {
             sign g[] scale*2 =0.9 =0.99 m[]
             clamp g[] scale*2 =0.5
             equalize g[] =0.9 =0.1 ?norm*2 v[]
-            orthogonalize x[] polynomial
+            orthogonalize x[] iteration
             readings w[] u[]
             move w[] u[] keep*2 push*2
             represent masters[] scale*2 grid=1..53 weights[]

@@ -100,6 +100,23 @@ class AnswersTest {
         assertThat(ht.refused("predict", MUON, "--set", "matrices.recorded=x")).contains("only a schedule");
     }
 
+    @Test
+    void groupsArePredictedEachForItself() {
+        List<String> groups = List.of(
+                "--set", "matrices.groups.fc.rate=0.03", "--set", "matrices.groups.blocks.0.attn.q.*.mode=hyperball");
+        JsonNode answer = json("predict", MUON, groups);
+        assertThat(answer.get("kinds").valueStream().map(k -> k.get("kind").asString()))
+                .containsExactly("q of 0", "q of 1,2,3", "k", "v", "o", "fc", "proj");
+        assertThat(answer.get("kinds").get(0).get("end_norm").asDouble())
+                .isEqualTo(answer.get("kinds").get(0).get("start_norm").asDouble());
+        JsonNode plain = json("predict", MUON);
+        assertThat(answer.get("kinds").get(5).get("peak_effective").asDouble())
+                .isGreaterThan(
+                        1.5 * plain.get("kinds").get(4).get("peak_effective").asDouble());
+        assertThat(ht.refused("rates", MUON, groups, "--to", "muonh"))
+                .contains("matrices.groups", "each group by itself");
+    }
+
     /** The tuned MuonH has 0.03 and 0.02 (runs/exp1.yaml, runs/exp2-tenth.yaml); no search was made here. */
     @Test
     void muonsRatesCarriedToMuonHAreTheTunedOnes() {

@@ -69,8 +69,8 @@ class ArrowsTest {
                     noClasses()
                             .that(of(root, "engine.cuda.driver"))
                             .should()
-                            .dependOnClassesThat(
-                                    outside(root, "engine.cuda.driver").and(not(simpleName("EngineException"))));
+                            .dependOnClassesThat(outside(root, "engine.cuda.driver", "engine.foreign")
+                                    .and(not(simpleName("EngineException"))));
                 case VECTORS_AND_BLAS_STAY_IN_ENGINE ->
                     noClasses()
                             .that(outside(root, "engine"))

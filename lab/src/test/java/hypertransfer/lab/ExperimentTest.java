@@ -149,6 +149,18 @@ class ExperimentTest {
                 directory.toString());
     }
 
+    /** Several processes on one directory: what one holds is left to it, and taken over when it is killed. */
+    @Test
+    void aRunThatAnotherProcessHoldsIsWaitedFor() throws IOException {
+        Holder.of(directory.resolve("muon")).killedAfter(directory.resolve("inverse-hypertransfer"));
+        assertThat(tiny("reproduce", "exp1", "--out", directory.toString()))
+                .as(err.toString())
+                .isZero();
+        assertThat(out.toString().lines().filter(line -> line.matches("run \\d of 5.*")))
+                .map(line -> line.split("[,;] ?")[1])
+                .containsExactly("muonh", "inverse-hypertransfer", "muon", "hypertransfer", "muon-placebo");
+    }
+
     @Test
     void aPresetThatIsNotTunedTakesTheDefaults() {
         String[] small = {"reproduce", "decay", "--preset", "small", "--out", directory.toString()};

@@ -2,7 +2,6 @@ package hypertransfer.lab;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import hypertransfer.train.log.Run;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import org.junit.jupiter.api.BeforeEach;
@@ -57,24 +56,8 @@ class SweepTest {
     @Test
     void aPointThatAnotherProcessHoldsIsWaitedFor() throws Exception {
         Object[] sweep = {"sweep", file, "--grid", "rate=0.01,0.02", "--out", to, Ht.TINY};
-        Path held = Files.createDirectories(to.resolve("matrices.rate=0.01")).resolve("lock");
-        Process other = new ProcessBuilder(
-                        "python3",
-                        "-c",
-                        "import fcntl,sys,time; f=open(sys.argv[1],'w'); fcntl.lockf(f, fcntl.LOCK_EX);"
-                                + " print('held', flush=True); time.sleep(60)",
-                        held.toString())
-                .start();
-        assertThat(other.inputReader().readLine()).isEqualTo("held");
-        Thread killer = new Thread(() -> {
-            while (!new Run(to.resolve("matrices.rate=0.02")).begun()) {
-                Thread.onSpinWait();
-            }
-            other.destroyForcibly();
-        });
-        killer.start();
+        Holder.of(to.resolve("matrices.rate=0.01")).killedAfter(to.resolve("matrices.rate=0.02"));
         assertThat(ht.fine(sweep)).contains("best ");
-        killer.join();
         assertThat(ht.out().indexOf("point 2 of 2"))
                 .isNotNegative()
                 .isLessThan(ht.out().indexOf("point 1 of 2"));

@@ -3,8 +3,8 @@ package hypertransfer.engine.cpu;
 import hypertransfer.engine.Dims;
 import hypertransfer.engine.Engine;
 import hypertransfer.engine.EngineException;
+import hypertransfer.engine.Iteration;
 import hypertransfer.engine.Memory;
-import hypertransfer.engine.Polynomial;
 import hypertransfer.engine.Role;
 import hypertransfer.engine.Simd;
 import hypertransfer.engine.Tensor;
@@ -334,8 +334,8 @@ public final class CpuEngine implements Engine {
     }
 
     @Override
-    public void orthogonalize(List<Tensor> x, Polynomial polynomial) {
-        newtonSchulz.run(x, polynomial);
+    public void orthogonalize(List<Tensor> x, Iteration iteration) {
+        newtonSchulz.run(x, iteration);
     }
 
     @Override

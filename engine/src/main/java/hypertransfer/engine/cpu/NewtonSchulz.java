@@ -2,7 +2,7 @@ package hypertransfer.engine.cpu;
 
 import hypertransfer.engine.Dims;
 import hypertransfer.engine.Format;
-import hypertransfer.engine.Polynomial;
+import hypertransfer.engine.Iteration;
 import hypertransfer.engine.Role;
 import hypertransfer.engine.Tensor;
 import hypertransfer.engine.cpu.product.Blas;
@@ -28,7 +28,7 @@ final class NewtonSchulz implements Task {
     private final Dims dims;
     private final Floats scratch; // (workers, 8, C, C): four squares and the other X
     private List<Tensor> x;
-    private Polynomial polynomial;
+    private Iteration iteration;
     private int[] order = {};
 
     NewtonSchulz(Pool pool, Dims dims, Blocks blocks) {
@@ -37,9 +37,9 @@ final class NewtonSchulz implements Task {
         scratch = blocks.declare(Role.SCRATCH, "newtonSchulz", pool.size() * 8 * dims.C(), dims.C());
     }
 
-    void run(List<Tensor> x, Polynomial polynomial) {
+    void run(List<Tensor> x, Iteration iteration) {
         this.x = x;
-        this.polynomial = polynomial;
+        this.iteration = iteration;
         if (order.length < x.size()) {
             order = new int[x.size()];
         }
@@ -67,7 +67,7 @@ final class NewtonSchulz implements Task {
             return;
         }
         long square = 4L * m * m, a = free, p = a + square, q = p + square, t = q + square, other = t + square;
-        int steps = polynomial.terms().size(), together = n >= 2 * m && !polynomial.bf16() ? together() : 1;
+        int steps = iteration.steps().size(), together = n >= 2 * m && !iteration.bf16() ? together() : 1;
         int groups = (steps + together - 1) / together;
         // Each group goes from one X to the other, and the last must end at home.
         long from = groups % 2 == 0 ? x : other, to = groups % 2 == 0 ? other : x;
@@ -92,12 +92,12 @@ final class NewtonSchulz implements Task {
         Blas.syrk(tall, m, n, 1, x, tall ? m : n, 0, a, m);
         round(a, m * m);
         mirror(a, m);
-        polynomial(polynomial.terms().get(first), a, q, m);
+        polynomial(iteration.steps().get(first), a, q, m);
         for (int step = first + 1; step < end; step++) {
             long last = step == first + 1 ? q : p;
             symmetric(last, a, t, m);
             symmetric(t, last, a, m);
-            polynomial(polynomial.terms().get(step), a, p, m);
+            polynomial(iteration.steps().get(step), a, p, m);
             symmetric(p, q, t, m);
             long swap = q;
             q = t;
@@ -112,12 +112,12 @@ final class NewtonSchulz implements Task {
      */
     private int together() {
         double a = 1;
-        for (Polynomial.Term term : polynomial.terms()) {
-            a = Math.max(a, Math.abs(term.a()));
+        for (Iteration.Step step : iteration.steps()) {
+            a = Math.max(a, Math.abs(step.a()));
         }
         int steps = 1;
         double rounding = Math.ulp(1f) * a * a;
-        while (steps < polynomial.terms().size() && rounding <= TOLERABLE) {
+        while (steps < iteration.steps().size() && rounding <= TOLERABLE) {
             steps++;
             rounding *= a * a;
         }
@@ -125,14 +125,14 @@ final class NewtonSchulz implements Task {
     }
 
     /** P = a I + b A + c A A. */
-    private void polynomial(Polynomial.Term term, long a, long p, int m) {
+    private void polynomial(Iteration.Step step, long a, long p, int m) {
         Lanes.copy(a, p, 4L * m * m);
-        Blas.syrk(false, m, m, (float) term.c(), a, m, (float) term.b(), p, m);
+        Blas.syrk(false, m, m, (float) step.c(), a, m, (float) step.b(), p, m);
         round(p, m * m);
         mirror(p, m);
         for (int i = 0; i < m; i++) {
             long diagonal = p + 4L * i * (m + 1);
-            Lanes.put(diagonal, Lanes.get(diagonal) + (float) term.a());
+            Lanes.put(diagonal, Lanes.get(diagonal) + (float) step.a());
         }
     }
 
@@ -178,9 +178,9 @@ final class NewtonSchulz implements Task {
         }
     }
 
-    /** To the nearest bfloat16 where the polynomial asks for it. */
+    /** To the nearest bfloat16 where the iteration asks for it. */
     private void round(long x, int n) {
-        if (!polynomial.bf16()) {
+        if (!iteration.bf16()) {
             return;
         }
         for (long i = 0; i < 4L * n; i += 4) {

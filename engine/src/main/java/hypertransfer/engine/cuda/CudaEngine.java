@@ -4,8 +4,8 @@ import hypertransfer.engine.Dims;
 import hypertransfer.engine.Engine;
 import hypertransfer.engine.EngineException;
 import hypertransfer.engine.Format;
+import hypertransfer.engine.Iteration;
 import hypertransfer.engine.Memory;
-import hypertransfer.engine.Polynomial;
 import hypertransfer.engine.Role;
 import hypertransfer.engine.Tensor;
 import hypertransfer.engine.cuda.Lists.Entry;
@@ -14,8 +14,8 @@ import hypertransfer.engine.cuda.driver.Device;
 import hypertransfer.engine.cuda.driver.Driver;
 import hypertransfer.engine.cuda.driver.Graphs;
 import hypertransfer.engine.cuda.driver.Launch;
-import hypertransfer.engine.cuda.driver.Native;
 import hypertransfer.engine.cuda.driver.Nvrtc;
+import hypertransfer.engine.foreign.Native;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
@@ -332,8 +332,8 @@ public final class CudaEngine implements Engine {
     }
 
     @Override
-    public void orthogonalize(List<Tensor> x, Polynomial polynomial) {
-        lists.orthogonalize(x, polynomial);
+    public void orthogonalize(List<Tensor> x, Iteration iteration) {
+        lists.orthogonalize(x, iteration);
     }
 
     @Override

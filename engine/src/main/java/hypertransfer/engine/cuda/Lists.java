@@ -4,7 +4,7 @@ import static java.lang.foreign.ValueLayout.JAVA_DOUBLE;
 
 import hypertransfer.engine.EngineException;
 import hypertransfer.engine.Grid;
-import hypertransfer.engine.Polynomial;
+import hypertransfer.engine.Iteration;
 import hypertransfer.engine.Tensor;
 import hypertransfer.engine.cuda.driver.Device;
 import java.lang.foreign.Arena;
@@ -210,31 +210,31 @@ final class Lists {
     // ------------------------------------------------------------ Newton-Schulz
 
     /** Matrices of one shape go together, as many at a time as scratch holds. */
-    void orthogonalize(List<Tensor> tensors, Polynomial polynomial) {
+    void orthogonalize(List<Tensor> tensors, Iteration iteration) {
         Map<List<Integer>, List<Tensor>> shapes = new LinkedHashMap<>();
         for (Tensor t : tensors) {
             shapes.computeIfAbsent(List.of(t.rows(), t.cols()), s -> new ArrayList<>())
                     .add(t);
         }
         shapes.forEach((shape, same) -> {
-            Schulz schulz = Schulz.of(shape.get(0), shape.get(1), polynomial.bf16(), scratch.schulzBytes);
+            Schulz schulz = Schulz.of(shape.get(0), shape.get(1), iteration.bf16(), scratch.schulzBytes);
             for (int from = 0; from < same.size(); from += schulz.batch()) {
-                orthogonalize(schulz, same.subList(from, Math.min(same.size(), from + schulz.batch())), polynomial);
+                orthogonalize(schulz, same.subList(from, Math.min(same.size(), from + schulz.batch())), iteration);
             }
         });
     }
 
-    private void orthogonalize(Schulz schulz, List<Tensor> tensors, Polynomial polynomial) {
+    private void orthogonalize(Schulz schulz, List<Tensor> tensors, Iteration iteration) {
         int count = tensors.size();
         long x = scratch.schulz, y = x + schulz.bytes(), a = y + schulz.bytes(), b = a + schulz.sideBytes();
         sums(Kernel.READINGS, entries(count, k -> Entry.of(tensors.get(k), tensors.get(k), 0)));
         run(Kernel.NORMALIZE, entries(count, k -> schulz.entry(tensors.get(k), x, k)), scratch.results);
         Product gram = schulz.gram(count), square = schulz.square(count), apply = schulz.apply(count);
         long from = x, to = y;
-        for (Polynomial.Term term : polynomial.terms()) {
+        for (Iteration.Step step : iteration.steps()) {
             blas.multiply(gram, 1, from, from, 0, a, a);
-            blas.multiply(square, term.c(), a, a, term.b(), a, b);
-            blas.multiply(apply, 1, schulz.tall() ? b : from, schulz.tall() ? from : b, term.a(), from, to);
+            blas.multiply(square, step.c(), a, a, step.b(), a, b);
+            blas.multiply(apply, 1, schulz.tall() ? b : from, schulz.tall() ? from : b, step.a(), from, to);
             long swap = from;
             from = to;
             to = swap;

@@ -2,7 +2,7 @@ package hypertransfer.engine.proof;
 
 import hypertransfer.engine.Dims;
 import hypertransfer.engine.Engine;
-import hypertransfer.engine.Polynomial;
+import hypertransfer.engine.Iteration;
 import hypertransfer.engine.Role;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -19,7 +19,7 @@ public final class Comparison {
             new Dims(1, 200, 128, 64, 257),
             new Dims(2, 257, 256, 128, 512));
 
-    static final Polynomial MUON = Polynomial.repeated(5, 3.4445, -4.7750, 2.0315);
+    static final Iteration MUON = Iteration.repeated(5, 3.4445, -4.7750, 2.0315);
 
     private final Pair pair;
     private final int N, T, C, D, V;

@@ -1,8 +1,6 @@
 package hypertransfer.engine.ranks;
 
-import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
-import java.time.Duration;
 import java.util.List;
 
 /** One process without others. */
@@ -23,14 +21,6 @@ public final class Alone implements Ranks {
     }
 
     @Override
-    public void limit(Duration limit) {}
-
-    @Override
-    public MemorySegment buffer(long bytes) {
-        return Arena.ofAuto().allocate(bytes, 64);
-    }
-
-    @Override
     public void exchange(List<MemorySegment> out, List<MemorySegment> in) {}
 
     @Override
@@ -42,13 +32,5 @@ public final class Alone implements Ranks {
     }
 
     @Override
-    public List<byte[]> collect(byte[] own) {
-        return List.of(own);
-    }
-
-    @Override
     public void abort(int code) {}
-
-    @Override
-    public void close() {}
 }

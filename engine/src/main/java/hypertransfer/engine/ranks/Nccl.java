@@ -5,6 +5,7 @@ import static java.lang.foreign.ValueLayout.JAVA_INT;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
 import hypertransfer.engine.EngineException;
+import hypertransfer.engine.foreign.Functions;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.time.Duration;
@@ -22,7 +23,7 @@ public final class Nccl implements Ranks {
 
     private final Ranks below;
     private final NcclLibrary nccl;
-    private final Symbols cuda;
+    private final Functions cuda;
     private final long stream;
     private Duration limit;
     private final Arena arena = Arena.ofShared();
@@ -31,7 +32,7 @@ public final class Nccl implements Ranks {
     private final long communicator;
 
     /** With the card's context current in this thread. Closing it closes the ranks below too. */
-    Nccl(Ranks below, NcclLibrary nccl, Symbols cuda, long stream, Duration limit) {
+    Nccl(Ranks below, NcclLibrary nccl, Functions cuda, long stream, Duration limit) {
         this.below = below;
         this.nccl = nccl;
         this.cuda = cuda;

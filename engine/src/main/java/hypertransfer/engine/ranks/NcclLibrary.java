@@ -5,6 +5,7 @@ import static java.lang.foreign.ValueLayout.JAVA_BYTE;
 import static java.lang.foreign.ValueLayout.JAVA_INT;
 
 import hypertransfer.engine.EngineException;
+import hypertransfer.engine.foreign.Functions;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemoryLayout;
 import java.lang.foreign.MemorySegment;
@@ -21,10 +22,10 @@ final class NcclLibrary {
     private static final String NAME = "libnccl.so.2";
     private static final int LEAST = 21400;
 
-    private final Symbols symbols;
+    private final Functions symbols;
     private final int version;
 
-    NcclLibrary(Symbols symbols) {
+    NcclLibrary(Functions symbols) {
         this.symbols = symbols;
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment out = arena.allocate(JAVA_INT);
@@ -42,13 +43,13 @@ final class NcclLibrary {
     /** Finds the library where the system's loader looks, then in these folders. */
     static NcclLibrary load(List<Path> folders) {
         try {
-            return new NcclLibrary(new Symbols(NAME, SymbolLookup.libraryLookup(NAME, Arena.global())));
+            return new NcclLibrary(new Functions(NAME, SymbolLookup.libraryLookup(NAME, Arena.global())));
         } catch (IllegalArgumentException e) {
             for (Path folder : folders) {
                 Path path = folder.resolve(NAME);
                 if (Files.exists(path)) {
                     return new NcclLibrary(
-                            new Symbols(path.toString(), SymbolLookup.libraryLookup(path, Arena.global())));
+                            new Functions(path.toString(), SymbolLookup.libraryLookup(path, Arena.global())));
                 }
             }
             throw new EngineException("NCCL is not there: no " + NAME + " where the system's loader looks nor in "

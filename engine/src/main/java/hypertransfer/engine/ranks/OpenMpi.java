@@ -4,6 +4,7 @@ import static java.lang.foreign.ValueLayout.ADDRESS;
 import static java.lang.foreign.ValueLayout.JAVA_INT;
 
 import hypertransfer.engine.EngineException;
+import hypertransfer.engine.foreign.Functions;
 import java.lang.foreign.Arena;
 import java.lang.foreign.Linker;
 import java.lang.foreign.MemorySegment;
@@ -26,10 +27,10 @@ final class OpenMpi {
 
     final MemorySegment world;
     final MemorySegment bytes;
-    private final Symbols symbols;
+    private final Functions symbols;
     private final String version;
 
-    private OpenMpi(Symbols symbols) {
+    private OpenMpi(Functions symbols) {
         this.symbols = symbols;
         world = symbols.address("ompi_mpi_comm_world");
         bytes = symbols.address("ompi_mpi_byte");
@@ -43,13 +44,13 @@ final class OpenMpi {
             NAMES.forEach(name -> places.add(folder.resolve(name).toString()));
         }
         for (String place : places) {
-            Symbols symbols = open(place);
+            Functions symbols = open(place);
             if (symbols != null) {
                 return of(symbols);
             }
         }
         for (String name : OTHERS) {
-            Symbols symbols = open(name);
+            Functions symbols = open(name);
             if (symbols != null) {
                 throw another(symbols);
             }
@@ -58,20 +59,20 @@ final class OpenMpi {
                 + " and none beside mpirun; " + INSTALL);
     }
 
-    static OpenMpi of(Symbols symbols) {
+    static OpenMpi of(Functions symbols) {
         if (!symbols.has("ompi_mpi_comm_world") || !symbols.has("ompi_mpi_byte")) {
             throw another(symbols);
         }
         return new OpenMpi(symbols);
     }
 
-    private static EngineException another(Symbols symbols) {
+    private static EngineException another(Functions symbols) {
         String brand = symbols.has("MPI_Get_library_version") ? version(symbols) : "no MPI at all";
         return new EngineException(symbols.name() + " is " + brand + ", whose handles are not Open MPI's; " + INSTALL);
     }
 
     /** {@code Open MPI 4.1.4}, or the first words of what another brand says. */
-    private static String version(Symbols symbols) {
+    private static String version(Functions symbols) {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment text = arena.allocate(8192), length = arena.allocate(JAVA_INT);
             symbols.call("MPI_Get_library_version", text, length);
@@ -109,7 +110,7 @@ final class OpenMpi {
      * environment of this process, which Java cannot change.
      */
     static void leaveSignalsToTheJvm() {
-        Symbols libc = new Symbols("the C library", Linker.nativeLinker().defaultLookup());
+        Functions libc = new Functions("the C library", Linker.nativeLinker().defaultLookup());
         try (Arena arena = Arena.ofConfined()) {
             libc.call("setenv", arena.allocateFrom("OMPI_MCA_opal_signal"), arena.allocateFrom(""), 1);
         }
@@ -124,13 +125,13 @@ final class OpenMpi {
         return arena.allocate(ADDRESS, Math.max(1, count));
     }
 
-    private static Symbols open(String place) {
+    private static Functions open(String place) {
         try {
             Arena forever = Arena.global(); // MPI cannot be loaded a second time
             SymbolLookup lookup = place.indexOf('/') < 0
                     ? SymbolLookup.libraryLookup(place, forever)
                     : SymbolLookup.libraryLookup(Path.of(place), forever);
-            return new Symbols(place, lookup);
+            return new Functions(place, lookup);
         } catch (IllegalArgumentException e) {
             return null;
         }

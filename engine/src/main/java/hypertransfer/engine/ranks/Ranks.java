@@ -1,5 +1,6 @@
 package hypertransfer.engine.ranks;
 
+import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
@@ -19,11 +20,13 @@ public interface Ranks extends AutoCloseable {
     /** What carries the bytes, for people. */
     String label();
 
-    /** The longest that any call waits; ten minutes, unless told otherwise. */
-    void limit(Duration limit);
+    /** The longest that any call waits; ten minutes, unless told otherwise. In one process nothing is late. */
+    default void limit(Duration limit) {}
 
     /** Zeroed memory that {@link #exchange} and {@link #gather} carry, on the host or on the card; freed by close. */
-    MemorySegment buffer(long bytes);
+    default MemorySegment buffer(long bytes) {
+        return Arena.ofAuto().allocate(bytes, 64);
+    }
 
     /**
      * Part k of {@code out} goes to rank k, and part k of {@code in} comes from it. A rank's own part is not touched,
@@ -38,14 +41,17 @@ public interface Ranks extends AutoCloseable {
     List<byte[]> all(byte[] own);
 
     /** Bytes of every rank, in the order of ranks, at rank 0; elsewhere nothing. */
-    List<byte[]> collect(byte[] own);
+    default List<byte[]> collect(byte[] own) {
+        List<byte[]> all = all(own);
+        return rank() == 0 ? all : List.of();
+    }
 
     /** Ends all ranks at once with this exit code, because this one cannot continue. Returns only where it is alone. */
     void abort(int code);
 
     /** Waits for the others to close too. */
     @Override
-    void close();
+    default void close() {}
 
     /** A text of every rank, in the order of ranks. */
     default List<String> texts(String own) {

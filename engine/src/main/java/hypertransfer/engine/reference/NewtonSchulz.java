@@ -1,13 +1,13 @@
 package hypertransfer.engine.reference;
 
 import hypertransfer.engine.Format;
-import hypertransfer.engine.Polynomial;
+import hypertransfer.engine.Iteration;
 
 /** Newton-Schulz: X <- a X + (b A + c A A) X with A = X X^T, on the shorter side. */
 final class NewtonSchulz {
     private NewtonSchulz() {}
 
-    static double[] orthogonalize(double[] x, int rows, int cols, Polynomial polynomial) {
+    static double[] orthogonalize(double[] x, int rows, int cols, Iteration iteration) {
         double largest = 0; // divided out first, so that squares neither overflow nor vanish
         for (double value : x) {
             largest = Math.max(largest, Math.abs(value));
@@ -23,30 +23,30 @@ final class NewtonSchulz {
         }
         double norm = Math.sqrt(Rows.dot(X, 0, X, 0, X.length));
         for (int i = 0; i < X.length; i++) {
-            X[i] = round(X[i] / norm, polynomial);
+            X[i] = round(X[i] / norm, iteration);
         }
-        for (Polynomial.Term term : polynomial.terms()) {
+        for (Iteration.Step step : iteration.steps()) {
             double[] A = new double[m * m];
             for (int i = 0; i < m; i++) {
                 for (int j = 0; j < m; j++) {
-                    A[i * m + j] = round(Rows.dot(X, i * n, X, j * n, n), polynomial);
+                    A[i * m + j] = round(Rows.dot(X, i * n, X, j * n, n), iteration);
                 }
             }
             double[] B = new double[m * m];
             for (int i = 0; i < m; i++) {
                 for (int j = 0; j < m; j++) {
                     double square = Rows.dot(A, i * m, A, j * m, m); // A is symmetric
-                    B[i * m + j] = round(term.b() * A[i * m + j] + term.c() * square, polynomial);
+                    B[i * m + j] = round(step.b() * A[i * m + j] + step.c() * square, iteration);
                 }
             }
             double[] Y = new double[m * n];
             for (int i = 0; i < m; i++) {
-                Rows.add(term.a(), X, i * n, Y, i * n, n);
+                Rows.add(step.a(), X, i * n, Y, i * n, n);
                 for (int j = 0; j < m; j++) {
                     Rows.add(B[i * m + j], X, j * n, Y, i * n, n);
                 }
                 for (int j = 0; j < n; j++) {
-                    Y[i * n + j] = round(Y[i * n + j], polynomial);
+                    Y[i * n + j] = round(Y[i * n + j], iteration);
                 }
             }
             X = Y;
@@ -54,9 +54,9 @@ final class NewtonSchulz {
         return tall ? transpose(X, cols, rows) : X;
     }
 
-    /** To the nearest bfloat16 where the polynomial asks for it. */
-    private static double round(double value, Polynomial polynomial) {
-        return polynomial.bf16() ? Format.toBf16((float) value) : value;
+    /** To the nearest bfloat16 where the iteration asks for it. */
+    private static double round(double value, Iteration iteration) {
+        return iteration.bf16() ? Format.toBf16((float) value) : value;
     }
 
     private static double[] transpose(double[] x, int rows, int cols) {

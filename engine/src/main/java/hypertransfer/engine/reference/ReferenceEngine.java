@@ -5,8 +5,8 @@ import hypertransfer.engine.Engine;
 import hypertransfer.engine.EngineException;
 import hypertransfer.engine.Format;
 import hypertransfer.engine.Grid;
+import hypertransfer.engine.Iteration;
 import hypertransfer.engine.Memory;
-import hypertransfer.engine.Polynomial;
 import hypertransfer.engine.Role;
 import hypertransfer.engine.Tensor;
 import java.util.ArrayList;
@@ -315,9 +315,9 @@ public final class ReferenceEngine implements Engine {
     }
 
     @Override
-    public void orthogonalize(List<Tensor> x, Polynomial polynomial) {
+    public void orthogonalize(List<Tensor> x, Iteration iteration) {
         for (Tensor tensor : x) {
-            write(tensor, NewtonSchulz.orthogonalize(read(tensor), tensor.rows(), tensor.cols(), polynomial));
+            write(tensor, NewtonSchulz.orthogonalize(read(tensor), tensor.rows(), tensor.cols(), iteration));
         }
     }
 

@@ -7,7 +7,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.withinPercentage;
 
 import hypertransfer.engine.Dims;
-import hypertransfer.engine.Polynomial;
+import hypertransfer.engine.Iteration;
 import hypertransfer.engine.Role;
 import hypertransfer.engine.Tensor;
 import java.util.ArrayList;
@@ -55,7 +55,7 @@ class OptimizerTest {
 
     @Test
     void newtonSchulzInManySlowSteps() {
-        Polynomial slow = Polynomial.repeated(12, 2, -1.5, 0.5);
+        Iteration slow = Iteration.repeated(12, 2, -1.5, 0.5);
         for (int[] shape : SHAPES) {
             try (Pair pair = matrix(shape[0], shape[1])) {
                 pair.run("orthogonalize", s -> s.engine().orthogonalize(List.of(s.t("x")), slow))

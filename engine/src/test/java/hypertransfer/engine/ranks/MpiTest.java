@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import hypertransfer.engine.EngineException;
+import hypertransfer.engine.foreign.Functions;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.SymbolLookup;
 import java.util.Map;
@@ -46,12 +47,12 @@ class MpiTest {
                 return 0;
             }
         };
-        assertThatThrownBy(() -> OpenMpi.of(new Symbols("libmpi.so.12", mpich.lookup())))
+        assertThatThrownBy(() -> OpenMpi.of(new Functions("libmpi.so.12", mpich.lookup())))
                 .isInstanceOf(EngineException.class)
                 .hasMessageContaining("libmpi.so.12 is MPICH Version:\t4.0.2, whose handles are not Open MPI's")
                 .hasMessageContaining("install Open MPI 4 or 5");
         SymbolLookup nothing = name -> Optional.empty();
-        assertThatThrownBy(() -> OpenMpi.of(new Symbols("libmpi.so.40", nothing)))
+        assertThatThrownBy(() -> OpenMpi.of(new Functions("libmpi.so.40", nothing)))
                 .hasMessageContaining("libmpi.so.40 is no MPI at all");
     }
 

@@ -7,6 +7,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import hypertransfer.engine.EngineException;
+import hypertransfer.engine.foreign.Functions;
 import java.lang.foreign.MemorySegment;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -97,8 +98,8 @@ class NcclTest {
     private Duration limit = Duration.ofSeconds(20);
 
     private Nccl open() {
-        NcclLibrary nccl = new NcclLibrary(new Symbols("libnccl.so.2", library.lookup()));
-        return new Nccl(new Alone(), nccl, new Symbols("libcuda.so.1", driver.lookup()), 99, limit);
+        NcclLibrary nccl = new NcclLibrary(new Functions("libnccl.so.2", library.lookup()));
+        return new Nccl(new Alone(), nccl, new Functions("libcuda.so.1", driver.lookup()), 99, limit);
     }
 
     @Test

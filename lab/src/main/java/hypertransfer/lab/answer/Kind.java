@@ -1,28 +1,39 @@
 package hypertransfer.lab.answer;
 
-import hypertransfer.core.Coefficients;
 import hypertransfer.core.Expected;
 import hypertransfer.core.Prediction;
 import hypertransfer.core.Refusal;
 import hypertransfer.core.Schedule;
 import hypertransfer.core.Space;
 import hypertransfer.core.Transfer;
+import hypertransfer.engine.Iteration;
+import hypertransfer.train.config.Algorithm;
 import hypertransfer.train.config.Configuration;
+import hypertransfer.train.config.Course;
+import hypertransfer.train.network.Parameters;
 import hypertransfer.train.optimizer.Direction;
 import hypertransfer.train.optimizer.NorMuon;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
+import java.util.Map;
+import java.util.stream.Collectors;
 
 /**
- * The hidden matrices of one kind, one per layer, and what a configuration lets expect of each.
+ * The hidden matrices of one kind that the configuration treats alike, and what it lets expect of each.
  *
- * @param name q, k, v, o, fc or proj
+ * @param name q, k, v, o, fc or proj; with the layers behind it where the kind has several groups
+ * @param matrices their names
  */
-public record Kind(String name, int rows, int cols, int count, Expected expected) {
+public record Kind(String name, int rows, int cols, List<String> matrices, Expected expected, Course course) {
     /** Newton-Schulz's steps other than Muon's own converge to singular values of one. */
     private static final double CONVERGED = 1 / 0.88;
 
-    /** The six kinds of a configuration. */
+    private static final Iteration.Step JORDAN =
+            Direction.Muon.standard().iteration().steps().getFirst();
+
+    /** The kinds of a configuration: six, or more where {@code matrices.groups} tells layers apart. */
     public static List<Kind> of(Configuration c) {
         if (c.matrices().recorded() != null) {
             throw new Refusal("matrices.recorded is " + c.matrices().recorded()
@@ -32,53 +43,85 @@ public record Kind(String name, int rows, int cols, int count, Expected expected
             throw new Refusal("matrices.proxy_growth prescribes the norms already; only what follows from the paper's"
                     + " recursion can be predicted: --set matrices.proxy_growth=null");
         }
+        Algorithm algorithm = c.algorithm();
         int C = c.model().width();
-        return List.of(
-                kind(c, "q", C, C),
-                kind(c, "k", C, C),
-                kind(c, "v", C, C),
-                kind(c, "o", C, C),
-                kind(c, "fc", 4 * C, C),
-                kind(c, "proj", C, 4 * C));
+        List<Kind> kinds = new ArrayList<>();
+        for (String name : List.of("q", "k", "v", "o", "fc", "proj")) {
+            Map<Course, List<String>> alike = new LinkedHashMap<>();
+            for (String matrix : Parameters.hidden(c.architecture())) {
+                if (matrix.contains("." + name + ".")) {
+                    alike.computeIfAbsent(algorithm.of(matrix), course -> new ArrayList<>())
+                            .add(matrix);
+                }
+            }
+            alike.forEach((course, matrices) -> kinds.add(kind(
+                    alike.size() == 1 ? name : name + " of " + layers(matrices),
+                    name.equals("fc") ? 4 * C : C,
+                    name.equals("proj") ? 4 * C : C,
+                    matrices,
+                    course)));
+        }
+        return kinds;
     }
 
-    private static Kind kind(Configuration c, String name, int rows, int cols) {
-        Expected expected = switch (c.algorithm().direction()) {
-            case Direction.Muon muon -> muon(c, muon, rows, cols);
-            case NorMuon nor -> muon(c, nor.muon(), rows, cols); // whose norm is Muon's
+    private static String layers(List<String> matrices) {
+        return matrices.stream().map(name -> name.split("\\.")[1]).collect(Collectors.joining(","));
+    }
+
+    private static Kind kind(String name, int rows, int cols, List<String> matrices, Course course) {
+        if (course.radius() != 1) {
+            throw new Refusal(
+                    "matrices.radius is " + course.radius() + "; only radius 1 can be predicted, and effective"
+                            + " rates are the same on every radius: --set matrices.radius=1");
+        }
+        Expected expected = switch (course.direction()) {
+            case Direction.Muon muon -> muon(muon, rows, cols);
+            case NorMuon nor -> muon(nor.muon(), rows, cols); // whose norm is Muon's
             case Direction.Adam adam -> Expected.adam(rows, cols, adam.beta1());
             case Direction other ->
                 throw new Refusal("matrices.direction is "
                         + other.label().split(" ")[0].toLowerCase(Locale.ROOT)
                         + ", whose steps are unknown before the run; muon, normuon and adam can be predicted");
         };
-        return new Kind(name, rows, cols, c.model().layers(), expected);
+        return new Kind(name, rows, cols, matrices, expected, course);
     }
 
-    private static Expected muon(Configuration c, Direction.Muon muon, int rows, int cols) {
-        boolean own = c.matrices().update().coefficients() == Coefficients.JORDAN;
+    /** How many matrices there are. */
+    public int count() {
+        return matrices.size();
+    }
+
+    private static Expected muon(Direction.Muon muon, int rows, int cols) {
+        boolean own = muon.iteration().steps().getFirst().equals(JORDAN);
         double factor = muon.shape().factor(rows, cols) * (own ? 1 : CONVERGED);
         return Expected.muon(rows, cols, factor, muon.momentum());
     }
 
     /** The rates of the run that the configuration asks for, as its target takes them. */
-    public Prediction target(Configuration c) {
-        return Prediction.of(
-                expected, c.algorithm().transfer().target(), c.algorithm().schedule());
+    public Prediction target() {
+        return Prediction.of(expected, course.transfer().target(), course.schedule());
     }
 
     /** The same run as its carrier takes it. */
-    public Prediction carrier(Configuration c) {
-        Transfer transfer = c.algorithm().transfer();
-        Prediction target = target(c);
+    public Prediction carrier() {
+        Transfer transfer = course.transfer();
+        Prediction target = target();
         return transfer.carrier().equals(transfer.target())
                 ? target
                 : Prediction.following(expected, transfer.carrier(), target.effective());
     }
 
-    /** Whether a matrix's name is of this kind. */
+    /** Whether a matrix is one of these. */
     public boolean has(String matrix) {
-        return matrix.contains("." + name + ".");
+        return matrices.contains(matrix);
+    }
+
+    /** Refuses groups, where one answer for all matrices is asked for. */
+    public static void requireOne(Configuration c) {
+        if (!c.matrices().groups().isEmpty()) {
+            throw new Refusal("matrices.groups gives some matrices settings of their own, and here one schedule is"
+                    + " carried over; ask for each group by itself: --set matrices.groups=null");
+        }
     }
 
     /** {@code Muon}, {@code AdamH}: the direction with the space it is used in. */
@@ -97,8 +140,8 @@ public record Kind(String name, int rows, int cols, int count, Expected expected
 
     /** {@code Muon, decay 0.1, shape factor rms, width 128}: what a translation can change. */
     public static String describe(Configuration c) {
-        Space space = c.algorithm().transfer().target();
-        boolean shaped = c.algorithm().direction().factor(3, 2) != 1; // a shape at which no factor is 1
+        Space space = c.algorithm().common().transfer().target();
+        boolean shaped = c.algorithm().common().direction().factor(3, 2) != 1; // a shape at which no factor is 1
         return optimizer(c, space)
                 + (space instanceof Space.Base(double decay) ? ", decay " + decay : "")
                 + (shaped
@@ -110,6 +153,6 @@ public record Kind(String name, int rows, int cols, int count, Expected expected
 
     /** The schedule as it is configured; a shape that can be searched. */
     public static Schedule.Shaped schedule(Configuration c) {
-        return c.algorithm().schedule();
+        return c.algorithm().common().schedule();
     }
 }

@@ -49,7 +49,7 @@ public final class Measured {
         for (int i = 0; i < names.size(); i++) {
             String name = names.get(i);
             Kind kind = kinds.stream().filter(k -> k.has(name)).findFirst().orElseThrow();
-            Prediction carrier = kind.carrier(c);
+            Prediction carrier = kind.carrier();
             double[] effective = carrier.effective();
             double peak = 0;
             double predictedPeak = 0;

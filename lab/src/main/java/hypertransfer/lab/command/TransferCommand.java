@@ -100,13 +100,17 @@ public final class TransferCommand implements Callable<Integer> {
                 .toString();
     }
 
+    private static boolean grouped(Configuration c, String key) {
+        return c.matrices().groups().values().stream().anyMatch(group -> group.containsKey(key));
+    }
+
     private Configuration configuration(Path to) {
         Configuration target = new Run(run).configuration();
         if (set.keys().contains("steps")) {
             throw new Refusal("--set steps is not possible here: a run has the steps of its target, and " + run
                     + " has " + target.steps() + "; train the target with the steps you want, then transfer that run");
         }
-        Transfer followed = target.algorithm().transfer();
+        Transfer followed = target.algorithm().common().transfer();
         double followedDecay = followed.target() instanceof Space.Base base
                 ? base.decay()
                 : target.matrices().decay();
@@ -128,6 +132,10 @@ public final class TransferCommand implements Callable<Integer> {
                     .collect(Collectors.joining(", "));
             throw new Refusal(run + " has the dynamics of " + followed.target() + ", which mode " + mode.label()
                     + " does not follow; use one of " + fitting);
+        }
+        if (mode == Mode.DECAY_TRANSFER && grouped(target, "decay")) {
+            throw new Refusal(run + " has groups with a weight decay of their own (matrices.groups), and a carrier of"
+                    + " decay-transfer has one for all; follow it with hypertransfer");
         }
         List<String> all = new ArrayList<>(List.of(
                 "matrices.mode=" + mode.label(),

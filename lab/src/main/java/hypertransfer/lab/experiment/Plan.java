@@ -21,7 +21,10 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Objects;
 import java.util.TreeMap;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.stream.Stream;
 
 /** An experiment at a preset, in a directory: trains what is not finished yet, and shows what came out. */
 public final class Plan {
@@ -39,7 +42,10 @@ public final class Plan {
         this.out = out;
     }
 
-    /** Trains every run in turn; returns whether all were finished. */
+    /**
+     * Trains every run; returns whether all are finished, or it was interrupted. Several processes may do so on one
+     * directory.
+     */
     public boolean run(Interrupt stop) {
         Experiment.Tuned tuned = experiment.tuned(preset);
         out.println(experiment.title() + ", preset " + preset.label() + ", in " + directory);
@@ -47,39 +53,32 @@ public final class Plan {
             out.println("no rates are tuned for this preset, so every run takes the defaults; tune them with 'ht sweep'"
                     + " and put them into a file like those in runs/");
         }
-        int number = 0;
+        List<String> names = List.copyOf(experiment.runs().keySet());
         long begun = System.nanoTime();
-        double done = 0;
-        for (String name : experiment.runs().keySet()) {
-            number++;
-            if (stop.told()) {
-                return false;
-            }
-            Path path = directory.resolve(name);
-            boolean resume = new Run(path).begun();
-            Configuration c = resume ? Launch.resumable(path, configuration(name)) : configuration(name);
-            if (finished(path)) {
-                out.println("run " + number + " of " + experiment.runs().size() + ", " + name + ": finished before");
-                continue;
-            }
-            double left = done == 0
-                    ? Double.NaN
-                    : (System.nanoTime() - begun)
-                            / 1e9
-                            / done
-                            * (experiment.runs().size() - number + 1);
-            out.printf(
-                    "run %d of %d, %s%s%n",
-                    number,
-                    experiment.runs().size(),
-                    name,
-                    Double.isNaN(left) ? "" : "; " + StepLine.duration(left) + " left for all runs");
-            if (!new Launch(path, c, resume, number > 1, out).run(stop)) {
-                return false;
-            }
-            done++;
-        }
-        return true;
+        AtomicInteger done = new AtomicInteger();
+        return new Sharing(names.stream().map(directory::resolve).toList(), stop, out)
+                .run(path -> ready(path.getFileName().toString()), path -> {
+                    int number = names.indexOf(path.getFileName().toString()) + 1;
+                    String name = names.get(number - 1), which = "run " + number + " of " + names.size() + ", " + name;
+                    boolean resume = new Run(path).begun();
+                    Configuration c = resume ? Launch.resumable(path, configuration(name)) : configuration(name);
+                    if (finished(path)) {
+                        out.println(which + ": finished before");
+                        return true;
+                    }
+                    int before = done.getAndIncrement();
+                    double left = (System.nanoTime() - begun) / 1e9 / before * (names.size() - number + 1);
+                    out.println(which + (before == 0 ? "" : "; " + StepLine.duration(left) + " left for all runs"));
+                    return new Launch(path, c, resume, number > 1, out).run(stop);
+                });
+    }
+
+    /** Whether the runs that this one is made from are finished. */
+    private boolean ready(String name) {
+        Experiment.Member member = experiment.runs().get(name);
+        return Stream.of(member.follows(), member.ratioOf())
+                .filter(Objects::nonNull)
+                .allMatch(other -> finished(directory.resolve(other)));
     }
 
     /** The final validation losses, by the names of the runs. */

@@ -30,10 +30,11 @@ final class Sharing {
     /**
      * Takes every run once, in their order as far as others leave them.
      *
+     * @param ready whether what a run needs of the others is there
      * @param take trains a run, unless that is done; returns false where it was interrupted
      * @return whether all are done, here or elsewhere
      */
-    boolean run(Predicate<Path> take) {
+    boolean run(Predicate<Path> ready, Predicate<Path> take) {
         List<Path> open = new ArrayList<>(runs);
         boolean told = false;
         while (!open.isEmpty()) {
@@ -42,7 +43,7 @@ final class Sharing {
                 if (stop.told()) {
                     return false;
                 }
-                if (Hold.held(run)) {
+                if (Hold.held(run) || !ready.test(run)) {
                     continue;
                 }
                 try {

@@ -61,7 +61,7 @@ public final class Sweep {
     public boolean run(Interrupt stop) {
         List<List<String>> all = grid.points();
         List<Path> paths = List.copyOf(runs.keySet());
-        boolean trained = new Sharing(paths, stop, out).run(run -> {
+        boolean trained = new Sharing(paths, stop, out).run(run -> true, run -> {
             int number = paths.indexOf(run);
             out.println("point " + (number + 1) + " of " + all.size() + ": " + String.join(" ", all.get(number)));
             return known(run, runs.get(run)) || train(run, runs.get(run), stop);

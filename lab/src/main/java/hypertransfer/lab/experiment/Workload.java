@@ -40,7 +40,7 @@ public final class Workload implements AutoCloseable {
         Direction.Muon muon = Direction.Muon.standard();
         return weights == Format.BF16
                 ? new Direction.Muon(
-                        muon.momentum(), muon.nesterov(), muon.polynomial().inBf16(), muon.shape())
+                        muon.momentum(), muon.nesterov(), muon.iteration().inBf16(), muon.shape())
                 : muon;
     }
 

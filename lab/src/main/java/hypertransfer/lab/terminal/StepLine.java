@@ -126,6 +126,14 @@ public final class StepLine implements Watcher {
     }
 
     @Override
+    public void clipped(int times, int steps, double kept) {
+        end();
+        String left = times == 0 ? "" : format(", to %.2f of their norm on average", kept);
+        out.println("gradients were clipped in " + times + " of " + steps + " steps" + left);
+        out.flush();
+    }
+
+    @Override
     public void warned(String sentence) {
         end();
         out.println("warning: " + sentence);

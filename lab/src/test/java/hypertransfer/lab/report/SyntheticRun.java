@@ -55,7 +55,7 @@ final class SyntheticRun {
     private void invent(Random shared, Random own, double gap, boolean carrierBall) {
         int steps = configuration.steps(), count = matrices.size();
         double decay = configuration.matrices().decay();
-        Schedule schedule = configuration.algorithm().schedule(),
+        Schedule schedule = configuration.algorithm().common().schedule(),
                 adam = configuration.algorithm().adamSchedule();
         double[] start = new double[count], base = new double[count], norm = new double[count];
         for (int m = 0; m < count; m++) {

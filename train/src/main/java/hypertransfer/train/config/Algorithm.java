@@ -1,65 +1,95 @@
 package hypertransfer.train.config;
 
-import hypertransfer.core.Mode;
 import hypertransfer.core.Refusal;
 import hypertransfer.core.Schedule;
 import hypertransfer.core.ShapeFactor;
 import hypertransfer.core.Space;
-import hypertransfer.core.Transfer;
 import hypertransfer.engine.Engine;
 import hypertransfer.engine.EngineException;
-import hypertransfer.engine.Polynomial;
+import hypertransfer.engine.Iteration;
+import hypertransfer.train.network.Parameters;
 import hypertransfer.train.optimizer.AdaMuon;
+import hypertransfer.train.optimizer.Clip;
 import hypertransfer.train.optimizer.Direction;
 import hypertransfer.train.optimizer.Lion;
 import hypertransfer.train.optimizer.NorMuon;
 import hypertransfer.train.optimizer.Representation;
 import hypertransfer.train.optimizer.Signum;
+import java.util.Collection;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
 import java.util.function.Supplier;
 
 /**
  * What a configuration asks of the optimizer.
  *
- * @param direction of the hidden matrices
- * @param transfer of the hidden matrices, with the gradient rule that was asked for
- * @param schedule of the hidden matrices' target
+ * @param common what hidden matrices of no group get
+ * @param hidden what each hidden matrix gets, by its name; empty where there are no groups
  * @param adam of all else
  * @param adamSchedule of all else
+ * @param clip the most that gradients may be
  * @param weights how the network sees the hidden matrices
  */
 public record Algorithm(
-        Direction direction,
-        Transfer transfer,
-        Schedule.Shaped schedule,
+        Course common,
+        Map<String, Course> hidden,
         Direction.Adam adam,
         Schedule.Shaped adamSchedule,
+        Clip clip,
         Matrices.Weights weights) {
 
     /** Refuses what cannot be trained. */
     static Algorithm of(Configuration c) {
         Matrices m = c.matrices();
         Configuration.AdamW a = c.adamw();
-        Direction direction = in("matrices", () -> direction(m.update()));
-        Transfer transfer = in("matrices", () -> transfer(m));
-        in("matrices", () -> new Space.Base(m.targetDecay()));
-        Schedule.Shaped schedule = in("matrices", () -> m.fall().from(m.rate(), c.steps()));
-        if (m.rate() * transfer.target().decay() >= 1) {
-            throw new Refusal("matrices.rate " + m.rate() + " times the target's weight decay "
-                    + transfer.target().decay() + " is 1 or more, which would erase the matrices; lower either");
-        }
-        proxy(m, transfer);
+        Course common = Course.of("matrices", m, c.steps());
+        Map<String, Course> hidden = m.groups().isEmpty() ? Map.of() : hidden(c, common);
         in("matrices", () -> representation(m.weights(), false));
         Schedule.Shaped adamSchedule = in("adamw", () -> a.fall().from(a.rate(), c.steps()));
         Direction.Adam adam = in("adamw", () -> adam(a.moments()));
         in("adamw", () -> new Space.Base(a.decay()));
+        Clip clip = in("clip", () -> new Clip(c.clip().norm(), c.clip().value()));
         if (a.rate() * a.decay() >= 1) {
             throw new Refusal("adamw.rate " + a.rate() + " times adamw.decay " + a.decay()
                     + " is 1 or more, which would erase the weights; lower either");
         }
-        return new Algorithm(direction, transfer, schedule, adam, adamSchedule, m.weights());
+        Algorithm algorithm = new Algorithm(common, hidden, adam, adamSchedule, clip, m.weights());
+        if (c.from().run() != null && algorithm.courses().stream().anyMatch(course -> course.radius() != 1)) {
+            throw new Refusal("matrices.radius is set where a run starts, and this one continues from.run "
+                    + c.from().run() + " with the norms it has there; leave it at 1");
+        }
+        return algorithm;
     }
 
-    private static Direction direction(Update u) {
+    private static Map<String, Course> hidden(Configuration c, Course common) {
+        List<String> names = Parameters.hidden(c.architecture());
+        Groups groups = new Groups(c.matrices());
+        groups.check(names);
+        Map<List<String>, Course> known = new HashMap<>(Map.of(List.of(), common));
+        Map<String, Course> hidden = new LinkedHashMap<>();
+        for (String name : names) {
+            hidden.put(
+                    name,
+                    known.computeIfAbsent(
+                            groups.of(name),
+                            matched -> Course.of(Groups.key(matched), groups.over(matched), c.steps())));
+        }
+        return hidden;
+    }
+
+    /** What a hidden matrix gets. */
+    public Course of(String matrix) {
+        return hidden.getOrDefault(matrix, common);
+    }
+
+    /** What the hidden matrices get, one after the other, or what all of them get. */
+    public Collection<Course> courses() {
+        return hidden.isEmpty() ? List.of(common) : hidden.values();
+    }
+
+    static Direction direction(Update u) {
         Update.Moments m = u.moments();
         if (u.nesterov() && !u.direction().looksAhead()) {
             throw new Refusal("matrices.nesterov is true, and " + Words.label(u.direction())
@@ -76,38 +106,21 @@ public record Algorithm(
             case LION -> new Lion(m.beta1(), m.beta2());
             case SIGNUM -> new Signum(u.momentum(), u.nesterov());
             case NORMUON -> new NorMuon(muon(u), m.beta2(), m.epsilon());
-            case ADAMUON -> new AdaMuon(u.momentum(), u.nesterov(), polynomial(u), m.beta2(), m.epsilon());
+            case ADAMUON -> new AdaMuon(u.momentum(), u.nesterov(), iteration(u), m.beta2(), m.epsilon());
         };
     }
 
     private static Direction.Muon muon(Update u) {
-        return new Direction.Muon(u.momentum(), u.nesterov(), polynomial(u), u.shapeFactor());
+        return new Direction.Muon(u.momentum(), u.nesterov(), iteration(u), u.shapeFactor());
     }
 
-    private static Polynomial polynomial(Update u) {
-        Polynomial polynomial = Direction.Muon.polynomial(u.coefficients(), u.schulzSteps());
-        return u.bf16() ? polynomial.inBf16() : polynomial;
+    private static Iteration iteration(Update u) {
+        Iteration iteration = Direction.Muon.iteration(u.coefficients(), u.schulzSteps());
+        return u.bf16() ? iteration.inBf16() : iteration;
     }
 
     private static Direction.Adam adam(Update.Moments m) {
         return new Direction.Adam(m.beta1(), m.beta2(), m.epsilon());
-    }
-
-    private static Transfer transfer(Matrices m) {
-        Transfer named = m.mode().transfer(m.decay());
-        Transfer t = m.mode() == Mode.DECAY_TRANSFER ? named.following(new Space.Base(m.targetDecay())) : named;
-        return new Transfer(t.target(), t.carrier(), m.gradient().rule(t.gradient()));
-    }
-
-    private static void proxy(Matrices m, Transfer transfer) {
-        Matrices.Proxy p = m.proxy();
-        boolean has = transfer.target() instanceof Space.Base && !transfer.isPlain();
-        if (p.prescribed() && (!has || !(p.proxyGrowth() > 0) || !(p.proxyPower() > 0))) {
-            throw new Refusal("matrices.proxy_growth " + p.proxyGrowth() + " and proxy_power " + p.proxyPower()
-                    + " must be above zero, and need a mode with a proxy norm: "
-                    + "hypertransfer, hypertransfer-plus or decay-transfer, not "
-                    + m.mode().label());
-        }
     }
 
     /**

@@ -6,6 +6,7 @@ import java.math.BigDecimal;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Arrays;
+import java.util.Collection;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
@@ -109,6 +110,30 @@ public final class ConfigurationFile {
                 throw key(e).isEmpty() ? refusal : Algorithm.in(key(e).replaceFirst("\\..*", ""), refusal);
             }
             throw new Refusal(source + ": " + Strict.reason(e), e);
+        }
+    }
+
+    /** The keys of {@code matrices}. */
+    static Collection<String> keys(Matrices matrices) {
+        return YAML.valueToTree(matrices).propertyNames();
+    }
+
+    /** The hidden matrices' settings with those of a group over them. */
+    static Matrices over(String group, Matrices matrices, Map<String, Object> settings) {
+        ObjectNode all = YAML.valueToTree(matrices);
+        settings.forEach((key, value) -> all.set(key, YAML.valueToTree(value)));
+        all.putObject("groups");
+        try {
+            return YAML.treeToValue(all, Matrices.class);
+        } catch (MismatchedInputException e) {
+            throw new Refusal(
+                    group + "." + key(e) + " is " + value(all, key(e)) + "; " + expected(e.getTargetType())
+                            + " is expected",
+                    e);
+        } catch (JacksonException e) {
+            throw e.getCause() instanceof Refusal refusal
+                    ? new Refusal(group + ": " + refusal.getMessage(), e)
+                    : new Refusal(group + ": " + e.getOriginalMessage(), e);
         }
     }
 

@@ -3,6 +3,7 @@ package hypertransfer.train.config;
 import com.fasterxml.jackson.annotation.JsonUnwrapped;
 import hypertransfer.core.GradientRule;
 import hypertransfer.core.Mode;
+import java.util.Map;
 
 /**
  * The hidden matrices: how they are moved, and what they follow.
@@ -10,7 +11,9 @@ import hypertransfer.core.Mode;
  * @param rate the target's peak
  * @param decay the carrier's, or the target's where the carrier is a Hyperball
  * @param targetDecay of decay-transfer
+ * @param radius of a Hyperball, as a multiple of the matrix's norm at the start
  * @param recorded a file of rates that replace the schedule, or null
+ * @param groups settings of some of them, by name pattern; see {@link Groups}
  */
 public record Matrices(
         @JsonUnwrapped Update update,
@@ -19,10 +22,12 @@ public record Matrices(
         double rate,
         double decay,
         double targetDecay,
+        double radius,
         @JsonUnwrapped Fall fall,
         String recorded,
         @JsonUnwrapped Proxy proxy,
-        @JsonUnwrapped Weights weights) {
+        @JsonUnwrapped Weights weights,
+        Map<String, Map<String, Object>> groups) {
 
     /** Where the network is evaluated: as the mode says, as a measurement says, or by a rule. */
     public enum Gradient {

@@ -71,7 +71,9 @@ final class Tree {
                         source + ": unknown key '" + key + "'; the nearest is '" + Nearest.to(key, keys) + "'");
             }
             JsonNode below = under.get(field.getKey());
-            if (below instanceof ObjectNode inner) {
+            if (key.equals(Groups.KEY)) {
+                group(source, under, field.getValue());
+            } else if (below instanceof ObjectNode inner) {
                 if (!field.getValue().isObject()) {
                     throw new Refusal(source + ": '" + key + "' is a group of keys, such as '" + key + "."
                             + inner.propertyNames().iterator().next() + "'; it was given " + field.getValue());
@@ -81,6 +83,26 @@ final class Tree {
                 under.set(field.getKey(), field.getValue());
             }
         }
+    }
+
+    /** Patterns are of the user's choosing; null or {} leaves none. */
+    private void group(String source, ObjectNode matrices, JsonNode over) {
+        if (over.isNull() || over.isEmpty() && over.isObject()) {
+            matrices.putObject("groups");
+            return;
+        }
+        ObjectNode groups = (ObjectNode) matrices.get("groups");
+        if (!over.isObject() || over.valueStream().anyMatch(settings -> !settings.isObject())) {
+            throw new Refusal(source + ": '" + Groups.KEY + "' holds groups of keys by name pattern, such as '"
+                    + Groups.KEY + ".fc.rate'; it was given " + over);
+        }
+        over.properties()
+                .forEach(entry ->
+                        groups.withObject("/" + pointer(entry.getKey())).setAll((ObjectNode) entry.getValue()));
+    }
+
+    private static String pointer(String key) {
+        return key.replace("~", "~0").replace("/", "~1");
     }
 
     private static void collect(String prefix, ObjectNode node, TreeSet<String> keys) {
@@ -98,7 +120,7 @@ final class Tree {
             JsonNode node = PATHS.contains(key) && !value.isEmpty() && !value.equals("null") && !quoted(value)
                     ? yaml.getNodeFactory().stringNode(value)
                     : yaml.readTree(value.isEmpty() ? "null" : value);
-            String[] parts = key.split("\\.", -1);
+            String[] parts = parts(key);
             for (int i = parts.length - 1; i >= 0; i--) {
                 node = yaml.createObjectNode().set(parts[i], node);
             }
@@ -106,6 +128,16 @@ final class Tree {
         } catch (JacksonException e) {
             throw new Refusal("--set " + key + "=" + value + ": the value is not YAML: " + Strict.reason(e), e);
         }
+    }
+
+    /** {@code matrices.groups.blocks.0.*.rate}: a pattern has dots of its own. */
+    private static String[] parts(String key) {
+        int last = key.lastIndexOf('.');
+        return key.startsWith(Groups.KEY + ".") && last > Groups.KEY.length()
+                ? new String[] {
+                    "matrices", "groups", key.substring(Groups.KEY.length() + 1, last), key.substring(last + 1)
+                }
+                : key.split("\\.", -1);
     }
 
     private static boolean quoted(String value) {

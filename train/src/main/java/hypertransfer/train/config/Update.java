@@ -9,7 +9,7 @@ import hypertransfer.core.ShapeFactor;
  *
  * @param momentum of all but adam and lion
  * @param nesterov of the same
- * @param coefficients the Newton-Schulz polynomial of muon, normuon and adamuon
+ * @param coefficients the Newton-Schulz iteration of muon, normuon and adamuon
  * @param schulzSteps how many steps of it; 0 for the usual number
  * @param bf16 whether it is rounded to bfloat16
  * @param shapeFactor of muon and normuon

@@ -1,6 +1,7 @@
 package hypertransfer.train.data;
 
 import hypertransfer.core.Refusal;
+import hypertransfer.train.SplitMix;
 import java.util.OptionalLong;
 
 /**
@@ -27,7 +28,7 @@ public record Batches(Windows windows, int micros, OptionalLong seed) {
         long index = step * micros + micro, epoch = index / windows.count(), i = index % windows.count();
         return seed.isEmpty()
                 ? i
-                : new Permutation(windows.count(), Permutation.mix(seed.getAsLong()) ^ Permutation.mix(epoch)).at(i);
+                : new Permutation(windows.count(), SplitMix.mix(seed.getAsLong()) ^ SplitMix.mix(epoch)).at(i);
     }
 
     /** Fills inputs and targets, both of B*T, with micro-batch `micro` of step `step`. */

@@ -1,6 +1,7 @@
 package hypertransfer.train.data;
 
 import hypertransfer.core.Refusal;
+import hypertransfer.train.SplitMix;
 import hypertransfer.train.file.Atomic;
 import java.io.BufferedOutputStream;
 import java.io.DataOutputStream;
@@ -59,7 +60,7 @@ final class Spool implements AutoCloseable {
 
     /** Hands all documents over, in an order that depends on the seed and on how many there are. */
     void shuffled(long seed, Taker taker) {
-        Permutation order = new Permutation(Math.max(1, documents), Permutation.mix(seed));
+        Permutation order = new Permutation(Math.max(1, documents), SplitMix.mix(seed));
         try (FileChannel in = flushed()) {
             for (int i = 0; i < documents; i++) {
                 int document = (int) order.at(i);

@@ -1,6 +1,7 @@
 package hypertransfer.train.data;
 
 import hypertransfer.core.Refusal;
+import hypertransfer.train.SplitMix;
 import hypertransfer.train.data.text.Documents;
 import hypertransfer.train.data.text.Input;
 import hypertransfer.train.data.text.Piece;
@@ -231,7 +232,7 @@ public final class Tokenizer implements AutoCloseable {
     }
 
     private boolean isValidation(long document) {
-        return (Permutation.mix(document) >>> 11) * 0x1p-53 < options.held.share;
+        return (SplitMix.mix(document) >>> 11) * 0x1p-53 < options.held.share;
     }
 
     /** Keeps the end of the training text for validation where documents gave too little; returns how much. */

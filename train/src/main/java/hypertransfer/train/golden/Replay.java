@@ -111,7 +111,7 @@ public final class Replay {
     }
 
     private static Direction muon(boolean nesterov, ShapeFactor factor) {
-        return new Direction.Muon(0.95, nesterov, Direction.Muon.polynomial(Coefficients.JORDAN, 0), factor);
+        return new Direction.Muon(0.95, nesterov, Direction.Muon.iteration(Coefficients.JORDAN, 0), factor);
     }
 
     private static Transfer transfer(Golden.Case c) {

@@ -24,8 +24,26 @@ public sealed interface Line {
     /** As it is written, without the newline. */
     String text();
 
-    /** A step that was taken: the loss where its gradient was taken, the target's rate, AdamW's, all tokens seen. */
-    record Training(int step, double loss, double rate, double adamRate, long tokens, double seconds) implements Line {
+    /**
+     * A step that was taken: the loss where its gradient was taken, the target's rate, AdamW's, all tokens seen.
+     *
+     * @param gradientNorm of all gradients as the target sees them; NaN unless they are clipped
+     * @param kept what clipping left of it, 1 where nothing was clipped; NaN unless they are clipped
+     */
+    record Training(
+            int step,
+            double loss,
+            double rate,
+            double adamRate,
+            long tokens,
+            double gradientNorm,
+            double kept,
+            double seconds)
+            implements Line {
+        public Training(int step, double loss, double rate, double adamRate, long tokens, double seconds) {
+            this(step, loss, rate, adamRate, tokens, Double.NaN, Double.NaN, seconds);
+        }
+
         @Override
         public String text() {
             ObjectNode node = begin(step);
@@ -33,6 +51,10 @@ public sealed interface Line {
             put(node, "rate", rate);
             put(node, "adam_rate", adamRate);
             node.put("tokens", tokens);
+            if (!Double.isNaN(kept)) {
+                put(node, "gradient_norm", gradientNorm);
+                put(node, "kept", kept);
+            }
             put(node, "seconds", seconds);
             return node.toString();
         }
@@ -128,6 +150,8 @@ public sealed interface Line {
                         number(node, "rate"),
                         number(node, "adam_rate"),
                         (long) number(node, "tokens"),
+                        numberOrNone(node, "gradient_norm"),
+                        numberOrNone(node, "kept"),
                         number(node, "seconds"));
     }
 

@@ -1,6 +1,7 @@
 package hypertransfer.train.network;
 
 import hypertransfer.engine.Engine;
+import hypertransfer.train.SplitMix;
 
 /**
  * The start of a run: truncated normals of two standard deviations, {@code 1/sqrt(fan in)} for hidden matrices and
@@ -11,13 +12,14 @@ public final class Initializer {
     private static final double EMBEDDING_STD = 0.006;
     private static final double CUT = 2;
 
-    private long state;
+    private final SplitMix random;
 
     private Initializer(long seed, String name) {
-        state = seed;
+        long state = seed;
         for (int i = 0; i < name.length(); i++) {
-            state = next() ^ name.charAt(i);
+            state = SplitMix.mix(state) ^ name.charAt(i);
         }
+        random = new SplitMix(state);
     }
 
     /** Writes the masters that this rank owns; the caller represents them as weights. */
@@ -57,14 +59,6 @@ public final class Initializer {
 
     /** From 0 to less than 1, 53 bits. */
     private double uniform() {
-        return (next() >>> 11) * 0x1p-53;
-    }
-
-    /** SplitMix64 (Steele, Lea and Flood 2014). */
-    private long next() {
-        state += 0x9e3779b97f4a7c15L;
-        long z = (state ^ state >>> 30) * 0xbf58476d1ce4e5b9L;
-        z = (z ^ z >>> 27) * 0x94d049bb133111ebL;
-        return z ^ z >>> 31;
+        return (random.next() >>> 11) * 0x1p-53;
     }
 }

@@ -1,7 +1,7 @@
 package hypertransfer.train.optimizer;
 
 import hypertransfer.engine.Engine;
-import hypertransfer.engine.Polynomial;
+import hypertransfer.engine.Iteration;
 import hypertransfer.engine.Tensor;
 import java.util.List;
 
@@ -10,7 +10,7 @@ import java.util.List;
  * sign of the momentum, {@code v <- beta2 v + (1 - beta2) O^2} from zero, {@code P = O / (sqrt(v) + epsilon)}, and
  * {@code u = 0.2 sqrt(rows cols) P / |P|}, whose root mean square is 0.2.
  */
-public record AdaMuon(double momentum, boolean nesterov, Polynomial polynomial, double beta2, double epsilon)
+public record AdaMuon(double momentum, boolean nesterov, Iteration iteration, double beta2, double epsilon)
         implements Direction {
     public AdaMuon {
         Limits.fraction("AdaMuon's momentum", momentum);
@@ -20,7 +20,7 @@ public record AdaMuon(double momentum, boolean nesterov, Polynomial polynomial, 
 
     @Override
     public String label() {
-        return "AdaMuon " + momentum + (nesterov ? " Nesterov" : "") + ", " + polynomial.label() + ", numbers " + beta2;
+        return "AdaMuon " + momentum + (nesterov ? " Nesterov" : "") + ", " + iteration.label() + ", numbers " + beta2;
     }
 
     @Override
@@ -31,7 +31,7 @@ public record AdaMuon(double momentum, boolean nesterov, Polynomial polynomial, 
     @Override
     public void apply(Engine engine, List<Tensor> g, double[] scale, long t, List<List<Tensor>> state) {
         new Signum(momentum, nesterov).apply(engine, g, scale, t, state);
-        engine.orthogonalize(g, polynomial);
+        engine.orthogonalize(g, iteration);
         double[] norm = g.stream().mapToDouble(x -> 0.2 * Math.sqrt(x.size())).toArray();
         engine.equalize(g, beta2, epsilon, norm, state.get(1));
     }

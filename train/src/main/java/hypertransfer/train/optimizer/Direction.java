@@ -4,7 +4,7 @@ import hypertransfer.core.Coefficients;
 import hypertransfer.core.Refusal;
 import hypertransfer.core.ShapeFactor;
 import hypertransfer.engine.Engine;
-import hypertransfer.engine.Polynomial;
+import hypertransfer.engine.Iteration;
 import hypertransfer.engine.Tensor;
 import java.util.List;
 import java.util.Locale;
@@ -54,21 +54,21 @@ public interface Direction {
     }
 
     /** Momentum, orthogonalised. */
-    record Muon(double momentum, boolean nesterov, Polynomial polynomial, ShapeFactor shape) implements Direction {
+    record Muon(double momentum, boolean nesterov, Iteration iteration, ShapeFactor shape) implements Direction {
         public Muon {
             Limits.fraction("Muon's momentum", momentum);
         }
 
         /** The paper's: momentum 0.95, no Nesterov, five steps, no shape factor. */
         public static Muon standard() {
-            return new Muon(0.95, false, polynomial(Coefficients.JORDAN, 0), ShapeFactor.NONE);
+            return new Muon(0.95, false, iteration(Coefficients.JORDAN, 0), ShapeFactor.NONE);
         }
 
         /** Coefficients as engines take them. */
-        public static Polynomial polynomial(Coefficients coefficients, int steps) {
-            return new Polynomial(
-                    coefficients.terms(steps).stream()
-                            .map(term -> new Polynomial.Term(term.a(), term.b(), term.c()))
+        public static Iteration iteration(Coefficients coefficients, int steps) {
+            return new Iteration(
+                    coefficients.steps(steps).stream()
+                            .map(step -> new Iteration.Step(step.a(), step.b(), step.c()))
                             .toList(),
                     false);
         }
@@ -77,7 +77,7 @@ public interface Direction {
         public String label() {
             return "Muon " + momentum + (nesterov ? " Nesterov" : "")
                     + (shape == ShapeFactor.NONE ? "" : " " + shape.name().toLowerCase(Locale.ROOT) + " factor") + ", "
-                    + polynomial.label();
+                    + iteration.label();
         }
 
         @Override
@@ -88,7 +88,7 @@ public interface Direction {
         @Override
         public void apply(Engine engine, List<Tensor> g, double[] scale, long t, List<List<Tensor>> state) {
             engine.momentum(g, scale, t == 0 ? 0 : momentum, nesterov, state.getFirst());
-            engine.orthogonalize(g, polynomial);
+            engine.orthogonalize(g, iteration);
         }
 
         @Override

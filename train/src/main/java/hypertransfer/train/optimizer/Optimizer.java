@@ -37,11 +37,13 @@ public final class Optimizer {
     private final List<Tensor> restU;
     private final Apart hiddenApart;
     private final Apart restApart;
+    private final List<Rule> rules;
     private final List<Transfer> transfers;
-    private final List<List<Tensor>> hiddenState;
+    private final List<Directed> directed;
     private final List<List<Tensor>> restState;
     private final Map<String, Tensor> tensors = new LinkedHashMap<>();
     private List<State> states;
+    private Clip.Outcome clipped = Clip.Outcome.NONE;
     private long steps;
 
     /** Of one process. */
@@ -66,19 +68,51 @@ public final class Optimizer {
         restU = rest.stream().map(Parameter::gradient).toList();
         hiddenApart = Apart.of(ownHidden);
         restApart = Apart.of(rest);
-        transfers = hidden.stream().map(p -> routing.transfer().apply(p.name())).toList();
-        hiddenState = declare(routing.direction(), ownHidden);
+        rules = hidden.stream().map(p -> routing.rule().apply(p.name())).toList();
+        transfers = rules.stream().map(Rule::transfer).toList();
+        directed = directed(ownHidden);
         restState = declare(routing.rest(), rest);
     }
 
-    /** The weights are as they shall start: measures their norms and represents them. */
+    /** The weights are as they should start: measures their norms, brings them to their radius and represents them. */
     public void start() {
         double[] readings = team.hidden(engine.readings(w, w), 3);
         List<State> start = new ArrayList<>();
         for (int k = 0; k < hidden.size(); k++) {
-            start.add(State.start(hidden.get(k).name(), readings[3 * k]));
+            start.add(rules.get(k).start(hidden.get(k).name(), readings[3 * k]));
+        }
+        for (int i = 0; i < mine.length; i++) {
+            double scale = rules.get(mine[i]).startScale();
+            if (scale != 1) {
+                engine.write(
+                        w.get(i),
+                        Arrays.stream(engine.read(w.get(i))).map(v -> scale * v).toArray());
+            }
         }
         restore(start, 0);
+    }
+
+    /** Those of this rank's hidden matrices that have one direction in common. */
+    private record Directed(Direction direction, int[] at, List<Tensor> u, List<List<Tensor>> state) {
+        void apply(Engine engine, double[] scale, long steps) {
+            direction.apply(
+                    engine, u, Arrays.stream(at).mapToDouble(i -> scale[i]).toArray(), steps, state);
+        }
+    }
+
+    private List<Directed> directed(List<Parameter> own) {
+        Map<Direction, List<Integer>> groups = new LinkedHashMap<>();
+        for (int i = 0; i < mine.length; i++) {
+            groups.computeIfAbsent(rules.get(mine[i]).direction(), direction -> new ArrayList<>())
+                    .add(i);
+        }
+        List<Directed> all = new ArrayList<>();
+        groups.forEach((direction, at) -> all.add(new Directed(
+                direction,
+                at.stream().mapToInt(i -> i).toArray(),
+                at.stream().map(u::get).toList(),
+                declare(direction, at.stream().map(own::get).toList()))));
+        return all;
     }
 
     /** Goes on from a saved state; {@link #tensors} and the masters must have been written. */
@@ -120,7 +154,8 @@ public final class Optimizer {
         List<Outline> all = team.share().outlines();
         for (int p = 0; p < all.size(); p++) {
             Outline whole = all.get(p);
-            Direction direction = whole.hidden() ? routing.direction() : routing.rest();
+            Direction direction =
+                    whole.hidden() ? routing.rule().apply(whole.name()).direction() : routing.rest();
             for (String memory : direction.memory()) {
                 Direction.Extent extent = direction.extent(memory, whole.rows(), whole.cols());
                 memories.put(name(memory, whole.name()), new Memory(p, extent.rows(), extent.cols()));
@@ -137,7 +172,7 @@ public final class Optimizer {
      * Sets the target's norms to a multiple of the radius, before the gradient is taken: a proxy norm that follows a
      * schedule of its own instead of the recursion.
      */
-    public void prescribe(double factor) {
+    public void targetNorms(double factor) {
         states = states.stream().map(s -> s.withTargetNorm(factor * s.R())).toList();
         represent();
     }
@@ -182,13 +217,15 @@ public final class Optimizer {
         double[] scale = new double[mine.length];
         double placebo = routing.representation().placebo();
         Arrays.setAll(scale, i -> placebo * transfers.get(mine[i]).gradientScale(states.get(mine[i])));
-        routing.direction().apply(engine, u, scale, steps, hiddenState);
+        double[] restScale = filled(restU, 1);
+        clip(scale, restScale);
+        directed.forEach(group -> group.apply(engine, scale, steps));
         double[] readings = team.hidden(engine.readings(w, u), 3);
 
         List<Step> taken = new ArrayList<>();
         double[] keep = new double[hidden.size()], push = new double[hidden.size()];
         for (int k = 0; k < hidden.size(); k++) {
-            double factor = factor(hidden.get(k));
+            double factor = factor(k);
             Reading reading = new Reading(readings[3 * k], factor * readings[3 * k + 1], factor * readings[3 * k + 2]);
             Step step = transfers.get(k).step(states.get(k), reading, rates[k]);
             keep[k] = step.keep();
@@ -197,7 +234,7 @@ public final class Optimizer {
         }
         engine.move(w, u, of(keep), of(push));
 
-        routing.rest().apply(engine, restU, filled(restU, 1), steps, restState);
+        routing.rest().apply(engine, restU, restScale, steps, restState);
         double restKeep = 1 - restRate * routing.restDecay();
         engine.move(restW, restU, filled(restU, restKeep), filled(restU, restRate));
 
@@ -205,6 +242,50 @@ public final class Optimizer {
         steps++;
         represent();
         return taken;
+    }
+
+    /** Clips the gradients that stand ready, after these scales; changes the scales where that is enough. */
+    private void clip(double[] scale, double[] restScale) {
+        Clip clip = routing.clip();
+        if (!clip.any()) {
+            return;
+        }
+        double norm = norm(scale, restScale), kept = clip.factor(norm);
+        if (clip.value() > 0) {
+            engine.clamp(u, scale, clip.value());
+            engine.clamp(restU, restScale, clip.value());
+            Arrays.fill(scale, 1);
+            kept = norm == 0 ? 1 : norm(scale, restScale) / norm;
+        } else {
+            for (double[] scales : List.of(scale, restScale)) {
+                for (int i = 0; i < scales.length; i++) {
+                    scales[i] *= kept;
+                }
+            }
+        }
+        clipped = new Clip.Outcome(norm, kept);
+    }
+
+    /** The norm of all gradients of all ranks, each after its scale. */
+    private double norm(double[] scale, double[] restScale) {
+        double[] own = engine.readings(u, u), rest = engine.readings(restU, restU);
+        for (int i = 0; i < scale.length; i++) {
+            own[3 * i] *= scale[i];
+        }
+        double[] all = team.hidden(own, 3);
+        double squares = 0, others = 0;
+        for (int k = 0; k < hidden.size(); k++) {
+            squares += all[3 * k] * all[3 * k];
+        }
+        for (int i = 0; i < restScale.length; i++) {
+            others += rest[3 * i] * rest[3 * i] * restScale[i] * restScale[i];
+        }
+        return Math.sqrt(squares + team.sum(others));
+    }
+
+    /** What clipping did in the last step. */
+    public Clip.Outcome clipped() {
+        return clipped;
     }
 
     /** The same rate for all hidden matrices. */
@@ -263,9 +344,9 @@ public final class Optimizer {
         return all;
     }
 
-    private double factor(Parameter parameter) {
-        return routing.direction()
-                .factor(parameter.weight().rows(), parameter.weight().cols());
+    private double factor(int k) {
+        Tensor weight = hidden.get(k).weight();
+        return rules.get(k).direction().factor(weight.rows(), weight.cols());
     }
 
     private static double[] filled(List<Tensor> tensors, double value) {

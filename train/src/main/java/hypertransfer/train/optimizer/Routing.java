@@ -11,20 +11,16 @@ import java.util.Map;
 import java.util.function.Function;
 
 /**
- * Which optimizer moves what: hidden matrices follow a direction and each its own transfer, all else goes to AdamW.
+ * Which optimizer moves what: every hidden matrix has a direction and a transfer of its own, all else goes to AdamW.
  *
- * @param direction of the hidden matrices
- * @param transfer of a hidden matrix, by its name
+ * @param rule of a hidden matrix, by its name
  * @param rest the direction of all other parameters
  * @param restDecay their weight decay
  * @param representation how the network sees the hidden matrices
+ * @param clip the most that gradients may be
  */
 public record Routing(
-        Direction direction,
-        Function<String, Transfer> transfer,
-        Direction.Adam rest,
-        double restDecay,
-        Representation representation) {
+        Function<String, Rule> rule, Direction.Adam rest, double restDecay, Representation representation, Clip clip) {
 
     public Routing {
         if (!(restDecay >= 0 && restDecay < Double.POSITIVE_INFINITY)) {
@@ -32,13 +28,18 @@ public record Routing(
         }
     }
 
-    /** The paper's, with one transfer for all hidden matrices. */
+    /** The paper's, with one direction and transfer for all hidden matrices. */
     public static Routing standard(Direction direction, Transfer transfer) {
-        return new Routing(direction, name -> transfer, Direction.Adam.standard(), 0.1, Representation.PLAIN);
+        Rule rule = new Rule(direction, transfer);
+        return new Routing(name -> rule, Direction.Adam.standard(), 0.1, Representation.PLAIN, Clip.NONE);
     }
 
     public Routing with(Representation other) {
-        return new Routing(direction, transfer, rest, restDecay, other);
+        return new Routing(rule, rest, restDecay, other, clip);
+    }
+
+    public Routing with(Clip other) {
+        return new Routing(rule, rest, restDecay, representation, other);
     }
 
     /** The masters that these hidden matrices need. */
@@ -46,8 +47,8 @@ public record Routing(
         if (representation.exact()) {
             return Masters.EXACT;
         }
-        boolean elsewhere =
-                hidden.stream().anyMatch(name -> transfer.apply(name).gradient().evaluatesElsewhere());
+        boolean elsewhere = hidden.stream()
+                .anyMatch(name -> rule.apply(name).transfer().gradient().evaluatesElsewhere());
         return elsewhere || !representation.identity() ? Masters.SEPARATE : Masters.SHARED;
     }
 
@@ -67,13 +68,6 @@ public record Routing(
     }
 
     private String how(Parameter p) {
-        if (!p.hidden()) {
-            return rest.label() + ", decay " + restDecay;
-        }
-        Transfer t = transfer.apply(p.name());
-        return t.isPlain()
-                ? direction.label() + ", " + t.target()
-                : direction.label() + ", " + t.target() + " followed in " + t.carrier() + ", gradient "
-                        + t.gradient().name().toLowerCase(Locale.ROOT).replace('_', ' ');
+        return p.hidden() ? rule.apply(p.name()).label() : rest.label() + ", decay " + restDecay;
     }
 }

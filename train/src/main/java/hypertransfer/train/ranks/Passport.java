@@ -4,8 +4,10 @@ import hypertransfer.core.Refusal;
 import hypertransfer.engine.ranks.Ranks;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.stream.Collectors;
 
 /** What must be the same at all ranks, or they would train different runs. */
@@ -23,9 +25,12 @@ public final class Passport {
             text.lines().forEach(line -> theirs.put(line.split("\t", 2)[0], line.split("\t", 2)[1]));
             all.add(theirs);
         }
-        for (String key : all.getFirst().keySet()) {
+        Set<String> keys = new LinkedHashSet<>();
+        all.forEach(theirs -> keys.addAll(theirs.keySet()));
+        for (String key : keys) {
             for (int rank = 1; rank < all.size(); rank++) {
-                String here = all.getFirst().get(key), there = all.get(rank).getOrDefault(key, "absent");
+                String here = all.getFirst().getOrDefault(key, "absent"),
+                        there = all.get(rank).getOrDefault(key, "absent");
                 if (!here.equals(there)) {
                     throw new Refusal(
                             "the ranks differ: " + key + " is " + here + " at rank 0 and " + there

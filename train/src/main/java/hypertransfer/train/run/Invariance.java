@@ -5,9 +5,10 @@ import hypertransfer.core.Refusal;
 import hypertransfer.engine.Engine;
 import hypertransfer.engine.Format;
 import hypertransfer.engine.Tensor;
+import hypertransfer.train.config.Algorithm;
 import hypertransfer.train.config.Configuration;
 import hypertransfer.train.network.Parameter;
-import java.util.Collections;
+import java.util.Comparator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
@@ -17,11 +18,9 @@ import java.util.Map;
  * How much the loss depends on the scale of each hidden matrix: {@code |f(cw) - f(w)| / f(w)}, the largest over a few
  * factors c. Where it is rounding only, the rescaled gradient is exact; elsewhere only the representative's is.
  *
- * @param invariant the gradient rule of matrices whose scale does not matter
- * @param dependent that of the others
+ * @param rules for every matrix the rule that is exact for it; with exact masters the one that also keeps a target's bits
  */
-public record Invariance(
-        double loss, Map<String, Double> change, double rounding, GradientRule invariant, GradientRule dependent) {
+public record Invariance(double loss, Map<String, Double> change, double rounding, Map<String, GradientRule> rules) {
     private static final double[] FACTORS = {0.25, 0.5, 2, 4};
     /** Roundings of a whole forward pass, and the norm's epsilon beside the smallest scaled activations. */
     private static final double ROUNDINGS = 100;
@@ -42,15 +41,22 @@ public record Invariance(
                 change.put(p.name(), largest);
             }
             double epsilon = trainee.engine().weights() == Format.FLOAT64 ? 1e-9 : 0x1p-24;
-            boolean plain = c.algorithm().transfer().isPlain();
-            GradientRule invariant = c.algorithm()
-                            .representation(trainee.engine().separateWeights())
-                            .exact()
-                    ? GradientRule.AT_RADIUS
-                    : plain ? GradientRule.AS_IS : GradientRule.RESCALED;
-            GradientRule dependent = plain ? GradientRule.AS_IS : GradientRule.REPRESENTATIVE;
-            return new Invariance(loss, change, ROUNDINGS * epsilon, invariant, dependent);
+            double rounding = ROUNDINGS * epsilon;
+            Algorithm algorithm = c.algorithm();
+            boolean exact =
+                    algorithm.representation(trainee.engine().separateWeights()).exact();
+            Map<String, GradientRule> rules = new LinkedHashMap<>();
+            change.forEach((name, most) ->
+                    rules.put(name, rule(algorithm.of(name).transfer().isPlain(), most <= rounding, exact)));
+            return new Invariance(loss, change, rounding, rules);
         }
+    }
+
+    private static GradientRule rule(boolean plain, boolean invariant, boolean exact) {
+        if (invariant && exact) {
+            return GradientRule.AT_RADIUS;
+        }
+        return plain ? GradientRule.AS_IS : invariant ? GradientRule.RESCALED : GradientRule.REPRESENTATIVE;
     }
 
     private static void represent(Trainee trainee, Parameter p, double scale) {
@@ -62,24 +68,17 @@ public record Invariance(
         return change.get(matrix) <= rounding;
     }
 
-    /** Refuses a rule that is exact on scale-invariant matrices only, where one is not. */
-    void requireAll() {
-        Map.Entry<String, Double> worst = Collections.max(change.entrySet(), Map.Entry.comparingByValue());
-        if (!invariant(worst.getKey())) {
+    /** Refuses a rule that is exact on scale-invariant matrices only, where one of these is not. */
+    void require(List<String> matrices) {
+        String worst = matrices.stream().max(Comparator.comparing(change::get)).orElse(null);
+        if (worst != null && !invariant(worst)) {
             throw new Refusal(String.format(
                     Locale.ROOT,
                     "matrices.gradient is at-radius, but the loss depends on the scale of %s: scaling it by 4 or"
                             + " less changes the loss by up to %.3g of its value; set matrices.gradient to auto, or to"
                             + " at-radius-anyway if you want another network's gradient",
-                    worst.getKey(),
-                    worst.getValue()));
+                    worst,
+                    change.get(worst)));
         }
-    }
-
-    /** For every matrix the rule that is exact for it; with exact masters the one that also keeps a target's bits. */
-    public Map<String, GradientRule> rules() {
-        Map<String, GradientRule> rules = new LinkedHashMap<>();
-        change.keySet().forEach(name -> rules.put(name, invariant(name) ? invariant : dependent));
-        return rules;
     }
 }

@@ -45,6 +45,8 @@ record Origin(
             "data.train",
             "data.validation");
 
+    private static final String GROUPS = "matrices.groups.";
+
     static Origin of(Configuration c, Map<String, GradientRule> rules, Feed feed) {
         String recorded = c.matrices().recorded();
         return new Origin(
@@ -96,7 +98,9 @@ record Origin(
     }
 
     private List<String> differences(Map<String, String> now, Set<String> allowed) {
-        return settings.keySet().stream() // a key that is newer than the checkpoint has its default
+        Stream<String> added =
+                now.keySet().stream().filter(key -> key.startsWith(GROUPS) && !settings.containsKey(key));
+        return Stream.concat(settings.keySet().stream(), added) // another key newer than the checkpoint has its default
                 .filter(key -> !Objects.equals(settings.get(key), now.get(key)))
                 .filter(key -> !allowed.contains(key))
                 .map(key -> key + " was " + settings.get(key) + ", is " + now.get(key))

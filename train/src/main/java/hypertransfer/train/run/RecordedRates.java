@@ -3,6 +3,7 @@ package hypertransfer.train.run;
 import hypertransfer.core.Refusal;
 import hypertransfer.core.Schedule;
 import hypertransfer.core.Space;
+import hypertransfer.train.config.Algorithm;
 import hypertransfer.train.file.Atomic;
 import hypertransfer.train.file.Strict;
 import hypertransfer.train.log.Line;
@@ -32,9 +33,7 @@ import tools.jackson.databind.json.JsonMapper;
 public record RecordedRates(String source, String series, Integer logged, Map<String, List<Double>> rates) {
 
     public static RecordedRates read(Path file) {
-        if (!Files.isRegularFile(file)) {
-            throw new Refusal("there is no recorded schedule " + file + "; write one with 'ht schedule RUN'");
-        }
+        require(file);
         RecordedRates recorded = Strict.json(file, RecordedRates.class, "a recorded schedule");
         if (recorded.series == null || recorded.rates == null || recorded.rates.containsValue(null)) {
             throw new Refusal(file + " is not a recorded schedule: it needs series and rates; write one with"
@@ -43,8 +42,15 @@ public record RecordedRates(String source, String series, Integer logged, Map<St
         return recorded;
     }
 
+    private static void require(Path file) {
+        if (!Files.isRegularFile(file)) {
+            throw new Refusal("there is no recorded schedule " + file + "; write one with 'ht schedule RUN'");
+        }
+    }
+
     /** The CRC-32C of such a file. */
     static String fingerprint(Path file) {
+        require(file);
         CRC32C crc = new CRC32C();
         try (InputStream in = new CheckedInputStream(Files.newInputStream(file), crc)) {
             in.transferTo(OutputStream.nullOutputStream());
@@ -101,14 +107,15 @@ public record RecordedRates(String source, String series, Integer logged, Map<St
         Atomic.write(file, JsonMapper.shared().writeValueAsString(this));
     }
 
-    /** In the order of these matrices, for a run of this many steps whose target is in this space. */
-    List<Schedule> schedules(List<String> matrices, int steps, Space target) {
-        if (series.equals("effective") && target instanceof Space.Base) {
-            throw new Refusal("the recorded schedule of " + source + " holds effective rates, which a Hyperball takes,"
-                    + " and this run's target is " + target + "; record with --series rate");
-        }
+    /** In the order of these matrices, for a run of this many steps. */
+    List<Schedule> schedules(List<String> matrices, int steps, Algorithm algorithm) {
         List<Schedule> schedules = new ArrayList<>();
         for (String name : matrices) {
+            Space target = algorithm.of(name).transfer().target();
+            if (series.equals("effective") && target instanceof Space.Base) {
+                throw new Refusal("the recorded schedule of " + source + " holds effective rates, which a Hyperball"
+                        + " takes, and this run's target is " + target + "; record with --series rate");
+            }
             List<Double> own = rates.get(name);
             if (own == null || own.size() < steps || own.contains(null)) {
                 throw new Refusal("the recorded schedule of " + source + " has "

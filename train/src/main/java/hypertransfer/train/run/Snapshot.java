@@ -111,7 +111,7 @@ record Snapshot(Trainee trainee) {
      *
      * @return the steps taken
      */
-    int change(Run run, int step, Consumer<String> warnings) {
+    int continueFrom(Run run, int step, Consumer<String> warnings) {
         Path numbers = new Checkpoints(run).numbers(step);
         List<Path> all = run.checkpoints();
         if (!all.contains(numbers)) {

@@ -3,8 +3,8 @@ package hypertransfer.train.run;
 import hypertransfer.core.GradientRule;
 import hypertransfer.core.Refusal;
 import hypertransfer.core.State;
-import hypertransfer.core.Transfer;
 import hypertransfer.engine.provider.Engines;
+import hypertransfer.train.config.Algorithm;
 import hypertransfer.train.config.Configuration;
 import hypertransfer.train.config.ConfigurationFile;
 import hypertransfer.train.file.SafeTensors;
@@ -103,7 +103,7 @@ public final class Trained implements AutoCloseable {
      */
     public static int export(Run run, Path file, Consumer<String> passedOver) {
         Configuration c = run.configuration();
-        Transfer t = c.algorithm().transfer();
+        Algorithm algorithm = c.algorithm();
         return new Checkpoints(run)
                 .newest(
                         (checkpoint, tensors) -> {
@@ -111,7 +111,10 @@ public final class Trained implements AutoCloseable {
                             rules(run, c, checkpoint)
                                     .forEach((name, rule) -> scales.put(
                                             name,
-                                            new Transfer(t.target(), t.carrier(), rule)
+                                            algorithm
+                                                    .of(name)
+                                                    .rule(rule)
+                                                    .transfer()
                                                     .evaluationScale(checkpoint.state(name))));
                             write(tensors, scales, metadata(c, checkpoint), file);
                             return checkpoint.step();

@@ -2,14 +2,15 @@ package hypertransfer.train.run;
 
 import hypertransfer.core.Diverged;
 import hypertransfer.core.GradientRule;
-import hypertransfer.core.Transfer;
 import hypertransfer.engine.Engine;
 import hypertransfer.engine.Memory;
 import hypertransfer.engine.Tensor;
 import hypertransfer.engine.provider.Engines;
 import hypertransfer.engine.ranks.Alone;
 import hypertransfer.engine.ranks.Ranks;
+import hypertransfer.train.config.Algorithm;
 import hypertransfer.train.config.Configuration;
+import hypertransfer.train.config.Course;
 import hypertransfer.train.log.Line;
 import hypertransfer.train.network.Architecture;
 import hypertransfer.train.network.Initializer;
@@ -100,15 +101,14 @@ public final class Trainee implements AutoCloseable {
 
     /** The same as one of several ranks, each of which keeps the masters and the optimizer's state of its own share. */
     public static Trainee open(Configuration c, Map<String, GradientRule> rules, Ranks ranks) {
-        Transfer transfer = c.algorithm().transfer();
+        Algorithm algorithm = c.algorithm();
         Engine engine = engine(c);
         Routing routing = new Routing(
-                c.algorithm().direction(),
-                name -> new Transfer(
-                        transfer.target(), transfer.carrier(), rules.getOrDefault(name, transfer.gradient())),
-                c.algorithm().adam(),
+                name -> algorithm.of(name).rule(rules.get(name)),
+                algorithm.adam(),
                 c.adamw().decay(),
-                c.algorithm().representation(engine.separateWeights()));
+                algorithm.representation(engine.separateWeights()),
+                algorithm.clip());
         return of(
                         engine,
                         ranks,
@@ -122,8 +122,8 @@ public final class Trainee implements AutoCloseable {
 
     /** The same with every hidden weight kept apart from its master, so that it can be evaluated at other scales. */
     static Trainee separate(Configuration c) {
-        Routing routing =
-                Routing.standard(c.algorithm().direction(), c.algorithm().transfer());
+        Course course = c.algorithm().common();
+        Routing routing = Routing.standard(course.direction(), course.transfer());
         return of(
                         engine(c),
                         new Alone(),
@@ -232,13 +232,13 @@ public final class Trainee implements AutoCloseable {
     /** The gradient rules of the hidden matrices, in the order of all arrays. */
     List<GradientRule> rules() {
         return matrices().stream()
-                .map(name -> routing.transfer().apply(name).gradient())
+                .map(name -> routing.rule().apply(name).transfer().gradient())
                 .toList();
     }
 
     /** Whether a hidden matrix is its own target. */
     boolean plain(String matrix) {
-        return routing.transfer().apply(matrix).isPlain();
+        return routing.rule().apply(matrix).transfer().isPlain();
     }
 
     /** Multiplies a hidden matrix; the optimizer must be told. */

@@ -6,8 +6,10 @@ import hypertransfer.core.Schedule;
 import hypertransfer.core.Step;
 import hypertransfer.engine.ranks.Alone;
 import hypertransfer.engine.ranks.Ranks;
+import hypertransfer.train.config.Algorithm;
 import hypertransfer.train.config.Configuration;
 import hypertransfer.train.config.ConfigurationFile;
+import hypertransfer.train.config.Matrices;
 import hypertransfer.train.file.Atomic;
 import hypertransfer.train.log.FailureKind;
 import hypertransfer.train.log.Hold;
@@ -17,13 +19,14 @@ import hypertransfer.train.log.Run;
 import hypertransfer.train.log.Standing;
 import hypertransfer.train.log.Standing.State;
 import hypertransfer.train.log.Tail;
+import hypertransfer.train.network.Parameters;
 import hypertransfer.train.network.Variant;
+import hypertransfer.train.optimizer.Clip;
 import hypertransfer.train.ranks.Passport;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.Arrays;
 import java.util.Comparator;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -133,23 +136,31 @@ public final class Trainer {
     }
 
     private Map<String, GradientRule> rules() {
-        return switch (c.matrices().gradient()) {
-            case AUTO -> Invariance.measure(c).rules();
-            case AT_RADIUS -> {
-                if (c.network() != Variant.M1) { // a norm follows every matrix there
-                    Invariance.measure(c).requireAll();
-                }
-                yield Map.of();
-            }
-            default -> Map.of();
-        };
+        Algorithm algorithm = c.algorithm();
+        List<String> names = Parameters.hidden(c.architecture());
+        List<String> auto = names.stream()
+                .filter(name -> algorithm.of(name).gradient() == Matrices.Gradient.AUTO)
+                .toList();
+        List<String> atRadius = names.stream()
+                .filter(name -> algorithm.of(name).gradient() == Matrices.Gradient.AT_RADIUS)
+                .toList();
+        if (auto.isEmpty() && (atRadius.isEmpty() || c.network() == Variant.M1)) { // a norm follows every matrix there
+            return Map.of();
+        }
+        Invariance measured = Invariance.measure(c);
+        measured.require(atRadius);
+        Map<String, GradientRule> rules = new LinkedHashMap<>(measured.rules());
+        rules.keySet().retainAll(auto);
+        return rules;
     }
 
     /** The lemma holds for scale-invariant matrices only; elsewhere the twin strays from its target. */
     private void warnIfInexact(Map<String, GradientRule> rules) {
+        Algorithm algorithm = c.algorithm();
         List<String> inexact = rules.entrySet().stream()
                 .filter(e -> e.getValue() == GradientRule.RESCALED || e.getValue() == GradientRule.AT_RADIUS)
-                .filter(e -> !c.algorithm().transfer().isPlain() && !c.network().invariant(e.getKey()))
+                .filter(e -> !algorithm.of(e.getKey()).transfer().isPlain()
+                        && !c.network().invariant(e.getKey()))
                 .map(e -> e.getKey().replaceFirst("^blocks\\.\\d+\\.(.*)\\.weight$", "$1"))
                 .distinct()
                 .toList();
@@ -190,7 +201,7 @@ public final class Trainer {
             validated = own.validation() == null ? -1 : step;
         } else if (c.from().run() != null) {
             step = new Snapshot(trainee)
-                    .change(
+                    .continueFrom(
                             directory
                                     .named(c.from().run())
                                     .orElseGet(() -> new Run(Path.of(c.from().run()))),
@@ -250,7 +261,7 @@ public final class Trainer {
     }
 
     private boolean train(Feed feed, Trainee trainee, BooleanSupplier stop) {
-        Rates rates = new Rates(c, trainee.matrices());
+        List<Schedule> schedules = schedules(trainee.matrices());
         Schedule adamw = c.algorithm().adamSchedule();
         int start = step;
         try (Journal journal = new Journal(hold, start, c.tokensPerStep())) {
@@ -259,7 +270,7 @@ public final class Trainer {
             while (true) {
                 if (c.matrices().proxy().prescribed()) {
                     // Also for what is validated and saved here.
-                    trainee.optimizer().prescribe(c.matrices().proxy().norm(step, c.steps()));
+                    trainee.optimizer().targetNorms(c.matrices().proxy().norm(step, c.steps()));
                 }
                 boolean known = !c.validatesBefore(step) || validated == step || validate(feed, trainee, journal, stop);
                 boolean end = known && step == c.steps(), stopped = !known || !end && ranks.any(stop.getAsBoolean());
@@ -270,13 +281,36 @@ public final class Trainer {
                     standing(end ? State.FINISHED : stopped ? State.INTERRUPTED : State.RUNNING, null, null);
                 }
                 if (end || stopped) {
+                    clipped();
                     return end;
                 }
-                if (step(feed, trainee, rates.at(step), adamw.rate(step), journal, stop)) {
+                if (step(feed, trainee, rates(schedules), adamw.rate(step), journal, stop)) {
                     step++;
                 }
             }
         }
+    }
+
+    /** Tells how often gradients were clipped in the whole run, and how much. */
+    private void clipped() {
+        if (hold == null || !c.algorithm().clip().any()) {
+            return;
+        }
+        int all = 0, some = 0;
+        double kept = 0;
+        Tail metrics = directory.metrics();
+        for (Line line = metrics.next(); line != null; line = metrics.next()) {
+            if (line instanceof Line.Training t) {
+                all++;
+                some += t.kept() < 1 ? 1 : 0;
+                kept += t.kept() < 1 ? t.kept() : 0;
+            }
+        }
+        watcher.clipped(some, all, some == 0 ? 1 : kept / some);
+    }
+
+    private double[] rates(List<Schedule> schedules) {
+        return schedules.stream().mapToDouble(schedule -> schedule.rate(step)).toArray();
     }
 
     /** Takes a step; false where it was told to stop before the step changed anything. */
@@ -306,7 +340,9 @@ public final class Trainer {
                             + matrix + "; lower the learning rate and start again, or start from a checkpoint"
                             + " with from.run and from.step");
         }
-        journal.trained(new Line.Training(step, loss, rates[0], adamRate, tokens, seconds));
+        Clip.Outcome clipped = trainee.optimizer().clipped();
+        journal.trained(
+                new Line.Training(step, loss, rates[0], adamRate, tokens, clipped.norm(), clipped.kept(), seconds));
         if (logged) {
             journal.matrices(Line.Matrices.of(step, taken, radial));
         }
@@ -350,26 +386,14 @@ public final class Trainer {
         watcher.saved(step, saved);
     }
 
-    /** The target's rate of each hidden matrix at each step. */
-    private record Rates(Schedule common, List<Schedule> own, int matrices) {
-        Rates(Configuration c, List<String> names) {
-            this(
-                    c.algorithm().schedule(),
-                    c.matrices().recorded() == null
-                            ? List.of()
-                            : RecordedRates.read(Path.of(c.matrices().recorded()))
-                                    .schedules(
-                                            names,
-                                            c.steps(),
-                                            c.algorithm().transfer().target()),
-                    names.size());
-        }
-
-        double[] at(int step) {
-            double[] rates = new double[matrices];
-            Arrays.setAll(
-                    rates, k -> own.isEmpty() ? common.rate(step) : own.get(k).rate(step));
-            return rates;
-        }
+    /** The target's schedule of each hidden matrix. */
+    private List<Schedule> schedules(List<String> names) {
+        Algorithm algorithm = c.algorithm();
+        String recorded = c.matrices().recorded();
+        return recorded == null
+                ? names.stream()
+                        .map(name -> (Schedule) algorithm.of(name).schedule())
+                        .toList()
+                : RecordedRates.read(Path.of(recorded)).schedules(names, c.steps(), algorithm);
     }
 }

@@ -261,7 +261,7 @@ class ConfigurationTest {
     private static Direction direction(String name, String... settings) {
         String[] all = Arrays.copyOf(settings, settings.length + 1);
         all[settings.length] = "matrices.direction=" + name;
-        return ConfigurationFile.of(all).algorithm().direction();
+        return ConfigurationFile.of(all).algorithm().common().direction();
     }
 
     private static void refusedDirection(String words, String name, String setting) {

@@ -10,7 +10,7 @@ import hypertransfer.core.Refusal;
 import hypertransfer.core.ShapeFactor;
 import hypertransfer.engine.Dims;
 import hypertransfer.engine.Engine;
-import hypertransfer.engine.Polynomial;
+import hypertransfer.engine.Iteration;
 import hypertransfer.engine.Role;
 import hypertransfer.engine.Tensor;
 import hypertransfer.engine.provider.Engines;
@@ -27,7 +27,7 @@ import org.junit.jupiter.params.provider.MethodSource;
 
 /** Directions that no golden trajectory pins are written out here; the transfers of all follow their targets. */
 class DirectionsTest {
-    private static final Polynomial POLAR = Direction.Muon.polynomial(Coefficients.POLAR_EXPRESS, 7);
+    private static final Iteration POLAR = Direction.Muon.iteration(Coefficients.POLAR_EXPRESS, 7);
     private static final int ROWS = 4, COLS = 6, N = ROWS * COLS;
 
     static Stream<Direction> all() {
@@ -135,10 +135,10 @@ class DirectionsTest {
     @ParameterizedTest
     @EnumSource
     void stepsAreTheFirstOfTheSequenceAndThenTheLast(Coefficients coefficients) {
-        List<Coefficients.Term> usual = coefficients.terms();
-        assertThat(coefficients.terms(0)).isEqualTo(usual);
-        assertThat(coefficients.terms(3)).isEqualTo(usual.subList(0, 3));
-        assertThat(coefficients.terms(usual.size() + 2))
+        List<Coefficients.Step> usual = coefficients.steps();
+        assertThat(coefficients.steps(0)).isEqualTo(usual);
+        assertThat(coefficients.steps(3)).isEqualTo(usual.subList(0, 3));
+        assertThat(coefficients.steps(usual.size() + 2))
                 .hasSize(usual.size() + 2)
                 .endsWith(usual.getLast());
     }
@@ -149,7 +149,7 @@ class DirectionsTest {
         refused("Signum's momentum is -0.1", () -> new Signum(-0.1, false));
         refused("NorMuon's epsilon is 0.0", () -> new NorMuon(Direction.Muon.standard(), 0.95, 0));
         refused("AdaMuon's beta2 is NaN", () -> new AdaMuon(0.9, false, POLAR, Double.NaN, 1e-8));
-        refused("Newton-Schulz is asked for 101 steps", () -> Coefficients.JORDAN.terms(101));
+        refused("Newton-Schulz is asked for 101 steps", () -> Coefficients.JORDAN.steps(101));
     }
 
     private static void refused(String words, Runnable call) {

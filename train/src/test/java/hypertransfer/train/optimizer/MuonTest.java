@@ -6,7 +6,7 @@ import static org.assertj.core.api.Assertions.within;
 import hypertransfer.core.Coefficients;
 import hypertransfer.engine.Dims;
 import hypertransfer.engine.Engine;
-import hypertransfer.engine.Polynomial;
+import hypertransfer.engine.Iteration;
 import hypertransfer.engine.Role;
 import hypertransfer.engine.Tensor;
 import hypertransfer.engine.provider.Engines;
@@ -19,7 +19,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/** Newton-Schulz against the same polynomial applied to the singular values of an SVD. */
+/** Newton-Schulz against the same iteration applied to the singular values of an SVD. */
 class MuonTest {
     private final Engine engine = open();
     private final Random random = new Random(5);
@@ -30,8 +30,8 @@ class MuonTest {
     void appliesThePolynomialToTheSingularValues(int rows, int cols, double scale) {
         double[] x = matrix(rows, cols, scale);
         for (Coefficients coefficients : Coefficients.values()) {
-            double[] expected = bySvd(x, rows, cols, Direction.Muon.polynomial(coefficients, 0));
-            assertThat(orthogonalize(x, rows, cols, Direction.Muon.polynomial(coefficients, 0)))
+            double[] expected = bySvd(x, rows, cols, Direction.Muon.iteration(coefficients, 0));
+            assertThat(orthogonalize(x, rows, cols, Direction.Muon.iteration(coefficients, 0)))
                     .as("%s of a (%d,%d) matrix scaled by %s", coefficients, rows, cols, scale)
                     .containsExactly(expected, within(1e-12));
         }
@@ -39,14 +39,14 @@ class MuonTest {
 
     @Test
     void aZeroMatrixStaysZero() {
-        assertThat(orthogonalize(new double[12], 3, 4, Direction.Muon.polynomial(Coefficients.JORDAN, 0)))
+        assertThat(orthogonalize(new double[12], 3, 4, Direction.Muon.iteration(Coefficients.JORDAN, 0)))
                 .containsOnly(0);
     }
 
     @ParameterizedTest
     @EnumSource(Coefficients.class)
     void singularValuesComeCloseToOne(Coefficients coefficients) {
-        double[] x = orthogonalize(matrix(6, 10, 1), 6, 10, Direction.Muon.polynomial(coefficients, 0));
+        double[] x = orthogonalize(matrix(6, 10, 1), 6, 10, Direction.Muon.iteration(coefficients, 0));
         double slack = coefficients == Coefficients.JORDAN ? 0.35 : 1e-2;
         assertThat(new Svd(rows(x, 6, 10, false)).sigma)
                 .containsExactly(new double[] {1, 1, 1, 1, 1, 1}, within(slack));
@@ -54,9 +54,9 @@ class MuonTest {
 
     @Test
     void bf16RoundsToEightBits() {
-        Polynomial polynomial = Direction.Muon.polynomial(Coefficients.JORDAN, 0);
+        Iteration iteration = Direction.Muon.iteration(Coefficients.JORDAN, 0);
         double[] x = matrix(4, 6, 1);
-        double[] exact = orthogonalize(x, 4, 6, polynomial), rounded = orthogonalize(x, 4, 6, polynomial.inBf16());
+        double[] exact = orthogonalize(x, 4, 6, iteration), rounded = orthogonalize(x, 4, 6, iteration.inBf16());
         assertThat(rounded).isNotEqualTo(exact).containsExactly(exact, within(0.1));
         for (double value : rounded) {
             assertThat(Float.floatToRawIntBits((float) value) & 0xffff).isZero();
@@ -76,14 +76,14 @@ class MuonTest {
         for (int k = 0; k < shapes.length; k++) {
             engine.write(batch.get(k), inputs.get(k));
         }
-        engine.orthogonalize(batch, Direction.Muon.polynomial(Coefficients.JORDAN, 0));
+        engine.orthogonalize(batch, Direction.Muon.iteration(Coefficients.JORDAN, 0));
         for (int k = 0; k < shapes.length; k++) {
             assertThat(engine.read(batch.get(k)))
                     .isEqualTo(orthogonalize(
                             inputs.get(k),
                             shapes[k][0],
                             shapes[k][1],
-                            Direction.Muon.polynomial(Coefficients.JORDAN, 0)));
+                            Direction.Muon.iteration(Coefficients.JORDAN, 0)));
         }
     }
 
@@ -116,12 +116,12 @@ class MuonTest {
         assertThat(engine.read(g)).containsExactly(2.5, -0.5);
     }
 
-    private double[] orthogonalize(double[] x, int rows, int cols, Polynomial polynomial) {
+    private double[] orthogonalize(double[] x, int rows, int cols, Iteration iteration) {
         try (Engine fresh = open()) {
             Tensor tensor = fresh.tensor(Role.GRADIENT, "x", rows, cols);
             fresh.commit();
             fresh.write(tensor, x);
-            fresh.orthogonalize(List.of(tensor), polynomial);
+            fresh.orthogonalize(List.of(tensor), iteration);
             return fresh.read(tensor);
         }
     }
@@ -130,7 +130,7 @@ class MuonTest {
         return Engines.open("reference", new Dims(1, 1, 48, 2, 1));
     }
 
-    private static double[] bySvd(double[] x, int rows, int cols, Polynomial polynomial) {
+    private static double[] bySvd(double[] x, int rows, int cols, Iteration iteration) {
         boolean tall = rows > cols;
         double largest = Arrays.stream(x).map(Math::abs).max().orElseThrow();
         Svd svd = new Svd(rows(Arrays.stream(x).map(v -> v / largest).toArray(), rows, cols, tall));
@@ -138,7 +138,7 @@ class MuonTest {
         double[] result = new double[x.length];
         for (int k = 0; k < svd.sigma.length; k++) {
             double s = svd.sigma[k] / norm;
-            for (Polynomial.Term t : polynomial.terms()) {
+            for (Iteration.Step t : iteration.steps()) {
                 s = t.a() * s + t.b() * s * s * s + t.c() * s * s * s * s * s;
             }
             for (int i = 0; i < svd.u.length; i++) {

@@ -30,13 +30,18 @@ class OptimizerTest {
     void everyMatrixMayHaveItsOwnTransfer() {
         Space base = new Space.Base(0.1), ball = new Space.Hyperball();
         Routing mixed = new Routing(
-                Direction.Muon.standard(),
-                name -> name.matches(".*attn\\.[qk]\\.weight")
-                        ? new Transfer(base, ball, GradientRule.RESCALED)
-                        : new Transfer(base, ball, GradientRule.REPRESENTATIVE),
+                name -> new Rule(
+                        Direction.Muon.standard(),
+                        new Transfer(
+                                base,
+                                ball,
+                                name.matches(".*attn\\.[qk]\\.weight")
+                                        ? GradientRule.RESCALED
+                                        : GradientRule.REPRESENTATIVE)),
                 Direction.Adam.standard(),
                 0.1,
-                Representation.PLAIN);
+                Representation.PLAIN,
+                Clip.NONE);
         try (Rig plain = new Rig(Variant.M2, Transfer.plain(base));
                 Rig transferred = new Rig(Variant.M2, mixed)) {
             // the rescaled Q and K see the norm's epsilon at another scale, so equality is up to some 1e-10
@@ -50,7 +55,7 @@ class OptimizerTest {
     @ParameterizedTest
     @EnumSource(ShapeFactor.class)
     void aShapeFactorScalesTheUpdate(ShapeFactor factor) {
-        Direction muon = new Direction.Muon(0.95, false, Direction.Muon.polynomial(Coefficients.JORDAN, 0), factor);
+        Direction muon = new Direction.Muon(0.95, false, Direction.Muon.iteration(Coefficients.JORDAN, 0), factor);
         Transfer base = Transfer.plain(new Space.Base(0)), ball = Transfer.plain(new Space.Hyperball());
         try (Rig plain = new Rig(Variant.M1, base);
                 Rig scaled = new Rig(Variant.M1, Routing.standard(muon, base));

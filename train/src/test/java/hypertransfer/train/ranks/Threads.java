@@ -1,9 +1,7 @@
 package hypertransfer.train.ranks;
 
 import hypertransfer.engine.ranks.Ranks;
-import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.BrokenBarrierException;
@@ -106,14 +104,6 @@ public final class Threads {
         }
 
         @Override
-        public void limit(Duration limit) {}
-
-        @Override
-        public MemorySegment buffer(long bytes) {
-            return Arena.ofAuto().allocate(bytes, 64);
-        }
-
-        @Override
         public void exchange(List<MemorySegment> out, List<MemorySegment> in) {
             List<List<MemorySegment>> sent = show(out);
             for (int peer = 0; peer < size(); peer++) {
@@ -143,17 +133,8 @@ public final class Threads {
         }
 
         @Override
-        public List<byte[]> collect(byte[] own) {
-            List<byte[]> all = all(own);
-            return rank == 0 ? all : List.of();
-        }
-
-        @Override
         public void abort(int code) {
             barrier.reset();
         }
-
-        @Override
-        public void close() {}
     }
 }

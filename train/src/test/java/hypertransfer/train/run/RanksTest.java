@@ -3,11 +3,13 @@ package hypertransfer.train.run;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import hypertransfer.core.Mode;
 import hypertransfer.core.Refusal;
 import hypertransfer.engine.Role;
 import hypertransfer.engine.ranks.Alone;
 import hypertransfer.engine.ranks.Ranks;
 import hypertransfer.train.config.Configuration;
+import hypertransfer.train.config.Update;
 import hypertransfer.train.log.Line;
 import hypertransfer.train.log.Run;
 import hypertransfer.train.ranks.Threads;
@@ -17,6 +19,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -24,6 +27,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.EnumSource;
 
 /** What is computed does not depend on the number of ranks: these are threads, which need no MPI. */
 class RanksTest {
@@ -94,7 +98,7 @@ class RanksTest {
         "cpu, M2, muon, hypertransfer-plus, 12",
         "cpu, M1, muon, hypertransfer, 4",
         "cpu, M2, adam, inverse-hypertransfer-plus, 4",
-        "cpu, M1, sgd, base, 6",
+        "cpu, M1, normuon, base, 6",
     })
     void bitsDoNotDependOnTheNumberOfRanks(
             String engine, String network, String direction, String mode, int accumulation) throws Exception {
@@ -107,6 +111,7 @@ class RanksTest {
                         "model.layers=2",
                         "model.vocab=37", // which no number of ranks divides
                         "model.accumulation=" + accumulation,
+                        direction.equals("normuon") ? "clip.norm=0.05" : "clip.norm=0",
                         "validation.batches=5");
         List<Object> one = trained(c, 1);
         assertThat(one).hasSize(6);
@@ -115,6 +120,26 @@ class RanksTest {
                 continue;
             }
             assertThat(trained(c, size)).as("%d ranks", size).isEqualTo(one);
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource(Mode.class)
+    void norDoTheyInAnyModeAndDirection(Mode mode) throws Exception {
+        for (Update.Kind direction : Update.Kind.values()) {
+            Configuration c = new Tiny(directory)
+                    .configuration(
+                            "matrices.mode=" + mode.label(),
+                            "matrices.direction=" + direction.name().toLowerCase(Locale.ROOT),
+                            "matrices.master=float64",
+                            "matrices.target_decay=0.2",
+                            "model.accumulation=4");
+            List<Object> one = trained(c, 1);
+            for (int size : new int[] {2, 4}) {
+                assertThat(trained(c, size))
+                        .as("%s on %d ranks", direction, size)
+                        .isEqualTo(one);
+            }
         }
     }
 

@@ -4,6 +4,8 @@ import static java.lang.foreign.ValueLayout.ADDRESS;
 import static java.lang.foreign.ValueLayout.JAVA_INT;
 
 import hypertransfer.engine.EngineException;
+import hypertransfer.engine.foreign.Functions;
+import hypertransfer.engine.foreign.Native;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.SymbolLookup;
@@ -28,7 +30,7 @@ public final class Driver {
     /** The driver that the system's loader finds. */
     public static Driver open() {
         try {
-            return new Driver(new Linked(FILE, SymbolLookup.libraryLookup(FILE, Arena.global())));
+            return new Driver(new Functions(FILE, SymbolLookup.libraryLookup(FILE, Arena.global())));
         } catch (IllegalArgumentException e) {
             throw new EngineException(
                     "no NVIDIA driver: the system's loader does not find libcuda.so.1; install driver 525 or later, "

@@ -1,6 +1,8 @@
 package hypertransfer.engine.cuda.driver;
 
 import hypertransfer.engine.EngineException;
+import hypertransfer.engine.foreign.Functions;
+import hypertransfer.engine.foreign.Native;
 import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.SymbolLookup;
@@ -20,7 +22,7 @@ public record Library(Path path, int major) {
 
     public Native open() {
         try {
-            return new Linked(path.toString(), SymbolLookup.libraryLookup(path, Arena.global()));
+            return new Functions(path.toString(), SymbolLookup.libraryLookup(path, Arena.global()));
         } catch (IllegalArgumentException e) {
             throw new EngineException(path + " is there but cannot be loaded; is it built for this processor?", e);
         }

@@ -101,7 +101,7 @@ public final class PredictCommand implements Callable<Integer> {
         Configuration c = isRun ? new Run(file).configuration() : ConfigurationFile.read(file, set.settings);
         List<Kind> kinds = Kind.of(c);
         List<Row> rows = new ArrayList<>();
-        kinds.forEach(kind -> rows.add(row(kind, c)));
+        kinds.forEach(kind -> rows.add(row(kind)));
         int matrices = rows.stream().mapToInt(Row::count).sum();
         double mean = rows.stream().mapToDouble(r -> r.endToPeak * r.count).sum() / matrices;
         Optional<Measured.Error> measured = isRun ? Measured.error(file, c, kinds) : Optional.empty();
@@ -128,17 +128,16 @@ public final class PredictCommand implements Callable<Integer> {
         return Exit.FINE;
     }
 
-    private static Row row(Kind kind, Configuration c) {
-        Prediction target = kind.target(c);
-        Prediction carrier = kind.carrier(c);
+    private static Row row(Kind kind) {
+        Prediction target = kind.target();
+        Prediction carrier = kind.carrier();
         int last = target.steps() - 1;
         Double rest = null;
         Double steps = null;
-        if (c.algorithm().transfer().target() instanceof Space.Base(double decay)
-                && decay > 0
-                && c.matrices().rate() > 0) {
-            rest = Equilibrium.of(kind.expected(), c.matrices().rate(), decay).effective();
-            steps = Equilibrium.steps(c.matrices().rate(), decay, 0.05);
+        double rate = kind.course().schedule().peak();
+        if (kind.course().transfer().target() instanceof Space.Base(double decay) && decay > 0 && rate > 0) {
+            rest = Equilibrium.of(kind.expected(), rate, decay).effective();
+            steps = Equilibrium.steps(rate, decay, 0.05);
         }
         return new Row(
                 kind.name(),
@@ -187,7 +186,7 @@ public final class PredictCommand implements Callable<Integer> {
     /** The last nominal rate over the peak: a linear schedule reaches its final ratio one step after the last. */
     private static double own(Configuration c) {
         double peak = c.matrices().rate();
-        return peak == 0 ? 0 : c.algorithm().schedule().rate(c.steps() - 1) / peak;
+        return peak == 0 ? 0 : c.algorithm().common().schedule().rate(c.steps() - 1) / peak;
     }
 
     private static String text(Measured.Error error) {
@@ -208,7 +207,7 @@ public final class PredictCommand implements Callable<Integer> {
         List<Sheet.Line> norms = new ArrayList<>();
         double[] steps = IntStream.range(0, c.steps()).asDoubleStream().toArray();
         for (Kind kind : kinds) {
-            Prediction carrier = kind.carrier(c);
+            Prediction carrier = kind.carrier();
             effective.add(new Sheet.Line(kind.name(), steps, carrier.effective()));
             norms.add(new Sheet.Line(kind.name(), steps, carrier.norm()));
         }
@@ -230,11 +229,11 @@ public final class PredictCommand implements Callable<Integer> {
     private void write(List<Kind> kinds, Configuration c) {
         Consumer<Csv> rows = table -> {
             for (Kind kind : kinds) {
-                Prediction carrier = kind.carrier(c);
+                Prediction carrier = kind.carrier();
                 double[] nominal = carrier.nominal();
                 double[] norm = carrier.norm();
                 double[] effective = carrier.effective();
-                double[] target = kind.target(c).norm();
+                double[] target = kind.target().norm();
                 for (int t = 0; t < nominal.length; t++) {
                     table.row(t, kind.name(), nominal[t], norm[t], effective[t], target[t]);
                 }

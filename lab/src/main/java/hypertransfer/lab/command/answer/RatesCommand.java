@@ -97,6 +97,7 @@ public final class RatesCommand implements Callable<Integer> {
             throw new Refusal(
                     "nothing to carry the rates to; give --to muonh, --with matrices.decay=0.3 or --ends 0.1");
         }
+        Kind.requireOne(from);
         Configuration other = ConfigurationFile.with(from, settings().toArray(String[]::new));
         PrintWriter out = spec.commandLine().getOut();
         if (to == null && with.isEmpty()) {
@@ -129,8 +130,8 @@ public final class RatesCommand implements Callable<Integer> {
     private void translate(PrintWriter out, Configuration from, Configuration other) {
         List<Kind> kinds = Kind.of(from);
         List<Kind> others = Kind.of(other);
-        Space source = from.algorithm().transfer().target();
-        Space goal = other.algorithm().transfer().target();
+        Space source = from.algorithm().common().transfer().target();
+        Space goal = other.algorithm().common().transfer().target();
         Shaped tuned = Kind.schedule(from);
         List<Translation.Matrix> matrices = new ArrayList<>();
         List<Row> rows = new ArrayList<>();
@@ -139,7 +140,7 @@ public final class RatesCommand implements Callable<Integer> {
             var matrix = new Translation.Matrix(kind.expected(), others.get(i).expected(), kind.count());
             matrices.add(matrix);
             Translation.Pair own = Translation.pair(List.of(matrix), source, tuned, goal);
-            Prediction p = kind.target(from);
+            Prediction p = kind.target();
             rows.add(new Row(
                     kind.name(),
                     p.peak(),
@@ -216,7 +217,7 @@ public final class RatesCommand implements Callable<Integer> {
     }
 
     private void reverse(PrintWriter out, Configuration from) {
-        if (!(from.algorithm().transfer().target() instanceof Space.Base(double decay))) {
+        if (!(from.algorithm().common().transfer().target() instanceof Space.Base(double decay))) {
             throw new Refusal(
                     "on a Hyperball the nominal schedule is the effective one: set matrices.final_ratio=" + ends);
         }
@@ -226,7 +227,7 @@ public final class RatesCommand implements Callable<Integer> {
         int count = 0;
         for (Kind kind : Kind.of(from)) {
             double ratio = Translation.finalRatio(kind.expected(), decay, schedule, ends);
-            Prediction p = kind.target(from);
+            Prediction p = kind.target();
             rows.add(new Row(kind.name(), p.peak(), p.finalToPeak(), schedule.peak(), ratio, 0));
             sum += ratio * kind.count();
             count += kind.count();

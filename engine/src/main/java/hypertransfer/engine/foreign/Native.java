@@ -1,4 +1,4 @@
-package hypertransfer.engine.cuda.driver;
+package hypertransfer.engine.foreign;
 
 /**
  * The functions of one shared library. Handles, and pointers that only the card understands, are passed as {@code long},

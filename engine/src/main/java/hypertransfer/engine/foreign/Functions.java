@@ -1,4 +1,4 @@
-package hypertransfer.engine.cuda.driver;
+package hypertransfer.engine.foreign;
 
 import static java.lang.foreign.ValueLayout.ADDRESS;
 import static java.lang.foreign.ValueLayout.JAVA_BYTE;
@@ -16,13 +16,13 @@ import java.lang.invoke.MethodType;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 
-/** A library that is loaded. The arguments of a function's first call fix its signature. */
-final class Linked implements Native {
+/** The functions of a library that is loaded. The arguments of a function's first call fix its signature. */
+public final class Functions implements Native {
     private final String name;
     private final SymbolLookup symbols;
     private final Map<String, MethodHandle> functions = new ConcurrentHashMap<>();
 
-    Linked(String name, SymbolLookup symbols) {
+    public Functions(String name, SymbolLookup symbols) {
         this.name = name;
         this.symbols = symbols;
     }
@@ -30,6 +30,17 @@ final class Linked implements Native {
     @Override
     public String name() {
         return name;
+    }
+
+    public boolean has(String symbol) {
+        return symbols.find(symbol).isPresent();
+    }
+
+    /** The address of a function or a variable. */
+    public MemorySegment address(String symbol) {
+        return symbols.find(symbol)
+                .orElseThrow(() -> new EngineException(name + " has no " + symbol
+                        + "; a release that has it is needed: docs/CUDA.md and docs/CLUSTER.md name those that work"));
     }
 
     @Override
@@ -48,9 +59,6 @@ final class Linked implements Native {
     }
 
     private MethodHandle link(String function, Object[] arguments) {
-        MemorySegment address = symbols.find(function)
-                .orElseThrow(() -> new EngineException(
-                        name + " has no function " + function + "; a CUDA 12 or 13 release of it is needed"));
         MemoryLayout[] layouts = new MemoryLayout[arguments.length];
         for (int i = 0; i < layouts.length; i++) {
             layouts[i] = switch (arguments[i]) {
@@ -61,9 +69,18 @@ final class Linked implements Native {
                 default -> throw new IllegalArgumentException(function + ": " + arguments[i].getClass());
             };
         }
+        return spread(function, FunctionDescriptor.of(JAVA_INT, layouts));
+    }
+
+    /** Fixes the signature of a function whose arguments do not tell it: those with a structure passed by value. */
+    public void declare(String function, MemoryLayout... layouts) {
+        functions.put(function, spread(function, FunctionDescriptor.of(JAVA_INT, layouts)));
+    }
+
+    private MethodHandle spread(String function, FunctionDescriptor descriptor) {
         return Linker.nativeLinker()
-                .downcallHandle(address, FunctionDescriptor.of(JAVA_INT, layouts))
-                .asSpreader(Object[].class, layouts.length)
+                .downcallHandle(address(function), descriptor)
+                .asSpreader(Object[].class, descriptor.argumentLayouts().size())
                 .asType(MethodType.methodType(int.class, Object[].class));
     }
 }

@@ -1,0 +1,85 @@
+package hypertransfer.train.config;
+
+import hypertransfer.core.Refusal;
+import java.util.Arrays;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.regex.Pattern;
+import java.util.stream.Collectors;
+
+/**
+ * Hidden matrices with settings of their own, {@code matrices.groups}: name patterns, each with keys of {@code matrices}. All
+ * patterns that a name matches are laid over each other in their order, so a later one wins.
+ *
+ * <p>A pattern is a kind ({@code fc}) or a name in which {@code *} stands for any text ({@code blocks.0.*}); {@code |} stands
+ * between alternatives ({@code q|k}).
+ */
+final class Groups {
+    /** Keys that hold for all hidden matrices together. */
+    private static final Set<String> COMMON =
+            Set.of("groups", "recorded", "proxy_growth", "proxy_power", "master", "grid", "placebo");
+
+    static final String KEY = "matrices.groups";
+
+    private final Matrices base;
+    private final Map<Pattern, String> patterns = new LinkedHashMap<>();
+
+    Groups(Matrices base) {
+        this.base = base;
+        base.groups().keySet().forEach(text -> patterns.put(compiled(text), text));
+    }
+
+    /** Refuses patterns that no hidden matrix has, and keys that a group cannot have. */
+    void check(List<String> names) {
+        patterns.forEach((pattern, text) -> {
+            if (names.stream().noneMatch(name -> pattern.matcher(name).matches())) {
+                throw new Refusal(KEY + "." + text + " matches none of the hidden matrices; their names are "
+                        + names.getFirst() + " to " + names.getLast() + ", their kinds q, k, v, o, fc and proj");
+            }
+            TreeSet<String> known = new TreeSet<>(ConfigurationFile.keys(base));
+            known.removeAll(COMMON);
+            for (String key : base.groups().get(text).keySet()) {
+                if (COMMON.contains(key)) {
+                    throw new Refusal(KEY + "." + text + "." + key + " cannot differ between groups; set matrices."
+                            + key + ", which holds for all hidden matrices");
+                }
+                if (!known.contains(key)) {
+                    throw new Refusal(KEY + "." + text + " has the unknown key '" + key + "'; the nearest is '"
+                            + Nearest.to(key, known) + "'");
+                }
+            }
+        });
+    }
+
+    /** The patterns that a name matches. */
+    List<String> of(String name) {
+        return patterns.entrySet().stream()
+                .filter(entry -> entry.getKey().matcher(name).matches())
+                .map(Map.Entry::getValue)
+                .toList();
+    }
+
+    /** The settings of the matrices that match just these. */
+    Matrices over(List<String> matched) {
+        Map<String, Object> settings = new LinkedHashMap<>();
+        matched.forEach(text -> settings.putAll(base.groups().get(text)));
+        return matched.isEmpty() ? base : ConfigurationFile.over(key(matched), base, settings);
+    }
+
+    /** How messages name them. */
+    static String key(List<String> matched) {
+        return matched.isEmpty() ? "matrices" : KEY + "." + String.join(" and ", matched);
+    }
+
+    private static Pattern compiled(String text) {
+        return Pattern.compile(Arrays.stream(text.split("\\|", -1))
+                .map(String::strip)
+                .map(one -> one.contains(".") || one.contains("*") ? one : "*." + one + ".weight")
+                .map(one ->
+                        Arrays.stream(one.split("\\*", -1)).map(Pattern::quote).collect(Collectors.joining(".*")))
+                .collect(Collectors.joining("|")));
+    }
+}

@@ -1,0 +1,60 @@
+package hypertransfer.train.optimizer;
+
+import hypertransfer.core.Refusal;
+import hypertransfer.core.Space;
+import hypertransfer.core.State;
+import hypertransfer.core.Transfer;
+import java.util.Locale;
+
+/**
+ * How one hidden matrix is moved.
+ *
+ * @param radius of the Hyperball that it lives in or follows, as a multiple of its norm at the start
+ */
+public record Rule(Direction direction, Transfer transfer, double radius) {
+
+    /** Refuses a radius that is no length, and one where there is no Hyperball. */
+    public Rule {
+        if (!(radius > 0 && radius < Double.POSITIVE_INFINITY)) {
+            throw new Refusal("the radius is " + radius + "; it must be a finite number above zero");
+        }
+        if (radius != 1 && !ball(transfer.carrier()) && !ball(transfer.target())) {
+            throw new Refusal("the radius is " + radius + ", and " + transfer.target() + " in " + transfer.carrier()
+                    + " has no Hyperball; leave it at 1, or take another mode");
+        }
+    }
+
+    /** On a Hyperball whose radius is the matrix's norm at the start. */
+    public Rule(Direction direction, Transfer transfer) {
+        this(direction, transfer, 1);
+    }
+
+    /** What the matrix is multiplied by before the first step: a carrier that is a Hyperball has that radius. */
+    double startScale() {
+        return ball(transfer.carrier()) ? radius : 1;
+    }
+
+    /**
+     * The state before the first step.
+     *
+     * @param norm the matrix's norm before it was multiplied by {@link #startScale}
+     */
+    State start(String matrix, double norm) {
+        double target = ball(transfer.target()) ? radius * norm : norm;
+        return State.start(matrix, startScale() * norm).withTargetNorm(target);
+    }
+
+    private static boolean ball(Space space) {
+        return space instanceof Space.Hyperball;
+    }
+
+    /** For people. */
+    String label() {
+        String at = radius == 1 ? "" : ", radius " + radius;
+        return transfer.isPlain()
+                ? direction.label() + ", " + transfer.target() + at
+                : direction.label() + ", " + transfer.target() + " followed in " + transfer.carrier() + at
+                        + ", gradient "
+                        + transfer.gradient().name().toLowerCase(Locale.ROOT).replace('_', ' ');
+    }
+}

@@ -1,0 +1,159 @@
+package hypertransfer.train.run;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.Assertions.within;
+
+import hypertransfer.core.Refusal;
+import hypertransfer.train.config.Configuration;
+import hypertransfer.train.config.ConfigurationFile;
+import hypertransfer.train.file.SafeTensors;
+import hypertransfer.train.log.Line;
+import hypertransfer.train.log.Run;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.NavigableMap;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/** Hidden matrices with settings of their own, and Hyperballs of another radius. */
+class GroupsTest {
+    private static final int Q = 0, O = 3, FC = 4, PROJ = 5;
+
+    @TempDir
+    Path dir;
+
+    private Tiny tiny;
+
+    @BeforeEach
+    void tiny() {
+        tiny = new Tiny(dir);
+    }
+
+    private Configuration configuration(String... settings) {
+        List<String> all = new ArrayList<>(List.of("steps=8", "checkpoint.every=4"));
+        all.addAll(List.of(settings));
+        return tiny.configuration(all.toArray(String[]::new));
+    }
+
+    @Test
+    void rateModeDecayAndDirectionByPattern() throws Exception {
+        Configuration c = configuration(
+                "model.layers=2",
+                "matrices.groups.fc|proj.rate=0.06",
+                "matrices.groups.q.mode=hyperball",
+                "matrices.groups.o={direction: adam, rate: 0.001, decay: 0}",
+                "matrices.groups.blocks.1.*.rate=0.005");
+        Path run = tiny.train("mixed", c);
+        NavigableMap<Integer, Line.Matrices> lines = Tiny.matrices(run);
+        Line.Matrices first = lines.firstEntry().getValue(),
+                last = lines.lastEntry().getValue();
+        assertThat(first.rate()[FC]).isEqualTo(0.06);
+        assertThat(first.rate()[PROJ]).isEqualTo(0.06);
+        assertThat(first.rate()[1]).isEqualTo(0.02);
+        assertThat(first.rate()[6 + FC]).as("a later pattern wins").isEqualTo(0.005);
+        assertThat(last.norm()[Q]).as("a Hyperball").isCloseTo(first.norm()[Q], within(1e-5));
+        assertThat(last.norm()[1]).isNotCloseTo(first.norm()[1], within(1e-3));
+        assertThat(last.impliedDecay()[O]).as("decay 0").isZero();
+        Path saved = Checkpoint.tensorsOf(new Run(run).checkpoints().getFirst());
+        try (SafeTensors tensors = SafeTensors.read(saved)) {
+            assertThat(tensors.names())
+                    .contains("adam.m:blocks.0.attn.o.weight", "momentum:blocks.0.attn.q.weight")
+                    .doesNotContain("momentum:blocks.0.attn.o.weight", "adam.m:blocks.0.attn.q.weight");
+        }
+        assertThat(ConfigurationFile.read(run.resolve("config.yaml"), List.of()))
+                .isEqualTo(c);
+        assertThat(ConfigurationFile.settings(c)).containsEntry("matrices.groups.blocks.1.*.rate", "0.005");
+
+        assertThat(tiny.trainUntil("resumed", c, 5)).isFalse();
+        tiny.resume("resumed");
+        assertThat(Tiny.result(dir.resolve("resumed"))).isEqualTo(Tiny.result(run));
+        Files.writeString(
+                dir.resolve("resumed/config.yaml"),
+                ConfigurationFile.write(ConfigurationFile.with(c, "matrices.groups.k.rate=0.1")));
+        assertThatThrownBy(() -> tiny.resume("resumed"))
+                .isInstanceOf(Refusal.class)
+                .hasMessageContaining("matrices.groups.k.rate was null, is 0.1");
+    }
+
+    @Test
+    void aGroupThatChangesNothingChangesNoBit() {
+        Path plain = tiny.train("plain", configuration("matrices.rate=0.03"));
+        Path grouped = tiny.train("grouped", configuration("matrices.groups.*.rate=0.03", "matrices.rate=0.02"));
+        List<Object> own = Tiny.result(plain), other = Tiny.result(grouped);
+        assertThat(other.getLast()).as("the tensors").isEqualTo(own.getLast());
+        assertThat(other.subList(0, own.size() - 3)).as("the lines").isEqualTo(own.subList(0, own.size() - 3));
+    }
+
+    /** The theorem holds matrix by matrix, whatever the groups and radii. */
+    @ParameterizedTest
+    @CsvSource({
+        "base, 1, hypertransfer-plus, 3",
+        "hyperball, 2, inverse-hypertransfer-plus, 2",
+        "base, 1, hypertransfer-plus, 1"
+    })
+    void aFollowerFollowsEveryGroupFromAnyRadius(String mode, double radius, String follower, double own) {
+        String[] common = {
+            "engine=reference",
+            "network=M2",
+            "matrices.groups.fc={rate: 0.05, decay: 0.3}",
+            "matrices.groups.o.direction=adam"
+        };
+        Path target = tiny.train("target", with(common, "matrices.mode=" + mode, "matrices.radius=" + radius));
+        Path twin = tiny.train("twin", with(common, "matrices.mode=" + follower, "matrices.radius=" + own));
+        assertThat(TransferTest.gap(twin, target)).isLessThan(1e-11);
+        double start = Tiny.matrices(twin).firstEntry().getValue().norm()[Q];
+        double other = Tiny.matrices(target).firstEntry().getValue().norm()[Q];
+        assertThat(start / other).isCloseTo(mode.equals("base") ? own : 1 / radius, within(1e-14));
+    }
+
+    @Test
+    void aScaleInvariantNetworkDoesNotSeeTheRadius() {
+        Path one = tiny.train("one", configuration("engine=reference", "matrices.mode=hyperball"));
+        Path two = tiny.train("two", configuration("engine=reference", "matrices.mode=hyperball", "matrices.radius=2"));
+        assertThat(TransferTest.gap(one, two)).isLessThan(1e-8);
+        Line.Matrices line = Tiny.matrices(two).lastEntry().getValue();
+        assertThat(line.norm()[Q])
+                .isCloseTo(2 * Tiny.matrices(one).firstEntry().getValue().norm()[Q], within(1e-12));
+    }
+
+    private Configuration with(String[] common, String... more) {
+        List<String> all = new ArrayList<>(List.of(common));
+        all.addAll(List.of(more));
+        return configuration(all.toArray(String[]::new));
+    }
+
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = ';',
+            value = {
+                "matrices.groups.fx.rate=1; matrices.groups.fx matches none of the hidden matrices",
+                "matrices.groups.fc.rat=1; matrices.groups.fc has the unknown key 'rat'",
+                "matrices.groups.fc.master=float64; matrices.groups.fc.master cannot differ between groups",
+                "matrices.groups.fc.rate=x; matrices.groups.fc.rate is \"x\"",
+                "matrices.groups.fc.mode=x; matrices.groups.fc: unknown mode 'x'",
+                "matrices.groups.fc.rate=20; matrices.groups.fc.rate 20.0 times the target's weight decay 0.1 is 1 or more",
+                "matrices.groups.fc=1; holds groups of keys by name pattern",
+                "matrices.groups.fc.rate=null; matrices.groups.fc.rate has no value",
+                "matrices.radius=2; matrices: the radius is 2.0, and Base(0.1) in Base(0.1) has no Hyperball",
+                "matrices.radius=0; the radius is 0.0",
+                "matrices.groups.fc.radius=2; matrices.groups.fc: the radius is 2.0"
+            })
+    void wrongGroupsAreRefused(String setting, String message) {
+        assertThatThrownBy(() -> configuration(setting))
+                .isInstanceOf(Refusal.class)
+                .hasMessageContaining(message.strip());
+    }
+
+    @Test
+    void aRadiusIsOfTheStartOnly() {
+        assertThatThrownBy(() -> configuration("matrices.mode=hyperball", "matrices.radius=2", "from.run=x"))
+                .isInstanceOf(Refusal.class)
+                .hasMessageContaining("matrices.radius is set where a run starts");
+    }
+}
