@@ -28,6 +28,11 @@ final class Child implements AutoCloseable {
 
     /** With files of at most so many KiB, which is how a full disk looks to the process; 0: any size. */
     static Child start(int kilobytes, String... args) throws Exception {
+        return start(kilobytes, 0, args);
+    }
+
+    /** The same with a heap of so many MiB; 0: the usual one. */
+    static Child start(int kilobytes, int heap, String... args) throws Exception {
         List<String> command = new ArrayList<>();
         if (kilobytes > 0) {
             command.addAll(List.of("bash", "-c", "ulimit -f " + kilobytes + "; exec \"$@\"", "bash"));
@@ -39,8 +44,11 @@ final class Child implements AutoCloseable {
         command.addAll(java());
         command.addAll(List.of(args));
         Path errors = Files.createTempFile("child", ".err");
-        return new Child(
-                new ProcessBuilder(command).redirectError(errors.toFile()).start(), errors);
+        ProcessBuilder builder = new ProcessBuilder(command).redirectError(errors.toFile());
+        if (heap > 0) {
+            builder.environment().put("JDK_JAVA_OPTIONS", "-Xmx" + heap + "m");
+        }
+        return new Child(builder.start(), errors);
     }
 
     /** The command line up to its own arguments. */

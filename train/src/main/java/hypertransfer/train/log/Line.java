@@ -157,6 +157,12 @@ public sealed interface Line {
 
     /** A line of {@code matrices.jsonl} of a run that has so many hidden matrices. */
     static Line matrices(ByteBuffer bytes, int count) throws Damaged {
+        Matrices scanned = Scan.matrices(bytes, count);
+        return scanned == null ? tree(bytes, count) : scanned;
+    }
+
+    /** The same, slowly, with a sentence for whatever is wrong. */
+    static Line tree(ByteBuffer bytes, int count) throws Damaged {
         JsonNode node = object(bytes);
         return new Matrices(
                 step(node),

@@ -3,12 +3,15 @@ package hypertransfer.train.log;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import java.io.IOException;
+import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.SplittableRandom;
+import java.util.function.Supplier;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -155,5 +158,49 @@ class TailTest {
 
     private void append(String text) throws IOException {
         Files.writeString(file, text, StandardOpenOption.CREATE, StandardOpenOption.APPEND);
+    }
+
+    /** The quick way and the obvious one agree on every line and every damage, bit for bit. */
+    @Test
+    void theScanIsTheTree() {
+        SplittableRandom random = new SplittableRandom(Long.getLong("ht.seed", 17));
+        double[] some = {0, -0.0, 1, 1e300, 4.9e-324, 123456789012345678.0, 0.1, Double.NaN, -7.25e-5, 3};
+        Supplier<double[]> three = () ->
+                random.doubles(3).map(x -> x < 0.5 ? x : some[(int) (x * 10)]).toArray();
+        String[] values = {
+            "null", "1e999", "99999999999999999999", "12", "-0", "\"1\"", "[]", "{}", "true", "", "1.", "1,2"
+        };
+        int scanned = 0;
+        for (int i = 0; i < 3000; i++) {
+            String text = new Line.Matrices(
+                            random.nextInt(1_000_000_000),
+                            three.get(),
+                            three.get(),
+                            three.get(),
+                            three.get(),
+                            three.get(),
+                            three.get(),
+                            three.get())
+                    .text();
+            if (i % 2 == 1) {
+                int from = random.nextInt(text.length()), to = Math.min(text.length(), from + random.nextInt(9));
+                text = text.substring(0, from) + values[random.nextInt(values.length)] + text.substring(to);
+            }
+            byte[] bytes = text.getBytes(StandardCharsets.UTF_8);
+            Line.Matrices quick = Scan.matrices(ByteBuffer.wrap(bytes), 3);
+            String slow;
+            try {
+                slow = Line.tree(ByteBuffer.wrap(bytes), 3).text();
+            } catch (Line.Damaged e) {
+                slow = null;
+            }
+            if (quick != null) {
+                scanned++;
+                assertThat(quick.text()).as(text).isEqualTo(slow);
+            } else {
+                assertThat(i % 2).as(text).isOne();
+            }
+        }
+        assertThat(scanned).isGreaterThan(1000);
     }
 }
