@@ -9,6 +9,7 @@ import hypertransfer.engine.EngineException;
 import hypertransfer.engine.Iteration;
 import hypertransfer.train.network.Parameters;
 import hypertransfer.train.optimizer.AdaMuon;
+import hypertransfer.train.optimizer.Clip;
 import hypertransfer.train.optimizer.Direction;
 import hypertransfer.train.optimizer.Lion;
 import hypertransfer.train.optimizer.NorMuon;
@@ -28,6 +29,7 @@ import java.util.function.Supplier;
  * @param hidden what each hidden matrix gets, by its name; empty where there are no groups
  * @param adam of all else
  * @param adamSchedule of all else
+ * @param clip the most that gradients may be
  * @param weights how the network sees the hidden matrices
  */
 public record Algorithm(
@@ -35,6 +37,7 @@ public record Algorithm(
         Map<String, Course> hidden,
         Direction.Adam adam,
         Schedule.Shaped adamSchedule,
+        Clip clip,
         Matrices.Weights weights) {
 
     /** Refuses what cannot be trained. */
@@ -47,11 +50,12 @@ public record Algorithm(
         Schedule.Shaped adamSchedule = in("adamw", () -> a.fall().from(a.rate(), c.steps()));
         Direction.Adam adam = in("adamw", () -> adam(a.moments()));
         in("adamw", () -> new Space.Base(a.decay()));
+        Clip clip = in("clip", () -> new Clip(c.clip().norm(), c.clip().value()));
         if (a.rate() * a.decay() >= 1) {
             throw new Refusal("adamw.rate " + a.rate() + " times adamw.decay " + a.decay()
                     + " is 1 or more, which would erase the weights; lower either");
         }
-        Algorithm algorithm = new Algorithm(common, hidden, adam, adamSchedule, m.weights());
+        Algorithm algorithm = new Algorithm(common, hidden, adam, adamSchedule, clip, m.weights());
         if (c.from().run() != null && algorithm.courses().stream().anyMatch(course -> course.radius() != 1)) {
             throw new Refusal("matrices.radius is set where a run starts, and this one continues from.run "
                     + c.from().run() + " with the norms it has there; leave it at 1");

@@ -17,6 +17,7 @@ public record Configuration(
         Model model,
         Matrices matrices,
         AdamW adamw,
+        Clip clip,
         Data data,
         Validation validation,
         Log log,
@@ -35,6 +36,9 @@ public record Configuration(
             double decay,
             @JsonUnwrapped Update.Moments moments,
             @JsonUnwrapped Fall fall) {}
+
+    /** The most that a step's gradients may be, together or each number; 0 for no limit. */
+    public record Clip(double norm, double value) {}
 
     public record Data(String train, String validation, boolean shuffle) {}
 

@@ -134,7 +134,7 @@ public final class Shard implements Tokens, AutoCloseable {
         } catch (InternalError e) { // a page of the mapping has no file behind it any more
             throw new Refusal(
                     "the shard " + file + " was cut short or cannot be read any more (token " + from
-                            + " and those after it); put the file back, then continue with --resume",
+                            + " and those after it); put the file back, then run the same command again to continue",
                     e);
         }
     }

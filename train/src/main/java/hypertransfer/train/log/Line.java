@@ -24,8 +24,26 @@ public sealed interface Line {
     /** As it is written, without the newline. */
     String text();
 
-    /** A step that was taken: the loss where its gradient was taken, the target's rate, AdamW's, all tokens seen. */
-    record Training(int step, double loss, double rate, double adamRate, long tokens, double seconds) implements Line {
+    /**
+     * A step that was taken: the loss where its gradient was taken, the target's rate, AdamW's, all tokens seen.
+     *
+     * @param gradientNorm of all gradients as the target sees them; NaN unless they are clipped
+     * @param kept what clipping left of it, 1 where nothing was clipped; NaN unless they are clipped
+     */
+    record Training(
+            int step,
+            double loss,
+            double rate,
+            double adamRate,
+            long tokens,
+            double gradientNorm,
+            double kept,
+            double seconds)
+            implements Line {
+        public Training(int step, double loss, double rate, double adamRate, long tokens, double seconds) {
+            this(step, loss, rate, adamRate, tokens, Double.NaN, Double.NaN, seconds);
+        }
+
         @Override
         public String text() {
             ObjectNode node = begin(step);
@@ -33,6 +51,10 @@ public sealed interface Line {
             put(node, "rate", rate);
             put(node, "adam_rate", adamRate);
             node.put("tokens", tokens);
+            if (!Double.isNaN(kept)) {
+                put(node, "gradient_norm", gradientNorm);
+                put(node, "kept", kept);
+            }
             put(node, "seconds", seconds);
             return node.toString();
         }
@@ -71,7 +93,8 @@ public sealed interface Line {
             double[] effective,
             double[] angle,
             double[] impliedDecay,
-            double[] radial)
+            double[] radial,
+            double[] push)
             implements Line {
 
         /** @param radial the cosine between each gradient and its matrix */
@@ -84,7 +107,8 @@ public sealed interface Line {
                     array(taken, Step::effective),
                     array(taken, Step::angle),
                     array(taken, Step::impliedDecay),
-                    radial);
+                    radial,
+                    array(taken, Step::push));
         }
 
         private static double[] array(List<Step> taken, ToDoubleFunction<Step> value) {
@@ -101,6 +125,7 @@ public sealed interface Line {
             put(node, "angle", angle);
             put(node, "implied_decay", impliedDecay);
             put(node, "radial", radial);
+            put(node, "push", push);
             return node.toString();
         }
     }
@@ -128,6 +153,8 @@ public sealed interface Line {
                         number(node, "rate"),
                         number(node, "adam_rate"),
                         (long) number(node, "tokens"),
+                        numberOrNone(node, "gradient_norm"),
+                        numberOrNone(node, "kept"),
                         number(node, "seconds"));
     }
 
@@ -142,7 +169,8 @@ public sealed interface Line {
                 numbers(node, "effective", count),
                 numbers(node, "angle", count),
                 numbers(node, "implied_decay", count),
-                node.has("radial") ? numbers(node, "radial", count) : none(count)); // earlier versions wrote none
+                node.has("radial") ? numbers(node, "radial", count) : none(count), // earlier versions wrote none
+                node.has("push") ? numbers(node, "push", count) : none(count));
     }
 
     private static JsonNode object(ByteBuffer bytes) throws Damaged {

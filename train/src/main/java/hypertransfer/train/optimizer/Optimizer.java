@@ -43,6 +43,7 @@ public final class Optimizer {
     private final List<List<Tensor>> restState;
     private final Map<String, Tensor> tensors = new LinkedHashMap<>();
     private List<State> states;
+    private Clip.Outcome clipped = Clip.Outcome.NONE;
     private long steps;
 
     /** Of one process. */
@@ -209,6 +210,15 @@ public final class Optimizer {
      * @return what happened to each hidden matrix
      */
     public List<Step> step(double[] rates, double restRate) {
+        return step(rates, null, restRate);
+    }
+
+    /**
+     * The same with weight decays that are this step's own, where all hidden matrices are moved by the plain Base optimizer.
+     *
+     * @param decays one for each hidden matrix; null for those of their transfers
+     */
+    public List<Step> step(double[] rates, double[] decays, double restRate) {
         if (!(restRate >= 0 && restRate * routing.restDecay() < 1)) {
             throw new Refusal("AdamW's rate is " + restRate + " with weight decay " + routing.restDecay()
                     + "; it must be zero or more, and their product below 1");
@@ -216,6 +226,8 @@ public final class Optimizer {
         double[] scale = new double[mine.length];
         double placebo = routing.representation().placebo();
         Arrays.setAll(scale, i -> placebo * transfers.get(mine[i]).gradientScale(states.get(mine[i])));
+        double[] restScale = filled(restU, 1);
+        clip(scale, restScale);
         directed.forEach(group -> group.apply(engine, scale, steps));
         double[] readings = team.hidden(engine.readings(w, u), 3);
 
@@ -224,14 +236,16 @@ public final class Optimizer {
         for (int k = 0; k < hidden.size(); k++) {
             double factor = factor(k);
             Reading reading = new Reading(readings[3 * k], factor * readings[3 * k + 1], factor * readings[3 * k + 2]);
-            Step step = transfers.get(k).step(states.get(k), reading, rates[k]);
+            Transfer transfer = transfers.get(k);
+            double decay = decays == null ? transfer.target().decay() : decays[k];
+            Step step = transfer.step(states.get(k), reading, rates[k], decay);
             keep[k] = step.keep();
             push[k] = step.push() * factor;
             taken.add(step);
         }
         engine.move(w, u, of(keep), of(push));
 
-        routing.rest().apply(engine, restU, filled(restU, 1), steps, restState);
+        routing.rest().apply(engine, restU, restScale, steps, restState);
         double restKeep = 1 - restRate * routing.restDecay();
         engine.move(restW, restU, filled(restU, restKeep), filled(restU, restRate));
 
@@ -239,6 +253,50 @@ public final class Optimizer {
         steps++;
         represent();
         return taken;
+    }
+
+    /** Clips the gradients that stand ready, after these scales; changes the scales where that is enough. */
+    private void clip(double[] scale, double[] restScale) {
+        Clip clip = routing.clip();
+        if (!clip.any()) {
+            return;
+        }
+        double norm = norm(scale, restScale), kept = clip.factor(norm);
+        if (clip.value() > 0) {
+            engine.clamp(u, scale, clip.value());
+            engine.clamp(restU, restScale, clip.value());
+            Arrays.fill(scale, 1);
+            kept = norm == 0 ? 1 : norm(scale, restScale) / norm;
+        } else {
+            for (double[] scales : List.of(scale, restScale)) {
+                for (int i = 0; i < scales.length; i++) {
+                    scales[i] *= kept;
+                }
+            }
+        }
+        clipped = new Clip.Outcome(norm, kept);
+    }
+
+    /** The norm of all gradients of all ranks, each after its scale. */
+    private double norm(double[] scale, double[] restScale) {
+        double[] own = engine.readings(u, u), rest = engine.readings(restU, restU);
+        for (int i = 0; i < scale.length; i++) {
+            own[3 * i] *= scale[i];
+        }
+        double[] all = team.hidden(own, 3);
+        double squares = 0, others = 0;
+        for (int k = 0; k < hidden.size(); k++) {
+            squares += all[3 * k] * all[3 * k];
+        }
+        for (int i = 0; i < restScale.length; i++) {
+            others += rest[3 * i] * rest[3 * i] * restScale[i] * restScale[i];
+        }
+        return Math.sqrt(squares + team.sum(others));
+    }
+
+    /** What clipping did in the last step. */
+    public Clip.Outcome clipped() {
+        return clipped;
     }
 
     /** The same rate for all hidden matrices. */

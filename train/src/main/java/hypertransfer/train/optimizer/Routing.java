@@ -17,9 +17,10 @@ import java.util.function.Function;
  * @param rest the direction of all other parameters
  * @param restDecay their weight decay
  * @param representation how the network sees the hidden matrices
+ * @param clip the most that gradients may be
  */
 public record Routing(
-        Function<String, Rule> rule, Direction.Adam rest, double restDecay, Representation representation) {
+        Function<String, Rule> rule, Direction.Adam rest, double restDecay, Representation representation, Clip clip) {
 
     public Routing {
         if (!(restDecay >= 0 && restDecay < Double.POSITIVE_INFINITY)) {
@@ -30,11 +31,15 @@ public record Routing(
     /** The paper's, with one direction and transfer for all hidden matrices. */
     public static Routing standard(Direction direction, Transfer transfer) {
         Rule rule = new Rule(direction, transfer);
-        return new Routing(name -> rule, Direction.Adam.standard(), 0.1, Representation.PLAIN);
+        return new Routing(name -> rule, Direction.Adam.standard(), 0.1, Representation.PLAIN, Clip.NONE);
     }
 
     public Routing with(Representation other) {
-        return new Routing(rule, rest, restDecay, other);
+        return new Routing(rule, rest, restDecay, other, clip);
+    }
+
+    public Routing with(Clip other) {
+        return new Routing(rule, rest, restDecay, representation, other);
     }
 
     /** The masters that these hidden matrices need. */

@@ -224,6 +224,15 @@ public final class Team {
         return values;
     }
 
+    /** The sum of one number of each rank, in their order. */
+    public double sum(double own) {
+        return ranks.size() == 1
+                ? own
+                : ranks.numbers(new double[] {own}).stream()
+                        .mapToDouble(numbers -> numbers[0])
+                        .sum();
+    }
+
     /**
      * Values that are computed by turns, number i by rank i modulo their number.
      *

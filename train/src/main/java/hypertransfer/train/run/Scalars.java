@@ -37,6 +37,10 @@ final class Scalars implements AutoCloseable {
                 events.scalar(step, "rate/matrices", t.rate());
                 events.scalar(step, "rate/adamw", t.adamRate());
                 events.scalar(step, "throughput/tokens_per_second", tokensPerStep / t.seconds());
+                if (!Double.isNaN(t.kept())) {
+                    events.scalar(step, "clip/gradient_norm", t.gradientNorm());
+                    events.scalar(step, "clip/kept", t.kept());
+                }
                 if (counterpart(line) instanceof Line.Training other) {
                     events.scalar(step, "gap/train", t.loss() - other.loss());
                 }

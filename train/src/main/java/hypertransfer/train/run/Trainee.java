@@ -107,7 +107,8 @@ public final class Trainee implements AutoCloseable {
                 name -> algorithm.of(name).rule(rules.get(name)),
                 algorithm.adam(),
                 c.adamw().decay(),
-                algorithm.representation(engine.separateWeights()));
+                algorithm.representation(engine.separateWeights()),
+                algorithm.clip());
         return of(
                         engine,
                         ranks,

@@ -12,6 +12,14 @@ public interface Watcher {
 
     default void validated(int step, double loss) {}
 
+    /**
+     * A run that clips its gradients has ended or stopped.
+     *
+     * @param times the steps that were clipped, of so many
+     * @param kept the mean part of the norm that was left in those
+     */
+    default void clipped(int times, int steps, double kept) {}
+
     default void saved(int step, Path checkpoint) {}
 
     /** Something the user should know. */

@@ -40,7 +40,8 @@ class OptimizerTest {
                                         : GradientRule.REPRESENTATIVE)),
                 Direction.Adam.standard(),
                 0.1,
-                Representation.PLAIN);
+                Representation.PLAIN,
+                Clip.NONE);
         try (Rig plain = new Rig(Variant.M2, Transfer.plain(base));
                 Rig transferred = new Rig(Variant.M2, mixed)) {
             // the rescaled Q and K see the norm's epsilon at another scale, so equality is up to some 1e-10

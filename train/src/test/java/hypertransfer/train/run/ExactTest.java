@@ -4,6 +4,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import hypertransfer.train.config.Configuration;
 import hypertransfer.train.log.Curves;
+import hypertransfer.train.log.Line;
+import hypertransfer.train.log.Run;
+import hypertransfer.train.log.Tail;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -63,6 +66,33 @@ class ExactTest {
                 .isEqualTo(Curves.read(followed).losses());
         assertThat(Curves.read(follower).validations())
                 .isEqualTo(Curves.read(followed).validations());
+    }
+
+    /** Gradients are clipped as the target sees them; the log tells how often and how much. */
+    @Test
+    void aFollowerClipsWhereItsTargetDoes() {
+        String[] common = {"steps=40", "matrices.gradient=at-radius", "clip.norm=1.4", "matrices.decay=0.1"};
+        Path followed = train("target", common);
+        Path follower = train("follower", with(common, "matrices.mode=hypertransfer"));
+        assertThat(Curves.read(follower).losses())
+                .isEqualTo(Curves.read(followed).losses());
+        List<Double> kept = kept(follower);
+        assertThat(kept)
+                .hasSize(40)
+                .isEqualTo(kept(followed))
+                .anyMatch(k -> k < 1)
+                .anyMatch(k -> k == 1);
+    }
+
+    private static List<Double> kept(Path run) {
+        List<Double> kept = new ArrayList<>();
+        Tail metrics = new Run(run).metrics();
+        for (Line line = metrics.next(); line != null; line = metrics.next()) {
+            if (line instanceof Line.Training t) {
+                kept.add(t.kept());
+            }
+        }
+        return kept;
     }
 
     /** A decay of its own, where the target's is another key or none. */

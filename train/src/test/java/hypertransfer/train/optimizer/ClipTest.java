@@ -1,0 +1,142 @@
+package hypertransfer.train.optimizer;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.Assertions.within;
+
+import hypertransfer.core.Mode;
+import hypertransfer.core.Refusal;
+import hypertransfer.engine.Engine;
+import hypertransfer.engine.Tensor;
+import hypertransfer.train.Rig;
+import hypertransfer.train.network.Parameter;
+import hypertransfer.train.network.Variant;
+import java.util.Arrays;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/** Gradients are clipped in the target's space, or a transfer does not follow its target. */
+class ClipTest {
+    private static final int STEPS = 15;
+    private static final double NORM = 0.3, VALUE = 0.01;
+
+    private record Result(double[] losses, double[] kept) {}
+
+    private static Result train(Direction direction, Mode mode, Clip clip) {
+        Result result = new Result(new double[STEPS], new double[STEPS]);
+        try (Rig rig = new Rig(
+                Variant.M1, Routing.standard(direction, mode.transfer(0.3)).with(clip))) {
+            for (int t = 0; t < STEPS; t++) {
+                rig.gradient();
+                result.losses[t] = rig.network.meanLoss();
+                rig.optimizer.step(0.1, 0.01);
+                result.kept[t] = rig.optimizer.clipped().kept();
+            }
+        }
+        return result;
+    }
+
+    @ParameterizedTest
+    @CsvSource({NORM + ", 0", "0, " + VALUE})
+    void aTransferClipsWhereItsTargetDoes(double norm, double value) {
+        Clip clip = new Clip(norm, value);
+        Direction sgd = new Direction.Sgd(0.5, false); // whose steps are as long as its gradients
+        Result base = train(sgd, Mode.BASE, clip), ball = train(sgd, Mode.HYPERTRANSFER, clip);
+        assertThat(Arrays.stream(base.kept).min().orElseThrow()).as("clipped").isLessThan(0.9);
+        assertThat(ball.losses).containsExactly(base.losses, within(1e-7)); // a float is left of the factor
+        assertThat(ball.kept).containsExactly(base.kept, within(1e-7));
+        assertThat(train(sgd, Mode.BASE, Clip.NONE).losses[STEPS - 1])
+                .isNotCloseTo(base.losses[STEPS - 1], within(1e-3));
+    }
+
+    /** SGD that limits the norm of its gradients before they are scaled, or after. */
+    private record Limited(boolean before) implements Direction {
+        @Override
+        public String label() {
+            return "Limited";
+        }
+
+        @Override
+        public List<String> memory() {
+            return List.of("momentum");
+        }
+
+        @Override
+        public void apply(Engine engine, List<Tensor> g, double[] scale, long t, List<List<Tensor>> state) {
+            double[] readings = engine.readings(g, g);
+            double squares = 0;
+            for (int k = 0; k < g.size(); k++) {
+                double norm = readings[3 * k] * (before ? 1 : scale[k]);
+                squares += norm * norm;
+            }
+            double factor = Math.min(1, NORM / Math.sqrt(squares));
+            double[] limited = Arrays.stream(scale).map(s -> factor * s).toArray();
+            engine.momentum(g, limited, t == 0 ? 0 : 0.5, false, state.getFirst());
+        }
+    }
+
+    @Test
+    void clippedBeforeItIsScaledATransferStrays() {
+        for (boolean before : new boolean[] {true, false}) {
+            double[] base = train(new Limited(before), Mode.BASE, Clip.NONE).losses;
+            double[] ball = train(new Limited(before), Mode.HYPERTRANSFER, Clip.NONE).losses;
+            double gap = 0;
+            for (int t = 0; t < STEPS; t++) {
+                gap = Math.max(gap, Math.abs(ball[t] - base[t]));
+            }
+            assertThat(gap).isBetween(before ? 1e-5 : 0, before ? 1 : 1e-9);
+        }
+    }
+
+    /** All gradients count, and all are scaled: those of AdamW's parameters too. */
+    @Test
+    void theNormIsOfAllGradientsTogether() {
+        try (Rig rig = new Rig(
+                Variant.M2,
+                Routing.standard(new Direction.Sgd(0, false), Mode.BASE.transfer(0.1))
+                        .with(new Clip(NORM, 0)))) {
+            rig.gradient();
+            Map<String, double[]> before = new LinkedHashMap<>();
+            double squares = 0;
+            for (Parameter p : rig.parameters.all()) {
+                before.put(p.name(), rig.engine.read(p.gradient()));
+                squares += Arrays.stream(before.get(p.name())).map(x -> x * x).sum();
+            }
+            rig.optimizer.step(0.1, 0.01);
+            double kept = rig.optimizer.clipped().kept();
+            assertThat(rig.optimizer.clipped().norm()).isCloseTo(Math.sqrt(squares), within(1e-12));
+            assertThat(kept).isLessThan(1).isCloseTo(NORM / Math.sqrt(squares), within(1e-7));
+            for (Parameter p : rig.parameters.hidden()) {
+                assertThat(rig.engine.read(p.gradient()))
+                        .containsExactly(
+                                Arrays.stream(before.get(p.name()))
+                                        .map(x -> kept * x)
+                                        .toArray(),
+                                within(1e-12));
+            }
+            double[] mean = rig.engine.read(rig.optimizer.tensors().get("adam.m:embed.weight"));
+            assertThat(mean)
+                    .containsExactly(
+                            Arrays.stream(before.get("embed.weight"))
+                                    .map(x -> 0.1 * kept * x)
+                                    .toArray(),
+                            within(1e-12));
+        }
+    }
+
+    @Test
+    void limitsThatAreNoneAreRefused() {
+        for (double wrong : new double[] {-1, Double.NaN, Double.POSITIVE_INFINITY}) {
+            assertThatThrownBy(() -> new Clip(wrong, 0))
+                    .isInstanceOf(Refusal.class)
+                    .hasMessageStartingWith("clip.norm is " + wrong);
+        }
+        assertThatThrownBy(() -> new Clip(1, 2))
+                .isInstanceOf(Refusal.class)
+                .hasMessage("clip.norm is 1.0 and clip.value is 2.0; set one of them to 0");
+    }
+}
