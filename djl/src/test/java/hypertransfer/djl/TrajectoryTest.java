@@ -91,9 +91,8 @@ class TrajectoryTest {
             State state = training.optimizer.last().get(name).next();
             // the + forms have left the representative there; where the gradient was rescaled it is still to take
             double toTarget = invariant ? state.targetNorm() / state.norm() : 1;
-            double[] weight = Arrays.stream(training.weight(name))
-                    .map(w -> toTarget * w)
-                    .toArray();
+            double[] weight =
+                    Arrays.stream(training.weight(name)).map(w -> toTarget * w).toArray();
             assertThat(distance(weight, reference.weight(name))).as(name).isLessThan(near);
         }
     }
