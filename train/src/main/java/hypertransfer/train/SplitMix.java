@@ -10,6 +10,11 @@ public final class SplitMix {
         state = seed;
     }
 
+    /** The generator after so many numbers. */
+    public static SplitMix after(long seed, long count) {
+        return new SplitMix(seed + count * GAMMA);
+    }
+
     public long next() {
         long z = mix(state);
         state += GAMMA;

@@ -6,6 +6,8 @@ import static java.lang.foreign.ValueLayout.JAVA_SHORT;
 
 import hypertransfer.engine.Format;
 import java.lang.foreign.MemorySegment;
+import java.util.Arrays;
+import java.util.stream.IntStream;
 
 /** The format of activations and weights, and of a tensor's numbers. */
 public enum Precision {
@@ -29,23 +31,20 @@ public enum Precision {
     }
 
     void encode(double[] values, MemorySegment to) {
-        for (int i = 0; i < values.length; i++) {
-            switch (this) {
-                case FLOAT32 -> to.setAtIndex(JAVA_FLOAT, i, (float) values[i]);
-                case BF16 -> to.setAtIndex(JAVA_SHORT, i, Format.bf16((float) values[i]));
-                case FLOAT64 -> to.setAtIndex(JAVA_DOUBLE, i, values[i]);
-            }
+        IntStream all = IntStream.range(0, values.length).parallel();
+        switch (this) {
+            case FLOAT32 -> all.forEach(i -> to.setAtIndex(JAVA_FLOAT, i, (float) values[i]));
+            case BF16 -> all.forEach(i -> to.setAtIndex(JAVA_SHORT, i, Format.bf16((float) values[i])));
+            case FLOAT64 -> MemorySegment.copy(values, 0, to, JAVA_DOUBLE, 0, values.length);
         }
     }
 
     double[] decode(MemorySegment from, int count) {
         double[] values = new double[count];
-        for (int i = 0; i < count; i++) {
-            values[i] = switch (this) {
-                case FLOAT32 -> from.getAtIndex(JAVA_FLOAT, i);
-                case BF16 -> Float.intBitsToFloat(from.getAtIndex(JAVA_SHORT, i) << 16);
-                case FLOAT64 -> from.getAtIndex(JAVA_DOUBLE, i);
-            };
+        switch (this) {
+            case FLOAT32 -> Arrays.parallelSetAll(values, i -> from.getAtIndex(JAVA_FLOAT, i));
+            case BF16 -> Arrays.parallelSetAll(values, i -> Float.intBitsToFloat(from.getAtIndex(JAVA_SHORT, i) << 16));
+            case FLOAT64 -> MemorySegment.copy(from, JAVA_DOUBLE, 0, values, 0, count);
         }
         return values;
     }

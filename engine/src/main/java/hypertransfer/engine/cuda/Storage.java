@@ -87,7 +87,7 @@ final class Storage {
 
     void write(Tensor tensor, double[] values) {
         DeviceTensor to = (DeviceTensor) tensor;
-        try (Arena arena = Arena.ofConfined()) {
+        try (Arena arena = Arena.ofShared()) {
             MemorySegment host = arena.allocate(to.bytes(), 64);
             to.format().encode(values, host);
             device.upload(host, to.pointer(), host.byteSize());
@@ -101,7 +101,7 @@ final class Storage {
     }
 
     double[] read(long pointer, Precision format, int count) {
-        try (Arena arena = Arena.ofConfined()) {
+        try (Arena arena = Arena.ofShared()) {
             MemorySegment host = arena.allocate((long) count * format.bytes, 64);
             device.download(pointer, host, host.byteSize());
             return format.decode(host, count);

@@ -15,6 +15,7 @@ import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Set;
+import java.util.function.IntToDoubleFunction;
 import java.util.zip.CRC32C;
 import tools.jackson.core.JacksonException;
 import tools.jackson.databind.JsonNode;
@@ -24,6 +25,9 @@ import tools.jackson.databind.json.JsonMapper;
 public final class SafeTensors implements AutoCloseable {
     private static final long LARGEST_HEADER = 100_000_000; // the format's own limit
     private static final ValueLayout.OfLong I64 = ValueLayout.JAVA_LONG_UNALIGNED.withOrder(ByteOrder.LITTLE_ENDIAN);
+    private static final ValueLayout.OfDouble F64 =
+            ValueLayout.JAVA_DOUBLE_UNALIGNED.withOrder(ByteOrder.LITTLE_ENDIAN);
+    private static final ValueLayout.OfFloat F32 = ValueLayout.JAVA_FLOAT_UNALIGNED.withOrder(ByteOrder.LITTLE_ENDIAN);
     private static final ValueLayout.OfInt I32 = ValueLayout.JAVA_INT_UNALIGNED.withOrder(ByteOrder.LITTLE_ENDIAN);
 
     /** Where one tensor lies in the data. */
@@ -129,16 +133,19 @@ public final class SafeTensors implements AutoCloseable {
     public double[] values(String name) {
         Entry entry = entry(name);
         int width = width(name, entry);
-        double[] values = new double[Math.toIntExact((entry.to - entry.from) / width)];
-        for (int i = 0; i < values.length; i++) {
-            long at = entry.from + (long) i * width;
-            values[i] = switch (entry.dtype) {
-                case "F64" -> Double.longBitsToDouble(data.get(I64, at));
-                case "F32" -> Float.intBitsToFloat(data.get(I32, at));
-                case "I64" -> data.get(I64, at);
-                default -> data.get(I32, at);
-            };
-        }
+        int count = Math.toIntExact((entry.to - entry.from) / width);
+        MemorySegment own = data.asSlice(entry.from, entry.to - entry.from);
+        return switch (entry.dtype) {
+            case "F64" -> own.toArray(F64);
+            case "F32" -> values(count, i -> own.getAtIndex(F32, i));
+            case "I64" -> values(count, i -> own.getAtIndex(I64, i));
+            default -> values(count, i -> own.getAtIndex(I32, i));
+        };
+    }
+
+    private static double[] values(int count, IntToDoubleFunction value) {
+        double[] values = new double[count];
+        Arrays.parallelSetAll(values, value);
         return values;
     }
 

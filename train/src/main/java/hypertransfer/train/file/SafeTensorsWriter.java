@@ -60,17 +60,19 @@ public final class SafeTensorsWriter {
                 flush(buffer, crc, channel);
             }
             for (Entry e : entries) {
-                for (double value : e.values.get()) {
+                double[] values = e.values.get();
+                for (int at = 0; at < values.length; at += CHUNK / e.bytes) {
+                    int end = Math.min(values.length, at + CHUNK / e.bytes);
                     if (e.bytes == Double.BYTES) {
-                        buffer.putDouble(value);
+                        buffer.asDoubleBuffer().put(values, at, end - at);
                     } else {
-                        buffer.putFloat((float) value);
+                        for (int i = at; i < end; i++) {
+                            buffer.putFloat((i - at) * Float.BYTES, (float) values[i]);
+                        }
                     }
-                    if (!buffer.hasRemaining()) {
-                        flush(buffer, crc, channel);
-                    }
+                    buffer.position((end - at) * e.bytes);
+                    flush(buffer, crc, channel);
                 }
-                flush(buffer, crc, channel);
             }
         });
         return crc.getValue();

@@ -50,6 +50,47 @@ class InitializerTest {
         }
     }
 
+    /** What is drawn in blocks on all cores is what one generator gives in turn. */
+    @Test
+    void blocksAreOneStream() {
+        Architecture large = new Architecture(Variant.M1, 800, 1, 64, 16, 4);
+        try (Engine engine = Engines.open("reference", large.dims(1))) {
+            Parameters parameters = new Parameters(engine, large, Masters.SHARED);
+            engine.commit();
+            Initializer.initialize(engine, parameters, 1234);
+            Parameter embedding = parameters.all().stream()
+                    .filter(p -> p.name().equals("embed.weight"))
+                    .findFirst()
+                    .orElseThrow();
+            assertThat(engine.read(embedding.master())).isEqualTo(inTurn(1234, "embed.weight", 800 * 64));
+        }
+    }
+
+    private long state;
+
+    private double[] inTurn(long seed, String name, int count) {
+        state = seed;
+        for (char letter : name.toCharArray()) {
+            state = next() ^ letter;
+        }
+        double[] values = new double[count];
+        for (int i = 0; i < count; ) {
+            double radius = StrictMath.sqrt(-2 * StrictMath.log(1 - (next() >>> 11) * 0x1p-53));
+            double z = radius * StrictMath.cos(2 * Math.PI * ((next() >>> 11) * 0x1p-53));
+            if (Math.abs(z) <= 2) {
+                values[i++] = (float) (0.006 * z);
+            }
+        }
+        return values;
+    }
+
+    private long next() {
+        state += 0x9e3779b97f4a7c15L;
+        long z = (state ^ state >>> 30) * 0xbf58476d1ce4e5b9L;
+        z = (z ^ z >>> 27) * 0x94d049bb133111ebL;
+        return z ^ z >>> 31;
+    }
+
     private static double[] first(long seed) {
         try (Engine engine = Engines.open("reference", ARCHITECTURE.dims(1))) {
             return engine.read(draw(engine, seed).hidden().getFirst().master());
