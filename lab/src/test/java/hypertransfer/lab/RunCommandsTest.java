@@ -77,10 +77,12 @@ class RunCommandsTest {
                 .contains(
                         "M1, ", " without the head) on engine reference; 12 steps of 16 tokens", "routing", "Muon 0.95")
                 .contains("step 00012/00012 (100.00%) | loss ", " | tok/s ", " | eta 0:00", "validation");
-        assertThat(refused("train", file, "--out", run)).contains("already holds a run", "--resume");
-        assertThat(refused("train", file, "--out", run, "--resume", "--set", "seed=2"))
-                .contains("was started with another configuration (now seed: 2)");
-        assertThat(refused("train", run)).contains("is a directory; continue the run in it with --resume");
+        assertThat(out.toString()).contains("next: ht report " + run, "ht sample", "--mode hypertransfer");
+        fine("train", file, "--out", run);
+        assertThat(out.toString()).contains(run + " is already finished; to train it again, choose another --out");
+        assertThat(refused("train", file, "--out", run, "--set", "seed=2"))
+                .contains("was started with another configuration (now seed: 2)", "'ht train " + run + "'");
+        assertThat(refused("train", run, "--out", dir.resolve("other"))).contains("leave --out away");
         assertThat(refused("train", file, "--set", "matrices.rat=1")).contains("the nearest is 'matrices.rate'");
         fine("train", file, "--out", run, "--resume");
     }
@@ -217,7 +219,7 @@ class RunCommandsTest {
         fine("sample", run, "--prompt", "a", "--tokens", "9", "--temperature", "0");
         String likeliest = out.toString();
         fine("sample", run, "--prompt", "a", "--tokens", "9", "--top-k", "1", "--seed", "5");
-        assertThat(out.toString()).as("the likeliest alone").isEqualTo(likeliest);
+        assertThat(out.toString()).as("only the likeliest").isEqualTo(likeliest);
         fine("sample", run, "--prompt", "", "--tokens", "0");
         assertThat(out.toString()).isBlank();
 

@@ -99,7 +99,7 @@ public final class Trainer {
             Passport.compare(ranks, facts(feed, resume));
         }
         try (Feed feed = Feed.open(c);
-                Trainee trainee = Trainee.open(c, rules(), ranks)) {
+                Trainee trainee = Trainee.open(c, rules(c), ranks)) {
             Map<String, GradientRule> rules = new LinkedHashMap<>();
             for (int k = 0; k < trainee.matrices().size(); k++) {
                 rules.put(trainee.matrices().get(k), trainee.rules().get(k));
@@ -135,7 +135,8 @@ public final class Trainer {
         return facts;
     }
 
-    private Map<String, GradientRule> rules() {
+    /** The gradient rules of single matrices, where they are measured. */
+    static Map<String, GradientRule> rules(Configuration c) {
         Algorithm algorithm = c.algorithm();
         List<String> names = Parameters.hidden(c.architecture());
         List<String> auto = names.stream()
@@ -173,7 +174,8 @@ public final class Trainer {
 
     private static RuntimeException advised(UncheckedIOException e) {
         String room = FailureKind.of(e) == FailureKind.NO_ROOM ? "; make room, then" : ";";
-        return new UncheckedIOException(e.getMessage() + room + " continue with --resume", e.getCause());
+        return new UncheckedIOException(
+                e.getMessage() + room + " run the same command again to continue", e.getCause());
     }
 
     private void fail(Throwable e) {
