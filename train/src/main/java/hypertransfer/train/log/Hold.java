@@ -51,7 +51,7 @@ public final class Hold implements AutoCloseable {
             // told below
         }
         throw new Refusal("the file " + run.file(LOCK) + " was removed or replaced while the run was being written;"
-                + " see that no other process writes it, then continue with --resume");
+                + " see that no other process writes it, then run the same command again");
     }
 
     private static Hold hold(Path path) {
