@@ -7,6 +7,7 @@ import hypertransfer.engine.Memory;
 import hypertransfer.engine.Tensor;
 import hypertransfer.engine.provider.Engines;
 import hypertransfer.engine.ranks.Alone;
+import hypertransfer.engine.ranks.Carriers;
 import hypertransfer.engine.ranks.Ranks;
 import hypertransfer.train.config.Algorithm;
 import hypertransfer.train.config.Configuration;
@@ -33,6 +34,7 @@ public final class Trainee implements AutoCloseable {
     private final Engine engine;
     private final Parameters parameters;
     private final Network network;
+    private final Ranks ranks;
     private final Team team;
     private final Optimizer optimizer;
     private final Routing routing;
@@ -41,6 +43,7 @@ public final class Trainee implements AutoCloseable {
     private Trainee(
             Engine engine,
             Ranks ranks,
+            Carriers.Choice carrier,
             Architecture architecture,
             Routing routing,
             Masters masters,
@@ -48,10 +51,11 @@ public final class Trainee implements AutoCloseable {
             boolean recompute) {
         this.engine = engine;
         this.routing = routing;
+        this.ranks = ranks;
         Share share = Team.share(ranks, architecture, micros);
         parameters = new Parameters(engine, architecture, masters, share);
         network = new Network(engine, architecture, parameters, micros, recompute);
-        team = new Team(engine, ranks, parameters);
+        team = new Team(engine, engine.carrier(ranks, carrier), parameters);
         optimizer = new Optimizer(engine, parameters, routing, team);
         memory = engine.commit();
         team.start();
@@ -67,6 +71,7 @@ public final class Trainee implements AutoCloseable {
         return of(
                 engine,
                 new Alone(),
+                Carriers.Choice.AUTO,
                 architecture,
                 routing,
                 routing.masters(Parameters.hidden(architecture)),
@@ -77,13 +82,14 @@ public final class Trainee implements AutoCloseable {
     private static Trainee of(
             Engine engine,
             Ranks ranks,
+            Carriers.Choice carrier,
             Architecture architecture,
             Routing routing,
             Masters masters,
             int micros,
             boolean recompute) {
         try {
-            return new Trainee(engine, ranks, architecture, routing, masters, micros, recompute);
+            return new Trainee(engine, ranks, carrier, architecture, routing, masters, micros, recompute);
         } catch (RuntimeException | Error e) {
             engine.close();
             throw e;
@@ -112,6 +118,7 @@ public final class Trainee implements AutoCloseable {
         return of(
                         engine,
                         ranks,
+                        c.ranks().carrier(),
                         c.architecture(),
                         routing,
                         routing.masters(Parameters.hidden(c.architecture())),
@@ -127,6 +134,7 @@ public final class Trainee implements AutoCloseable {
         return of(
                         engine(c),
                         new Alone(),
+                        Carriers.Choice.AUTO,
                         c.architecture(),
                         routing,
                         Masters.SEPARATE,
@@ -283,6 +291,10 @@ public final class Trainee implements AutoCloseable {
 
     @Override
     public void close() {
-        engine.close();
+        try (engine) {
+            if (team.ranks() != ranks) {
+                team.ranks().close(); // while its memory is still there
+            }
+        }
     }
 }
