@@ -1,5 +1,6 @@
 package hypertransfer.core;
 
+import java.util.ArrayList;
 import java.util.List;
 
 /** The rate of every step, known before the first. */
@@ -56,6 +57,27 @@ public sealed interface Schedule {
             for (double rate : rates) {
                 require(rate >= 0 && rate < Double.POSITIVE_INFINITY, "recorded rate", rate, "finite, zero or more");
             }
+        }
+
+        /**
+         * The same schedule over another number of steps: the first rate stays the first and the last the last, those
+         * between are interpolated linearly.
+         *
+         * @param steps one or more; one step takes the first rate
+         * @return this schedule itself where it has that many steps
+         */
+        public Recorded resampled(int steps) {
+            require(steps > 0, "number of steps", steps, "one or more");
+            if (steps == rates.size()) {
+                return this;
+            }
+            List<Double> other = new ArrayList<>();
+            for (int t = 0; t < steps; t++) {
+                double at = steps == 1 ? 0 : (double) t * (rates.size() - 1) / (steps - 1);
+                int below = (int) at, above = Math.min(below + 1, rates.size() - 1);
+                other.add((1 - (at - below)) * rates.get(below) + (at - below) * rates.get(above));
+            }
+            return new Recorded(other);
         }
 
         @Override

@@ -86,8 +86,23 @@ public record Transfer(Space target, Space carrier, GradientRule gradient) {
      *     zero and a space other than the plain Base optimizer's needs its direction
      */
     public Step step(State s, Reading reading, double e) {
-        check(s, reading, e);
-        double l = target.decay();
+        return step(s, reading, e, target.decay());
+    }
+
+    /**
+     * The same with a weight decay that is this step's own, for the plain Base optimizer: a recorded rate and decay of each
+     * step let it take the very steps of a Hyperball.
+     *
+     * @param s as above
+     * @param reading as above
+     * @param e as above
+     * @param l the weight decay at this step, finite; below zero it makes the matrix longer
+     * @return as above
+     * @throws Diverged as above
+     * @throws Refusal as above, and if the decay is not the target's own and this is not the plain Base optimizer
+     */
+    public Step step(State s, Reading reading, double e, double l) {
+        check(s, reading, e, l);
         double rC = reading.w();
         double u = reading.u();
         boolean plainBase = isPlain() && target instanceof Base;
@@ -114,7 +129,7 @@ public record Transfer(Space target, Space carrier, GradientRule gradient) {
         double nextTarget = target instanceof Base ? (1 - e * l) * rT * stretch : rT;
         return switch (carrier) {
             case Base(double lc) -> {
-                double keep = plainBase ? 1 - e * lc : 1 / (1 + p * lc * rC);
+                double keep = plainBase ? 1 - e * l : 1 / (1 + p * lc * rC);
                 // equations (inverse-learning-rate) and (wd-transferred-lr)
                 double nominal = plainBase ? e : p * rC * keep;
                 double norm = keep * rC * stretch;
@@ -148,14 +163,20 @@ public record Transfer(Space target, Space carrier, GradientRule gradient) {
         return new State(s.matrix(), s.step() + 1, s.R(), norm, targetNorm);
     }
 
-    private void check(State s, Reading r, double e) {
+    private void check(State s, Reading r, double e, double l) {
+        if (l != target.decay() && !(isPlain() && target instanceof Base && Double.isFinite(l))) {
+            throw refuse(
+                    s,
+                    "its weight decay at this step is " + l + " and its target is " + target + " in " + carrier
+                            + "; only the plain Base optimizer takes another decay at every step, a finite number");
+        }
         if (!(e >= 0 && e < Double.POSITIVE_INFINITY)) {
             throw refuse(s, "learning rate is " + e + "; it must be a finite number, zero or more");
         }
-        if (e * target.decay() >= 1) {
+        if (e * l >= 1) {
             throw refuse(
                     s,
-                    "learning rate " + e + " times weight decay " + target.decay()
+                    "learning rate " + e + " times weight decay " + l
                             + " is 1 or more, which would erase the matrix; lower either of them");
         }
         if (!(Double.isFinite(r.w()) && Double.isFinite(r.u()) && Double.isFinite(r.uw()))) {

@@ -113,6 +113,16 @@ class ScheduleTest {
     }
 
     @Test
+    void recordedIsStretched() {
+        Recorded recorded = new Recorded(List.of(0.0, 1.0, 0.5));
+        assertThat(recorded.resampled(5).rates()).containsExactly(0.0, 0.5, 1.0, 0.75, 0.5);
+        assertThat(recorded.resampled(2).rates()).containsExactly(0.0, 0.5);
+        assertThat(recorded.resampled(1).rates()).containsExactly(0.0);
+        assertThat(recorded.resampled(3)).isSameAs(recorded);
+        refused(() -> recorded.resampled(0), "number of steps is 0");
+    }
+
+    @Test
     void recordedGivesItsRates() {
         Schedule schedule = new Recorded(List.of(0.1, 0.0, 0.3));
         assertThat(schedule.steps()).isEqualTo(3);

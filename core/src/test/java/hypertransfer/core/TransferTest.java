@@ -1,10 +1,12 @@
 package hypertransfer.core;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.within;
 
 import hypertransfer.core.Space.Base;
 import hypertransfer.core.Space.Hyperball;
+import java.util.List;
 import org.junit.jupiter.api.Test;
 
 /** One step of the algebra against the same step with vectors. */
@@ -60,6 +62,43 @@ class TransferTest {
             close(step.keep(), 1 - e * l, TIGHT);
             close(step.push(), e, TIGHT);
         });
+    }
+
+    /** Rate and decay of each step make a plain Base optimizer of any Hyperball step. */
+    @Test
+    void aPlainOptimizerTakesAHyperballsStep() {
+        Case.forAll("replay", c -> {
+            if (!(c.transfer().carrier() instanceof Hyperball)) {
+                return;
+            }
+            Step step = c.step();
+            double decay = step.push() == 0 ? 0 : (1 - step.keep()) / step.push();
+            if (step.push() * decay >= 1) {
+                return;
+            }
+            Reading reading = new Reading(Explicit.norm(c.w()), Explicit.norm(c.u()), Explicit.dot(c.u(), c.w()));
+            Step plain = Transfer.plain(new Base(0.1)).step(c.state(), reading, step.push(), decay);
+            close(plain.keep(), step.keep(), TIGHT);
+            close(plain.push(), step.push(), TIGHT);
+        });
+    }
+
+    @Test
+    void onlyThePlainOptimizerTakesAnotherDecay() {
+        State s = State.start("w", 2);
+        Reading reading = new Reading(2, 1, 0.1);
+        assertThat(Transfer.plain(new Base(0.1)).step(s, reading, 0.1, -0.5).keep())
+                .isEqualTo(1.05);
+        for (Transfer t : List.of(Transfer.plain(new Hyperball()), Mode.HYPERTRANSFER.transfer(0.1))) {
+            assertThatThrownBy(() -> t.step(s, reading, 0.1, 0.2))
+                    .isInstanceOf(Refusal.class)
+                    .hasMessageContaining("only the plain Base optimizer takes another decay");
+        }
+        assertThatThrownBy(() -> Transfer.plain(new Base(0.1)).step(s, reading, 0.1, Double.NaN))
+                .isInstanceOf(Refusal.class);
+        assertThatThrownBy(() -> Transfer.plain(new Base(0.1)).step(s, reading, 0.5, 2))
+                .isInstanceOf(Refusal.class)
+                .hasMessageContaining("times weight decay 2.0 is 1 or more");
     }
 
     /** Proposition 1. */

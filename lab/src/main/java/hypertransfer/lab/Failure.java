@@ -3,6 +3,7 @@ package hypertransfer.lab;
 import hypertransfer.core.Refusal;
 import hypertransfer.engine.EngineException;
 import hypertransfer.lab.terminal.Exit;
+import hypertransfer.lab.terminal.Ink;
 import hypertransfer.lab.terminal.Nearest;
 import hypertransfer.lab.terminal.Size;
 import java.io.PrintWriter;
@@ -58,7 +59,7 @@ public final class Failure implements IParameterExceptionHandler, IExecutionExce
     }
 
     private int say(String text, Throwable t, int exit) {
-        err.println("ht: " + text);
+        err.println(Ink.RED.on("ht:") + " " + text);
         if (trace) {
             t.printStackTrace(err);
         }

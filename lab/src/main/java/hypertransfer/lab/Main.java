@@ -1,8 +1,12 @@
 package hypertransfer.lab;
 
+import hypertransfer.lab.command.CleanCommand;
+import hypertransfer.lab.command.CompletionCommand;
 import hypertransfer.lab.command.DemoCommand;
 import hypertransfer.lab.command.ExportCommand;
 import hypertransfer.lab.command.InvarianceCommand;
+import hypertransfer.lab.command.NewCommand;
+import hypertransfer.lab.command.PresetsCommand;
 import hypertransfer.lab.command.ReportCommand;
 import hypertransfer.lab.command.ReproduceCommand;
 import hypertransfer.lab.command.RunsCommand;
@@ -23,12 +27,16 @@ import hypertransfer.lab.command.machine.ConformanceCommand;
 import hypertransfer.lab.command.machine.DoctorCommand;
 import hypertransfer.lab.command.machine.SelfTestCommand;
 import hypertransfer.lab.experiment.Version;
+import hypertransfer.lab.terminal.ErrorStream;
 import hypertransfer.lab.terminal.Exit;
+import hypertransfer.lab.terminal.Groups;
+import hypertransfer.lab.terminal.Ink;
 import java.io.PrintWriter;
 import java.util.Locale;
 import java.util.concurrent.Callable;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
+import picocli.CommandLine.Help.Ansi;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Spec;
 
@@ -39,7 +47,9 @@ import picocli.CommandLine.Spec;
         synopsisSubcommandLabel = "COMMAND",
         subcommands = {
             BenchCommand.class,
+            CleanCommand.class,
             CompareCommand.class,
+            CompletionCommand.class,
             ConformanceCommand.class,
             DataCommand.class,
             DemoCommand.class,
@@ -48,7 +58,9 @@ import picocli.CommandLine.Spec;
             EffectiveCommand.class,
             ExportCommand.class,
             InvarianceCommand.class,
+            NewCommand.class,
             PredictCommand.class,
+            PresetsCommand.class,
             RatesCommand.class,
             ReportCommand.class,
             ReproduceCommand.class,
@@ -69,7 +81,7 @@ import picocli.CommandLine.Spec;
             "",
             "Examples:",
             "  ht demo                                    the first experiment, in minutes",
-            "  ht train runs/muon.yaml                    one run; --resume continues it",
+            "  ht train runs/muon.yaml                    one run; again to continue it",
             "  ht transfer out/muon --mode hypertransfer  the same curve in another space",
             "  ht reproduce exp1                          an experiment of the paper",
             "  ht doctor                                  which engines work here",
@@ -86,6 +98,7 @@ public final class Main implements Callable<Integer> {
     private CommandSpec spec;
 
     public static void main(String[] args) {
+        ErrorStream.restore();
         Locale.setDefault(Locale.ROOT); // numbers look the same everywhere, also to programs that read them
         var out = new PrintWriter(System.out, true);
         var err = new PrintWriter(System.err, true);
@@ -94,13 +107,21 @@ public final class Main implements Callable<Integer> {
 
     /** Runs one command and returns its exit code; {@code trace} prints the stack trace of a failure. */
     static int run(PrintWriter out, PrintWriter err, boolean trace, String... args) {
-        return execute(new CommandLine(new Main()), out, err, trace, args);
+        return execute(commands(), out, err, trace, args);
+    }
+
+    /** All commands, listed by what they are for. */
+    static CommandLine commands() {
+        CommandLine line = new CommandLine(new Main());
+        Groups.in(line);
+        return line;
     }
 
     static int execute(CommandLine line, PrintWriter out, PrintWriter err, boolean trace, String... args) {
         var failure = new Failure(err, trace);
         line.setOut(out)
                 .setErr(err)
+                .setColorScheme(CommandLine.Help.defaultColorScheme(Ink.here() ? Ansi.ON : Ansi.OFF))
                 .setExpandAtFiles(false) // an argument that starts with @ is that argument
                 .setParameterExceptionHandler(failure)
                 .setExecutionExceptionHandler(failure);

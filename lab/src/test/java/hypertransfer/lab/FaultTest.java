@@ -167,7 +167,7 @@ class FaultTest {
                     .first()
                     .asString()
                     .startsWith("ht: cannot write " + run.resolve("matrices.jsonl") + ": ")
-                    .endsWith("; make room, then continue with --resume");
+                    .endsWith("; make room, then run the same command again to continue");
         }
         assertThat(state()).isEqualTo("failed");
         assertThat(new Run(run).checkpoints()).isNotEmpty().allSatisfy(Checkpoint::read);

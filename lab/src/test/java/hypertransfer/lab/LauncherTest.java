@@ -51,14 +51,7 @@ class LauncherTest {
 
         jdk("jdk", "25.0.3");
         tools = Files.createDirectories(dir.resolve("tools"));
-        for (String tool : "sed dirname readlink find head uname mkdir ln rm mv sleep touch".split(" ")) {
-            Path found = Stream.of("/usr/bin", "/bin")
-                    .map(bin -> Path.of(bin, tool))
-                    .filter(Files::exists)
-                    .findFirst()
-                    .orElseThrow();
-            script(tools.resolve(tool), "#!/bin/sh\nexec " + found + " \"$@\"\n");
-        }
+        tools("sed dirname readlink find head uname mkdir ln rm mv sleep touch".split(" "));
         script(tools.resolve("mvn"), """
                 #!/bin/sh
                 echo "mvn $JAVA_HOME $*" >>"%1$s/mvn.log"
@@ -67,6 +60,18 @@ class LauncherTest {
                 [ ! -e "%1$s/broken" ] || exit 1
                 mkdir -p lab/target/app && : >lab/target/hypertransfer-lab-1.jar
                 """.formatted(dir));
+    }
+
+    /** Puts the machine's own tools where the launcher finds them. */
+    private void tools(String... names) throws IOException {
+        for (String tool : names) {
+            Path found = Stream.of("/usr/bin", "/bin")
+                    .map(bin -> Path.of(bin, tool))
+                    .filter(Files::exists)
+                    .findFirst()
+                    .orElseThrow();
+            script(tools.resolve(tool), "#!/bin/sh\nexec " + found + " \"$@\"\n");
+        }
     }
 
     private void jdk(String name, String version) throws IOException {
@@ -209,6 +214,36 @@ class LauncherTest {
         Result result = run(command);
         assertThat(result.exit()).isEqualTo(7);
         assertThat(result.out()).startsWith("pid=" + result.pid() + "\n");
+    }
+
+    /** Java's line about the incubating module stood before every answer and every error. */
+    @Test
+    void oneLineOfJavasIsHeldBackAndNothingElse() throws Exception {
+        tools("mktemp", "mkfifo", "cat");
+        script(dir.resolve("jdk/bin/java"), """
+                #!/bin/sh
+                echo "pid=$$"
+                echo "NOTE: before" >&2
+                echo "WARNING: Using incubator modules: jdk.incubator.vector" >&2
+                echo "WARNING: Using incubator modules: jdk.incubator.other" >&2
+                exec 2>&9 9>&-
+                echo "WARNING: Using incubator modules: jdk.incubator.vector" >&2
+                printf 'no newline' >&2
+                kill -TERM $$
+                """);
+        run("warm up");
+        ProcessBuilder command = command(root.resolve("ht"));
+        Process process = start(command);
+        Result result = finish(command, process);
+        assertThat(result.out()).startsWith("pid=" + process.pid() + "\n");
+        assertThat(result.exit()).as("of a process that SIGTERM ended").isEqualTo(128 + 15);
+        await(() -> stderr(command).contains("other"));
+        assertThat(stderr(command))
+                .contains("NOTE: before\n", "WARNING: Using incubator modules: jdk.incubator.other\n")
+                .contains("WARNING: Using incubator modules: jdk.incubator.vector\nno newline");
+        assertThat(stderr(command).split("incubator.vector", -1))
+                .as("one of two")
+                .hasSize(2);
     }
 
     @Test

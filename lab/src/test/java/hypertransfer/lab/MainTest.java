@@ -7,6 +7,7 @@ import hypertransfer.core.Mode;
 import hypertransfer.core.Refusal;
 import hypertransfer.engine.EngineException;
 import hypertransfer.lab.terminal.Exit;
+import hypertransfer.lab.terminal.Groups;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.io.StringWriter;
@@ -93,7 +94,15 @@ class MainTest {
 
     /** 'trian' meant 'invariance', 'plot' 'sample'. */
     @ParameterizedTest
-    @CsvSource({"trian,train", "sampel,sample", "runz,runs", "conformence,conformance", "plot,", "clean,", "version,"})
+    @CsvSource({
+        "trian,train",
+        "sampel,sample",
+        "runz,runs",
+        "conformence,conformance",
+        "plot,",
+        "clena,clean",
+        "version,"
+    })
     void aSuggestionIsNearOrThereIsNone(String typed, String meant) {
         assertThat(run(typed)).isEqualTo(2);
         assertThat(error())
@@ -104,7 +113,7 @@ class MainTest {
     /** A terminal of 80 columns shows every example on the line it was written on, so that it can be copied. */
     @Test
     void helpFitsEightyColumns() {
-        List<CommandLine> all = new ArrayList<>(List.of(new CommandLine(new Main())));
+        List<CommandLine> all = new ArrayList<>(List.of(Main.commands()));
         for (int i = 0; i < all.size(); i++) {
             all.addAll(all.get(i).getSubcommands().values());
             CommandSpec spec = all.get(i).getCommandSpec();
@@ -117,6 +126,19 @@ class MainTest {
                             .toList());
         }
         assertThat(all).hasSizeGreaterThan(20);
+    }
+
+    /** By alphabet, bench and conformance came first. */
+    @Test
+    void helpListsEveryCommandInOneGroup() {
+        assertThat(Groups.commands())
+                .containsExactlyInAnyOrderElementsOf(
+                        Main.commands().getSubcommands().keySet());
+        assertThat(run("--help")).isZero();
+        assertThat(out.toString().lines().toList())
+                .containsSubsequence("Start", "Train", "Look", "Answers without a run", "Verify")
+                .anyMatch(line -> line.matches(" {2}demo {9}Trains Muon and MuonH .*"))
+                .noneMatch(line -> line.contains("%n") || line.contains("\u001b"));
     }
 
     @Test

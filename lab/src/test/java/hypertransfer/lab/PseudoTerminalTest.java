@@ -28,7 +28,8 @@ class PseudoTerminalTest {
         String command = Stream.concat(Stream.concat(Child.java().stream(), train), Ht.TINY.stream())
                 .map(word -> "'" + word + "'")
                 .collect(Collectors.joining(" "));
-        Path script = Files.writeString(dir.resolve("run.sh"), "stty cols 70 rows 20\nunset COLUMNS\nexec " + command);
+        Path script = Files.writeString(
+                dir.resolve("run.sh"), "stty cols 70 rows 20\nunset COLUMNS NO_COLOR\nTERM=xterm exec " + command);
         Process process = new ProcessBuilder(List.of(SCRIPT.toString(), "-qec", "sh " + script, "/dev/null"))
                 .redirectErrorStream(true)
                 .start();
@@ -36,9 +37,10 @@ class PseudoTerminalTest {
         String shown = new String(process.getInputStream().readAllBytes());
         assertThat(process.waitFor()).as(shown).isZero();
         List<String> rows = Arrays.stream(shown.split("\r\n|\r|\n"))
-                .map(row -> row.replace("\u001b[K", ""))
+                .map(row -> row.replaceAll("\u001b\\[[0-9]*[Km]", ""))
                 .filter(row -> !row.startsWith("WARNING") && !row.contains(dir.toString()))
                 .toList();
+        assertThat(shown).as("colour, unless NO_COLOR").contains("\u001b[1mloss ");
         assertThat(rows).anyMatch(row -> row.startsWith("step 00003/00003 (100.00%) | loss "));
         assertThat(rows).allMatch(row -> row.length() < 70);
     }

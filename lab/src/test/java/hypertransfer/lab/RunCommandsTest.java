@@ -6,6 +6,7 @@ import hypertransfer.train.file.SafeTensors;
 import hypertransfer.train.log.Curves;
 import hypertransfer.train.log.Gap;
 import hypertransfer.train.log.Run;
+import java.io.IOException;
 import java.io.PrintWriter;
 import java.io.StringWriter;
 import java.nio.file.Files;
@@ -76,10 +77,12 @@ class RunCommandsTest {
                 .contains(
                         "M1, ", " without the head) on engine reference; 12 steps of 16 tokens", "routing", "Muon 0.95")
                 .contains("step 00012/00012 (100.00%) | loss ", " | tok/s ", " | eta 0:00", "validation");
-        assertThat(refused("train", file, "--out", run)).contains("already holds a run", "--resume");
-        assertThat(refused("train", file, "--out", run, "--resume", "--set", "seed=2"))
-                .contains("was started with another configuration (now seed: 2)");
-        assertThat(refused("train", run)).contains("is a directory; continue the run in it with --resume");
+        assertThat(out.toString()).contains("next: ht report " + run, "ht sample", "--mode hypertransfer");
+        fine("train", file, "--out", run);
+        assertThat(out.toString()).contains(run + " is already finished; to train it again, choose another --out");
+        assertThat(refused("train", file, "--out", run, "--set", "seed=2"))
+                .contains("was started with another configuration (now seed: 2)", "'ht train " + run + "'");
+        assertThat(refused("train", run, "--out", dir.resolve("other"))).contains("leave --out away");
         assertThat(refused("train", file, "--set", "matrices.rat=1")).contains("the nearest is 'matrices.rate'");
         fine("train", file, "--out", run, "--resume");
     }
@@ -147,9 +150,31 @@ class RunCommandsTest {
         assertThat(out.toString()).contains("schedule-rate.json: rate of 6 matrices over 12 steps");
         Path again = train("again", "matrices.recorded=" + fair.resolve("schedule-rate.json"));
         assertThat(Gap.of(again, fair).training().largest()).isLessThan(1e-9);
-        assertThat(refused("schedule", fair, "--series", "angle")).contains("it must be rate or effective");
+        assertThat(refused("schedule", fair, "--series", "angle")).contains("it must be rate, effective or replay");
         assertThat(refused("schedule", fair, "--out", file)).contains("is already there");
         assertThat(refused("schedule", dir)).contains("is not a run");
+    }
+
+    @Test
+    void aScheduleIsSummedUpDrawnAndReplayed() throws IOException {
+        Path ball = train("ball", "matrices.mode=hyperball", "matrices.rate=0.02", "matrices.final_ratio=0.25");
+        Path csv = dir.resolve("replay.csv"), page = dir.resolve("replay.html");
+        fine("schedule", ball, "--series", "effective", "--page", page);
+        assertThat(out.toString())
+                .contains(
+                        "nearest named schedule",
+                        "one schedule for all: linear, peak 0.02000, warm-up 0.000, final ratio 0.2500",
+                        "error 0.0 %");
+        assertThat(Files.readString(page))
+                .contains("Step of the peak", "End over peak", "layer 0", "default-src 'none'")
+                .doesNotContain("<script");
+        fine("schedule", ball, "--series", "replay", "--csv", csv);
+        List<String> rows = Files.readAllLines(csv);
+        assertThat(rows).hasSize(1 + 6 * 12);
+        assertThat(rows.getFirst()).isEqualTo("step,matrix,rate,decay");
+        Path plain = train("plain", "matrices.recorded=" + ball.resolve("schedule-replay.json"));
+        assertThat(Gap.of(plain, ball).training().largest()).isLessThan(1e-12);
+        assertThat(refused("schedule", ball, "--page", page)).contains("choose another --page");
     }
 
     @Test
@@ -194,7 +219,7 @@ class RunCommandsTest {
         fine("sample", run, "--prompt", "a", "--tokens", "9", "--temperature", "0");
         String likeliest = out.toString();
         fine("sample", run, "--prompt", "a", "--tokens", "9", "--top-k", "1", "--seed", "5");
-        assertThat(out.toString()).as("the likeliest alone").isEqualTo(likeliest);
+        assertThat(out.toString()).as("only the likeliest").isEqualTo(likeliest);
         fine("sample", run, "--prompt", "", "--tokens", "0");
         assertThat(out.toString()).isBlank();
 

@@ -213,7 +213,7 @@ public final class Mpi implements Ranks {
                     + (missing.size() == 1 ? "rank " : "ranks ")
                     + String.join(", ", missing.stream().map(String::valueOf).toList())
                     + " of " + size + ": they ended, hang, or need longer than ranks.limit;"
-                    + " continue from the last checkpoint with --resume");
+                    + " run the same command again to continue from the last checkpoint");
         }
 
         @Override

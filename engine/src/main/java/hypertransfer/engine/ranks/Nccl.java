@@ -153,7 +153,7 @@ public final class Nccl implements Ranks {
                 throw new EngineException(
                         "rank " + rank() + " of " + size() + " waited " + limit.toSeconds() + " s for "
                                 + what + ": another rank ended, hangs, or needs longer than ranks.limit;"
-                                + " continue from the last checkpoint with --resume");
+                                + " run the same command again to continue from the last checkpoint");
             }
             LockSupport.parkNanos(5_000);
         }

@@ -4,6 +4,7 @@ import hypertransfer.core.Schedule.Shaped;
 import hypertransfer.core.Shape;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
 import java.util.TreeSet;
 
 /**
@@ -75,6 +76,18 @@ public record Fit(String shape, double peak, double warmup, double finalRatio, d
         double mean = sum / points.size();
         double error = Math.sqrt(Math.max(0, squares / points.size() - mean * mean));
         return new Fit(shape, Math.exp(mean), warmup, ratio, error);
+    }
+
+    /** For people. */
+    public String text() {
+        return String.format(
+                Locale.ROOT,
+                "%s, peak %.4g, warm-up %.3f, final ratio %.4f, error %.1f %%",
+                shape,
+                peak,
+                warmup,
+                finalRatio,
+                100 * error);
     }
 
     private static double between(Shaped schedule, double step) {

@@ -28,6 +28,17 @@ public final class Sheet {
 
     /** Writes a new page; the first row of the table is its head. */
     public static void write(Path file, String title, List<String> text, List<Chart> charts, List<List<String>> table) {
+        write(file, title, text, charts, List.of(), table);
+    }
+
+    /** The same with heat maps below the charts. */
+    public static void write(
+            Path file,
+            String title,
+            List<String> text,
+            List<Chart> charts,
+            List<Heat> heats,
+            List<List<String>> table) {
         StringBuilder page = new StringBuilder("""
                 <!doctype html><html lang="en"><head><meta charset="utf-8">
                 <meta name="viewport" content="width=device-width">
@@ -45,6 +56,10 @@ public final class Sheet {
         page.append(escaped(title)).append("</h1>");
         text.forEach(line -> page.append("<p>").append(escaped(line)).append("</p>"));
         charts.forEach(chart -> draw(page, chart));
+        heats.forEach(heat -> page.append("<h2>")
+                .append(escaped(heat.title()))
+                .append("</h2>")
+                .append(heat.svg()));
         page.append("<table>");
         for (int i = 0; i < table.size(); i++) {
             String cell = i == 0 ? "th" : "td";
@@ -149,7 +164,7 @@ public final class Sheet {
         return String.format(Locale.ROOT, Math.abs(value) >= 1e-3 && Math.abs(value) < 1e4 ? "%.4f" : "%.1e", value);
     }
 
-    private static String escaped(String text) {
+    static String escaped(String text) {
         return text.replace("&", "&amp;")
                 .replace("<", "&lt;")
                 .replace(">", "&gt;")

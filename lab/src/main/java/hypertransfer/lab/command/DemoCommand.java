@@ -2,6 +2,7 @@ package hypertransfer.lab.command;
 
 import hypertransfer.lab.command.option.OutOption;
 import hypertransfer.lab.experiment.Experiment;
+import hypertransfer.lab.experiment.Next;
 import hypertransfer.lab.experiment.Plan;
 import hypertransfer.lab.terminal.Exit;
 import hypertransfer.lab.terminal.Interrupt;
@@ -50,6 +51,7 @@ public final class DemoCommand implements Callable<Integer> {
                 spec.commandLine().getOut());
         try (Interrupt interrupt = new Interrupt()) {
             if (!plan.run(interrupt)) {
+                spec.commandLine().getOut().print(Next.again(to));
                 return Exit.INTERRUPTED;
             }
         }

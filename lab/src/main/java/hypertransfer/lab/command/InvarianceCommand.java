@@ -1,5 +1,6 @@
 package hypertransfer.lab.command;
 
+import hypertransfer.core.GradientRule;
 import hypertransfer.lab.command.option.SetOption;
 import hypertransfer.lab.experiment.Experiment;
 import hypertransfer.lab.experiment.Room;
@@ -53,7 +54,9 @@ public final class InvarianceCommand implements Callable<Integer> {
         out.printf("%-28s %16s  %-16s %s%n", "matrix", "largest change", "scale-invariant", "exact rule");
         measured.change().forEach((name, change) -> {
             boolean invariant = measured.invariant(name);
-            String rule = measured.rules().get(name).name().toLowerCase(Locale.ROOT);
+            GradientRule own = measured.rules().get(name); // as it is where the run follows nothing
+            GradientRule followers = invariant ? GradientRule.RESCALED : GradientRule.REPRESENTATIVE;
+            String rule = (own == GradientRule.AS_IS ? followers : own).name().toLowerCase(Locale.ROOT);
             out.printf(Locale.ROOT, "%-28s %16.2e  %-16s %s%n", name, change, invariant ? "yes" : "no", rule);
             matrices.putObject(name)
                     .put("change", change)

@@ -5,6 +5,7 @@ import hypertransfer.lab.command.option.Labels;
 import hypertransfer.lab.command.option.OutOption;
 import hypertransfer.lab.command.option.SetOption;
 import hypertransfer.lab.experiment.Experiment;
+import hypertransfer.lab.experiment.Next;
 import hypertransfer.lab.experiment.Plan;
 import hypertransfer.lab.experiment.Spread;
 import hypertransfer.lab.terminal.Exit;
@@ -104,6 +105,7 @@ public final class ReproduceCommand implements Callable<Integer> {
                 Path directory = seeds > 1 ? to.resolve("seed-" + seed) : to;
                 Plan plan = new Plan(experiment, preset, settings, directory, print);
                 if (!plan.run(interrupt)) {
+                    spec.commandLine().getOut().print(Next.again(to));
                     return Exit.INTERRUPTED;
                 }
                 plan.show();

@@ -1,9 +1,11 @@
 package hypertransfer.lab.command;
 
 import hypertransfer.core.Refusal;
+import hypertransfer.lab.command.option.JsonOption;
 import hypertransfer.lab.terminal.Exit;
+import hypertransfer.lab.terminal.Ink;
+import hypertransfer.lab.terminal.JsonLine;
 import hypertransfer.lab.terminal.Width;
-import hypertransfer.train.config.Configuration;
 import hypertransfer.train.log.Curves;
 import hypertransfer.train.log.Gap;
 import hypertransfer.train.log.Run;
@@ -15,6 +17,7 @@ import java.util.Locale;
 import java.util.NavigableMap;
 import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Parameters;
 import picocli.CommandLine.Spec;
@@ -28,9 +31,10 @@ import picocli.CommandLine.Spec;
             "Examples:",
             "  ht runs",
             "  ht runs out/exp1",
+            "  ht runs --json",
             "",
             "Continue a run that was killed, interrupted or failed with",
-            "  ht train RUN --resume"
+            "  ht train RUN"
         })
 public final class RunsCommand implements Callable<Integer> {
     private static final int DEPTH = 4;
@@ -47,55 +51,87 @@ public final class RunsCommand implements Callable<Integer> {
             description = "Where to look (default: ${DEFAULT-VALUE}).")
     private Path directory;
 
-    private int width;
+    @Mixin
+    private JsonOption json;
+
+    /**
+     * A run.
+     *
+     * @param loss null, as the validation loss and the gap, where there is none
+     */
+    private record Row(
+            String run, String state, Integer step, Integer steps, Double loss, Double validation, Double gap) {
+        static Row of(Run run) {
+            try {
+                Curves curves = Curves.read(run.directory());
+                return new Row(
+                        run.directory().toString(),
+                        run.standing().state().label(),
+                        curves.losses().isEmpty() ? 0 : curves.losses().lastKey() + 1,
+                        run.configuration().steps(),
+                        last(curves.losses()),
+                        last(curves.validations()),
+                        run.target()
+                                .map(target -> Gap.validation(run.directory(), target.directory())
+                                        .last())
+                                .filter(Double::isFinite)
+                                .orElse(null));
+            } catch (Refusal | UncheckedIOException e) {
+                return new Row(run.directory().toString(), "unreadable", null, null, null, null, null);
+            }
+        }
+
+        private static Double last(NavigableMap<Integer, Double> curve) {
+            return curve.isEmpty() || !Double.isFinite(curve.lastEntry().getValue())
+                    ? null
+                    : curve.lastEntry().getValue();
+        }
+    }
 
     @Override
     public Integer call() {
-        PrintWriter out = spec.commandLine().getOut();
-        List<Run> runs = Run.under(directory, DEPTH, unreadable -> out.println("warning: " + unreadable));
-        if (runs.isEmpty()) {
+        PrintWriter out = spec.commandLine().getOut(), err = spec.commandLine().getErr();
+        List<Row> rows = Run.under(directory, DEPTH, unreadable -> err.println("warning: " + unreadable)).stream()
+                .map(Row::of)
+                .toList();
+        if (json.only) {
+            out.println(JsonLine.of(rows));
+        } else if (rows.isEmpty()) {
             out.println("no runs in " + directory + "; 'ht train runs/muon.yaml' makes one");
         } else {
-            int longest = runs.stream()
-                    .mapToInt(run -> run.directory().toString().length())
-                    .max()
-                    .orElseThrow();
-            width = Math.min(longest, Math.max(12, Width.here().columns() - OTHERS));
-            String format = "%-" + width + "s  %-11s %13s %9s %10s %8s%n";
-            out.printf(format, "run", "state", "step", "loss", "validation", "gap");
-            runs.forEach(run -> out.printf(Locale.ROOT, format, row(run)));
+            table(rows, out);
         }
         out.flush();
         return Exit.FINE;
     }
 
-    private Object[] row(Run run) {
-        try {
-            Configuration c = run.configuration();
-            Curves curves = Curves.read(run.directory());
-            int step = curves.losses().isEmpty() ? 0 : curves.losses().lastKey() + 1;
-            String gap = run.target()
-                    .map(target -> Gap.validation(run.directory(), target.directory()))
-                    .map(loss -> number("%+.1e", loss.last()))
-                    .orElse("");
-            return new Object[] {
-                Width.end(run.directory().toString(), width),
-                run.standing().state().label(),
-                step + "/" + c.steps(),
-                last(curves.losses()),
-                last(curves.validations()),
-                gap
-            };
-        } catch (Refusal | UncheckedIOException e) {
-            return new Object[] {Width.end(run.directory().toString(), width), "unreadable", "", "", "", ""};
+    private static void table(List<Row> rows, PrintWriter out) {
+        int longest = rows.stream().mapToInt(row -> row.run.length()).max().orElseThrow();
+        int width = Math.min(longest, Math.max(12, Width.here().columns() - OTHERS));
+        String name = "%-" + width + "s  ", numbers = " %13s %9s %10s %8s";
+        out.println(
+                Ink.BOLD.on((name + "%-11s" + numbers).formatted("run", "state", "step", "loss", "validation", "gap")));
+        for (Row row : rows) {
+            out.print(name.formatted(Width.end(row.run, width)));
+            out.print(ink(row.state).on("%-11s".formatted(row.state)));
+            out.println(numbers.formatted(
+                    row.step == null ? "" : row.step + "/" + row.steps,
+                    number("%.5f", row.loss),
+                    number("%.5f", row.validation),
+                    number("%+.1e", row.gap)));
         }
     }
 
-    private static String last(NavigableMap<Integer, Double> curve) {
-        return curve.isEmpty() ? "" : number("%.5f", curve.lastEntry().getValue());
+    private static Ink ink(String state) {
+        return switch (state) {
+            case "finished" -> Ink.GREEN;
+            case "running" -> Ink.BLUE;
+            case "failed", "unreadable" -> Ink.RED;
+            default -> Ink.YELLOW;
+        };
     }
 
-    private static String number(String format, double value) {
-        return Double.isNaN(value) ? "" : String.format(Locale.ROOT, format, value);
+    private static String number(String format, Double value) {
+        return value == null ? "" : String.format(Locale.ROOT, format, value);
     }
 }

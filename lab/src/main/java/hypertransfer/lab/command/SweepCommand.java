@@ -3,6 +3,7 @@ package hypertransfer.lab.command;
 import hypertransfer.lab.command.option.OutOption;
 import hypertransfer.lab.command.option.SetOption;
 import hypertransfer.lab.experiment.Grid;
+import hypertransfer.lab.experiment.Next;
 import hypertransfer.lab.experiment.Sweep;
 import hypertransfer.lab.terminal.Exit;
 import hypertransfer.lab.terminal.Interrupt;
@@ -57,6 +58,7 @@ public final class SweepCommand implements Callable<Integer> {
                 file, set.settings, Grid.parse(grid), to, spec.commandLine().getOut());
         try (Interrupt interrupt = new Interrupt()) {
             if (!sweep.run(interrupt)) {
+                spec.commandLine().getOut().print(Next.again(to));
                 return Exit.INTERRUPTED;
             }
         }

@@ -7,7 +7,9 @@ import hypertransfer.lab.command.option.OutOption;
 import hypertransfer.lab.command.option.SetOption;
 import hypertransfer.lab.experiment.Ending;
 import hypertransfer.lab.experiment.Experiment;
+import hypertransfer.lab.experiment.Forecast;
 import hypertransfer.lab.experiment.Launch;
+import hypertransfer.lab.experiment.Next;
 import hypertransfer.lab.terminal.Exit;
 import hypertransfer.lab.terminal.Interrupt;
 import hypertransfer.train.config.Configuration;
@@ -35,16 +37,18 @@ import picocli.CommandLine.Spec;
             "Examples:",
             "  ht train runs/muon.yaml",
             "  ht train runs/muon.yaml --set matrices.rate=0.04 --out out/fast",
-            "  ht train out/fast --resume",
+            "  ht train out/fast",
+            "  ht train runs/muon.yaml --dry-run",
             "  mpirun -n 8 ./ht train runs/muon.yaml --set model.accumulation=8",
             "",
-            "Ctrl-C saves, then stops with exit code 130. All keys: docs/CONFIGURATION.md"
+            "Ctrl-C saves, then stops with exit code 130; run the same command again to",
+            "continue. All keys: docs/CONFIGURATION.md"
         })
 public final class TrainCommand implements Callable<Integer> {
     @Spec
     private CommandSpec spec;
 
-    @Parameters(paramLabel = "FILE", description = "A configuration; or, with --resume, a run's directory.")
+    @Parameters(paramLabel = "FILE", description = "A configuration; or the directory of a run to continue.")
     private Path file;
 
     @Mixin
@@ -53,8 +57,13 @@ public final class TrainCommand implements Callable<Integer> {
     @Mixin
     private OutOption out;
 
-    @Option(names = "--resume", description = "Continue from the newest checkpoint, if there is one.")
+    @Option(names = "--resume", description = "Not needed: a run that was begun is continued.")
     private boolean resume;
+
+    @Option(
+            names = "--dry-run",
+            description = "Measure a few steps and show what the run would take: parameters, tokens, memory, time.")
+    private boolean dry;
 
     @Override
     public Integer call() {
@@ -71,8 +80,8 @@ public final class TrainCommand implements Callable<Integer> {
 
     private int train(Ranks ranks) {
         boolean directory = Files.isDirectory(file);
-        if (directory && !(resume && !out.given())) {
-            throw new Refusal(file + " is a directory; continue the run in it with --resume, without --out");
+        if (directory && out.given()) {
+            throw new Refusal(file + " is a directory; the run in it is continued there, so leave --out away");
         }
         Configuration c = directory
                 ? ConfigurationFile.with(new Run(file).configuration(), set.settings.toArray(String[]::new))
@@ -82,9 +91,16 @@ public final class TrainCommand implements Callable<Integer> {
         PrintWriter writer = ranks.rank() == 0
                 ? spec.commandLine().getOut()
                 : new PrintWriter(Writer.nullWriter()); // one of them is enough
+        if (dry) {
+            writer.print(Forecast.of(c).text());
+            writer.flush();
+            return Exit.FINE;
+        }
         try (Interrupt interrupt = new Interrupt(ranks.rank() == 0)) {
-            Launch launch = new Launch(to, c, resume, false, writer, ranks);
+            Launch launch = new Launch(to, c, new Run(to).begun(), false, writer, ranks);
             boolean finished = directory ? launch.run(interrupt, set.keys()) : launch.run(interrupt);
+            writer.print(finished ? Next.trained(to, c) : Next.stopped(to));
+            writer.flush();
             return finished ? Exit.FINE : Exit.INTERRUPTED;
         }
     }

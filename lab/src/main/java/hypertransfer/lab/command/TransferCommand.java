@@ -9,6 +9,7 @@ import hypertransfer.lab.command.option.OutOption;
 import hypertransfer.lab.command.option.SetOption;
 import hypertransfer.lab.experiment.Angles;
 import hypertransfer.lab.experiment.Launch;
+import hypertransfer.lab.experiment.Next;
 import hypertransfer.lab.terminal.Exit;
 import hypertransfer.lab.terminal.Interrupt;
 import hypertransfer.train.config.Configuration;
@@ -42,7 +43,7 @@ import picocli.CommandLine.Spec;
             "  ht transfer out/muon --mode decay-transfer --decay 0 without weight decay",
             "  ht transfer out/muon --mode hypertransfer --at 200   from a checkpoint on",
             "",
-            "RUN/ becomes RUN-MODE/. For networks that are not scale-invariant use the plus",
+            "RUN/ becomes RUN-MODE/; run the same command again to continue it. For networks that are not scale-invariant use the plus",
             "forms; 'ht invariance' says which networks are."
         })
 public final class TransferCommand implements Callable<Integer> {
@@ -73,7 +74,7 @@ public final class TransferCommand implements Callable<Integer> {
     @Mixin
     private SetOption set;
 
-    @Option(names = "--resume", description = "Continue from the newest checkpoint, if there is one.")
+    @Option(names = "--resume", description = "Not needed: a run that was begun is continued.")
     private boolean resume;
 
     @Override
@@ -81,8 +82,9 @@ public final class TransferCommand implements Callable<Integer> {
         Path to = out.or(Path.of(run + "-" + mode.label() + (at == null ? "" : "-at-" + at)));
         PrintWriter print = spec.commandLine().getOut();
         try (Interrupt interrupt = new Interrupt()) {
-            boolean finished = new Launch(to, configuration(to), resume, false, print).run(interrupt);
+            boolean finished = new Launch(to, configuration(to), new Run(to).begun(), false, print).run(interrupt);
             print.print(Gap.of(to, run).table(Curves.read(to).losses().size()));
+            print.print(finished ? Next.transferred(run, to) : Next.stopped(to));
             List<Angles> angles = Angles.of(new Run(to), new Run(run), print);
             print.print(Angles.table(angles));
             Angles.write(angles, to);

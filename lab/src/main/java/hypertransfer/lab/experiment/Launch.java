@@ -4,6 +4,7 @@ import hypertransfer.core.Refusal;
 import hypertransfer.engine.provider.Engines;
 import hypertransfer.engine.ranks.Alone;
 import hypertransfer.engine.ranks.Ranks;
+import hypertransfer.lab.terminal.Ink;
 import hypertransfer.lab.terminal.Interrupt;
 import hypertransfer.lab.terminal.StepLine;
 import hypertransfer.train.config.Configuration;
@@ -52,7 +53,7 @@ public record Launch(
     public boolean run(Interrupt stop, Set<String> changed) {
         if (resume && changed.isEmpty() && new Run(directory).standing().state() == Standing.State.FINISHED) {
             resumable(directory, configuration);
-            out.println(directory + " is already finished");
+            out.println(directory + " is already finished; to train it again, choose another --out");
             return true;
         }
         Configuration c = chosen();
@@ -81,7 +82,8 @@ public record Launch(
     private boolean train(Hold held, Configuration c, Interrupt stop, Set<String> changed) {
         Optional<Run> target = held.run().target();
         if (c.target() != null && target.isEmpty()) {
-            out.println("warning: the run that this one follows, " + c.target() + ", is not there: no gap is shown");
+            out.println(Ink.YELLOW.on("warning:") + " the run that this one follows, " + c.target()
+                    + ", is not there: no gap is shown");
         }
         StepLine line = new StepLine(out, c, target, brief);
         out.println("run " + directory);
@@ -145,7 +147,7 @@ public record Launch(
             if (i >= old.size() || !old.get(i).equals(fresh.get(i))) {
                 throw new Refusal(directory + " was started with another configuration (now "
                         + fresh.get(i).strip() + "); continue it as it is with 'ht train " + directory
-                        + " --resume', or choose another --out");
+                        + "', or choose another --out");
             }
         }
         return before;

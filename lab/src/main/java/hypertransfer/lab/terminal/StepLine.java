@@ -94,12 +94,19 @@ public final class StepLine implements Watcher {
         fields.add("eta " + duration((c.steps() - done) * pace));
         String line = width.join(fields);
         if (live) {
-            out.print("\r\u001b[K" + line);
+            out.print("\r\u001b[K" + coloured(line));
             unfinished = true;
         } else {
             out.println(line);
         }
         out.flush();
+    }
+
+    /** Colours take no room, so they come last. */
+    private static String coloured(String line) {
+        return line.replaceFirst("loss [^|]*[^| ]", Ink.BOLD.on("$0"))
+                .replaceFirst("gap [^|]*[^| ]", Ink.GREEN.on("$0"))
+                .replaceFirst("eta .*", Ink.FAINT.on("$0"));
     }
 
     private static String format(String format, Object... values) {
@@ -136,7 +143,7 @@ public final class StepLine implements Watcher {
     @Override
     public void warned(String sentence) {
         end();
-        out.println("warning: " + sentence);
+        out.println(Ink.YELLOW.on("warning:") + " " + sentence);
         out.flush();
     }
 

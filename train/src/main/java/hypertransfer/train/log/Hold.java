@@ -67,7 +67,7 @@ public final class Hold implements AutoCloseable {
         Hold directory = hold(path); // held first, so that no other can start here meanwhile
         try {
             if (directory.run.begun()) {
-                throw new Refusal(path + " already holds a run; continue it with --resume, or choose another --out");
+                throw new Refusal(path + " already holds a run; choose another --out");
             }
             Atomic.write(directory.run.file(Run.CONFIGURATION), ConfigurationFile.write(configuration));
             return directory;

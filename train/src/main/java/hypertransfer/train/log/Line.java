@@ -93,7 +93,8 @@ public sealed interface Line {
             double[] effective,
             double[] angle,
             double[] impliedDecay,
-            double[] radial)
+            double[] radial,
+            double[] push)
             implements Line {
 
         /** @param radial the cosine between each gradient and its matrix */
@@ -106,7 +107,8 @@ public sealed interface Line {
                     array(taken, Step::effective),
                     array(taken, Step::angle),
                     array(taken, Step::impliedDecay),
-                    radial);
+                    radial,
+                    array(taken, Step::push));
         }
 
         private static double[] array(List<Step> taken, ToDoubleFunction<Step> value) {
@@ -123,6 +125,7 @@ public sealed interface Line {
             put(node, "angle", angle);
             put(node, "implied_decay", impliedDecay);
             put(node, "radial", radial);
+            put(node, "push", push);
             return node.toString();
         }
     }
@@ -166,7 +169,8 @@ public sealed interface Line {
                 numbers(node, "effective", count),
                 numbers(node, "angle", count),
                 numbers(node, "implied_decay", count),
-                node.has("radial") ? numbers(node, "radial", count) : none(count)); // earlier versions wrote none
+                node.has("radial") ? numbers(node, "radial", count) : none(count), // earlier versions wrote none
+                node.has("push") ? numbers(node, "push", count) : none(count));
     }
 
     private static JsonNode object(ByteBuffer bytes) throws Damaged {

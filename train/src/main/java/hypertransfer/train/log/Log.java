@@ -56,8 +56,9 @@ public final class Log implements AutoCloseable {
         } catch (IOException e) {
             throw failed("flush", file, e);
         }
-        throw new Refusal(file + " was removed or replaced while the run was writing it; continue with --resume, which"
-                + " keeps the lines that are there");
+        throw new Refusal(
+                file + " was removed or replaced while the run was writing it; run the same command again, which"
+                        + " keeps the lines that are there");
     }
 
     private Object identity() throws IOException {

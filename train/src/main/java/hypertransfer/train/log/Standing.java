@@ -64,7 +64,8 @@ public record Standing(
                     FailureKind.parse(node.path("kind").asString("")),
                     node.path("message").asString(null));
         } catch (JacksonException e) {
-            throw new Refusal(file + " is damaged (" + Strict.reason(e) + "); continue the run with --resume", e);
+            throw new Refusal(
+                    file + " is damaged (" + Strict.reason(e) + "); continue the run, which writes it anew", e);
         }
     }
 

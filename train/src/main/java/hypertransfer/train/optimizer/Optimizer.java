@@ -210,6 +210,15 @@ public final class Optimizer {
      * @return what happened to each hidden matrix
      */
     public List<Step> step(double[] rates, double restRate) {
+        return step(rates, null, restRate);
+    }
+
+    /**
+     * The same with weight decays that are this step's own, where all hidden matrices are moved by the plain Base optimizer.
+     *
+     * @param decays one for each hidden matrix; null for those of their transfers
+     */
+    public List<Step> step(double[] rates, double[] decays, double restRate) {
         if (!(restRate >= 0 && restRate * routing.restDecay() < 1)) {
             throw new Refusal("AdamW's rate is " + restRate + " with weight decay " + routing.restDecay()
                     + "; it must be zero or more, and their product below 1");
@@ -227,7 +236,9 @@ public final class Optimizer {
         for (int k = 0; k < hidden.size(); k++) {
             double factor = factor(k);
             Reading reading = new Reading(readings[3 * k], factor * readings[3 * k + 1], factor * readings[3 * k + 2]);
-            Step step = transfers.get(k).step(states.get(k), reading, rates[k]);
+            Transfer transfer = transfers.get(k);
+            double decay = decays == null ? transfer.target().decay() : decays[k];
+            Step step = transfer.step(states.get(k), reading, rates[k], decay);
             keep[k] = step.keep();
             push[k] = step.push() * factor;
             taken.add(step);

@@ -66,6 +66,10 @@ public final class Feed implements AutoCloseable {
                 Long.toString(validation.count()));
     }
 
+    long trainingTokens() {
+        return training.count();
+    }
+
     /** Micro-batches per step. */
     int micros() {
         return batches.micros();

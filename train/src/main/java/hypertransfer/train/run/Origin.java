@@ -89,7 +89,7 @@ record Origin(
     private static void refuse(List<String> differences) {
         if (!differences.isEmpty()) {
             throw new Refusal("the checkpoint was trained with something else: " + String.join("; ", differences)
-                    + "; put that back, or name what is to change with --set KEY=VALUE and --resume");
+                    + "; put that back, or name what is to change: ht train RUN --set KEY=VALUE");
         }
     }
 

@@ -1,9 +1,8 @@
 package hypertransfer.train.run;
 
+import com.fasterxml.jackson.annotation.JsonInclude;
+import hypertransfer.core.GradientRule;
 import hypertransfer.core.Refusal;
-import hypertransfer.core.Schedule;
-import hypertransfer.core.Space;
-import hypertransfer.train.config.Algorithm;
 import hypertransfer.train.file.Atomic;
 import hypertransfer.train.file.Strict;
 import hypertransfer.train.log.Line;
@@ -15,10 +14,11 @@ import java.io.OutputStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
-import java.util.Objects;
 import java.util.zip.CRC32C;
 import java.util.zip.CheckedInputStream;
 import tools.jackson.databind.json.JsonMapper;
@@ -27,10 +27,20 @@ import tools.jackson.databind.json.JsonMapper;
  * A rate for every hidden matrix and step: what a run induced, for another run to use as its schedule.
  *
  * @param source the run it was taken from
- * @param series {@code rate} (nominal) or {@code effective}
+ * @param series {@code rate} (nominal), {@code effective}, or {@code replay}: with what a plain Base optimizer takes the
+ *     very same steps
  * @param logged how many steps the run had logged; those between are interpolated. Null where an older version wrote it
+ * @param decays of {@code replay}, the weight decays that go with the rates, below zero where a step makes the matrix longer;
+ *     else null
  */
-public record RecordedRates(String source, String series, Integer logged, Map<String, List<Double>> rates) {
+public record RecordedRates(
+        String source,
+        String series,
+        Integer logged,
+        Map<String, List<Double>> rates,
+        @JsonInclude(JsonInclude.Include.NON_NULL) Map<String, List<Double>> decays) {
+
+    private static final List<String> SERIES = List.of("rate", "effective", "replay");
 
     public static RecordedRates read(Path file) {
         require(file);
@@ -39,7 +49,43 @@ public record RecordedRates(String source, String series, Integer logged, Map<St
             throw new Refusal(file + " is not a recorded schedule: it needs series and rates; write one with"
                     + " 'ht schedule RUN'");
         }
+        if (!SERIES.contains(recorded.series) || recorded.replays() != (recorded.decays != null)) {
+            throw new Refusal(file + " is not a recorded schedule: its series is '" + recorded.series + "', with "
+                    + (recorded.decays == null ? "no decays" : "decays") + "; write one with 'ht schedule RUN'");
+        }
+        recorded.requireWhole(file, recorded.rates);
+        if (recorded.replays()) {
+            recorded.requireWhole(file, recorded.decays);
+        }
         return recorded;
+    }
+
+    /** Every matrix has a number for every step. */
+    private void requireWhole(Path file, Map<String, List<Double>> numbers) {
+        if (rates.isEmpty() || !numbers.keySet().equals(rates.keySet())) {
+            throw new Refusal(file + " is not a recorded schedule: it has rates of " + rates.keySet()
+                    + " and decays of " + numbers.keySet() + "; write one with 'ht schedule RUN'");
+        }
+        numbers.forEach((matrix, own) -> {
+            long known = own == null
+                    ? 0
+                    : own.stream().filter(v -> v != null && Double.isFinite(v)).count();
+            if (known != steps() || known != own.size()) {
+                throw new Refusal(file + " has " + known + " numbers for " + matrix + " and " + steps()
+                        + " for the first matrix; each needs one for every step: write the file again with 'ht schedule"
+                        + " RUN'");
+            }
+        });
+    }
+
+    /** The steps it was recorded over. */
+    public int steps() {
+        return rates.values().iterator().next().size();
+    }
+
+    /** Whether it has weight decays too. */
+    public boolean replays() {
+        return series.equals("replay");
     }
 
     private static void require(Path file) {
@@ -65,67 +111,91 @@ public record RecordedRates(String source, String series, Integer logged, Map<St
 
     /** Takes the rates of a finished run; between logged steps they are interpolated linearly. */
     public static RecordedRates of(Run run, String series) {
-        if (!List.of("rate", "effective").contains(series)) {
-            throw new Refusal("the series is '" + series + "'; it must be rate or effective");
+        if (!SERIES.contains(series)) {
+            throw new Refusal("the series is '" + series + "'; it must be rate, effective or replay");
         }
-        int steps = run.configuration().steps();
-        Map<String, List<Double>> rates = new LinkedHashMap<>();
-        run.provenance().matrices().forEach(name -> rates.put(name, new ArrayList<>()));
-        if (rates.isEmpty()) {
+        int steps = run.configuration().steps(), last = -1;
+        List<String> names = run.provenance().matrices();
+        if (names.isEmpty()) {
             throw new Refusal(run.file(Run.PROVENANCE) + " names no hidden matrices, so there is nothing to record");
         }
+        boolean replay = series.equals("replay");
+        if (replay) {
+            run.provenance().rules().forEach(RecordedRates::requirePlain);
+        }
+        Series rates = new Series(names), decays = new Series(names);
         Tail tail = run.matrices();
-        double[] before = null;
-        int at = -1, logged = 0;
         for (Line line = tail.next(); line != null && line.step() < steps; line = tail.next()) {
             Line.Matrices m = (Line.Matrices) line;
-            double[] now = series.equals("effective") ? m.effective() : m.rate();
-            if (before == null && line.step() > 0) {
+            if (last < 0 && line.step() > 0) {
                 break; // told below
             }
+            last = line.step();
+            rates.add(last, series.equals("effective") ? m.effective() : replay ? pushes(run, m) : m.rate());
+            if (replay) {
+                decays.add(last, decays(m));
+            }
+        }
+        if (last != steps - 1) {
+            throw new Refusal(run.directory() + " has logged matrices up to step " + last + " of " + steps
+                    + "; a schedule needs a finished run that began at step 0");
+        }
+        String source =
+                run.directory().toAbsolutePath().normalize().getFileName().toString();
+        return new RecordedRates(source, series, rates.logged, rates.values, replay ? decays.values : null);
+    }
+
+    /** A direction made of scaled gradients, or of gradients from elsewhere, is not the one a plain optimizer makes. */
+    private static void requirePlain(String matrix, GradientRule rule) {
+        if (rule != GradientRule.AS_IS) {
+            throw new Refusal("the gradient of " + matrix + " was not taken as it is ("
+                    + rule.name().toLowerCase(Locale.ROOT).replace('_', '-')
+                    + "), so a plain optimizer cannot replay the run; record one of mode hyperball, base or fair");
+        }
+    }
+
+    private static double[] pushes(Run run, Line.Matrices m) {
+        if (Double.isNaN(m.push()[0])) {
+            throw new Refusal(run.file(Run.MATRICES) + " has no 'push' at step " + m.step()
+                    + ": an older version logged it; train the run again, or record with --series effective");
+        }
+        return m.push();
+    }
+
+    /** 1 - keep = rate * decay, as of a plain Base optimizer. */
+    private static double[] decays(Line.Matrices m) {
+        double[] decays = new double[m.push().length];
+        Arrays.setAll(decays, k -> m.push()[k] == 0 ? 0 : m.impliedDecay()[k] * m.effective()[k] / m.push()[k]);
+        return decays;
+    }
+
+    /** A number for every matrix and step. */
+    private static final class Series {
+        private final Map<String, List<Double>> values = new LinkedHashMap<>();
+        private double[] before;
+        private int at = -1;
+        private int logged;
+
+        Series(List<String> names) {
+            names.forEach(name -> values.put(name, new ArrayList<>()));
+        }
+
+        void add(int step, double[] now) {
             int k = 0;
-            for (List<Double> own : rates.values()) {
-                for (int step = at + 1; step < line.step(); step++) {
-                    double part = (double) (step - at) / (line.step() - at);
+            for (List<Double> own : values.values()) {
+                for (int t = at + 1; t < step; t++) {
+                    double part = (double) (t - at) / (step - at);
                     own.add(before[k] + part * (now[k] - before[k]));
                 }
                 own.add(now[k++]);
             }
             before = now;
-            at = line.step();
+            at = step;
             logged++;
         }
-        if (at != steps - 1) {
-            throw new Refusal(run.directory() + " has logged matrices up to step " + at + " of " + steps
-                    + "; a schedule needs a finished run that began at step 0");
-        }
-        return new RecordedRates(
-                run.directory().toAbsolutePath().normalize().getFileName().toString(), series, logged, rates);
     }
 
     public void write(Path file) {
         Atomic.write(file, JsonMapper.shared().writeValueAsString(this));
-    }
-
-    /** In the order of these matrices, for a run of this many steps. */
-    List<Schedule> schedules(List<String> matrices, int steps, Algorithm algorithm) {
-        List<Schedule> schedules = new ArrayList<>();
-        for (String name : matrices) {
-            Space target = algorithm.of(name).transfer().target();
-            if (series.equals("effective") && target instanceof Space.Base) {
-                throw new Refusal("the recorded schedule of " + source + " holds effective rates, which a Hyperball"
-                        + " takes, and this run's target is " + target + "; record with --series rate");
-            }
-            List<Double> own = rates.get(name);
-            if (own == null || own.size() < steps || own.contains(null)) {
-                throw new Refusal("the recorded schedule of " + source + " has "
-                        + (own == null
-                                ? 0
-                                : own.stream().filter(Objects::nonNull).count()) + " rates for " + name
-                        + "; the run needs " + steps);
-            }
-            schedules.add(new Schedule.Recorded(own));
-        }
-        return schedules;
     }
 }

@@ -99,7 +99,7 @@ public final class Trainer {
             Passport.compare(ranks, facts(feed, resume));
         }
         try (Feed feed = Feed.open(c);
-                Trainee trainee = Trainee.open(c, rules(), ranks)) {
+                Trainee trainee = Trainee.open(c, rules(c), ranks)) {
             Map<String, GradientRule> rules = new LinkedHashMap<>();
             for (int k = 0; k < trainee.matrices().size(); k++) {
                 rules.put(trainee.matrices().get(k), trainee.rules().get(k));
@@ -135,7 +135,8 @@ public final class Trainer {
         return facts;
     }
 
-    private Map<String, GradientRule> rules() {
+    /** The gradient rules of single matrices, where they are measured. */
+    static Map<String, GradientRule> rules(Configuration c) {
         Algorithm algorithm = c.algorithm();
         List<String> names = Parameters.hidden(c.architecture());
         List<String> auto = names.stream()
@@ -173,7 +174,8 @@ public final class Trainer {
 
     private static RuntimeException advised(UncheckedIOException e) {
         String room = FailureKind.of(e) == FailureKind.NO_ROOM ? "; make room, then" : ";";
-        return new UncheckedIOException(e.getMessage() + room + " continue with --resume", e.getCause());
+        return new UncheckedIOException(
+                e.getMessage() + room + " run the same command again to continue", e.getCause());
     }
 
     private void fail(Throwable e) {
@@ -261,7 +263,7 @@ public final class Trainer {
     }
 
     private boolean train(Feed feed, Trainee trainee, BooleanSupplier stop) {
-        List<Schedule> schedules = schedules(trainee.matrices());
+        Rates rates = Rates.of(c, trainee.matrices(), watcher::warned);
         Schedule adamw = c.algorithm().adamSchedule();
         int start = step;
         try (Journal journal = new Journal(hold, start, c.tokensPerStep())) {
@@ -284,7 +286,7 @@ public final class Trainer {
                     clipped();
                     return end;
                 }
-                if (step(feed, trainee, rates(schedules), adamw.rate(step), journal, stop)) {
+                if (step(feed, trainee, rates, adamw.rate(step), journal, stop)) {
                     step++;
                 }
             }
@@ -309,20 +311,16 @@ public final class Trainer {
         watcher.clipped(some, all, some == 0 ? 1 : kept / some);
     }
 
-    private double[] rates(List<Schedule> schedules) {
-        return schedules.stream().mapToDouble(schedule -> schedule.rate(step)).toArray();
-    }
-
     /** Takes a step; false where it was told to stop before the step changed anything. */
     private boolean step(
-            Feed feed, Trainee trainee, double[] rates, double adamRate, Journal journal, BooleanSupplier stop) {
+            Feed feed, Trainee trainee, Rates rates, double adamRate, Journal journal, BooleanSupplier stop) {
         long begun = System.nanoTime();
         if (!trainee.gradient(feed, step, stop)) {
             return false;
         }
         boolean logged = step % c.log().matricesEvery() == 0 || step == c.steps() - 1;
         double[] radial = logged ? trainee.optimizer().radial() : null; // the step turns gradients into directions
-        List<Step> taken = trainee.optimizer().step(rates, adamRate);
+        List<Step> taken = trainee.optimizer().step(rates.at(step), rates.decaysAt(step), adamRate);
         loss = trainee.network().meanLoss();
         double seconds = (System.nanoTime() - begun) / 1e9;
         long tokens = (step + 1) * c.tokensPerStep();
@@ -341,8 +339,8 @@ public final class Trainer {
                             + " with from.run and from.step");
         }
         Clip.Outcome clipped = trainee.optimizer().clipped();
-        journal.trained(
-                new Line.Training(step, loss, rates[0], adamRate, tokens, clipped.norm(), clipped.kept(), seconds));
+        journal.trained(new Line.Training(
+                step, loss, rates.at(step)[0], adamRate, tokens, clipped.norm(), clipped.kept(), seconds));
         if (logged) {
             journal.matrices(Line.Matrices.of(step, taken, radial));
         }
@@ -384,16 +382,5 @@ public final class Trainer {
             new Checkpoints(directory).prune(step, c.checkpoint().keep());
         }
         watcher.saved(step, saved);
-    }
-
-    /** The target's schedule of each hidden matrix. */
-    private List<Schedule> schedules(List<String> names) {
-        Algorithm algorithm = c.algorithm();
-        String recorded = c.matrices().recorded();
-        return recorded == null
-                ? names.stream()
-                        .map(name -> (Schedule) algorithm.of(name).schedule())
-                        .toList()
-                : RecordedRates.read(Path.of(recorded)).schedules(names, c.steps(), algorithm);
     }
 }

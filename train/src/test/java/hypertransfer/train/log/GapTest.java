@@ -27,7 +27,7 @@ class GapTest {
                 metrics.append(new Line.Training(step, loss, 1, 1, 1, 1));
                 if (step % every == 0) {
                     double[] one = {1}, n = {norm};
-                    matrices.append(new Line.Matrices(step, one, n, one, n, one, one, one));
+                    matrices.append(new Line.Matrices(step, one, n, one, n, one, one, one, one));
                 }
             }
         }

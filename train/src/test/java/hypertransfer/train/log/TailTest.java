@@ -135,7 +135,7 @@ class TailTest {
         }
         assertThat(read).isEqualTo(written);
         double[] values = {1, 0.1, Double.NaN};
-        Line.Matrices matrices = new Line.Matrices(7, values, values, values, values, values, values, values);
+        Line.Matrices matrices = new Line.Matrices(7, values, values, values, values, values, values, values, values);
         Files.writeString(folder.resolve("matrices.jsonl"), matrices.text() + "\n");
         assertThat(new Run(folder).matrices(3).next().text()).isEqualTo(matrices.text());
         assertThat(new Run(folder).matrices(2).next()).as("of another network").isNull();

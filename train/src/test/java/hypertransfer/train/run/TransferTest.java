@@ -12,8 +12,10 @@ import hypertransfer.train.config.ConfigurationFile;
 import hypertransfer.train.log.Curves;
 import hypertransfer.train.log.Line;
 import hypertransfer.train.log.Run;
+import hypertransfer.train.network.Parameters;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.BeforeEach;
@@ -92,7 +94,7 @@ class TransferTest {
         assertThat(gap(base, fair)).isLessThan(1e-9);
         assertThat(gap(base, tiny.train("without", tiny.configuration(EXACT)))).isGreaterThan(1e-5);
 
-        // without momentum a Hyperball sees gradients that differ from Muon's by a factor alone, which Muon ignores
+        // without momentum a Hyperball sees gradients that differ from Muon's only by a factor, which Muon ignores
         Path muon = tiny.train("muon", tiny.configuration(EXACT, "matrices.momentum=0"));
         RecordedRates.of(new Run(muon), "effective").write(file);
         Path ball = tiny.train(
@@ -113,7 +115,7 @@ class TransferTest {
                 file, "{\"source\":\"x\",\"series\":\"rate\",\"rates\":{\"blocks.0.attn.q.weight\":[0.1,null]}}");
         assertThatThrownBy(() -> tiny.train("two", tiny.configuration("steps=2", "matrices.recorded=" + file)))
                 .isInstanceOf(Refusal.class)
-                .hasMessageContaining("has 1 rates for blocks.0.attn.q.weight; the run needs 2");
+                .hasMessageContaining("has 1 numbers for blocks.0.attn.q.weight and 2 for the first");
         Files.writeString(file, "[]");
         assertThatThrownBy(() -> tiny.train("three", tiny.configuration("steps=2", "matrices.recorded=" + file)))
                 .isInstanceOf(Refusal.class)
@@ -212,9 +214,69 @@ class TransferTest {
         assertThat(first.get(24)).isCloseTo(0.6 * first.get(20) + 0.4 * first.get(30), within(1e-15));
     }
 
+    /** Plain Muon takes the very steps of MuonH with the rate and the decay of each step. */
+    @Test
+    void aHyperballIsReplayedByThePlainOptimizer() {
+        Path ball = tiny.train("ball", tiny.configuration(EXACT, "network=M2", "steps=12", "matrices.mode=hyperball"));
+        Path file = dir.resolve("replay.json");
+        RecordedRates recorded = RecordedRates.of(new Run(ball), "replay");
+        recorded.write(file);
+        assertThat(recorded.decays().values()).allMatch(own -> own.stream().anyMatch(decay -> decay > 0));
+        Path base =
+                tiny.train("base", tiny.configuration(EXACT, "network=M2", "steps=12", "matrices.recorded=" + file));
+        assertThat(gap(base, ball)).isLessThan(1e-13);
+        double[] norm = Tiny.matrices(base).lastEntry().getValue().norm();
+        assertThat(norm)
+                .containsExactly(Tiny.matrices(ball).lastEntry().getValue().norm(), within(1e-12));
+
+        for (String setting : List.of("steps=13", "matrices.mode=hyperball")) {
+            String[] all = {"network=M2", "steps=12", "matrices.recorded=" + file, setting};
+            assertThatThrownBy(() -> tiny.train("no " + setting, tiny.configuration(all)))
+                    .isInstanceOf(Refusal.class)
+                    .hasMessageContaining("rates and weight decays");
+        }
+        Path twin = tiny.train("twin", tiny.configuration("steps=2", "matrices.mode=hypertransfer"));
+        assertThatThrownBy(() -> RecordedRates.of(new Run(twin), "replay"))
+                .isInstanceOf(Refusal.class)
+                .hasMessageContaining("was not taken as it is (rescaled)");
+    }
+
+    @Test
+    void aScheduleTravelsToAnotherHorizonAndDepth() {
+        Path fair = tiny.train("fair", tiny.configuration("model.layers=3", "steps=11", "matrices.mode=fair"));
+        Path file = dir.resolve("rates.json");
+        RecordedRates recorded = RecordedRates.of(new Run(fair), "rate");
+        recorded.write(file);
+        List<String> told = new ArrayList<>();
+        Configuration longer = tiny.configuration("model.layers=5", "steps=21", "matrices.recorded=" + file);
+        Rates rates = Rates.of(longer, Parameters.hidden(longer.architecture()), told::add);
+        assertThat(told).hasSize(2);
+        assertThat(told.getFirst()).contains("fair has 3 layers and this run 5", "relative depth");
+        assertThat(told.getLast()).contains("has 11 steps and this run 21: it is stretched");
+        List<Double> first = recorded.rates().get("blocks.0.mlp.fc.weight"),
+                second = recorded.rates().get("blocks.1.mlp.fc.weight"),
+                last = recorded.rates().get("blocks.2.mlp.fc.weight");
+        int fc = 4; // of each layer's six
+        assertThat(rates.at(0)[fc]).isEqualTo(first.getFirst());
+        assertThat(rates.at(20)[6 * 4 + fc]).isEqualTo(last.getLast());
+        assertThat(rates.at(10)[6 + fc]).isCloseTo((first.get(5) + second.get(5)) / 2, within(1e-15));
+        assertThat(rates.at(11)[6 * 2 + fc]).isCloseTo((second.get(5) + second.get(6)) / 2, within(1e-15));
+        assertThat(rates.decaysAt(0)).isNull();
+        Configuration shallow = tiny.configuration("steps=11", "matrices.recorded=" + file);
+        Rates middle = Rates.of(shallow, Parameters.hidden(shallow.architecture()), told::add);
+        assertThat(middle.at(3)[fc]).as("one layer takes the middle").isEqualTo(second.get(3));
+    }
+
     @Test
     void aScheduleThatIsNoneIsRefused() throws Exception {
-        for (String text : List.of("null", "{}", "{\"series\":\"rate\",\"rates\":{\"a\":null}}", "{\"rate\":1}")) {
+        for (String text : List.of(
+                "{\"series\":\"replay\",\"rates\":{\"a\":[1]}}",
+                "{\"series\":\"x\",\"rates\":{\"a\":[1]}}",
+                "{\"series\":\"rate\",\"rates\":{}}",
+                "null",
+                "{}",
+                "{\"series\":\"rate\",\"rates\":{\"a\":null}}",
+                "{\"rate\":1}")) {
             Path file = java.nio.file.Files.writeString(dir.resolve("s.json"), text);
             assertThatThrownBy(() -> RecordedRates.read(file))
                     .isInstanceOf(Refusal.class)

@@ -2,7 +2,6 @@ package hypertransfer.lab.command.answer;
 
 import hypertransfer.lab.answer.Csv;
 import hypertransfer.lab.answer.Effective;
-import hypertransfer.lab.answer.Fit;
 import hypertransfer.lab.answer.Sheet;
 import hypertransfer.lab.command.option.JsonOption;
 import hypertransfer.lab.terminal.Exit;
@@ -136,7 +135,7 @@ public final class EffectiveCommand implements Callable<Integer> {
                         number(m.endEffective()),
                         number(m.endToPeak()),
                         number(m.impliedDecay()),
-                        text(m.hyperball())));
+                        m.hyperball().text()));
         if (answer.matrices().size() > MOST) {
             out.println("and " + (answer.matrices().size() - MOST) + " more; --json has all");
         }
@@ -145,7 +144,7 @@ public final class EffectiveCommand implements Callable<Integer> {
                 .average()
                 .orElse(Double.NaN);
         out.printf(Locale.ROOT, "mean end/peak %.4f%n", mean);
-        out.println("one Hyperball schedule for all: " + text(answer.all()));
+        out.println("one Hyperball schedule for all: " + answer.all().text());
         answer.notes().forEach(note -> out.println("note: " + note));
         if (page != null) {
             out.println("the curves are in " + page);
@@ -168,23 +167,13 @@ public final class EffectiveCommand implements Callable<Integer> {
                         number(m.restNorm()),
                         number(m.peakEffective()),
                         number(m.endToPeak()),
-                        text(m.hyperball()))));
-        List<String> notes = new ArrayList<>(List.of("One Hyperball schedule for all: " + text(answer.all())));
+                        m.hyperball().text())));
+        List<String> notes = new ArrayList<>(
+                List.of("One Hyperball schedule for all: " + answer.all().text()));
         notes.addAll(answer.notes());
         notes.addAll(answer.problems());
         List<Sheet.Chart> charts = List.of(new Sheet.Chart("Effective rate", true, lines));
         Sheet.write(page, "Effective rates of " + log.getFileName(), notes, charts, table);
-    }
-
-    private static String text(Fit fit) {
-        return String.format(
-                Locale.ROOT,
-                "%s, peak %.4g, warm-up %.3f, final ratio %.4f, error %.1f %%",
-                fit.shape(),
-                fit.peak(),
-                fit.warmup(),
-                fit.finalRatio(),
-                100 * fit.error());
     }
 
     private static String number(Double value) {

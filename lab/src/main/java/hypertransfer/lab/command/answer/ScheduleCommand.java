@@ -1,14 +1,26 @@
 package hypertransfer.lab.command.answer;
 
 import hypertransfer.core.Refusal;
+import hypertransfer.lab.answer.Csv;
+import hypertransfer.lab.answer.Fit;
+import hypertransfer.lab.answer.Heat;
+import hypertransfer.lab.answer.Induced;
+import hypertransfer.lab.answer.Sheet;
+import hypertransfer.lab.command.option.JsonOption;
 import hypertransfer.lab.terminal.Exit;
+import hypertransfer.lab.terminal.JsonLine;
 import hypertransfer.train.log.Run;
 import hypertransfer.train.run.RecordedRates;
 import java.io.PrintWriter;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
 import java.util.concurrent.Callable;
+import java.util.stream.IntStream;
 import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
@@ -17,7 +29,8 @@ import picocli.CommandLine.Spec;
 /** {@code ht schedule}: what a run's matrices were moved by, as a schedule for another run. */
 @Command(
         name = "schedule",
-        description = "Writes the rate of every hidden matrix at every step of a finished run as a recorded schedule.",
+        description = "Writes the rate of every hidden matrix at every step of a finished run as a recorded schedule,"
+                + " and sums it up.",
         footer = {
             "",
             "Examples:",
@@ -25,39 +38,156 @@ import picocli.CommandLine.Spec;
             "  ht schedule out/muon --series effective --out muon-as-angles.json",
             "  ht train runs/muon.yaml --out out/replayed \\",
             "      --set matrices.recorded=out/fair/schedule-rate.json",
+            "  ht schedule out/muonh --series replay --csv replay.csv --page replay.html",
             "",
-            "It is for reuse in another run: rate for a Base optimizer, effective (an angle)",
-            "for a Hyperball."
+            "The series: rate, for a Base optimizer; effective, an angle for a Hyperball;",
+            "replay, rate and weight decay with which plain Muon of any framework takes the",
+            "same steps. A run of another length stretches rates, one of another depth",
+            "takes those of the same kind at the same relative depth. The error of a named",
+            "schedule is relative, root mean square over the steps."
         })
 public final class ScheduleCommand implements Callable<Integer> {
+    private static final int MOST = 200;
+
     @Spec
     private CommandSpec spec;
 
     @Parameters(paramLabel = "RUN", description = "A finished run; steps between logged ones are interpolated.")
     private Path run;
 
-    @Option(names = "--series", defaultValue = "rate", description = "rate or effective (default: ${DEFAULT-VALUE}).")
+    @Option(
+            names = "--series",
+            defaultValue = "rate",
+            description = "rate, effective or replay (default: ${DEFAULT-VALUE}).")
     private String series;
 
     @Option(names = "--out", paramLabel = "FILE", description = "A new file (default: RUN/schedule-SERIES.json).")
     private Path out;
+
+    @Option(names = "--csv", paramLabel = "FILE", description = "A new file: step, matrix, rate, and decay of replay.")
+    private Path csv;
+
+    @Option(names = "--page", paramLabel = "FILE", description = "A new .html page with curves and heat maps.")
+    private Path page;
+
+    @Mixin
+    private JsonOption json;
+
+    /** The JSON line. */
+    record Answer(String file, String series, int steps, int logged, List<Induced.Summary> matrices, Fit all) {}
 
     @Override
     public Integer call() {
         if (out != null && Files.exists(out)) {
             throw new Refusal(out + " is already there; choose another --out");
         }
-        Path to = out == null ? run.resolve("schedule-" + series + ".json") : out;
         RecordedRates recorded = RecordedRates.of(new Run(run), series);
+        Induced induced = Induced.of(recorded);
+        Path to = out == null ? run.resolve("schedule-" + series + ".json") : out;
+        if (csv != null) {
+            write(recorded);
+        }
+        if (page != null) {
+            draw(recorded, induced);
+        }
         recorded.write(to);
         PrintWriter print = spec.commandLine().getOut();
-        print.println(to + ": " + series + " of " + recorded.rates().size() + " matrices over "
-                + recorded.rates().values().iterator().next().size() + " steps"
-                + (recorded.logged()
-                                < recorded.rates().values().iterator().next().size()
-                        ? ", of which " + recorded.logged() + " were logged; the others are interpolated"
-                        : ""));
+        if (!json.only) {
+            print(print, recorded, induced, to);
+        }
+        print.println(JsonLine.of(new Answer(
+                to.toString(), series, recorded.steps(), recorded.logged(), induced.matrices(), induced.all())));
         print.flush();
         return Exit.FINE;
+    }
+
+    private static void print(PrintWriter print, RecordedRates recorded, Induced induced, Path to) {
+        int width = induced.matrices().stream()
+                .mapToInt(m -> m.matrix().length())
+                .max()
+                .orElse(6);
+        String format = "%-" + Math.max(6, width) + "s %10s %6s %10s %9s  %s%n";
+        print.printf(format, "matrix", "peak", "step", "end", "end/peak", "nearest named schedule");
+        induced.matrices().stream()
+                .limit(MOST)
+                .forEach(m -> print.printf(
+                        format,
+                        m.matrix(),
+                        number(m.peak()),
+                        m.peakStep(),
+                        number(m.end()),
+                        number(m.endToPeak()),
+                        m.shape() == null ? "all rates are zero" : m.shape().text()));
+        if (induced.matrices().size() > MOST) {
+            print.println("and " + (induced.matrices().size() - MOST) + " more; --json has all");
+        }
+        if (induced.all() != null) {
+            print.println("one schedule for all: " + induced.all().text());
+        }
+        if (recorded.replays()) {
+            print.println("with weight decays for every step; below zero they make a matrix longer");
+        }
+        print.println(to + ": " + recorded.series() + " of " + recorded.rates().size() + " matrices over "
+                + recorded.steps() + " steps"
+                + (recorded.logged() < recorded.steps()
+                        ? ", of which " + recorded.logged() + " were logged; the others are interpolated"
+                        : ""));
+    }
+
+    private void write(RecordedRates recorded) {
+        Csv.write(
+                csv,
+                table -> recorded.rates().forEach((name, rates) -> {
+                    for (int t = 0; t < rates.size(); t++) {
+                        if (recorded.replays()) {
+                            table.row(
+                                    t,
+                                    name,
+                                    rates.get(t),
+                                    recorded.decays().get(name).get(t));
+                        } else {
+                            table.row(t, name, rates.get(t));
+                        }
+                    }
+                }),
+                recorded.replays()
+                        ? new String[] {"step", "matrix", "rate", "decay"}
+                        : new String[] {"step", "matrix", "rate"});
+    }
+
+    private void draw(RecordedRates recorded, Induced induced) {
+        double[] steps = IntStream.range(0, recorded.steps()).asDoubleStream().toArray();
+        List<Sheet.Line> lines = new ArrayList<>();
+        recorded.rates()
+                .forEach((name, rates) -> lines.add(new Sheet.Line(
+                        name, steps, rates.stream().mapToDouble(rate -> rate).toArray())));
+        List<List<String>> table = new ArrayList<>();
+        table.add(List.of("matrix", "peak", "step", "end", "end/peak", "nearest named schedule"));
+        induced.matrices()
+                .forEach(m -> table.add(List.of(
+                        m.matrix(),
+                        number(m.peak()),
+                        "" + m.peakStep(),
+                        number(m.end()),
+                        number(m.endToPeak()),
+                        m.shape() == null ? "-" : m.shape().text())));
+        List<Heat> heats = List.of(
+                Heat.of("Peak", induced.matrices(), Induced.Summary::matrix, Induced.Summary::peak),
+                Heat.of("Step of the peak", induced.matrices(), Induced.Summary::matrix, Induced.Summary::peakStep),
+                Heat.of("End over peak", induced.matrices(), Induced.Summary::matrix, Induced.Summary::endToPeak));
+        Sheet.write(
+                page,
+                "The " + series + " schedule of " + recorded.source(),
+                List.of("One schedule for all: "
+                        + (induced.all() == null
+                                ? "all rates are zero"
+                                : induced.all().text())),
+                List.of(new Sheet.Chart("Rate", true, lines)),
+                heats,
+                table);
+    }
+
+    private static String number(double value) {
+        return String.format(Locale.ROOT, "%.4g", value);
     }
 }

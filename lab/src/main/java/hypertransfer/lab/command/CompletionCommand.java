@@ -1,0 +1,48 @@
+package hypertransfer.lab.command;
+
+import hypertransfer.lab.terminal.Exit;
+import java.io.PrintWriter;
+import java.util.concurrent.Callable;
+import picocli.AutoComplete;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Parameters;
+import picocli.CommandLine.Spec;
+
+/** {@code ht completion}: a script that lets a shell complete commands, options and their values. */
+@Command(
+        name = "completion",
+        description = "Prints a script that lets a shell complete commands and options.",
+        footer = {
+            "",
+            "Examples:",
+            "  ht completion bash > ~/.ht-completion; echo '. ~/.ht-completion' >> ~/.bashrc",
+            "  ht completion zsh > ~/.ht-completion; echo '. ~/.ht-completion' >> ~/.zshrc",
+            "",
+            "It completes 'ht' and './ht'."
+        })
+public final class CompletionCommand implements Callable<Integer> {
+    private enum Shell {
+        bash,
+        zsh
+    }
+
+    @Spec
+    private CommandSpec spec;
+
+    @Parameters(paramLabel = "SHELL", description = "One of ${COMPLETION-CANDIDATES}.")
+    private Shell shell;
+
+    @Override
+    public Integer call() {
+        PrintWriter out = spec.commandLine().getOut();
+        if (shell == Shell.zsh) { // which runs scripts for bash once these are loaded
+            out.println("autoload -U +X compinit && compinit");
+            out.println("autoload -U +X bashcompinit && bashcompinit");
+        }
+        out.println(AutoComplete.bash("ht", spec.root().commandLine()));
+        out.println("complete -F _complete_ht -o default ./ht");
+        out.flush();
+        return Exit.FINE;
+    }
+}

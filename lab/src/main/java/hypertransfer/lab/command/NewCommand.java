@@ -1,0 +1,127 @@
+package hypertransfer.lab.command;
+
+import hypertransfer.core.Refusal;
+import hypertransfer.lab.command.option.Labels;
+import hypertransfer.lab.command.option.OutOption;
+import hypertransfer.lab.terminal.Exit;
+import hypertransfer.train.file.Atomic;
+import hypertransfer.train.network.Preset;
+import hypertransfer.train.network.Variant;
+import java.io.PrintWriter;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.concurrent.Callable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Parameters;
+import picocli.CommandLine.Spec;
+
+/** {@code ht new}: a configuration to start from. */
+@Command(
+        name = "new",
+        description = "Writes a configuration to start from, with its main keys explained.",
+        footer = {
+            "",
+            "Examples:",
+            "  ht new mine.yaml",
+            "  ht new mine.yaml --optimizer muonh --preset small",
+            "  ht new books.yaml --preset mid --data data/books"
+        })
+public final class NewCommand implements Callable<Integer> {
+    /** The rates are those that were tuned at preset demo. */
+    private enum Optimizer {
+        muon("muon", "base", 0.06, 0.01),
+        muonh("muon", "hyperball", 0.03, 0.02),
+        adamw("adam", "base", 0.003, 0.02),
+        adamh("adam", "hyperball", 0.03, 0.02);
+
+        private final String direction;
+        private final String mode;
+        private final double rate;
+        private final double adamRate;
+
+        Optimizer(String direction, String mode, double rate, double adamRate) {
+            this.direction = direction;
+            this.mode = mode;
+            this.rate = rate;
+            this.adamRate = adamRate;
+        }
+    }
+
+    @Spec
+    private CommandSpec spec;
+
+    @Parameters(paramLabel = "FILE", description = "The file to write, such as mine.yaml.")
+    private Path file;
+
+    @Option(
+            names = "--optimizer",
+            defaultValue = "muon",
+            description = "Of the hidden matrices, one of ${COMPLETION-CANDIDATES} (default: ${DEFAULT-VALUE}).")
+    private Optimizer optimizer;
+
+    @Option(
+            names = "--preset",
+            defaultValue = "demo",
+            converter = Labels.Presets.class,
+            completionCandidates = Labels.Presets.class,
+            description = "One of ${COMPLETION-CANDIDATES} (default: ${DEFAULT-VALUE}).")
+    private Preset preset;
+
+    @Option(names = "--network", defaultValue = "M1", description = "M1 or M2 (default: ${DEFAULT-VALUE}).")
+    private Variant network;
+
+    @Option(
+            names = "--data",
+            paramLabel = "DIR",
+            description = "Shards that 'ht data tokenize' wrote (default: the text inside the project).")
+    private Path data;
+
+    @Override
+    public Integer call() {
+        if (Files.exists(OutOption.checked(file))) {
+            throw new Refusal(file + " exists already; choose another name, or remove it");
+        }
+        String shards = data == null
+                ? "demo"
+                : "\"" + data.toString().replace("\\", "\\\\").replace("\"", "\\\"") + "\"";
+        String text = """
+                # What it takes: ht train %1$s --dry-run     Start it: ht train %1$s
+                # Every other key has its default; docs/CONFIGURATION.md explains all of them.
+                network: %2$s         # M1: the scale of no hidden matrix matters; M2: only that of queries and keys does not
+                preset: %3$s          # sizes; 'ht presets' lists them
+                steps: %4$d
+                seed: 1234
+                matrices:           # the hidden matrices
+                  direction: %5$s     # muon, adam, sgd
+                  mode: %6$s          # base (Muon, AdamW) or hyperball (MuonH, AdamH); 'ht transfer' follows a run in another space
+                  rate: %7$s          # the peak, tuned at preset demo; elsewhere: ht sweep %1$s --grid rate=...
+                  decay: 0.1        # weight decay; a Hyperball has none
+                  schedule: linear  # to zero, after a warm-up of 5 percent
+                adamw:              # embedding, head and gains
+                  rate: %8$s
+                data:
+                  train: %9$s         # demo: the text inside the project; or a directory of shards
+                  validation: %9$s
+                checkpoint:
+                  every: 100        # steps
+                """.formatted(
+                        file,
+                        network,
+                        preset.label(),
+                        preset.steps(),
+                        optimizer.direction,
+                        optimizer.mode,
+                        optimizer.rate,
+                        optimizer.adamRate,
+                        shards);
+        Atomic.write(file, text);
+        PrintWriter out = spec.commandLine().getOut();
+        out.println("wrote " + file);
+        out.println("next: ht train " + file + " --dry-run   what it takes");
+        out.println("      ht train " + file + "             train it");
+        out.flush();
+        return Exit.FINE;
+    }
+}

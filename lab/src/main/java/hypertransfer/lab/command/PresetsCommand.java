@@ -1,0 +1,90 @@
+package hypertransfer.lab.command;
+
+import hypertransfer.lab.command.option.JsonOption;
+import hypertransfer.lab.terminal.Exit;
+import hypertransfer.lab.terminal.Ink;
+import hypertransfer.lab.terminal.JsonLine;
+import hypertransfer.train.network.Architecture;
+import hypertransfer.train.network.Preset;
+import hypertransfer.train.network.Variant;
+import java.io.PrintWriter;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Locale;
+import java.util.concurrent.Callable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Spec;
+
+/** {@code ht presets}: the sizes that have a name. */
+@Command(
+        name = "presets",
+        description = "Lists the presets: sizes of networks and runs that have a name.",
+        footer = {"", "Examples:", "  ht presets", "  ht train runs/muon.yaml --set preset=small"})
+public final class PresetsCommand implements Callable<Integer> {
+    @Spec
+    private CommandSpec spec;
+
+    @Mixin
+    private JsonOption json;
+
+    private record Row(
+            String preset,
+            long parameters,
+            long parametersWithoutHead,
+            int vocab,
+            int layers,
+            int width,
+            int head,
+            int sequence,
+            int batch,
+            int tokensPerStep,
+            int steps) {
+        static Row of(Preset preset) {
+            Architecture a = preset.architecture(Variant.M1);
+            return new Row(
+                    preset.label(),
+                    a.parameters(),
+                    a.parametersWithoutHead(),
+                    a.vocab(),
+                    a.layers(),
+                    a.width(),
+                    a.head(),
+                    a.sequence(),
+                    preset.batch(),
+                    preset.stepTokens(),
+                    preset.steps());
+        }
+    }
+
+    @Override
+    public Integer call() {
+        PrintWriter out = spec.commandLine().getOut();
+        List<Row> rows = Arrays.stream(Preset.values()).map(Row::of).toList();
+        if (json.only) {
+            out.println(JsonLine.of(rows));
+        } else {
+            out.println(Ink.BOLD.on("preset     parameters  vocab layers width head sequence batch tok/step   steps"));
+            rows.forEach(row -> out.printf(
+                    Locale.ROOT,
+                    "%-10s %,11d %6d %6d %5d %4d %8d %5d %,8d %,7d%n",
+                    row.preset,
+                    row.parameters,
+                    row.vocab,
+                    row.layers,
+                    row.width,
+                    row.head,
+                    row.sequence,
+                    row.batch,
+                    row.tokensPerStep,
+                    row.steps));
+            out.printf(
+                    Locale.ROOT,
+                    "embedding and head are separate: gpt2-124m without its head has %,d%n",
+                    Row.of(Preset.GPT2_124M).parametersWithoutHead);
+        }
+        out.flush();
+        return Exit.FINE;
+    }
+}

@@ -1,0 +1,65 @@
+package hypertransfer.lab.experiment;
+
+import hypertransfer.core.Space;
+import hypertransfer.core.Transfer;
+import hypertransfer.train.config.Configuration;
+import hypertransfer.train.log.Run;
+import hypertransfer.train.log.Standing;
+import hypertransfer.train.network.Variant;
+import java.nio.file.Path;
+import java.util.LinkedHashMap;
+import java.util.Map;
+
+/** What to do next, as commands that can be copied. */
+public final class Next {
+    private Next() {}
+
+    /** After a run has all its steps. */
+    public static String trained(Path run, Configuration c) {
+        Map<String, String> commands = new LinkedHashMap<>();
+        commands.put("ht report " + word(run), "its curves as a page");
+        commands.put("ht sample " + word(run), "text from it");
+        Transfer transfer = c.algorithm().common().transfer();
+        if (transfer.isPlain()) {
+            String mode = (transfer.target() instanceof Space.Base ? "" : "inverse-") + "hypertransfer"
+                    + (c.network() == Variant.M2 ? "-plus" : "");
+            commands.put("ht transfer " + word(run) + " --mode " + mode, "the same losses in the other space");
+        }
+        return list(commands);
+    }
+
+    /** After a transfer has all its steps. */
+    public static String transferred(Path target, Path run) {
+        Map<String, String> commands = new LinkedHashMap<>();
+        commands.put("ht report " + word(target) + " " + word(run), "both as a page");
+        commands.put("ht diff " + word(target) + " " + word(run), "where they part, if they do");
+        return list(commands);
+    }
+
+    /** After one run was interrupted. */
+    public static String stopped(Path run) {
+        Standing now = new Run(run).standing();
+        return "saved at step %d of %d in %s; run the same command again to continue, or: ht train %s%n"
+                .formatted(now.step(), now.steps(), run, word(run));
+    }
+
+    /** After several runs were interrupted. */
+    public static String again(Path directory) {
+        return "stopped; what was trained is in %s; run the same command again to continue%n".formatted(directory);
+    }
+
+    private static String list(Map<String, String> commands) {
+        int width = commands.keySet().stream().mapToInt(String::length).max().orElseThrow();
+        StringBuilder text = new StringBuilder();
+        commands.forEach((command, what) -> text.append(text.isEmpty() ? "next: " : "      ")
+                .append(width > 60 ? command : ("%-" + width + "s   # %s").formatted(command, what))
+                .append(System.lineSeparator()));
+        return text.toString();
+    }
+
+    /** A path as a shell takes it. */
+    private static String word(Path path) {
+        String text = path.toString();
+        return text.matches("[A-Za-z0-9_./=:@%+-]+") ? text : "'" + text.replace("'", "'\\''") + "'";
+    }
+}

@@ -1,0 +1,118 @@
+package hypertransfer.lab;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
+
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import tools.jackson.databind.JsonNode;
+import tools.jackson.databind.json.JsonMapper;
+
+/** What helps a newcomer: presets, a first configuration, what it takes, completion, cleaning up. */
+class StartTest {
+    @TempDir
+    Path dir;
+
+    private final Ht ht = new Ht();
+
+    @Test
+    void presetsAreListedForPeopleAndPrograms() {
+        assertThat(ht.fine("presets").lines().toList())
+                .allMatch(line -> line.length() < 80)
+                .anyMatch(line -> line.matches("gpt2-124m +162,221,568 +50304 .* 524,288 +5,723"));
+        JsonNode rows = JsonMapper.shared().readTree(ht.fine("presets", "--json"));
+        assertThat(rows).hasSize(5);
+        assertThat(rows.get(0).path("parameters").asInt()).isEqualTo(853_248);
+        assertThat(rows.get(3).path("parameters_without_head").asInt()).isEqualTo(123_588_096);
+    }
+
+    @ParameterizedTest
+    @CsvSource({"muon,base", "muonh,hyperball", "adamw,base", "adamh,hyperball"})
+    void aNewConfigurationTrains(String optimizer, String mode) throws Exception {
+        Path file = dir.resolve("my run.yaml");
+        assertThat(ht.fine("new", file, "--optimizer", optimizer)).contains("wrote " + file);
+        assertThat(Files.readString(file)).contains("mode: " + mode);
+        ht.fine("train", file, "--out", dir.resolve("run"), Ht.TINY);
+        assertThat(ht.refused("new", file)).contains("exists already");
+    }
+
+    @Test
+    void aDryRunSaysWhatItTakesAndWritesNothing() throws Exception {
+        Path file = Files.writeString(dir.resolve("muon.yaml"), "network: M1\n");
+        Path run = dir.resolve("run");
+        assertThat(ht.fine("train", file, "--out", run, Ht.TINY, "--dry-run"))
+                .containsPattern("parameters +11,328 \\(7,232 without the head\\)")
+                .containsPattern("tokens +96: 3 steps of 32; the corpus has [\\d,]+ and is read ")
+                .containsPattern("time +\\d+:\\d\\d: .* s per step \\(2 measured\\)")
+                .containsPattern("total +[\\d.]+ MiB");
+        assertThat(run).doesNotExist();
+    }
+
+    @Test
+    void runsAreListedForPrograms() throws Exception {
+        Path file = Files.writeString(dir.resolve("muon.yaml"), "network: M1\n");
+        ht.fine("train", file, "--out", dir.resolve("out/a"), Ht.TINY);
+        ht.fine("transfer", dir.resolve("out/a"), "--mode", "hypertransfer");
+        assertThat(ht.out()).contains("next: ht report ", "ht diff ");
+        JsonNode rows = JsonMapper.shared().readTree(ht.fine("runs", dir.resolve("out"), "--json"));
+        assertThat(rows).hasSize(2);
+        assertThat(rows.get(0).path("state").asString()).isEqualTo("finished");
+        assertThat(rows.get(0).path("gap").isNull()).isTrue();
+        assertThat(rows.get(1).path("step").asInt()).isEqualTo(3);
+        assertThat(rows.get(1).path("gap").asDouble()).isLessThan(1e-9);
+
+        Path out = dir.resolve("out"), page = out.resolve("page.html"), mine = out.resolve("mine.html");
+        ht.fine("report", out, "--out", page);
+        Files.writeString(mine, "<title>Mine</title>");
+        Files.writeString(out.resolve("a/config.yaml.part"), "half");
+        assertThat(ht.run("clean", out)).isEqualTo(2);
+        assertThat(ht.err()).contains("no terminal to ask on; nothing was removed: give --yes");
+        assertThat(page).exists();
+        assertThat(ht.fine("clean", out, "--yes", "--checkpoints", "--failed"))
+                .contains("page.html (a page; 'ht report' makes it again)", "config.yaml.part (half written)")
+                .contains("removed ");
+        assertThat(page).doesNotExist();
+        assertThat(mine).exists();
+        assertThat(out.resolve("a/checkpoints")).as("the newest stays").isNotEmptyDirectory();
+        assertThat(ht.fine("clean", out, "--yes")).startsWith("nothing to remove in");
+        assertThat(ht.refused("clean", "--run", out)).contains("is not a run");
+        ht.fine("clean", "--run", out.resolve("a-hypertransfer"), "--yes");
+        assertThat(out.resolve("a-hypertransfer")).doesNotExist();
+        assertThat(out.resolve("a")).exists();
+    }
+
+    /** As bash itself completes. */
+    @Test
+    void bashCompletesCommandsOptionsAndValues() throws Exception {
+        assumeTrue(Files.isExecutable(Path.of("/bin/bash")), "there is no bash");
+        Path script = Files.writeString(dir.resolve("completion"), ht.fine("completion", "bash"));
+        assertThat(complete(script, "ht", "tra")).containsExactlyInAnyOrder("train", "transfer");
+        assertThat(complete(script, "ht", "transfer", "--mo")).containsExactly("--mode");
+        assertThat(complete(script, "ht", "transfer", "--mode", "inv"))
+                .containsExactlyInAnyOrder("inverse-hypertransfer", "inverse-hypertransfer-plus");
+        assertThat(ht.fine("completion", "zsh")).startsWith("autoload -U +X compinit");
+        assertThat(ht.run("completion", "fish")).isEqualTo(2);
+    }
+
+    private static List<String> complete(Path script, String... words) throws Exception {
+        String line = String.join(" ", words);
+        String ask = ". " + script + "\ncompopt() { :; }\nCOMP_WORDS=(" + line + ")\nCOMP_CWORD=" + (words.length - 1)
+                + "\nCOMP_LINE='" + line + "'\nCOMP_POINT=" + line.length()
+                + "\n_complete_ht\nprintf '%s\\n' \"${COMPREPLY[@]}\"";
+        Process bash = new ProcessBuilder("/bin/bash", "-c", ask)
+                .redirectErrorStream(true)
+                .start();
+        List<String> answers = new String(bash.getInputStream().readAllBytes())
+                .lines()
+                .map(String::strip)
+                .filter(answer -> !answer.isEmpty())
+                .toList();
+        assertThat(bash.waitFor()).as(answers::toString).isZero();
+        return answers;
+    }
+}

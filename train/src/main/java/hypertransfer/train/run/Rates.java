@@ -1,0 +1,138 @@
+package hypertransfer.train.run;
+
+import hypertransfer.core.Refusal;
+import hypertransfer.core.Schedule;
+import hypertransfer.core.Space;
+import hypertransfer.core.Transfer;
+import hypertransfer.train.config.Algorithm;
+import hypertransfer.train.config.Configuration;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.TreeSet;
+import java.util.function.Consumer;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+
+/**
+ * The rate of each hidden matrix at each step, as configured, or as recorded and fitted to this run.
+ *
+ * @param schedules one for each hidden matrix
+ * @param decays the weight decay of each at each step; empty where each keeps its own
+ */
+record Rates(List<Schedule> schedules, List<List<Double>> decays) {
+    private static final Pattern BLOCK = Pattern.compile("blocks\\.(\\d+)\\.(.+)");
+
+    /** @param told hears how a recorded schedule was fitted, where it is not of the same steps and matrices */
+    static Rates of(Configuration c, List<String> matrices, Consumer<String> told) {
+        Algorithm algorithm = c.algorithm();
+        String file = c.matrices().recorded();
+        if (file == null) {
+            return new Rates(
+                    matrices.stream()
+                            .map(m -> (Schedule) algorithm.of(m).schedule())
+                            .toList(),
+                    List.of());
+        }
+        RecordedRates recorded = RecordedRates.read(Path.of(file));
+        for (String matrix : matrices) {
+            require(recorded, algorithm.of(matrix).transfer());
+        }
+        if (recorded.replays() && recorded.steps() != c.steps()) {
+            throw new Refusal(source(recorded) + " has rates and weight decays of " + recorded.steps()
+                    + " steps, which keep a norm only if all are taken, and this run has " + c.steps()
+                    + "; record with --series effective, which can be resampled, and train on a Hyperball");
+        }
+        Map<String, List<Double>> rates = byDepth(recorded, recorded.rates(), matrices, told);
+        if (recorded.steps() != c.steps()) {
+            told.accept(source(recorded) + " has " + recorded.steps() + " steps and this run " + c.steps()
+                    + ": it is stretched, first step to first and last to last");
+        }
+        return new Rates(
+                matrices.stream()
+                        .map(m -> (Schedule) new Schedule.Recorded(rates.get(m)).resampled(c.steps()))
+                        .toList(),
+                recorded.replays()
+                        ? matrices.stream()
+                                .map(byDepth(recorded, recorded.decays(), matrices, text -> {})::get)
+                                .toList()
+                        : List.of());
+    }
+
+    double[] at(int step) {
+        return schedules.stream().mapToDouble(schedule -> schedule.rate(step)).toArray();
+    }
+
+    /** Null where each matrix has its own. */
+    double[] decaysAt(int step) {
+        return decays.isEmpty()
+                ? null
+                : decays.stream().mapToDouble(own -> own.get(step)).toArray();
+    }
+
+    private static void require(RecordedRates recorded, Transfer transfer) {
+        boolean base = transfer.target() instanceof Space.Base;
+        if (recorded.series().equals("effective") && base) {
+            throw new Refusal(
+                    source(recorded) + " holds effective rates, which a Hyperball takes, and this run's target" + " is "
+                            + transfer.target() + "; record with --series rate");
+        }
+        if (recorded.replays() && !(base && transfer.isPlain())) {
+            throw new Refusal(source(recorded) + " holds rates and weight decays, which a plain Base optimizer takes;"
+                    + " set matrices.mode=base, or record with --series effective");
+        }
+    }
+
+    private static String source(RecordedRates recorded) {
+        return "the recorded schedule of " + recorded.source();
+    }
+
+    /** By name where the names are the same, else by kind and relative depth, between the two nearest recorded layers. */
+    private static Map<String, List<Double>> byDepth(
+            RecordedRates recorded, Map<String, List<Double>> series, List<String> matrices, Consumer<String> told) {
+        if (series.keySet().equals(new TreeSet<>(matrices))) {
+            return series;
+        }
+        Map<String, TreeMap<Integer, List<Double>>> kinds = new TreeMap<>();
+        series.forEach((name, rates) -> {
+            Matcher block = BLOCK.matcher(name);
+            if (block.matches()) {
+                kinds.computeIfAbsent(block.group(2), kind -> new TreeMap<>())
+                        .put(Integer.parseInt(block.group(1)), rates);
+            }
+        });
+        int layers = matrices.stream().mapToInt(Rates::layer).max().orElseThrow() + 1;
+        Map<String, List<Double>> fitted = new TreeMap<>();
+        for (String name : matrices) {
+            Matcher block = BLOCK.matcher(name);
+            TreeMap<Integer, List<Double>> kind = block.matches() ? kinds.get(block.group(2)) : null;
+            if (kind == null) {
+                throw new Refusal(source(recorded) + " has no rates for " + name
+                        + " and none of its kind; it has those of " + series.keySet());
+            }
+            List<List<Double>> deep = List.copyOf(kind.values());
+            double at = layers == 1 ? (deep.size() - 1) / 2.0 : layer(name) * (deep.size() - 1.0) / (layers - 1);
+            int below = (int) at, above = Math.min(below + 1, deep.size() - 1);
+            fitted.put(name, between(deep.get(below), deep.get(above), at - below));
+        }
+        int deep = kinds.values().stream().mapToInt(Map::size).max().orElse(0);
+        told.accept(source(recorded) + " has " + deep + " layers and this run " + layers
+                + ": matrices take the rates of their kind at the same relative depth");
+        return fitted;
+    }
+
+    private static int layer(String name) {
+        Matcher block = BLOCK.matcher(name);
+        return block.matches() ? Integer.parseInt(block.group(1)) : 0;
+    }
+
+    private static List<Double> between(List<Double> a, List<Double> b, double part) {
+        List<Double> rates = new ArrayList<>();
+        for (int t = 0; t < a.size(); t++) {
+            rates.add((1 - part) * a.get(t) + part * b.get(t));
+        }
+        return rates;
+    }
+}

@@ -1,0 +1,67 @@
+package hypertransfer.train.run;
+
+import hypertransfer.core.Schedule;
+import hypertransfer.engine.Memory;
+import hypertransfer.train.config.Configuration;
+import java.util.stream.IntStream;
+
+/**
+ * What a run would take, measured on a few of its steps; nothing is written.
+ *
+ * @param engine the engine's name
+ * @param trainingTokens in the shards to train on
+ * @param steps how many were measured, after one to warm up
+ * @param stepSeconds the mean of these
+ * @param validationSeconds of one validation
+ */
+public record Rehearsal(
+        Configuration configuration,
+        String engine,
+        Memory memory,
+        long trainingTokens,
+        int steps,
+        double stepSeconds,
+        double validationSeconds) {
+    private static final int MOST = 20;
+
+    /** Opens data and network as the run would, and takes steps for about so many seconds. */
+    public static Rehearsal of(Configuration c, double seconds) {
+        try (Feed feed = Feed.open(c);
+                Trainee trainee = Trainee.open(c, Trainer.rules(c))) {
+            Rates rates = Rates.of(c, trainee.matrices(), told -> {});
+            Schedule adam = c.algorithm().adamSchedule();
+            long begun = 0, end = System.nanoTime() + (long) (1e9 * seconds);
+            int step = 0;
+            do {
+                trainee.gradient(feed, step, () -> false);
+                trainee.optimizer().step(rates.at(step), rates.decaysAt(step), adam.rate(step));
+                trainee.network().meanLoss(); // which waits for the engine
+                begun = step == 0 ? System.nanoTime() : begun;
+                step++;
+            } while (step < 2 || step < Math.min(MOST, c.steps()) && System.nanoTime() < end);
+            long between = System.nanoTime();
+            trainee.validate(feed, step, () -> false);
+            return new Rehearsal(
+                    c,
+                    trainee.engine().name(),
+                    trainee.memory(),
+                    feed.trainingTokens(),
+                    step - 1,
+                    (between - begun) / 1e9 / (step - 1),
+                    (System.nanoTime() - between) / 1e9);
+        }
+    }
+
+    /** All steps and validations of the run. */
+    public double seconds() {
+        long validations = IntStream.rangeClosed(0, configuration.steps())
+                .filter(configuration::validatesBefore)
+                .count();
+        return configuration.steps() * stepSeconds + validations * validationSeconds;
+    }
+
+    /** The tokens that the run reads, and how often it reads the corpus. */
+    public long tokens() {
+        return configuration.steps() * configuration.tokensPerStep();
+    }
+}
