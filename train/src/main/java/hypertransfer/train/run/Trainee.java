@@ -12,6 +12,7 @@ import hypertransfer.engine.ranks.Ranks;
 import hypertransfer.train.config.Algorithm;
 import hypertransfer.train.config.Configuration;
 import hypertransfer.train.config.Course;
+import hypertransfer.train.config.Matrices;
 import hypertransfer.train.log.Line;
 import hypertransfer.train.network.Architecture;
 import hypertransfer.train.network.Initializer;
@@ -28,6 +29,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.function.BooleanSupplier;
+import java.util.function.Predicate;
 
 /** An engine with a network and its optimizer on it. */
 public final class Trainee implements AutoCloseable {
@@ -124,7 +126,7 @@ public final class Trainee implements AutoCloseable {
                         routing.masters(Parameters.hidden(c.architecture())),
                         c.model().accumulation(),
                         c.model().recompute())
-                .initialize(c.seed());
+                .initialize(c.seed(), name -> algorithm.of(name).start().init() == Matrices.Init.ZERO);
     }
 
     /** The same with every hidden weight kept apart from its master, so that it can be evaluated at other scales. */
@@ -149,7 +151,17 @@ public final class Trainee implements AutoCloseable {
 
     /** Draws the weights and starts the optimizer. */
     public Trainee initialize(long seed) {
+        return initialize(seed, name -> false);
+    }
+
+    /** The same with some hidden matrices at zero. */
+    private Trainee initialize(long seed, Predicate<String> zero) {
         Initializer.initialize(engine, parameters, seed);
+        for (Parameter p : parameters.own()) {
+            if (p.hidden() && zero.test(p.name())) {
+                engine.write(p.master(), new double[Math.toIntExact(p.master().size())]);
+            }
+        }
         optimizer.start();
         return this;
     }
