@@ -64,6 +64,18 @@ class State(NamedTuple):
         """Carrier and target start from the same matrix, of this norm."""
         return State(0, norm, norm, norm)
 
+    @staticmethod
+    def zero(radius):
+        """Carrier and target start from a matrix of zeros; the first direction puts a Hyperball at this radius."""
+        if not 0 < radius < math.inf:
+            raise Refusal(f"the radius of a matrix that starts at zero is {radius}; it must be a finite number above zero")
+        return State(0, radius, 0.0, radius)
+
+    @property
+    def unmoved(self):
+        """Whether the matrix is still the zeros that `zero` began with."""
+        return self.norm == 0 and self.R > 0
+
 
 class Reading(NamedTuple):
     """Measured on the tensors at every step, summed in double precision: |w|, |u|, <u,w>."""
@@ -112,14 +124,14 @@ class Transfer(NamedTuple):
 
     def evaluation_scale(self, s):
         """The network is evaluated at this multiple of w."""
-        if not self.evaluates_elsewhere:
+        if not self.evaluates_elsewhere or s.unmoved:  # at zero, carrier and target are one matrix
             return 1.0
         self._positive(s, s.norm, s.target_norm)
         return (s.R if self.gradient == AT_RADIUS else s.target_norm) / s.norm
 
     def gradient_scale(self, s):
         """The gradient is multiplied by this before the direction sees it."""
-        if self.gradient in (AS_IS, REPRESENTATIVE):
+        if self.gradient in (AS_IS, REPRESENTATIVE) or s.unmoved:
             return 1.0
         self._positive(s, s.norm, s.target_norm)
         return (s.R if self.gradient == AT_RADIUS else s.norm) / s.target_norm
@@ -134,6 +146,8 @@ class Transfer(NamedTuple):
         if rC == 0 and free:  # a zero matrix has no direction: no angle is defined, but the plain optimizer is
             moved = e * u
             return Step(1 - e * l, e, e, math.inf if moved else 0.0, 0.0, 0.0, 0.0, self._next(s, moved, moved))
+        if rC == 0 and s.unmoved:
+            return self._first(s, u, e)
         rT = rC if free else s.target_norm
         self._positive(s, rC, rT)
 
@@ -158,6 +172,15 @@ class Transfer(NamedTuple):
         keep = s.R / (rC * stretch)
         return Step(keep, keep * p * rC, a, a, angle, rC, rT, self._next(s, s.R, target))
 
+    def _first(self, s, u, e):
+        """From zero: every direction is as far away, so the first that is there is taken, and no angle is defined."""
+        if e == 0 or u == 0:
+            return Step(1.0, 0.0, 0.0, 0.0, 0.0, 0.0, s.target_norm, self._next(s, 0.0, s.target_norm))
+        rT = e * u if isinstance(self.target, Base) else s.target_norm
+        norm = rT if isinstance(self.carrier, Base) else s.R
+        push = norm / u
+        return Step(1.0, push, push, math.inf, 0.0, 0.0, s.target_norm, self._next(s, norm, rT))
+
     @staticmethod
     def _next(s, norm, target_norm):
         if not (math.isfinite(norm) and math.isfinite(target_norm)):
@@ -177,7 +200,8 @@ class Transfer(NamedTuple):
     def _positive(self, s, rC, rT):
         if not (rC > 0 and rT > 0):
             raise Refusal(f"step {s.step}: its norm is {rC} and its target's {rT}; {self} needs both above zero:"
-                          " initialise the matrix, or train it with the plain Base optimizer")
+                          " initialise the matrix, start it from zero with a given radius, or train it with the plain Base"
+                          " optimizer")
 
 
 def transfer(mode, decay=0.0, target_decay=0.0, gradient=None):

@@ -129,7 +129,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--network", choices=["M1", "M2"], default="M1")
     parser.add_argument("--batch", type=int, default=64)
-    parser.add_argument("--tokens", type=int, default=524288, help="tokens a step")
+    parser.add_argument("--tokens", type=int, default=524288, help="tokens per step")
     parser.add_argument("--repeats", type=int, default=10)
     parser.add_argument("--attention", choices=["cudnn", "flash"], default="cudnn")
     args = parser.parse_args()

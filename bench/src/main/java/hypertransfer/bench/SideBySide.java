@@ -35,7 +35,7 @@ final class SideBySide {
         OPERATIONS("torch", KEEP),
         /** Each thread its own sequences, then its own parameters. */
         SHARES("torch-workers", KEEP),
-        /** The same with one heap, which alone keeps pieces beyond 64 MB, and for which threads must wait. */
+        /** The same with one heap, the only one that keeps pieces beyond 64 MB, and for which threads must wait. */
         SHARES_ONE_HEAP("torch-workers", KEEP + ":glibc.malloc.arena_max=1");
         private final String side, tunables;
 

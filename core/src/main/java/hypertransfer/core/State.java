@@ -6,7 +6,7 @@ package hypertransfer.core;
  *
  * @param matrix its name, for errors and logs
  * @param step the number of steps taken, so the index of the next from zero
- * @param R the carrier's radius: |w| at the start
+ * @param R the carrier's radius: |w| at the start, or what {@link #zero} was given
  * @param norm the carrier's norm |w| now, as the algebra predicts it (the next reading replaces it)
  * @param targetNorm the target's norm now: its radius, or the proxy norm s of the paper
  */
@@ -29,6 +29,27 @@ public record State(String matrix, long step, double R, double norm, double targ
      */
     public static State start(String matrix, double norm) {
         return new State(matrix, 0, norm, norm, norm);
+    }
+
+    /**
+     * Carrier and target start from a matrix of zeros. The first direction that is not zero decides where they stand: a
+     * Hyperball at its radius, a Base target at its ordinary first step, a Base carrier where its target is.
+     *
+     * @param matrix its name, for errors and logs
+     * @param radius of the Hyperball, whether it is carrier or target, finite and above zero
+     * @return the state before step 0
+     */
+    public static State zero(String matrix, double radius) {
+        if (!(radius > 0 && radius < Double.POSITIVE_INFINITY)) {
+            throw new Refusal("the radius of " + matrix + ", which starts at zero, is " + radius
+                    + "; it must be a finite number above zero");
+        }
+        return new State(matrix, 0, radius, 0, radius);
+    }
+
+    /** {@return whether the matrix is still the zeros that {@link #zero} began with} */
+    boolean unmoved() {
+        return norm == 0 && R > 0;
     }
 
     /**

@@ -111,6 +111,9 @@ public record Transfer(Space target, Space carrier, GradientRule gradient) {
             double infinite = moved == 0 ? 0 : Double.POSITIVE_INFINITY;
             return new Step(1 - e * l, e, e, infinite, 0, 0, 0, next(s, moved, moved));
         }
+        if (rC == 0 && s.unmoved()) {
+            return first(s, u, e);
+        }
         double rT = plainBase ? rC : s.targetNorm();
         positive(s, rC, rT);
 
@@ -148,7 +151,21 @@ public record Transfer(Space target, Space carrier, GradientRule gradient) {
         };
     }
 
+    /** From zero: every direction is as far away, so the first that is there is taken, and no angle is defined. */
+    private Step first(State s, double u, double e) {
+        if (e == 0 || u == 0) {
+            return new Step(1, 0, 0, 0, 0, 0, s.targetNorm(), next(s, 0, s.targetNorm()));
+        }
+        double rT = target instanceof Base ? e * u : s.targetNorm();
+        double norm = carrier instanceof Base ? rT : s.R();
+        double push = norm / u;
+        return new Step(1, push, push, Double.POSITIVE_INFINITY, 0, 0, s.targetNorm(), next(s, norm, rT));
+    }
+
     private double ratio(State s, double above, double below) {
+        if (s.unmoved()) { // carrier and target are one matrix
+            return 1;
+        }
         positive(s, s.norm(), s.targetNorm());
         return above / below;
     }
@@ -192,7 +209,8 @@ public record Transfer(Space target, Space carrier, GradientRule gradient) {
             throw refuse(
                     s,
                     "its norm is " + rC + " and its target's " + rT + "; " + this
-                            + " needs both above zero: initialise the matrix, or train it with the plain Base optimizer");
+                            + " needs both above zero: initialise the matrix, start it from zero with a given radius,"
+                            + " or train it with the plain Base optimizer");
         }
     }
 

@@ -138,6 +138,8 @@ class PythonTest {
                 lines.add(step(t, State.start("w", 2), new Reading(2, 3, 1), rate));
                 lines.add(step(t, State.start("w", 2), new Reading(2, 0, 0), rate));
                 lines.add(step(t, State.start("w", 0), new Reading(0, 3, 0), rate));
+                lines.add(step(t, State.zero("w", 2), new Reading(0, 3, 0), rate));
+                lines.add(step(t, State.zero("w", 2), new Reading(0, 0, 0), rate));
             }
             for (double value : awkward) {
                 lines.add(step(t, State.start("w", 2), new Reading(2, 3, value), 0.1));

@@ -172,7 +172,7 @@ class TheoremTest {
     /** The largest errors met: of the direction of w, of s against |w| (relative), of the loss; and how far it went. */
     record Errors(double direction, double norm, double loss, double travelled) {}
 
-    /** Runs the target with its own vectors beside the carrier with the algebra alone. */
+    /** Runs the target with its own vectors beside the carrier with only the algebra. */
     private static Errors follow(Kind kind, Pair pair, GradientRule rule, Landscape landscape) {
         Transfer transfer = new Transfer(pair.target, pair.carrier, rule);
         Schedule schedule = kind.schedule(pair.target);

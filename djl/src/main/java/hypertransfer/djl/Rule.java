@@ -2,6 +2,7 @@ package hypertransfer.djl;
 
 import hypertransfer.core.GradientRule;
 import hypertransfer.core.Mode;
+import hypertransfer.core.Refusal;
 import hypertransfer.core.Space;
 import hypertransfer.core.Transfer;
 import java.util.Locale;
@@ -12,8 +13,37 @@ import java.util.Locale;
  * @param direction what the gradient becomes
  * @param transfer the space the parameter lives in, and the one whose dynamics it follows
  * @param rate the schedule of the target: a nominal rate where it is a Base space, an angular step where it is a Hyperball
+ * @param zeroRadius the radius of a Hyperball whose parameter starts at zero; 0 to refuse such a parameter
  */
-public record Rule(Direction direction, Transfer transfer, Rate rate) {
+public record Rule(Direction direction, Transfer transfer, Rate rate, double zeroRadius) {
+
+    /** Refuses a radius that is no length. */
+    public Rule {
+        if (!(zeroRadius >= 0 && zeroRadius < Double.POSITIVE_INFINITY)) {
+            throw new Refusal("the radius from zero is " + zeroRadius + "; it must be a finite number, zero or more");
+        }
+    }
+
+    /**
+     * A rule for parameters that do not start at zero, unless the plain Base optimizer trains them.
+     *
+     * @param direction what the gradient becomes
+     * @param transfer the space the parameter lives in, and the one whose dynamics it follows
+     * @param rate the schedule of the target
+     */
+    public Rule(Direction direction, Transfer transfer, Rate rate) {
+        this(direction, transfer, rate, 0);
+    }
+
+    /**
+     * The same rule for parameters that may start at zero: their first direction takes them to this radius.
+     *
+     * @param radius of the Hyperball, above zero
+     * @return the changed rule
+     */
+    public Rule fromZero(double radius) {
+        return new Rule(direction, transfer, rate, radius);
+    }
 
     /**
      * Muon: orthogonalised momentum with decoupled weight decay.
@@ -66,7 +96,7 @@ public record Rule(Direction direction, Transfer transfer, Rate rate) {
      * @return the changed rule
      */
     public Rule in(Mode mode, double decay) {
-        return new Rule(direction, mode.transfer(decay), rate);
+        return new Rule(direction, mode.transfer(decay), rate, zeroRadius);
     }
 
     /**
@@ -77,7 +107,7 @@ public record Rule(Direction direction, Transfer transfer, Rate rate) {
      * @return the changed rule
      */
     public Rule following(Space target) {
-        return new Rule(direction, transfer.following(target), rate);
+        return new Rule(direction, transfer.following(target), rate, zeroRadius);
     }
 
     /** {@code muon(0.95), Base(0.1) on Hyperball, rescaled}: all of it except the rate. */

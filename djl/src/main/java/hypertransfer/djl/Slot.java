@@ -37,7 +37,8 @@ final class Slot implements AutoCloseable {
 
     static Slot start(Route route, NDArray weight) {
         check(route, weight);
-        State state = State.start(route.name(), Measure.norm(weight));
+        double norm = Measure.norm(weight), radius = route.rule().zeroRadius();
+        State state = norm == 0 && radius > 0 ? State.zero(route.name(), radius) : State.start(route.name(), norm);
         NDManager home = weight.getManager().newSubManager();
         List<NDArray> memory = route.rule().direction().memory(weight.getShape()).stream()
                 .map(shape -> home.zeros(shape, weight.getDataType()))

@@ -20,7 +20,9 @@ import hypertransfer.engine.Role;
 import hypertransfer.engine.Tensor;
 import hypertransfer.engine.provider.Engines;
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Random;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeAll;
@@ -160,6 +162,39 @@ class DirectionsTest {
                 DataType.FLOAT64,
                 block -> new HyperOptimizer(block, hidden, Rule.adamW(rate, 0.1)))) {
             for (int t = 0; t < losses.length; t++) {
+                losses[t] = training.step(t);
+            }
+        }
+        return losses;
+    }
+
+    /** The projection starts at zero; Muon carried by a Hyperball of a given radius follows Muon. */
+    @Test
+    void aTransferFollowsItsTargetFromZero() {
+        TinyWeights start = TinyWeights.seeded(7);
+        Map<String, double[]> values = new LinkedHashMap<>(start.values());
+        values.put("proj", new double[values.get("proj").length]);
+        TinyWeights zero = new TinyWeights(values, start.inputs(), start.targets());
+        Rate rate = (id, step) -> 0.02;
+        Rule muon = Rule.muon(rate, 0.1);
+        double[] base = losses(zero, muon, 12);
+        assertThat(losses(zero, muon.in(Mode.HYPERTRANSFER_PLUS, 0.1).fromZero(3), 12))
+                .containsExactly(base, within(1e-9));
+        assertThat(losses(zero, Rule.muonH(rate).fromZero(3), 12)[11]).isNotCloseTo(base[11], within(1e-4));
+        assertThatThrownBy(() -> losses(zero, Rule.muonH(rate), 1))
+                .isInstanceOf(Refusal.class)
+                .hasMessageContainingAll("proj", "start it from zero with a given radius");
+        refused("the radius from zero is -1.0", () -> Rule.muonH(rate).fromZero(-1));
+    }
+
+    private static double[] losses(TinyWeights start, Rule hidden, int steps) {
+        double[] losses = new double[steps];
+        try (TinyTraining training = new TinyTraining(
+                start,
+                false,
+                DataType.FLOAT64,
+                block -> new HyperOptimizer(block, hidden, Rule.adamW((id, step) -> 0.01, 0.1)))) {
+            for (int t = 0; t < steps; t++) {
                 losses[t] = training.step(t);
             }
         }

@@ -8,7 +8,7 @@ import java.util.Random;
  * A GPT's block without its attention, and data for it. Letters as in the engine: N tokens, C width, V vocabulary.
  *
  * @param values the first values by name; hidden matrices are {@code fc} (4C,C) and {@code proj} (C,4C)
- * @param inputs tokens, a row a step (N)
+ * @param inputs tokens, one row per step (N)
  * @param targets the tokens to predict
  */
 record TinyWeights(Map<String, double[]> values, int[][] inputs, int[][] targets) {

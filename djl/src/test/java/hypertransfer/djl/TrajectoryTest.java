@@ -24,6 +24,14 @@ class TrajectoryTest {
     private static final double DECAY = 0.5;
     private static final double OTHER_DECAY = 1.5;
 
+    /**
+     * When Adam's weights are compared. A step rounds a weight at most three times, each time by at most 2^-24 of it: from
+     * the representative to the carrier, in the move, and back. After 40 steps that is 7e-6 of the norm, below 1e-5. Later
+     * the training itself magnifies roundings, because Adam's quotient is as large where there is hardly a gradient: at
+     * step 100 plain AdamH on this network is 8e-6 away from itself in double precision, at step 40 only 5e-7.
+     */
+    private static final int ADAM_STEPS = 40;
+
     @BeforeAll
     static void torch() {
         Torch.required();
@@ -63,23 +71,29 @@ class TrajectoryTest {
             // In double precision what is left is the 1e-10 inside the norms, which is not invariant to scale;
             // in float it is the rounding of the loss itself, 2.4e-7, and of a hundred moves.
             boolean exact = type == DataType.FLOAT64;
-            // Adam's quotient magnifies a rounding where an entry hardly has a gradient: 1e-5 in one matrix of one
-            // mode, 1e-6 else.
-            double near = exact ? 1e-9 : muon ? 2e-6 : 2e-5;
             for (int t = 0; t < steps; t++) {
                 double loss = training.step(t);
                 double target = reference.step(muon, law, hidden.rate(t), rest.rate(t), 0.1);
                 assertThat(loss).as("loss at step %d", t).isCloseTo(target, within(exact ? 1e-10 : 2e-6));
+                if (!muon && t + 1 == ADAM_STEPS) {
+                    compare(start, training, reference, invariant, exact ? 1e-9 : 1e-5);
+                }
             }
-            for (String name : start.values().keySet()) {
-                State state = training.optimizer.last().get(name).next();
-                // the + forms have left the representative there; where the gradient was rescaled it is still to take
-                double toTarget = invariant ? state.targetNorm() / state.norm() : 1;
-                double[] weight = Arrays.stream(training.weight(name))
-                        .map(w -> toTarget * w)
-                        .toArray();
-                assertThat(distance(weight, reference.weight(name))).as(name).isLessThan(near);
+            if (muon) {
+                compare(start, training, reference, invariant, exact ? 1e-9 : 2e-6);
             }
+        }
+    }
+
+    private static void compare(
+            TinyWeights start, TinyTraining training, TinyReference reference, boolean invariant, double near) {
+        for (String name : start.values().keySet()) {
+            State state = training.optimizer.last().get(name).next();
+            // the + forms have left the representative there; where the gradient was rescaled it is still to take
+            double toTarget = invariant ? state.targetNorm() / state.norm() : 1;
+            double[] weight =
+                    Arrays.stream(training.weight(name)).map(w -> toTarget * w).toArray();
+            assertThat(distance(weight, reference.weight(name))).as(name).isLessThan(near);
         }
     }
 

@@ -34,7 +34,7 @@ class ConformanceTest {
         return Main.run(new PrintWriter(out), new PrintWriter(err), false, args);
     }
 
-    /** One case alone, so that the command's own behaviour is what takes the time. */
+    /** Only one case, so that the command's own behaviour is what takes the time. */
     @BeforeEach
     void oneCase() throws IOException {
         write(node -> node);

@@ -219,7 +219,7 @@ class RunCommandsTest {
         fine("sample", run, "--prompt", "a", "--tokens", "9", "--temperature", "0");
         String likeliest = out.toString();
         fine("sample", run, "--prompt", "a", "--tokens", "9", "--top-k", "1", "--seed", "5");
-        assertThat(out.toString()).as("the likeliest alone").isEqualTo(likeliest);
+        assertThat(out.toString()).as("only the likeliest").isEqualTo(likeliest);
         fine("sample", run, "--prompt", "", "--tokens", "0");
         assertThat(out.toString()).isBlank();
 

@@ -14,25 +14,33 @@ import hypertransfer.train.optimizer.Rule;
  *
  * @param transfer with the gradient rule that was asked for
  * @param radius of its Hyperball, as a multiple of its norm at the start
+ * @param start what it starts from
  * @param schedule of its target
  * @param gradient what was asked for; {@code auto} takes the rule that a measurement finds
  */
 public record Course(
-        Direction direction, Transfer transfer, double radius, Schedule.Shaped schedule, Matrices.Gradient gradient) {
+        Direction direction,
+        Transfer transfer,
+        double radius,
+        Matrices.Start start,
+        Schedule.Shaped schedule,
+        Matrices.Gradient gradient) {
 
     /** Refuses what cannot be trained; {@code key} names the group of keys. */
     static Course of(String key, Matrices m, int steps) {
         Direction direction = Algorithm.in(key, () -> Algorithm.direction(m.update()));
         Transfer transfer = Algorithm.in(key, () -> transfer(m));
         Algorithm.in(key, () -> new Space.Base(m.targetDecay()));
-        Algorithm.in(key, () -> new Rule(direction, transfer, m.radius()));
+        Algorithm.in(
+                key, () -> new Rule(direction, transfer, m.radius(), m.start().zeroRadius()));
+        zero(key, m, transfer);
         Schedule.Shaped schedule = Algorithm.in(key, () -> m.fall().from(m.rate(), steps));
         if (m.rate() * transfer.target().decay() >= 1) {
             throw new Refusal(key + ".rate " + m.rate() + " times the target's weight decay "
                     + transfer.target().decay() + " is 1 or more, which would erase the matrices; lower either");
         }
         proxy(m, transfer);
-        return new Course(direction, transfer, m.radius(), schedule, m.gradient());
+        return new Course(direction, transfer, m.radius(), m.start(), schedule, m.gradient());
     }
 
     /** The same for the optimizer; a gradient rule that was measured, or saved, replaces the own one unless it is null. */
@@ -40,7 +48,19 @@ public record Course(
         return new Rule(
                 direction,
                 new Transfer(transfer.target(), transfer.carrier(), gradient == null ? transfer.gradient() : gradient),
-                radius);
+                radius,
+                start.zeroRadius());
+    }
+
+    /** A zero matrix has no norm that could be a radius. */
+    private static void zero(String key, Matrices m, Transfer transfer) {
+        boolean plainBase = transfer.isPlain() && transfer.carrier() instanceof Space.Base;
+        if (m.start().init() == Matrices.Init.ZERO && m.start().zeroRadius() == 0 && !plainBase) {
+            throw new Refusal(key + ".init is zero and " + key + ".mode is "
+                    + m.mode().label()
+                    + ", which needs a radius that a zero matrix does not have: set " + key + ".zero_radius, " + key
+                    + ".init=normal or " + key + ".mode=base");
+        }
     }
 
     private static Transfer transfer(Matrices m) {

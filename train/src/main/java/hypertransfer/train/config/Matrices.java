@@ -23,11 +23,25 @@ public record Matrices(
         double decay,
         double targetDecay,
         double radius,
+        @JsonUnwrapped Start start,
         @JsonUnwrapped Fall fall,
         String recorded,
         @JsonUnwrapped Proxy proxy,
         @JsonUnwrapped Weights weights,
         Map<String, Map<String, Object>> groups) {
+
+    /**
+     * What the matrices start from.
+     *
+     * @param zeroRadius the radius of a Hyperball whose matrix starts at zero, as a length; 0 for none
+     */
+    public record Start(Init init, double zeroRadius) {}
+
+    /** The numbers that a matrix starts with. */
+    public enum Init {
+        NORMAL,
+        ZERO
+    }
 
     /** Where the network is evaluated: as the mode says, as a measurement says, or by a rule. */
     public enum Gradient {

@@ -5,7 +5,7 @@ import hypertransfer.train.SplitMix;
 import java.util.OptionalLong;
 
 /**
- * The order of training: which window a step's micro-batch reads. It is arithmetic on the step alone, so a run resumes
+ * The order of training: which window a step's micro-batch reads. It is arithmetic on the step only, so a run resumes
  * anywhere without a position being kept.
  *
  * @param micros micro-batches in a step
@@ -14,7 +14,7 @@ import java.util.OptionalLong;
 public record Batches(Windows windows, int micros, OptionalLong seed) {
     public Batches {
         if (micros < 1) {
-            throw new Refusal("a step of " + micros + " micro-batches is none; it takes at least 1");
+            throw new Refusal("a step needs at least 1 micro-batch, not " + micros);
         }
     }
 

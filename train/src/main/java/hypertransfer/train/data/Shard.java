@@ -69,7 +69,7 @@ public final class Shard implements Tokens, AutoCloseable {
     private static void checkHeader(Path file, MemorySegment all) {
         if (all.byteSize() < HEADER) {
             throw new Refusal(file + " is not a shard, or is cut off: it has " + all.byteSize()
-                    + " bytes, and the header alone has " + HEADER);
+                    + " bytes, and the header has " + HEADER);
         }
         int magic = all.get(INT, 0), version = all.get(INT, 4);
         if (magic != MAGIC) {

@@ -90,7 +90,7 @@ final class Spool implements AutoCloseable {
     private Refusal failed(IOException e) {
         return new Refusal(
                 "cannot keep the documents in " + file + " while they are shuffled: " + Atomic.reason(e)
-                        + "; make room there (two bytes per token, besides the shards), then start again",
+                        + "; make room there (two bytes per token, in addition to the shards), then start again",
                 e);
     }
 

@@ -53,7 +53,7 @@ public record Golden(Sizes sizes, Map<String, double[]> tensors) {
         }
     }
 
-    /** One hidden matrix, a number a step. */
+    /** One hidden matrix, one number per step. */
     public record Track(List<Double> norm, List<Double> targetNorm, List<Double> rate, List<Double> effective) {}
 
     private static final JsonMapper JSON = Strict.strict(JsonMapper.builder())

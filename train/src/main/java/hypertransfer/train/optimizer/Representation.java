@@ -8,7 +8,7 @@ import hypertransfer.engine.Engine;
  *
  * @param exact whether their masters are kept in double precision
  * @param grid the bits of mantissa that the network's weights keep; {@link Engine#FULL_GRID} for all they have
- * @param placebo a factor that the network is evaluated at besides, and the gradient multiplied with: on a
+ * @param placebo a further factor that the network is evaluated at and the gradient multiplied with: on a
  *     scale-invariant matrix it changes nothing in exact arithmetic, and every rounding in practice
  */
 public record Representation(boolean exact, int grid, double placebo) {

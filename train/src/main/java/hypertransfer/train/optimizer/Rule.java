@@ -10,13 +10,17 @@ import java.util.Locale;
  * How one hidden matrix is moved.
  *
  * @param radius of the Hyperball that it lives in or follows, as a multiple of its norm at the start
+ * @param zeroRadius the same as a length, for a matrix that starts at zero; 0 where none may
  */
-public record Rule(Direction direction, Transfer transfer, double radius) {
+public record Rule(Direction direction, Transfer transfer, double radius, double zeroRadius) {
 
     /** Refuses a radius that is no length, and one where there is no Hyperball. */
     public Rule {
         if (!(radius > 0 && radius < Double.POSITIVE_INFINITY)) {
             throw new Refusal("the radius is " + radius + "; it must be a finite number above zero");
+        }
+        if (!(zeroRadius >= 0 && zeroRadius < Double.POSITIVE_INFINITY)) {
+            throw new Refusal("zero_radius is " + zeroRadius + "; it must be a finite number, zero or more");
         }
         if (radius != 1 && !ball(transfer.carrier()) && !ball(transfer.target())) {
             throw new Refusal("the radius is " + radius + ", and " + transfer.target() + " in " + transfer.carrier()
@@ -26,7 +30,7 @@ public record Rule(Direction direction, Transfer transfer, double radius) {
 
     /** On a Hyperball whose radius is the matrix's norm at the start. */
     public Rule(Direction direction, Transfer transfer) {
-        this(direction, transfer, 1);
+        this(direction, transfer, 1, 0);
     }
 
     /** What the matrix is multiplied by before the first step: a carrier that is a Hyperball has that radius. */
@@ -40,6 +44,9 @@ public record Rule(Direction direction, Transfer transfer, double radius) {
      * @param norm the matrix's norm before it was multiplied by {@link #startScale}
      */
     State start(String matrix, double norm) {
+        if (norm == 0 && zeroRadius > 0) {
+            return State.zero(matrix, zeroRadius);
+        }
         double target = ball(transfer.target()) ? radius * norm : norm;
         return State.start(matrix, startScale() * norm).withTargetNorm(target);
     }

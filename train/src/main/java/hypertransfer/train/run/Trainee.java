@@ -7,10 +7,12 @@ import hypertransfer.engine.Memory;
 import hypertransfer.engine.Tensor;
 import hypertransfer.engine.provider.Engines;
 import hypertransfer.engine.ranks.Alone;
+import hypertransfer.engine.ranks.Carriers;
 import hypertransfer.engine.ranks.Ranks;
 import hypertransfer.train.config.Algorithm;
 import hypertransfer.train.config.Configuration;
 import hypertransfer.train.config.Course;
+import hypertransfer.train.config.Matrices;
 import hypertransfer.train.log.Line;
 import hypertransfer.train.network.Architecture;
 import hypertransfer.train.network.Initializer;
@@ -27,12 +29,14 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.function.BooleanSupplier;
+import java.util.function.Predicate;
 
 /** An engine with a network and its optimizer on it. */
 public final class Trainee implements AutoCloseable {
     private final Engine engine;
     private final Parameters parameters;
     private final Network network;
+    private final Ranks ranks;
     private final Team team;
     private final Optimizer optimizer;
     private final Routing routing;
@@ -41,6 +45,7 @@ public final class Trainee implements AutoCloseable {
     private Trainee(
             Engine engine,
             Ranks ranks,
+            Carriers.Choice carrier,
             Architecture architecture,
             Routing routing,
             Masters masters,
@@ -48,10 +53,11 @@ public final class Trainee implements AutoCloseable {
             boolean recompute) {
         this.engine = engine;
         this.routing = routing;
+        this.ranks = ranks;
         Share share = Team.share(ranks, architecture, micros);
         parameters = new Parameters(engine, architecture, masters, share);
         network = new Network(engine, architecture, parameters, micros, recompute);
-        team = new Team(engine, ranks, parameters);
+        team = new Team(engine, engine.carrier(ranks, carrier), parameters);
         optimizer = new Optimizer(engine, parameters, routing, team);
         memory = engine.commit();
         team.start();
@@ -67,6 +73,7 @@ public final class Trainee implements AutoCloseable {
         return of(
                 engine,
                 new Alone(),
+                Carriers.Choice.AUTO,
                 architecture,
                 routing,
                 routing.masters(Parameters.hidden(architecture)),
@@ -77,13 +84,14 @@ public final class Trainee implements AutoCloseable {
     private static Trainee of(
             Engine engine,
             Ranks ranks,
+            Carriers.Choice carrier,
             Architecture architecture,
             Routing routing,
             Masters masters,
             int micros,
             boolean recompute) {
         try {
-            return new Trainee(engine, ranks, architecture, routing, masters, micros, recompute);
+            return new Trainee(engine, ranks, carrier, architecture, routing, masters, micros, recompute);
         } catch (RuntimeException | Error e) {
             engine.close();
             throw e;
@@ -112,12 +120,13 @@ public final class Trainee implements AutoCloseable {
         return of(
                         engine,
                         ranks,
+                        c.ranks().carrier(),
                         c.architecture(),
                         routing,
                         routing.masters(Parameters.hidden(c.architecture())),
                         c.model().accumulation(),
                         c.model().recompute())
-                .initialize(c.seed());
+                .initialize(c.seed(), name -> algorithm.of(name).start().init() == Matrices.Init.ZERO);
     }
 
     /** The same with every hidden weight kept apart from its master, so that it can be evaluated at other scales. */
@@ -127,6 +136,7 @@ public final class Trainee implements AutoCloseable {
         return of(
                         engine(c),
                         new Alone(),
+                        Carriers.Choice.AUTO,
                         c.architecture(),
                         routing,
                         Masters.SEPARATE,
@@ -141,7 +151,17 @@ public final class Trainee implements AutoCloseable {
 
     /** Draws the weights and starts the optimizer. */
     public Trainee initialize(long seed) {
+        return initialize(seed, name -> false);
+    }
+
+    /** The same with some hidden matrices at zero. */
+    private Trainee initialize(long seed, Predicate<String> zero) {
         Initializer.initialize(engine, parameters, seed);
+        for (Parameter p : parameters.own()) {
+            if (p.hidden() && zero.test(p.name())) {
+                engine.write(p.master(), new double[Math.toIntExact(p.master().size())]);
+            }
+        }
         optimizer.start();
         return this;
     }
@@ -283,6 +303,10 @@ public final class Trainee implements AutoCloseable {
 
     @Override
     public void close() {
-        engine.close();
+        try (engine) {
+            if (team.ranks() != ranks) {
+                team.ranks().close(); // while its memory is still there
+            }
+        }
     }
 }

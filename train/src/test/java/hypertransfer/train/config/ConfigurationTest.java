@@ -61,6 +61,9 @@ class ConfigurationTest {
             checkpoint.keep=0        | checkpoint.keep is 0
             validation.every=-5      | validation.every is -5.0; it must be zero or more
             matrices.direction=tiger | matrices.direction is 'tiger'; it must be one of muon, adam, sgd, lion, signum, normuon, adamuon
+            clip.norm=-1             | clip.norm is -1.0; it must be a finite number, zero or more
+            matrices.init=ones       | matrices.init is 'ones'; it must be normal or zero
+            matrices.zero_radius=-1  | matrices: zero_radius is -1.0; it must be a finite number, zero or more
             matrices.schulz_steps=-1 | matrices: Newton-Schulz is asked for -1 steps; it must be from 1 to 100, or 0 for the usual 5
             matrices.coefficients=x  | matrices.coefficients is 'x'; it must be one of jordan, convergent, polar-express
             matrices.shape_factor=x  | matrices.shape_factor is 'x'; it must be one of none, tall, spectral, rms
@@ -181,6 +184,15 @@ class ConfigurationTest {
         refusedFile(file, "is not YAML");
         Files.writeString(file, "matrices:\n  rat: 1\n");
         refusedFile(file, file + ": unknown key 'matrices.rat'");
+        Files.writeString(file, "matrices: {rate: {}}\n");
+        refusedFile(file, "matrices.rate is {}; a number is expected");
+        assertThat(ConfigurationFile.read(file, List.of("matrices.rate=0.25"))
+                        .matrices()
+                        .rate())
+                .as("was a NoSuchElementException")
+                .isEqualTo(0.25);
+        Files.writeString(file, "# a comment\n".repeat(400_000)); // 230 MB of them took more than ten seconds
+        refusedFile(file, file + " has 4800000 bytes, and what is written by hand has at most 4194304");
         refusedFile(dir.resolve("none.yaml"), "is not a file");
     }
 
@@ -255,6 +267,11 @@ class ConfigurationTest {
                 "matrices.shape_factor is rms, and the norm of adamuon follows from the shape already",
                 "adamuon",
                 "matrices.shape_factor=rms");
+        assertThatThrownBy(() -> ConfigurationFile.of("matrices.init=zero", "matrices.mode=hyperball"))
+                .isInstanceOf(Refusal.class)
+                .hasMessage(
+                        "matrices.init is zero and matrices.mode is hyperball, which needs a radius that a zero matrix"
+                                + " does not have: set matrices.zero_radius, matrices.init=normal or matrices.mode=base");
         refusedDirection("matrices: NorMuon's epsilon is 0.0", "normuon", "matrices.epsilon=0");
     }
 

@@ -34,7 +34,7 @@ class DemoTextTest {
         int[] train = ids(Split.TRAIN), validation = ids(Split.VALIDATION);
         assertThat(Arrays.stream(train).filter(id -> id == 0).count()).isEqualTo(74);
         assertThat(Arrays.stream(validation).filter(id -> id == 0).count()).isEqualTo(4);
-        // All bytes of the text, but for 78 separator lines, which became 78 separators.
+        // All bytes of the text except 78 separator lines, which became 78 separators.
         assertThat(train.length + validation.length).isEqualTo(2_846_429 - 78 * 14 + 78);
         assertThat(validation.length).isBetween(50_000, 300_000);
         assertThat(Arrays.stream(train).max().orElseThrow()).isLessThan(256);

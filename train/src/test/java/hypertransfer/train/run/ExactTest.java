@@ -1,6 +1,7 @@
 package hypertransfer.train.run;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.within;
 
 import hypertransfer.train.config.Configuration;
 import hypertransfer.train.log.Curves;
@@ -66,6 +67,26 @@ class ExactTest {
                 .isEqualTo(Curves.read(followed).losses());
         assertThat(Curves.read(follower).validations())
                 .isEqualTo(Curves.read(followed).validations());
+    }
+
+    /** Projections that start at zero, as many networks have them. */
+    @ParameterizedTest
+    @CsvSource({"base, hypertransfer-plus", "hyperball, inverse-hypertransfer-plus"})
+    void aFollowerIsItsTargetFromZero(String target, String mode) {
+        String[] common = {
+            "steps=30", "network=M2", "matrices.groups={o|proj: {init: zero, zero_radius: 3}}", "matrices.decay=0.1"
+        };
+        Path followed = train("target", with(common, "matrices.mode=" + target));
+        Path follower = train("follower", with(common, "matrices.mode=" + mode));
+        assertThat(Curves.read(follower).losses())
+                .hasSize(30)
+                .isEqualTo(Curves.read(followed).losses());
+        double[] norm = Tiny.matrices(follower).get(0).norm();
+        assertThat(norm[3]).as("o").isZero();
+        assertThat(norm[5]).as("proj").isZero();
+        if (mode.equals("hypertransfer-plus")) {
+            assertThat(Tiny.matrices(follower).get(1).norm()[3]).isCloseTo(3, within(1e-6));
+        }
     }
 
     /** Gradients are clipped as the target sees them; the log tells how often and how much. */

@@ -94,7 +94,7 @@ class TransferTest {
         assertThat(gap(base, fair)).isLessThan(1e-9);
         assertThat(gap(base, tiny.train("without", tiny.configuration(EXACT)))).isGreaterThan(1e-5);
 
-        // without momentum a Hyperball sees gradients that differ from Muon's by a factor alone, which Muon ignores
+        // without momentum a Hyperball sees gradients that differ from Muon's only by a factor, which Muon ignores
         Path muon = tiny.train("muon", tiny.configuration(EXACT, "matrices.momentum=0"));
         RecordedRates.of(new Run(muon), "effective").write(file);
         Path ball = tiny.train(

@@ -156,7 +156,7 @@ public final class Documents implements AutoCloseable {
         };
     }
 
-    /** Where the last line begins that may go on behind the buffer. */
+    /** Where the last line begins that may continue after the buffer. */
     private int lastLine() {
         int at = end;
         while (at > start && buffer[at - 1] != '\n') {
