@@ -129,9 +129,12 @@ class PageTest {
     @Test
     void aTargetIsABandUnderTheRunThatFollowsIt() throws Exception {
         assertThat(count("#figures .figure:nth-child(1) path.under")).isEqualTo(2 + 1);
-        assertThat(count("#figures .figure:nth-child(1) path.under[data-run=muon]")).isEqualTo(1);
+        assertThat(count("#figures .figure:nth-child(1) path.under[data-run=muon]"))
+                .isEqualTo(1);
         click("#legend [data-run=hypertransfer]");
-        assertThat(count("#figures path.under[data-run=muon]")).as("nothing over it").isZero();
+        assertThat(count("#figures path.under[data-run=muon]"))
+                .as("nothing over it")
+                .isZero();
         click("#legend [data-run=hypertransfer]");
     }
 
