@@ -31,7 +31,7 @@ function lossCells(part, label) {
   return [
     { key: 'loss', label, focus: true, smooth: part === 'training', series: lines(run => curve(run, run[part].step, run[part].loss)) },
     ...(base ? [] : contrast(part)),
-    { key: 'difference', pairs: Boolean(base), label: base ? 'minus ' + fitting(base.name, 90) : 'difference to target', caption: base ? '' : 'each transfer minus its target', zero: true, smooth: part === 'training', series: differences, marks: base ? crossovers(differences, part) : [] },
+    { key: 'difference', pairs: Boolean(base), label: base ? 'minus ' + fitting(base.name, 90) : 'gap to target', caption: base ? '' : 'each transfer minus its target', zero: true, smooth: part === 'training', series: differences, marks: base ? crossovers(differences, part) : [] },
   ];
 }
 

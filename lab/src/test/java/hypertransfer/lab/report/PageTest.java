@@ -201,7 +201,7 @@ class PageTest {
         click("#figures .figure:nth-child(1) .reset");
         assertThat(text("#figures .figure:nth-child(1) svg")).isEqualTo(before);
         click("#figures .figure:nth-child(1) .log");
-        assertThat(text("#figures .figure:nth-child(1) svg")).contains("|difference to target|");
+        assertThat(text("#figures .figure:nth-child(1) svg")).contains("|gap to target|");
     }
 
     @Test
