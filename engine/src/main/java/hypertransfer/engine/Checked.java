@@ -1,5 +1,7 @@
 package hypertransfer.engine;
 
+import hypertransfer.engine.ranks.Carriers;
+import hypertransfer.engine.ranks.Ranks;
 import java.lang.foreign.MemorySegment;
 import java.nio.file.Path;
 import java.util.List;
@@ -109,6 +111,11 @@ public final class Checked implements Engine {
         rules.outside("sum");
         rules.mine("tensor", tensor);
         return engine.sum(tensor);
+    }
+
+    @Override
+    public Ranks carrier(Ranks ranks, Carriers.Choice choice) {
+        return engine.carrier(ranks, choice);
     }
 
     @Override

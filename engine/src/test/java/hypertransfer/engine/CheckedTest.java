@@ -290,6 +290,7 @@ class CheckedTest {
         operations().forEach(line -> names.remove(line.substring(0, line.indexOf(' '))));
         assertThat(names)
                 .containsExactly(
+                        "carrier", // CarriersTest
                         "close",
                         "commit",
                         "decisions",

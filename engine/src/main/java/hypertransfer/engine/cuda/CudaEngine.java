@@ -16,6 +16,9 @@ import hypertransfer.engine.cuda.driver.Graphs;
 import hypertransfer.engine.cuda.driver.Launch;
 import hypertransfer.engine.cuda.driver.Nvrtc;
 import hypertransfer.engine.foreign.Native;
+import hypertransfer.engine.ranks.Carriers;
+import hypertransfer.engine.ranks.Ranks;
+import java.lang.foreign.MemorySegment;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
@@ -40,8 +43,11 @@ public final class CudaEngine implements Engine {
     private Lists lists;
     private Attention attention;
 
-    public CudaEngine(Dims dims, Precision precision) {
-        this(dims, precision, Driver.open());
+    /**
+     * On the card of this number, as the driver counts them; numbers beyond the last card begin again with the first.
+     */
+    public CudaEngine(Dims dims, Precision precision, int card) {
+        this(dims, precision, Driver.open(card));
     }
 
     private CudaEngine(Dims dims, Precision precision, Driver driver) {
@@ -68,7 +74,7 @@ public final class CudaEngine implements Engine {
     /** Empty where this machine can run the engine; else the one thing that would make it work. */
     public static Optional<String> missing() {
         try {
-            Driver driver = Driver.open();
+            Driver driver = Driver.open(0);
             driver.library(NVRTC);
             driver.library(LT);
             return Optional.empty();
@@ -123,6 +129,33 @@ public final class CudaEngine implements Engine {
         lists = new Lists(device, kernels, blas, scratch);
         attention = new Attention(device, kernels, geometry, scratch);
         return memory;
+    }
+
+    @Override
+    public Ranks carrier(Ranks ranks, Carriers.Choice choice) {
+        Driver driver = device.driver();
+        return Carriers.onCards(ranks, choice, driver.uuid(), driver.functions(), device.stream());
+    }
+
+    /** One copy for both: the driver knows by an address whether it is the host's or a card's. */
+    @Override
+    public void pack(List<Tensor> tensors, MemorySegment to) {
+        long at = to.address();
+        for (Tensor tensor : tensors) {
+            device.copy(pointer(tensor), at, ((DeviceTensor) tensor).bytes());
+            at += ((DeviceTensor) tensor).bytes();
+        }
+        device.synchronize();
+    }
+
+    @Override
+    public void unpack(MemorySegment from, List<Tensor> tensors) {
+        long at = from.address();
+        for (Tensor tensor : tensors) {
+            device.copy(at, pointer(tensor), ((DeviceTensor) tensor).bytes());
+            at += ((DeviceTensor) tensor).bytes();
+        }
+        device.synchronize();
     }
 
     @Override

@@ -8,6 +8,7 @@ import hypertransfer.engine.Format;
 import hypertransfer.engine.cpu.CpuEngine;
 import hypertransfer.engine.cuda.CudaEngine;
 import hypertransfer.engine.cuda.Precision;
+import hypertransfer.engine.ranks.Launcher;
 import hypertransfer.engine.reference.ReferenceEngine;
 import java.util.List;
 import java.util.function.Function;
@@ -37,7 +38,7 @@ public final class Engines {
                     "bf16 on an NVIDIA card",
                     true,
                     () -> CudaEngine.missing().orElse(""),
-                    dims -> new CudaEngine(dims, Precision.BF16)),
+                    dims -> new CudaEngine(dims, Precision.BF16, Launcher.here().local())),
             new Kind(
                     "cpu",
                     Format.FLOAT32,
@@ -58,7 +59,8 @@ public final class Engines {
                     "float32 on an NVIDIA card, for proof",
                     false,
                     () -> CudaEngine.missing().orElse(""),
-                    dims -> new CudaEngine(dims, Precision.FLOAT32)));
+                    dims -> new CudaEngine(
+                            dims, Precision.FLOAT32, Launcher.here().local())));
 
     private Engines() {}
 

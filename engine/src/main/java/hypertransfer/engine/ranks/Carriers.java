@@ -2,8 +2,10 @@ package hypertransfer.engine.ranks;
 
 import hypertransfer.engine.EngineException;
 import hypertransfer.engine.cuda.driver.Library;
+import hypertransfer.engine.foreign.Native;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.function.Supplier;
@@ -23,6 +25,14 @@ public final class Carriers {
         public boolean works() {
             return missing.isEmpty();
         }
+    }
+
+    /** What the user wants tensors to be carried by. */
+    public enum Choice {
+        /** NCCL where every rank has it and a card of its own, MPI elsewhere. */
+        AUTO,
+        MPI,
+        NCCL
     }
 
     /** Looks for the libraries, and starts none of them. */
@@ -55,5 +65,50 @@ public final class Carriers {
     /** The ranks that this process is one of: itself if nobody started it with others. */
     public static Ranks open() {
         return Launcher.here().several() ? Mpi.open(System.getenv(), LIMIT) : new Alone();
+    }
+
+    /**
+     * What carries the memory of cards.
+     *
+     * @param card what no other card has
+     * @param cuda the driver's functions, with the card's context current in this thread
+     */
+    public static Ranks onCards(Ranks ranks, Choice choice, String card, Native cuda, long stream) {
+        if (choice == Choice.MPI || choice == Choice.AUTO && ranks.size() == 1) {
+            return ranks;
+        }
+        NcclLibrary nccl = null;
+        String missing = "";
+        try {
+            nccl = NcclLibrary.load(Library.folders(System.getenv(), Path.of("/")));
+        } catch (EngineException e) {
+            missing = e.getMessage();
+        }
+        String obstacle = obstacle(ranks.texts(card + "\n" + missing));
+        if (obstacle.isEmpty()) {
+            return new Nccl(ranks, nccl, cuda, stream, LIMIT);
+        }
+        if (choice == Choice.NCCL) {
+            throw new EngineException("ranks.carrier is nccl, but " + obstacle);
+        }
+        return ranks;
+    }
+
+    /** Why NCCL cannot carry between these ranks, each a card and what it misses; empty where it can. */
+    static String obstacle(List<String> ranks) {
+        Map<String, Integer> cards = new HashMap<>();
+        for (int rank = 0; rank < ranks.size(); rank++) {
+            String[] said = ranks.get(rank).split("\n", 2);
+            if (!said[1].isEmpty()) {
+                return "at rank " + rank + " " + said[1];
+            }
+            Integer other = cards.put(said[0], rank);
+            if (other != null) {
+                return "ranks " + other + " and " + rank
+                        + " have the same card, which NCCL refuses; start as many ranks as"
+                        + " there are cards, or set ranks.carrier to mpi";
+            }
+        }
+        return "";
     }
 }

@@ -5,7 +5,7 @@ import static java.lang.foreign.ValueLayout.JAVA_INT;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
 import hypertransfer.engine.EngineException;
-import hypertransfer.engine.foreign.Functions;
+import hypertransfer.engine.foreign.Native;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.time.Duration;
@@ -23,7 +23,7 @@ public final class Nccl implements Ranks {
 
     private final Ranks below;
     private final NcclLibrary nccl;
-    private final Functions cuda;
+    private final Native cuda;
     private final long stream;
     private Duration limit;
     private final Arena arena = Arena.ofShared();
@@ -31,8 +31,8 @@ public final class Nccl implements Ranks {
     private final List<Long> buffers = new ArrayList<>();
     private final long communicator;
 
-    /** With the card's context current in this thread. Closing it closes the ranks below too. */
-    Nccl(Ranks below, NcclLibrary nccl, Functions cuda, long stream, Duration limit) {
+    /** With the card's context current in this thread. Closing it leaves the ranks below open. */
+    Nccl(Ranks below, NcclLibrary nccl, Native cuda, long stream, Duration limit) {
         this.below = below;
         this.nccl = nccl;
         this.cuda = cuda;
@@ -55,6 +55,12 @@ public final class Nccl implements Ranks {
     @Override
     public int size() {
         return below.size();
+    }
+
+    /** Also where there is only one: its tensors then travel to itself. */
+    @Override
+    public boolean several() {
+        return true;
     }
 
     @Override
@@ -181,6 +187,5 @@ public final class Nccl implements Ranks {
         nccl.check("ncclCommDestroy", communicator);
         buffers.forEach(pointer -> checkCuda("cuMemFree_v2", pointer));
         arena.close();
-        below.close();
     }
 }

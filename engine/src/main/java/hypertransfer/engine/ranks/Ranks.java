@@ -20,6 +20,11 @@ public interface Ranks extends AutoCloseable {
     /** What carries the bytes, for people. */
     String label();
 
+    /** Whether tensors travel at all. */
+    default boolean several() {
+        return size() > 1;
+    }
+
     /** The longest that any call waits; ten minutes, unless told otherwise. In one process nothing is late. */
     default void limit(Duration limit) {}
 

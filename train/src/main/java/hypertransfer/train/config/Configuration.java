@@ -2,6 +2,7 @@ package hypertransfer.train.config;
 
 import com.fasterxml.jackson.annotation.JsonUnwrapped;
 import hypertransfer.core.Refusal;
+import hypertransfer.engine.ranks.Carriers;
 import hypertransfer.train.data.text.Vocabulary;
 import hypertransfer.train.network.Architecture;
 import hypertransfer.train.network.Preset;
@@ -48,8 +49,13 @@ public record Configuration(
 
     public record Saving(int every, int keep) {}
 
-    /** Several processes that train one run: how many seconds one waits for the others before all end. */
-    public record Ranks(int limit) {}
+    /**
+     * Several processes that train one run.
+     *
+     * @param limit how many seconds one waits for the others before all end
+     * @param carrier what tensors travel by
+     */
+    public record Ranks(int limit, Carriers.Choice carrier) {}
 
     /** Another run's checkpoint that this one continues in its own space; none where the run is null. */
     public record From(String run, int step) {}

@@ -1,10 +1,10 @@
 package hypertransfer.train.config;
 
 import hypertransfer.core.Coefficients;
-import hypertransfer.core.GradientRule;
 import hypertransfer.core.Mode;
 import hypertransfer.core.Refusal;
 import hypertransfer.core.ShapeFactor;
+import hypertransfer.engine.ranks.Carriers;
 import hypertransfer.train.network.Preset;
 import java.util.Arrays;
 import java.util.Locale;
@@ -24,23 +24,30 @@ final class Words extends SimpleModule {
         word(Mode.class, Mode::parse, Mode::label);
         word(Preset.class, Preset::parse, Preset::label);
         word(Fall.Curve.class, Fall.Curve::parse, Fall.Curve::text);
-        word(Update.Kind.class, text -> of(Update.Kind.class, "direction", text, all(Update.Kind.class)), Words::label);
+        word(
+                Update.Kind.class,
+                text -> of(Update.Kind.class, "matrices.direction", text, all(Update.Kind.class)),
+                Words::label);
         word(
                 Matrices.Master.class,
-                text -> of(Matrices.Master.class, "master", text, "auto, float32 or float64"),
+                text -> of(Matrices.Master.class, "matrices.master", text, "auto, float32 or float64"),
                 Words::label);
         word(Matrices.Init.class, text -> of(Matrices.Init.class, "init", text, "normal or zero"), Words::label);
         word(
                 Coefficients.class,
-                text -> of(Coefficients.class, "coefficients", text, all(Coefficients.class)),
+                text -> of(Coefficients.class, "matrices.coefficients", text, all(Coefficients.class)),
                 Words::label);
         word(
                 ShapeFactor.class,
-                text -> of(ShapeFactor.class, "shape_factor", text, all(ShapeFactor.class)),
+                text -> of(ShapeFactor.class, "matrices.shape_factor", text, all(ShapeFactor.class)),
                 Words::label);
         word(
                 Matrices.Gradient.class,
-                text -> of(Matrices.Gradient.class, "gradient", text, all(GradientRule.class)),
+                text -> of(Matrices.Gradient.class, "matrices.gradient", text, all(Matrices.Gradient.class)),
+                Words::label);
+        word(
+                Carriers.Choice.class,
+                text -> of(Carriers.Choice.class, "ranks.carrier", text, "auto, mpi or nccl"),
                 Words::label);
     }
 
@@ -63,7 +70,7 @@ final class Words extends SimpleModule {
         return Arrays.stream(type.getEnumConstants())
                 .filter(value -> label(value).equals(text))
                 .findFirst()
-                .orElseThrow(() -> new Refusal("matrices." + key + " is '" + text + "'; it must be " + choices));
+                .orElseThrow(() -> new Refusal(key + " is '" + text + "'; it must be " + choices));
     }
 
     private static String all(Class<? extends Enum<?>> type) {

@@ -55,7 +55,7 @@ public final class Team {
         sums = parameters.own().stream().map(Parameter::gradient).toList();
         one = filled(sums.size(), 1);
         minusOne = filled(sums.size(), -1);
-        if (ranks.size() > 1) {
+        if (ranks.several()) {
             for (int owner = 0; owner < ranks.size(); owner++) {
                 List<Ownership.Piece> pieces = share.ownership().of(owner);
                 sent.add(pieces.stream().map(parameters::gradient).toList());
@@ -93,7 +93,7 @@ public final class Team {
 
     /** Takes the memory that messages travel in. */
     public void start() {
-        if (ranks.size() > 1) {
+        if (ranks.several()) {
             out = buffers(owner -> bytes(sent.get(owner)));
             in = buffers(peer -> bytes(sums));
             fresh = buffers(owner -> bytes(weights.get(owner)));
@@ -143,7 +143,7 @@ public final class Team {
         if (!share.sums()) {
             return;
         }
-        if (ranks.size() == 1) {
+        if (!ranks.several()) {
             add(gradients);
         } else {
             for (int owner = 0; owner < ranks.size(); owner++) {
@@ -176,7 +176,7 @@ public final class Team {
 
     /** Brings what the micro-batches of a step left behind, one tensor each, to all. */
     public void gather(List<Tensor> micros) {
-        if (ranks.size() > 1 && lost == null) {
+        if (ranks.several() && lost == null) {
             for (int rank = 0; rank < ranks.size(); rank++) {
                 int first = rank;
                 losses.add(IntStream.range(0, micros.size())
@@ -190,7 +190,7 @@ public final class Team {
     }
 
     private void gather(List<List<Tensor>> tensors, List<MemorySegment> buffers) {
-        if (ranks.size() > 1) {
+        if (ranks.several()) {
             engine.pack(tensors.get(rank()), buffers.get(rank()));
             ranks.gather(buffers);
             for (int owner = 0; owner < ranks.size(); owner++) {

@@ -7,6 +7,7 @@ import hypertransfer.engine.Memory;
 import hypertransfer.engine.Tensor;
 import hypertransfer.engine.provider.Engines;
 import hypertransfer.engine.ranks.Alone;
+import hypertransfer.engine.ranks.Carriers;
 import hypertransfer.engine.ranks.Ranks;
 import hypertransfer.train.config.Algorithm;
 import hypertransfer.train.config.Configuration;
@@ -35,6 +36,7 @@ public final class Trainee implements AutoCloseable {
     private final Engine engine;
     private final Parameters parameters;
     private final Network network;
+    private final Ranks ranks;
     private final Team team;
     private final Optimizer optimizer;
     private final Routing routing;
@@ -43,6 +45,7 @@ public final class Trainee implements AutoCloseable {
     private Trainee(
             Engine engine,
             Ranks ranks,
+            Carriers.Choice carrier,
             Architecture architecture,
             Routing routing,
             Masters masters,
@@ -50,10 +53,11 @@ public final class Trainee implements AutoCloseable {
             boolean recompute) {
         this.engine = engine;
         this.routing = routing;
+        this.ranks = ranks;
         Share share = Team.share(ranks, architecture, micros);
         parameters = new Parameters(engine, architecture, masters, share);
         network = new Network(engine, architecture, parameters, micros, recompute);
-        team = new Team(engine, ranks, parameters);
+        team = new Team(engine, engine.carrier(ranks, carrier), parameters);
         optimizer = new Optimizer(engine, parameters, routing, team);
         memory = engine.commit();
         team.start();
@@ -69,6 +73,7 @@ public final class Trainee implements AutoCloseable {
         return of(
                 engine,
                 new Alone(),
+                Carriers.Choice.AUTO,
                 architecture,
                 routing,
                 routing.masters(Parameters.hidden(architecture)),
@@ -79,13 +84,14 @@ public final class Trainee implements AutoCloseable {
     private static Trainee of(
             Engine engine,
             Ranks ranks,
+            Carriers.Choice carrier,
             Architecture architecture,
             Routing routing,
             Masters masters,
             int micros,
             boolean recompute) {
         try {
-            return new Trainee(engine, ranks, architecture, routing, masters, micros, recompute);
+            return new Trainee(engine, ranks, carrier, architecture, routing, masters, micros, recompute);
         } catch (RuntimeException | Error e) {
             engine.close();
             throw e;
@@ -114,6 +120,7 @@ public final class Trainee implements AutoCloseable {
         return of(
                         engine,
                         ranks,
+                        c.ranks().carrier(),
                         c.architecture(),
                         routing,
                         routing.masters(Parameters.hidden(c.architecture())),
@@ -129,6 +136,7 @@ public final class Trainee implements AutoCloseable {
         return of(
                         engine(c),
                         new Alone(),
+                        Carriers.Choice.AUTO,
                         c.architecture(),
                         routing,
                         Masters.SEPARATE,
@@ -295,6 +303,10 @@ public final class Trainee implements AutoCloseable {
 
     @Override
     public void close() {
-        engine.close();
+        try (engine) {
+            if (team.ranks() != ranks) {
+                team.ranks().close(); // while its memory is still there
+            }
+        }
     }
 }

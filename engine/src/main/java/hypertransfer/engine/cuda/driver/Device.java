@@ -97,6 +97,11 @@ public final class Device implements AutoCloseable {
         check("cuMemcpyHtoDAsync_v2", to, from, bytes, stream);
     }
 
+    /** From the host or a card to the host or a card. */
+    public void copy(long from, long to, long bytes) {
+        check("cuMemcpyAsync", to, from, bytes, stream);
+    }
+
     /** Waits. */
     public void download(long from, MemorySegment to, long bytes) {
         check("cuMemcpyDtoHAsync_v2", to, from, bytes, stream);

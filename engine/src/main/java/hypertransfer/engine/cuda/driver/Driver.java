@@ -1,6 +1,7 @@
 package hypertransfer.engine.cuda.driver;
 
 import static java.lang.foreign.ValueLayout.ADDRESS;
+import static java.lang.foreign.ValueLayout.JAVA_BYTE;
 import static java.lang.foreign.ValueLayout.JAVA_INT;
 
 import hypertransfer.engine.EngineException;
@@ -10,8 +11,9 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.SymbolLookup;
 import java.nio.file.Path;
+import java.util.HexFormat;
 
-/** NVIDIA's driver and the first card it shows, if both are new enough. Nothing of the card is taken yet. */
+/** NVIDIA's driver and one of the cards it shows, if both are new enough. Nothing of the card is taken yet. */
 public final class Driver {
     static final int LEAST_RELEASE = 12000;
     static final int LEAST_CAPABILITY = 80;
@@ -21,16 +23,17 @@ public final class Driver {
 
     private final Native library;
     private final int ordinal;
+    private final String uuid;
     private final String name;
     private final int version;
     private final int capability;
     private final int shared;
     private final int multiprocessors;
 
-    /** The driver that the system's loader finds. */
-    public static Driver open() {
+    /** The driver that the system's loader finds, with the card of this number, counted in a circle. */
+    public static Driver open(int card) {
         try {
-            return new Driver(new Functions(FILE, SymbolLookup.libraryLookup(FILE, Arena.global())));
+            return new Driver(new Functions(FILE, SymbolLookup.libraryLookup(FILE, Arena.global())), card);
         } catch (IllegalArgumentException e) {
             throw new EngineException(
                     "no NVIDIA driver: the system's loader does not find libcuda.so.1; install driver 525 or later, "
@@ -39,7 +42,7 @@ public final class Driver {
         }
     }
 
-    public Driver(Native library) {
+    public Driver(Native library, int card) {
         this.library = library;
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment out = arena.allocate(256, 8);
@@ -48,9 +51,12 @@ public final class Driver {
             version = out.get(JAVA_INT, 0);
             require(version >= LEAST_RELEASE, tooOld(version));
             check("cuDeviceGetCount", out);
-            require(out.get(JAVA_INT, 0) > 0, "the driver sees no CUDA device; is CUDA_VISIBLE_DEVICES empty?");
-            check("cuDeviceGet", out, 0);
+            int cards = out.get(JAVA_INT, 0);
+            require(cards > 0, "the driver sees no CUDA device; is CUDA_VISIBLE_DEVICES empty?");
+            check("cuDeviceGet", out, card % cards);
             ordinal = out.get(JAVA_INT, 0);
+            check("cuDeviceGetUuid_v2", out, ordinal);
+            uuid = HexFormat.of().formatHex(out.asSlice(0, 16).toArray(JAVA_BYTE));
             check("cuDeviceGetName", out, 256, ordinal);
             name = out.getString(0);
             capability = 10 * attribute(out, MAJOR) + attribute(out, MINOR);
@@ -77,6 +83,16 @@ public final class Driver {
     /** The card's name. */
     public String name() {
         return name;
+    }
+
+    /** What no other card in the world has. */
+    public String uuid() {
+        return uuid;
+    }
+
+    /** The driver's own functions. */
+    public Native functions() {
+        return library;
     }
 
     int ordinal() {
