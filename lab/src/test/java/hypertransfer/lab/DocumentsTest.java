@@ -20,8 +20,8 @@ import picocli.CommandLine;
 class DocumentsTest {
     private static final Path ROOT = Path.of("..");
     private static final List<String> SMALL = List.of(
-            "engine=reference",
-            "steps=20",
+            "engine=cpu",
+            "steps=12",
             "model.layers=1",
             "model.width=16",
             "model.head=8",
