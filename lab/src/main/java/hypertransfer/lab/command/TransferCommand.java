@@ -125,7 +125,8 @@ public final class TransferCommand implements Callable<Integer> {
         }
         Standing target = new Run(run).standing();
         if (target.state() != Standing.State.FINISHED && target.state() != Standing.State.RUNNING) {
-            print.println(Ink.YELLOW.on("warning:") + " the target is " + target.state().label() + " at step "
+            print.println(Ink.YELLOW.on("warning:") + " the target is "
+                    + target.state().label() + " at step "
                     + target.step() + " of " + target.steps()
                     + ": later steps have nothing to compare with; 'ht train " + run + "' continues it");
         }

@@ -59,7 +59,11 @@ public final class Pair {
             logged++;
         });
         return new Gap(
-                training.known(), validation(each), logged, logged == 0 ? Double.NaN : norm, logged == 0 ? Double.NaN : rate);
+                training.known(),
+                validation(each),
+                logged,
+                logged == 0 ? Double.NaN : norm,
+                logged == 0 ? Double.NaN : rate);
     }
 
     Gap.Loss validation() {

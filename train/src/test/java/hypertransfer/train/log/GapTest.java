@@ -53,7 +53,9 @@ class GapTest {
         log(target, 2, 1, 0, 1, 1);
         Gap gap = Gap.of(own.directory(), target.directory());
         assertThat(gap.training()).isEqualTo(new Gap.Loss(1, Double.NaN, Double.NaN));
-        assertThat(gap.table(4)).contains("one of 4 steps has a target, which says nothing").doesNotContain("e+00");
+        assertThat(gap.table(4))
+                .contains("one of 4 steps has a target, which says nothing")
+                .doesNotContain("e+00");
     }
 
     @Test
