@@ -50,6 +50,8 @@ class CrookedTest {
             sign 0 4
             clamp 0
             equalize 0 4
+            cut 1
+            join 1
             orthogonalize 0
             readings -1
             move 0
