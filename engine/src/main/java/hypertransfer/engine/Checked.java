@@ -121,27 +121,15 @@ public final class Checked implements Engine {
     @Override
     public void pack(List<Tensor> tensors, MemorySegment to) {
         rules.outside("pack");
-        room("to", tensors, to);
+        rules.room("to", tensors, to);
         engine.pack(tensors, to);
     }
 
     @Override
     public void unpack(MemorySegment from, List<Tensor> tensors) {
         rules.outside("unpack");
-        room("from", tensors, from);
+        rules.room("from", tensors, from);
         engine.unpack(from, tensors);
-    }
-
-    private void room(String name, List<Tensor> tensors, MemorySegment memory) {
-        rules.list("tensors", tensors);
-        rules.present(name, memory);
-        long bytes = 0;
-        for (int k = 0; k < tensors.size(); k++) {
-            bytes += tensors.get(k).size() * tensors.get(k).numberBytes();
-        }
-        if (memory.byteSize() != bytes) {
-            throw rules.refusal(name + " has " + memory.byteSize() + " bytes, expected " + bytes);
-        }
     }
 
     @Override
@@ -163,22 +151,10 @@ public final class Checked implements Engine {
     @Override
     public void feed(int[] inputs, int[] targets) {
         rules.outside("feed");
-        tokens("inputs", inputs);
-        tokens("targets", targets);
+        rules.tokens(dims, "inputs", inputs);
+        rules.tokens(dims, "targets", targets);
         engine.feed(inputs, targets);
         rules.nowFed();
-    }
-
-    private void tokens(String name, int[] tokens) {
-        rules.present(name, tokens);
-        if (tokens.length != N) {
-            throw rules.refusal(name + " has " + tokens.length + " tokens, expected " + N);
-        }
-        for (int n = 0; n < N; n++) {
-            if (tokens[n] < 0 || tokens[n] >= V) {
-                throw rules.refusal(name + "[" + n + "] is token " + tokens[n] + ", expected 0 to " + (V - 1));
-            }
-        }
     }
 
     @Override
@@ -362,8 +338,7 @@ public final class Checked implements Engine {
     @Override
     public void momentum(List<Tensor> g, double[] scale, double beta, boolean nesterov, List<Tensor> m) {
         rules.ready("momentum");
-        rules.list("g", g);
-        rules.factors(g, "scale", scale);
+        rules.scaled(g, scale);
         rules.like(g, "m", m);
         engine.momentum(g, scale, beta, nesterov, m);
     }
@@ -379,8 +354,7 @@ public final class Checked implements Engine {
             List<Tensor> m,
             List<Tensor> v) {
         rules.ready("adam");
-        rules.list("g", g);
-        rules.factors(g, "scale", scale);
+        rules.scaled(g, scale);
         rules.range(1, Long.MAX_VALUE, "t", t);
         rules.like(g, "m", m);
         rules.like(g, "v", v);
@@ -390,8 +364,7 @@ public final class Checked implements Engine {
     @Override
     public void sign(List<Tensor> g, double[] scale, double look, double keep, List<Tensor> m) {
         rules.ready("sign");
-        rules.list("g", g);
-        rules.factors(g, "scale", scale);
+        rules.scaled(g, scale);
         rules.like(g, "m", m);
         engine.sign(g, scale, look, keep, m);
     }
@@ -399,11 +372,8 @@ public final class Checked implements Engine {
     @Override
     public void clamp(List<Tensor> g, double[] scale, double limit) {
         rules.ready("clamp");
-        rules.list("g", g);
-        rules.factors(g, "scale", scale);
-        if (!(limit > 0)) {
-            throw rules.refusal("limit is " + limit + ", expected a number above zero");
-        }
+        rules.scaled(g, scale);
+        rules.aboveZero("limit", limit);
         engine.clamp(g, scale, limit);
     }
 
@@ -415,9 +385,7 @@ public final class Checked implements Engine {
             rules.factors(g, "norm", norm);
         }
         rules.rowsOf(g, "v", v);
-        if (!(epsilon > 0)) {
-            throw rules.refusal("epsilon is " + epsilon + ", expected a number above zero");
-        }
+        rules.aboveZero("epsilon", epsilon);
         engine.equalize(g, beta, epsilon, norm, v);
     }
 

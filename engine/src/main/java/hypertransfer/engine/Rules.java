@@ -1,5 +1,6 @@
 package hypertransfer.engine;
 
+import java.lang.foreign.MemorySegment;
 import java.util.Collections;
 import java.util.IdentityHashMap;
 import java.util.List;
@@ -218,6 +219,43 @@ final class Rules {
     void factors(List<Tensor> tensors, String name, double[] factors) {
         present(name, factors);
         length(tensors.size(), name, factors.length);
+    }
+
+    /** A list with one factor per tensor. */
+    void scaled(List<Tensor> g, double[] scale) {
+        list("g", g);
+        factors(g, "scale", scale);
+    }
+
+    void aboveZero(String name, double value) {
+        if (!(value > 0)) {
+            throw refusal(name + " is " + value + ", expected a number above zero");
+        }
+    }
+
+    void tokens(Dims dims, String name, int[] tokens) {
+        present(name, tokens);
+        if (tokens.length != dims.N()) {
+            throw refusal(name + " has " + tokens.length + " tokens, expected " + dims.N());
+        }
+        for (int n = 0; n < tokens.length; n++) {
+            if (tokens[n] < 0 || tokens[n] >= dims.V()) {
+                throw refusal(name + "[" + n + "] is token " + tokens[n] + ", expected 0 to " + (dims.V() - 1));
+            }
+        }
+    }
+
+    /** Memory of exactly the bytes that these tensors have. */
+    void room(String name, List<Tensor> tensors, MemorySegment memory) {
+        list("tensors", tensors);
+        present(name, memory);
+        long bytes = 0;
+        for (int k = 0; k < tensors.size(); k++) {
+            bytes += tensors.get(k).size() * tensors.get(k).numberBytes();
+        }
+        if (memory.byteSize() != bytes) {
+            throw refusal(name + " has " + memory.byteSize() + " bytes, expected " + bytes);
+        }
     }
 
     private void length(int expected, String name, int length) {

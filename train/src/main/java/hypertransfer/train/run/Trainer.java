@@ -300,6 +300,9 @@ public final class Trainer {
                 boolean end = known && step == c.steps(), stopped = !known || !end && ranks.any(stop.getAsBoolean());
                 if (end || stopped || step > start && step % c.checkpoint().every() == 0) {
                     journal.force();
+                    if (hold != null) {
+                        hold.check();
+                    }
                     save(trainee);
                     stopped |= !end && !stopped && ranks.any(stop.getAsBoolean()); // told while it was saved
                     standing(end ? State.FINISHED : stopped ? State.INTERRUPTED : State.RUNNING, null, null);

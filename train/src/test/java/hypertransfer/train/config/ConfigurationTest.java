@@ -185,6 +185,15 @@ class ConfigurationTest {
         refusedFile(file, "is not YAML");
         Files.writeString(file, "matrices:\n  rat: 1\n");
         refusedFile(file, file + ": unknown key 'matrices.rat'");
+        Files.writeString(file, "matrices: {rate: {}}\n");
+        refusedFile(file, "matrices.rate is {}; a number is expected");
+        assertThat(ConfigurationFile.read(file, List.of("matrices.rate=0.25"))
+                        .matrices()
+                        .rate())
+                .as("was a NoSuchElementException")
+                .isEqualTo(0.25);
+        Files.writeString(file, "# a comment\n".repeat(400_000)); // 230 MB of them took more than ten seconds
+        refusedFile(file, file + " has 4800000 bytes, and what is written by hand has at most 4194304");
         refusedFile(dir.resolve("none.yaml"), "is not a file");
     }
 
