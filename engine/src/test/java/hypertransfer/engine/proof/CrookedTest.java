@@ -173,6 +173,7 @@ class CrookedTest {
         OUTPUTS.lines().forEach(line -> names.remove(line.split(" ")[0]));
         assertThat(names)
                 .containsExactly(
+                        "carrier",
                         "close",
                         "commit",
                         "decisions",
