@@ -34,7 +34,10 @@ final class Words extends SimpleModule {
                 Matrices.Master.class,
                 text -> of(Matrices.Master.class, "matrices.master", text, "auto, float32 or float64"),
                 Words::label);
-        word(Matrices.Init.class, text -> of(Matrices.Init.class, "matrices.init", text, "normal or zero"), Words::label);
+        word(
+                Matrices.Init.class,
+                text -> of(Matrices.Init.class, "matrices.init", text, "normal or zero"),
+                Words::label);
         word(
                 Coefficients.class,
                 text -> of(Coefficients.class, "matrices.coefficients", text, all(Coefficients.class)),
