@@ -32,7 +32,8 @@ import picocli.CommandLine.Spec;
             "",
             "Examples:",
             "  ht bench --preset demo --network M1 --engine cpu",
-            "  ht bench --preset gpt2-124m --engine cuda --batch 32 --json | tail -n 1"
+            "  ht bench --preset gpt2-124m --engine cuda --batch 32 --json | tail -n 1",
+            "  ht bench --preset demo --accumulation 4    what adding in order costs"
         })
 public final class BenchCommand implements Callable<Integer> {
     private static final double DECAY = 0.1;
@@ -66,6 +67,13 @@ public final class BenchCommand implements Callable<Integer> {
     @Option(names = "--batch", description = "Sequences in a micro-batch, instead of the preset's.")
     private Integer batch;
 
+    @Option(
+            names = "--accumulation",
+            defaultValue = "1",
+            description = "Micro-batches per step that is measured; from 2 on their gradients are added in order, which"
+                    + " one micro-batch does not need (default: ${DEFAULT-VALUE}).")
+    private int accumulation;
+
     @Option(names = "--recompute", description = "Recompute the inside of blocks in the backward pass, to save memory.")
     private boolean recompute;
 
@@ -93,12 +101,16 @@ public final class BenchCommand implements Callable<Integer> {
         if (!(seconds > 0)) {
             throw new ParameterException(spec.commandLine(), "--seconds is " + seconds + ", it must be above zero");
         }
+        if (accumulation < 1) {
+            throw new ParameterException(
+                    spec.commandLine(), "--accumulation is " + accumulation + ", it must be one or more");
+        }
         PrintWriter out = spec.commandLine().getOut();
         Architecture architecture = preset.architecture(variant);
         int sequences = batch == null ? preset.batch() : batch;
         String name = engine.chosen();
         Transfer transfer = mode.transfer(DECAY);
-        try (Workload workload = new Workload(name, architecture, sequences, transfer, recompute)) {
+        try (Workload workload = new Workload(name, architecture, sequences, accumulation, transfer, recompute)) {
             if (!json.only) {
                 out.print(workload.memory().table());
                 out.flush();
