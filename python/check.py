@@ -54,10 +54,10 @@ def space(text):
 
 def algebra(given):
     target, carrier, rule = given[:3]
-    step, R, norm, target_norm, w, u, uw, e = given[3:]
+    step, R, norm, target_norm, w, u, uw, e = given[3:11]
     rule = ht.Transfer(space(target), space(carrier), rule)
     s = ht.State(int(step), float(R), float(norm), float(target_norm))
-    taken = rule.step(s, ht.Reading(float(w), float(u), float(uw)), float(e))
+    taken = rule.step(s, ht.Reading(float(w), float(u), float(uw)), float(e), *map(float, given[11:]))
     after = taken.next
     return [rule.evaluation_scale(s), rule.gradient_scale(s), taken.keep, taken.push, taken.nominal, taken.effective,
             taken.angle, taken.norm, taken.target_norm, after.step, after.R, after.norm, after.target_norm]
