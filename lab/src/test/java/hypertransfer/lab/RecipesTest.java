@@ -12,12 +12,13 @@ import org.junit.jupiter.api.io.TempDir;
 /** docs/RECIPES.md: every command of it, in its order, on a network of seconds. */
 class RecipesTest {
     private static final List<String> SMALL = List.of(
-            "engine=reference",
+            "engine=cpu",
             "model.layers=1",
             "model.width=16",
             "model.head=8",
             "model.sequence=16",
             "model.batch=2",
+            "steps=12",
             "validation.batches=1");
 
     @TempDir
