@@ -101,6 +101,12 @@ class AnswersTest {
     }
 
     @Test
+    void fewTokensPerStepAreNoted() {
+        assertThat(ht.fine("predict", MUON, "--set", "model.batch=1")).contains("note: 128 tokens per step are few for width 128");
+        assertThat(ht.fine("predict", MUON)).doesNotContain("note:");
+    }
+
+    @Test
     void groupsArePredictedEachForItself() {
         List<String> groups = List.of(
                 "--set", "matrices.groups.fc.rate=0.03", "--set", "matrices.groups.blocks.0.attn.q.*.mode=hyperball");

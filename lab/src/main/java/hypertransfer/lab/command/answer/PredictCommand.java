@@ -118,6 +118,12 @@ public final class PredictCommand implements Callable<Integer> {
                             + (c.matrices().update().direction() == Update.Kind.ADAM
                                     ? "demo M1 27 % (200 steps)"
                                     : "demo M1 10 %, M2 8 % (400 steps)")));
+            if (c.tokensPerStep() < 4L * c.model().width()) {
+                out.println("note: " + c.tokensPerStep() + " tokens per step are few for width "
+                        + c.model().width()
+                        + ": gradients of low rank make |u| smaller than expected, and the effective rate is"
+                        + " predicted too high (by a third at 256 tokens and width 256)");
+            }
             if (csv != null) {
                 out.println("every step is in " + csv);
             }
