@@ -102,7 +102,8 @@ class AnswersTest {
 
     @Test
     void fewTokensPerStepAreNoted() {
-        assertThat(ht.fine("predict", MUON, "--set", "model.batch=1")).contains("note: 128 tokens per step are few for width 128");
+        assertThat(ht.fine("predict", MUON, "--set", "model.batch=1"))
+                .contains("note: 128 tokens per step are few for width 128");
         assertThat(ht.fine("predict", MUON)).doesNotContain("note:");
     }
 
