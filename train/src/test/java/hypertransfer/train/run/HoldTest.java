@@ -62,7 +62,7 @@ class HoldTest {
         Path run = tiny.train("run", c);
         assertThatThrownBy(() -> Hold.create(run, c))
                 .isInstanceOf(Refusal.class)
-                .hasMessageContaining("already holds a run; continue it with --resume");
+                .hasMessageContaining("already holds a run; choose another --out");
         assertThat(Hold.held(run)).as("let go again").isFalse();
     }
 
