@@ -27,7 +27,7 @@ import hypertransfer.lab.command.machine.ConformanceCommand;
 import hypertransfer.lab.command.machine.DoctorCommand;
 import hypertransfer.lab.command.machine.SelfTestCommand;
 import hypertransfer.lab.experiment.Version;
-import hypertransfer.lab.terminal.ErrorStream;
+import hypertransfer.train.file.ErrorStream;
 import hypertransfer.lab.terminal.Exit;
 import hypertransfer.lab.terminal.Groups;
 import hypertransfer.lab.terminal.Ink;

@@ -1,4 +1,4 @@
-package hypertransfer.lab.terminal;
+package hypertransfer.train.file;
 
 import java.lang.foreign.FunctionDescriptor;
 import java.lang.foreign.Linker;
