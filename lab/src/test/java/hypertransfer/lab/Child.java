@@ -38,8 +38,11 @@ final class Child implements AutoCloseable {
             command.addAll(List.of("bash", "-c", "ulimit -f " + kilobytes + "; exec \"$@\"", "bash"));
         }
         // A build in the background ignores Ctrl-C, and so would its children.
-        if (new ProcessBuilder("env", "--default-signal=INT", "true").start().waitFor() == 0) {
-            command.addAll(List.of("env", "--default-signal=INT"));
+        if (new ProcessBuilder("env", "--default-signal=INT,HUP", "true")
+                        .start()
+                        .waitFor()
+                == 0) {
+            command.addAll(List.of("env", "--default-signal=INT,HUP"));
         }
         command.addAll(java());
         command.addAll(List.of(args));

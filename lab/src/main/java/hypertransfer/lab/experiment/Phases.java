@@ -2,6 +2,7 @@ package hypertransfer.lab.experiment;
 
 import hypertransfer.train.config.Configuration;
 import hypertransfer.train.config.ConfigurationFile;
+import hypertransfer.train.file.Atomic;
 import hypertransfer.train.log.Hold;
 import hypertransfer.train.run.Trainee;
 import hypertransfer.train.run.Trainer;
@@ -76,13 +77,14 @@ public final class Phases implements Watcher {
         return phases.seconds;
     }
 
-    private static Path tokens(Configuration c, Path file) throws IOException {
+    private static Path tokens(Configuration c, Path file) {
         int count = STEPS * c.model().batch() * c.model().sequence() + 1,
                 vocabulary = c.model().vocab();
         ByteBuffer bytes = ByteBuffer.allocate(1024 + 2 * count).order(ByteOrder.LITTLE_ENDIAN);
         bytes.putInt(20240520).putInt(1).putInt(count).position(1024);
         new Random(1).ints(count, 0, vocabulary).forEach(id -> bytes.putChar((char) id));
-        return Files.write(file, bytes.array());
+        Atomic.write(file, channel -> Atomic.writeFully(channel, bytes.rewind()));
+        return file;
     }
 
     private void passed(String phase) {
