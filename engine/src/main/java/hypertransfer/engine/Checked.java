@@ -114,6 +114,11 @@ public final class Checked implements Engine {
     }
 
     @Override
+    public Motion motion() {
+        return this; // which checks
+    }
+
+    @Override
     public Ranks carrier(Ranks ranks, Carriers.Choice choice) {
         return engine.carrier(ranks, choice);
     }
