@@ -54,10 +54,10 @@ def space(text):
 
 def algebra(given):
     target, carrier, rule = given[:3]
-    step, R, norm, target_norm, w, u, uw, e = given[3:]
+    step, R, norm, target_norm, w, u, uw, e = given[3:11]
     rule = ht.Transfer(space(target), space(carrier), rule)
     s = ht.State(int(step), float(R), float(norm), float(target_norm))
-    taken = rule.step(s, ht.Reading(float(w), float(u), float(uw)), float(e))
+    taken = rule.step(s, ht.Reading(float(w), float(u), float(uw)), float(e), *map(float, given[11:]))
     after = taken.next
     return [rule.evaluation_scale(s), rule.gradient_scale(s), taken.keep, taken.push, taken.nominal, taken.effective,
             taken.angle, taken.norm, taken.target_norm, after.step, after.R, after.norm, after.target_norm]
@@ -85,6 +85,8 @@ INVARIANT = ("hypertransfer", "inverse-hypertransfer", "decay-transfer")
 
 def golden(directory):
     """Every case of the golden files, in double precision. The bounds are those that the Java engines are held to."""
+    print(f"{'':6s} {'network, direction, mode':45s} {'loss':>8s} {'norm':>8s} {'rate':>8s}   largest relative errors")
+    failed = 0
     for network in ("M1", "M2"):
         with open(os.path.join(directory, network + ".json")) as f:
             file = json.load(f)
@@ -95,10 +97,12 @@ def golden(directory):
         for case, gradient in runs:
             errors = trajectory(file, tensors, case, gradient)
             name = f"{network} {case['direction']} {case['mode']} {gradient or ''}"
-            print(f"{name:45s} loss {errors[0]:.1e}  norm {errors[1]:.1e}  rate {errors[2]:.1e}")
-            if not (errors[0] < 1e-9 and errors[1] < 1e-9 and errors[2] < 1e-9):
-                fail(f"{name} leaves its golden trajectory")
-    print("all golden trajectories followed")
+            good = all(error < 1e-9 for error in errors)
+            failed += not good
+            print(f"{'ok' if good else 'FAILED':6s} {name:45s} {errors[0]:8.1e} {errors[1]:8.1e} {errors[2]:8.1e}")
+    if failed:
+        fail(f"{failed} golden trajectories were left")
+    print(f"all golden trajectories followed, torch {ht.torch.__version__}")
 
 
 def trajectory(file, tensors, case, gradient):
@@ -207,6 +211,9 @@ def optimizer():
             expect(torch.equal(before, second.w), f"{mode}: parameters are restored")
             plus = mode.endswith("plus")
             expect(torch.equal(before, inside) != plus, f"{mode}: evaluated at {'a multiple' if plus else 'w'}")
+            print(f"ok     {direction.__name__:6s} {mode:28s} continued, restored, evaluated at {'a multiple' if plus else 'w'}")
+    replayed()
+    print("ok     plain Muon replays MuonH by rate and decay")
     forgetful = Small("hypertransfer-plus", ht.muon)
     forgetful.w.grad = torch.ones_like(forgetful.w)
     refused(forgetful.optimizer.step, "inside `with optimizer.evaluation()")
@@ -215,7 +222,23 @@ def optimizer():
     zero = ht.HyperTransfer([ht.muonh([torch.nn.Parameter(torch.zeros(3, 4))], lr=0.1)])
     zero.param_groups[0]["params"][0].grad = torch.ones(3, 4)
     refused(zero.step, "parameter 0 of shape (3, 4)")
-    print("the optimizer keeps its promises")
+    print("ok     refusals")
+    print(f"the optimizer keeps its promises, torch {torch.__version__}")
+
+
+def replayed():
+    """Plain Muon, written out, with the rates and decays of each step of MuonH: `ht schedule --series replay`."""
+    torch = ht.torch
+    ball, plain = Small("hyperball", ht.muon), Small("base", ht.muon)
+    for t in range(8):
+        ball.step(t)
+        taken = ball.optimizer.taken[ball.w]
+        rate, decay = taken.push, (1 - taken.keep) / taken.push
+        plain.loss(t)
+        with torch.no_grad():
+            plain.m = plain.w.grad.clone() if t == 0 else 0.95 * plain.m + 0.05 * plain.w.grad
+            plain.w.mul_(1 - rate * decay).sub_(rate * ht.newton_schulz(plain.m))
+        expect(torch.allclose(plain.w, ball.w, rtol=1e-12, atol=1e-14), f"step {t}: plain Muon is where MuonH is")
 
 
 class Small:
@@ -228,14 +251,14 @@ class Small:
         self.data = torch.randn(8, 7, 5, generator=generator, dtype=torch.float64)
         self.optimizer = ht.HyperTransfer([direction([self.w], lr=0.05, decay=0.2, mode=mode, target_decay=0.4)])
 
-    def step(self, t):
-        def closure():
-            self.optimizer.zero_grad()
-            loss = (self.w @ self.data[t]).tanh().sum() + self.w.square().sum() / 10
-            loss.backward()
-            return loss
+    def loss(self, t):
+        self.optimizer.zero_grad()
+        loss = (self.w @ self.data[t]).tanh().sum() + self.w.square().sum() / 10
+        loss.backward()
+        return loss
 
-        self.optimizer.step(closure)
+    def step(self, t):
+        self.optimizer.step(lambda: self.loss(t))
 
 
 def refused(action, message):
@@ -257,6 +280,7 @@ def expect(holds, what):
 
 
 def fail(message):
+    sys.stdout.flush()
     sys.exit("FAILED: " + message)
 
 

@@ -136,10 +136,13 @@ class Transfer(NamedTuple):
         self._positive(s, s.norm, s.target_norm)
         return (s.R if self.gradient == AT_RADIUS else s.norm) / s.target_norm
 
-    def step(self, s, reading, e):
-        """One step: the target's angular step, taken by the carrier."""
-        self._check(s, reading, e)
-        l = self.target.decay
+    def step(self, s, reading, e, l=None):
+        """One step: the target's angular step, taken by the carrier.
+
+        With `l` the plain Base optimizer takes a weight decay that is this step's own, also one below zero.
+        """
+        l = self.target.decay if l is None else l
+        self._check(s, reading, e, l)
         rC, u, uw = reading
         base = isinstance(self.target, Base)
         free = self.plain and base
@@ -163,7 +166,7 @@ class Transfer(NamedTuple):
 
         if isinstance(self.carrier, Base):
             lc = self.carrier.decay
-            keep = 1 - e * lc if free else 1 / (1 + p * lc * rC)
+            keep = 1 - e * l if free else 1 / (1 + p * lc * rC)
             push = e if free else p * rC * keep
             return Step(keep, push, push, a, angle, rC, rT, self._next(s, keep * rC * stretch, target))
         if not stretch > 0:
@@ -187,11 +190,14 @@ class Transfer(NamedTuple):
             raise Refusal(f"step {s.step}: the norm becomes {norm} and the target's {target_norm}; lower the rate")
         return State(s.step + 1, s.R, norm, target_norm)
 
-    def _check(self, s, reading, e):
+    def _check(self, s, reading, e, l):
+        if l != self.target.decay and not (self.plain and isinstance(self.target, Base) and math.isfinite(l)):
+            raise Refusal(f"step {s.step}: its weight decay at this step is {l}; only the plain Base optimizer takes another"
+                          " decay at every step, a finite number")
         if not 0 <= e < math.inf:
             raise Refusal(f"step {s.step}: learning rate is {e}; it must be a finite number, zero or more")
-        if e * self.target.decay >= 1:
-            raise Refusal(f"step {s.step}: learning rate {e} times weight decay {self.target.decay} is 1 or more, which"
+        if e * l >= 1:
+            raise Refusal(f"step {s.step}: learning rate {e} times weight decay {l} is 1 or more, which"
                           " would erase the matrix; lower either of them")
         if not all(map(math.isfinite, reading)):
             raise Refusal(f"step {s.step}: |w|, |u|, <u,w> are {tuple(reading)}: the training has diverged; lower the"

@@ -65,7 +65,7 @@ class PythonTest {
                 """);
         Ended ended = python(script.toString(), ROOT.resolve("docs/RECIPES.md").toString());
         assertThat(ended.code).as(ended.text).isZero();
-        assertThat(ended.text).contains("3 blocks");
+        assertThat(ended.text).contains("4 blocks");
     }
 
     /** Runs where PyTorch is installed. */
@@ -90,6 +90,11 @@ class PythonTest {
                 lines.add(step(c.transfer(), c.state(), reading, random.nextInt(20) == 0 ? 0 : c.e()));
             }
             lines.addAll(edges(rule));
+        }
+        for (double decay : new double[] {-3, -0.1, 0, 0.5, 2, Double.NaN}) { // recorded decays
+            for (Mode mode : List.of(Mode.BASE, Mode.HYPERBALL, Mode.HYPERTRANSFER)) {
+                lines.add(step(mode.transfer(0.1), State.start("w", 2), new Reading(2, 3, 1), 0.5, decay));
+            }
         }
         for (Mode mode : Mode.values()) {
             Transfer t = named(mode, 0.25, 0.5);
@@ -149,6 +154,10 @@ class PythonTest {
     }
 
     private static String step(Transfer t, State s, Reading r, double e) {
+        return step(t, s, r, e, t.target().decay());
+    }
+
+    private static String step(Transfer t, State s, Reading r, double e, double l) {
         List<String> given = Stream.of(
                         space(t.target()),
                         space(t.carrier()),
@@ -160,11 +169,12 @@ class PythonTest {
                         r.w(),
                         r.u(),
                         r.uw(),
-                        e)
+                        e,
+                        l)
                 .map(Object::toString)
                 .toList();
         return line("step", given, () -> {
-            Step step = t.step(s, r, e);
+            Step step = t.step(s, r, e, l);
             State next = step.next();
             return DoubleStream.of(
                     t.evaluationScale(s),

@@ -18,11 +18,13 @@ import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 
 /**
  * Every optimizer of the paper, for a training loop of DJL:
@@ -49,7 +51,7 @@ import java.util.stream.Collectors;
 public final class HyperOptimizer extends Optimizer implements AutoCloseable {
     private static final System.Logger LOG = System.getLogger(HyperOptimizer.class.getName());
 
-    private record Key(String parameterId, Device device) {}
+    private record Key(String parameterId, int part, String name, Device device) {}
 
     private final Routes routes;
     private final Map<Key, Slot> slots = new ConcurrentHashMap<>();
@@ -87,10 +89,14 @@ public final class HyperOptimizer extends Optimizer implements AutoCloseable {
     public void update(String parameterId, NDArray weight, NDArray grad) {
         Route route = routes.route(parameterId);
         print();
-        Slot slot = slots.computeIfAbsent(new Key(parameterId, weight.getDevice()), key -> open(route, weight));
-        slot.step(parameterId, weight, grad);
-        if (slot.stepsHere() == 2) {
-            forget(route.name()); // by now every device has opened its slot from it
+        List<String> names = names(route);
+        for (int k = 0; k < names.size(); k++) {
+            Key part = new Key(parameterId, k, names.get(k), weight.getDevice());
+            Slot slot = slots.computeIfAbsent(part, key -> open(route, key, weight));
+            slot.step(parameterId, weight, grad);
+            if (slot.stepsHere() == 2) {
+                forget(part.name); // by now every device has opened its slot from it
+            }
         }
         if (weight.hasGradient()) {
             // engines add to gradients, and DJL leaves it to the optimizer to start them afresh
@@ -105,10 +111,18 @@ public final class HyperOptimizer extends Optimizer implements AutoCloseable {
         Map<String, Step> steps = new LinkedHashMap<>();
         slots.forEach((key, slot) -> {
             if (slot.last() != null) {
-                steps.put(routes.route(key.parameterId()).name(), slot.last());
+                steps.put(key.name, slot.last());
             }
         });
         return steps;
+    }
+
+    /** The names of a parameter's parts: its own where it is whole. */
+    private static List<String> names(Route route) {
+        int parts = route.rule().view().parts(route.name(), route.shape());
+        return IntStream.range(0, parts)
+                .mapToObj(k -> View.name(route.name(), k, parts))
+                .toList();
     }
 
     /** Puts the matrices themselves where the + forms have left their representatives, e.g. to save the model. */
@@ -155,8 +169,7 @@ public final class HyperOptimizer extends Optimizer implements AutoCloseable {
     public void save(OutputStream out) throws IOException {
         started();
         Map<String, Saved> saved = new LinkedHashMap<>();
-        slots.forEach(
-                (key, slot) -> saved.putIfAbsent(routes.route(key.parameterId()).name(), slot.save()));
+        slots.forEach((key, slot) -> saved.putIfAbsent(key.name, slot.save()));
         Checkpoint.write(saved, out);
     }
 
@@ -195,16 +208,17 @@ public final class HyperOptimizer extends Optimizer implements AutoCloseable {
     }
 
     private void fits(Map<String, Saved> read) {
-        Set<String> names = routes.all().stream().map(Route::name).collect(Collectors.toCollection(TreeSet::new));
+        Set<String> names = routes.all().stream()
+                .flatMap(route -> names(route).stream())
+                .collect(Collectors.toCollection(TreeSet::new));
         if (!names.equals(read.keySet())) {
             throw new Refusal("the optimizer state is of the parameters " + new TreeSet<>(read.keySet())
                     + ", and the block trains " + names + "; load the state of this model, with the same ones frozen");
         }
         for (Route route : routes.all()) {
-            Saved saved = read.get(route.name());
+            Saved saved = read.get(names(route).getFirst());
             Rule rule = route.rule();
-            if (!saved.transfer().equals(rule.transfer())
-                    || !saved.direction().equals(rule.direction().signature())) {
+            if (!saved.transfer().equals(rule.transfer()) || !saved.direction().equals(rule.signature())) {
                 throw new Refusal(route.name() + " was trained with "
                         + Rule.text(saved.direction(), saved.transfer()) + ", and is routed to " + rule
                         + "; give the optimizer the rules it was saved with");
@@ -231,9 +245,11 @@ public final class HyperOptimizer extends Optimizer implements AutoCloseable {
         }
     }
 
-    private Slot open(Route route, NDArray weight) {
-        Saved saved = loaded.get(route.name());
-        return saved == null ? Slot.start(route, weight) : Slot.restore(route, weight, saved);
+    private Slot open(Route route, Key key, NDArray weight) {
+        Saved saved = loaded.get(key.name);
+        return saved == null
+                ? Slot.start(route, key.name, key.part, weight)
+                : Slot.restore(route, key.part, weight, saved);
     }
 
     private void started() {

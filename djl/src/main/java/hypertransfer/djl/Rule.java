@@ -14,8 +14,9 @@ import java.util.Locale;
  * @param transfer the space the parameter lives in, and the one whose dynamics it follows
  * @param rate the schedule of the target: a nominal rate where it is a Base space, an angular step where it is a Hyperball
  * @param zeroRadius the radius of a Hyperball whose parameter starts at zero; 0 to refuse such a parameter
+ * @param view what counts as a matrix
  */
-public record Rule(Direction direction, Transfer transfer, Rate rate, double zeroRadius) {
+public record Rule(Direction direction, Transfer transfer, Rate rate, double zeroRadius, View view) {
 
     /** Refuses a radius that is no length. */
     public Rule {
@@ -32,7 +33,7 @@ public record Rule(Direction direction, Transfer transfer, Rate rate, double zer
      * @param rate the schedule of the target
      */
     public Rule(Direction direction, Transfer transfer, Rate rate) {
-        this(direction, transfer, rate, 0);
+        this(direction, transfer, rate, 0, View.PLAIN);
     }
 
     /**
@@ -42,7 +43,17 @@ public record Rule(Direction direction, Transfer transfer, Rate rate, double zer
      * @return the changed rule
      */
     public Rule fromZero(double radius) {
-        return new Rule(direction, transfer, rate, radius);
+        return new Rule(direction, transfer, rate, radius, view);
+    }
+
+    /**
+     * The same rule for the parts of parameters, e.g. {@code muonH(rate).each(View.rows(3))} for a fused qkv.
+     *
+     * @param view what counts as a matrix
+     * @return the changed rule
+     */
+    public Rule each(View view) {
+        return new Rule(direction, transfer, rate, zeroRadius, view);
     }
 
     /**
@@ -96,7 +107,7 @@ public record Rule(Direction direction, Transfer transfer, Rate rate, double zer
      * @return the changed rule
      */
     public Rule in(Mode mode, double decay) {
-        return new Rule(direction, mode.transfer(decay), rate, zeroRadius);
+        return new Rule(direction, mode.transfer(decay), rate, zeroRadius, view);
     }
 
     /**
@@ -107,13 +118,18 @@ public record Rule(Direction direction, Transfer transfer, Rate rate, double zer
      * @return the changed rule
      */
     public Rule following(Space target) {
-        return new Rule(direction, transfer.following(target), rate, zeroRadius);
+        return new Rule(direction, transfer.following(target), rate, zeroRadius, view);
     }
 
     /** {@code muon(0.95), Base(0.1) on Hyperball, rescaled}: all of it except the rate. */
     @Override
     public String toString() {
-        return text(direction.signature(), transfer);
+        return text(signature(), transfer);
+    }
+
+    /** What a saved state must have been trained with. */
+    String signature() {
+        return direction.signature() + (view.plain() ? "" : " of " + view);
     }
 
     static String text(String direction, Transfer transfer) {

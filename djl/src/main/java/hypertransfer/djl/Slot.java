@@ -16,6 +16,7 @@ import java.util.List;
  */
 final class Slot implements AutoCloseable {
     private final Rule rule;
+    private final int part;
     private final NDManager home;
     private final List<NDArray> memory;
     private NDArray weight;
@@ -26,8 +27,9 @@ final class Slot implements AutoCloseable {
     private Step last; // null before the first
     private long stepsHere;
 
-    private Slot(Rule rule, NDManager home, NDArray weight, List<NDArray> memory, State state, double scale) {
+    private Slot(Rule rule, int part, NDManager home, NDArray weight, List<NDArray> memory, State state, double scale) {
         this.rule = rule;
+        this.part = part;
         this.home = home;
         this.weight = weight;
         this.memory = memory;
@@ -35,20 +37,25 @@ final class Slot implements AutoCloseable {
         this.scale = scale;
     }
 
-    static Slot start(Route route, NDArray weight) {
+    static Slot start(Route route, String name, int part, NDArray weight) {
         check(route, weight);
-        double norm = Measure.norm(weight), radius = route.rule().zeroRadius();
-        State state = norm == 0 && radius > 0 ? State.zero(route.name(), radius) : State.start(route.name(), norm);
+        View view = route.rule().view();
         NDManager home = weight.getManager().newSubManager();
-        List<NDArray> memory = route.rule().direction().memory(weight.getShape()).stream()
+        NDArray own = view.take(weight, part);
+        double norm = Measure.norm(own), radius = route.rule().zeroRadius();
+        if (!view.plain()) {
+            own.close();
+        }
+        State state = norm == 0 && radius > 0 ? State.zero(name, radius) : State.start(name, norm);
+        List<NDArray> memory = route.rule().direction().memory(view.shape(weight.getShape())).stream()
                 .map(shape -> home.zeros(shape, weight.getDataType()))
                 .toList();
-        return new Slot(route.rule(), home, weight, memory, state, 1);
+        return new Slot(route.rule(), part, home, weight, memory, state, 1);
     }
 
-    static Slot restore(Route route, NDArray weight, Saved saved) {
+    static Slot restore(Route route, int part, NDArray weight, Saved saved) {
         check(route, weight);
-        List<Shape> shapes = route.rule().direction().memory(weight.getShape());
+        List<Shape> shapes = route.rule().direction().memory(route.rule().view().shape(weight.getShape()));
         List<Shape> found = saved.memory().stream().map(NDArray::getShape).toList();
         if (!found.equals(shapes)
                 || saved.memory().stream().anyMatch(array -> array.getDataType() != weight.getDataType())) {
@@ -67,11 +74,11 @@ final class Slot implements AutoCloseable {
                     return copy;
                 })
                 .toList();
-        return new Slot(route.rule(), home, weight, memory, saved.state(), saved.scale());
+        return new Slot(route.rule(), part, home, weight, memory, saved.state(), saved.scale());
     }
 
     Saved save() {
-        return new Saved(rule.direction().signature(), rule.transfer(), state, scale, memory);
+        return new Saved(rule.signature(), rule.transfer(), state, scale, memory);
     }
 
     Step last() {
@@ -83,8 +90,8 @@ final class Slot implements AutoCloseable {
         return stepsHere;
     }
 
-    void step(String parameterId, NDArray weight, NDArray gradient) {
-        this.weight = weight;
+    void step(String parameterId, NDArray whole, NDArray wholeGradient) {
+        this.weight = whole;
         Transfer transfer = rule.transfer();
         double evaluated = transfer.evaluationScale(state);
         if (scale != evaluated) {
@@ -93,25 +100,27 @@ final class Slot implements AutoCloseable {
                     + "; call toRepresentative() before training continues");
         }
         // Results of array operations belong to the manager of their first operand: all of them end with the scratch.
-        try (NDManager scratch = weight.getManager().newSubManager()) {
-            scratch.tempAttachAll(weight, gradient);
+        try (NDManager scratch = whole.getManager().newSubManager()) {
+            scratch.tempAttachAll(whole, wholeGradient);
             memory.forEach(array -> array.tempAttach(scratch));
-            stand(1);
+            NDArray own = rule.view().take(whole, part), gradient = rule.view().take(wholeGradient, part);
+            stand(own, 1);
             double factor = transfer.gradientScale(state);
             NDArray g = factor == 1 ? gradient : gradient.mul(factor);
             NDArray u = rule.direction().of(g, memory, state.step());
-            if (!u.getShape().equals(weight.getShape())) { // a smaller one would be broadcast, silently
-                throw new Refusal(state.matrix() + " has shape " + weight.getShape() + ", and its direction "
+            if (!u.getShape().equals(own.getShape())) { // a smaller one would be broadcast, silently
+                throw new Refusal(state.matrix() + " has shape " + own.getShape() + ", and its direction "
                         + rule.direction().signature() + " made one of shape " + u.getShape()
                         + "; a direction has the shape of its gradient");
             }
-            last = transfer.step(state, Measure.reading(weight, u), rule.rate().at(parameterId, state.step()));
+            last = transfer.step(state, Measure.reading(own, u), rule.rate().at(parameterId, state.step()));
             // not keep times w: 1 - keep is small, and as a float it has digits that keep itself has not
-            NDArray lost = weight.mul(1 - last.keep());
-            weight.subi(lost.addi(u.mul(last.push())));
+            NDArray lost = own.mul(1 - last.keep());
+            own.subi(lost.addi(u.mul(last.push())));
             state = last.next();
             stepsHere++;
-            stand(transfer.evaluationScale(state));
+            stand(own, transfer.evaluationScale(state));
+            rule.view().put(whole, part, own);
         }
     }
 
@@ -123,15 +132,24 @@ final class Slot implements AutoCloseable {
         stand(rule.transfer().evaluationScale(state));
     }
 
-    /** Puts the weight at this multiple of the carrier. */
     private void stand(double multiple) {
+        try (NDManager scratch = weight.getManager().newSubManager()) {
+            weight.tempAttach(scratch);
+            NDArray own = rule.view().take(weight, part);
+            stand(own, multiple);
+            rule.view().put(weight, part, own);
+        }
+    }
+
+    /** Puts the part at this multiple of the carrier. */
+    private void stand(NDArray own, double multiple) {
         if (scale != multiple) {
             // undone by the very number it was done with, so that the rounding of the number itself cancels
             if (scale != 1) {
-                weight.divi(scale);
+                own.divi(scale);
             }
             if (multiple != 1) {
-                weight.muli(multiple);
+                own.muli(multiple);
             }
             scale = multiple;
         }
@@ -147,6 +165,6 @@ final class Slot implements AutoCloseable {
         if (type != DataType.FLOAT32 && type != DataType.FLOAT64) {
             throw new Refusal(route.name() + " is of type " + type + "; train it in FLOAT32 or FLOAT64");
         }
-        route.rule().direction().check(route.name(), weight.getShape());
+        route.rule().direction().check(route.name(), route.rule().view().shape(weight.getShape()));
     }
 }

@@ -390,6 +390,20 @@ public final class Checked implements Engine {
     }
 
     @Override
+    public void cut(Tensor whole, List<Tensor> blocks) {
+        rules.ready("cut");
+        rules.blocks(whole, blocks);
+        engine.cut(whole, blocks);
+    }
+
+    @Override
+    public void join(List<Tensor> blocks, Tensor whole) {
+        rules.ready("join");
+        rules.blocks(whole, blocks);
+        engine.join(blocks, whole);
+    }
+
+    @Override
     public void orthogonalize(List<Tensor> x, Iteration iteration) {
         rules.ready("orthogonalize");
         rules.list("x", x);

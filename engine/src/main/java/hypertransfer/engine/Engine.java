@@ -237,6 +237,12 @@ public interface Engine extends AutoCloseable {
      */
     void equalize(List<Tensor> g, double beta, double epsilon, double[] norm, List<Tensor> v);
 
+    /** Copies the blocks of a matrix, all of one shape, row of blocks after row of blocks, each from left to right. */
+    void cut(Tensor whole, List<Tensor> blocks);
+
+    /** The reverse of {@link #cut}. */
+    void join(List<Tensor> blocks, Tensor whole);
+
     /** Newton-Schulz in place, after a division by the Frobenius norm; a zero matrix stays zero. */
     void orthogonalize(List<Tensor> x, Iteration iteration);
 

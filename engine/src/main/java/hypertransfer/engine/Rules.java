@@ -191,6 +191,31 @@ final class Rules {
         }
     }
 
+    /** Blocks of one shape and of the whole's format, which fill it. */
+    void blocks(Tensor whole, List<Tensor> blocks) {
+        any("whole", whole);
+        masters("blocks", blocks);
+        if (blocks.isEmpty()) {
+            throw refusal("blocks is empty, expected blocks of '" + whole.name() + "'");
+        }
+        int rows = blocks.getFirst().rows(), cols = blocks.getFirst().cols();
+        long fit = whole.rows() % rows == 0 && whole.cols() % cols == 0 ? whole.size() / ((long) rows * cols) : 0;
+        if (fit != blocks.size()) {
+            throw refusal(blocks.size() + " blocks of shape " + text(rows, cols) + " do not fill '" + whole.name()
+                    + "' of shape " + text(whole.rows(), whole.cols()));
+        }
+        for (int k = 0; k < blocks.size(); k++) {
+            Tensor block = blocks.get(k);
+            if (block.rows() != rows || block.cols() != cols) {
+                throw misshapen("blocks[" + k + "]", block, text(rows, cols));
+            }
+            if (block.numberBytes() != whole.numberBytes()) {
+                throw refusal("blocks[" + k + "] '" + block.name() + "' has numbers of " + block.numberBytes()
+                        + " bytes, expected " + whole.numberBytes() + " as in '" + whole.name() + "'");
+            }
+        }
+    }
+
     void factors(List<Tensor> tensors, String name, double[] factors) {
         present(name, factors);
         length(tensors.size(), name, factors.length);

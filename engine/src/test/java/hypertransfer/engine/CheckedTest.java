@@ -293,8 +293,10 @@ class CheckedTest {
                         "carrier", // CarriersTest
                         "close",
                         "commit",
+                        "cut", // theWholeSentence
                         "decisions",
                         "dims",
+                        "join",
                         "name",
                         "pack", // PackTest
                         "replay",
@@ -354,6 +356,14 @@ class CheckedTest {
                 new Wrong(
                         "equalize: v[0] 'w' has shape (5,4), expected (3,4) or (3,1)",
                         (e, t) -> e.equalize(List.of(t.get("x")), 0.9, 1, null, List.of(t.get("w")))),
+                new Wrong(
+                        "cut: 2 blocks of shape (3,4) do not fill 'w' of shape (5,4)",
+                        (e, t) -> e.cut(t.get("w"), List.of(t.get("x"), t.get("x")))),
+                new Wrong(
+                        "join: blocks[1] 'w' has shape (5,4), expected (3,4)",
+                        (e, t) -> e.join(List.of(t.get("x"), t.get("w"), t.get("x")), t.get("qkv"))),
+                new Wrong("join: blocks is empty, expected blocks of 'x'", (e, t) -> e.join(List.of(), t.get("x"))),
+                new Wrong("cut: whole is null", (e, t) -> e.cut(null, List.of(t.get("x")))),
                 new Wrong("head: dw is null", (e, t) -> {
                     e.feed(new int[3], new int[3]);
                     e.head(t.get("x"), t.get("w"), t.get("losses"), 1, t.get("x"), null);

@@ -9,11 +9,14 @@ import static com.tngtech.archunit.library.dependencies.SlicesRuleDefinition.sli
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.tngtech.archunit.base.DescribedPredicate;
+import com.tngtech.archunit.core.domain.JavaCall;
 import com.tngtech.archunit.core.domain.JavaClass;
 import com.tngtech.archunit.core.domain.JavaClasses;
 import com.tngtech.archunit.core.importer.ClassFileImporter;
 import com.tngtech.archunit.core.importer.ImportOption;
 import com.tngtech.archunit.lang.ArchRule;
+import java.nio.channels.FileChannel;
+import java.nio.file.Files;
 import java.util.Arrays;
 import java.util.List;
 import org.junit.jupiter.api.Test;
@@ -124,6 +127,22 @@ class ArrowsTest {
         for (String culprit : rule.culprits) {
             assertThat(complaint).contains("Field <crooked.").contains("." + culprit + ">");
         }
+    }
+
+    /** A command writes through {@code train.file.Atomic}, which leaves a whole file or none. */
+    @Test
+    void commandsWriteFilesInOneWay() {
+        DescribedPredicate<JavaCall<?>> writes = DescribedPredicate.describe(
+                "a call that opens a file for writing",
+                call -> call.getTargetOwner().isEquivalentTo(Files.class)
+                                && call.getName()
+                                        .matches(
+                                                "write|writeString|new(BufferedWriter|OutputStream|ByteChannel)|copy|move")
+                        || call.getTargetOwner().isEquivalentTo(FileChannel.class)
+                                && call.getName().equals("open"));
+        ArchRule rule = noClasses().that(resideInAPackage("..lab..")).should().callCodeUnitWhere(writes);
+        rule.check(OURS);
+        assertThat(rule.evaluate(CROOKED).getFailureReport().toString()).contains("crooked.lab.Lab.write(");
     }
 
     @Test

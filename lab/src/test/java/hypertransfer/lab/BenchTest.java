@@ -55,6 +55,27 @@ class BenchTest {
     }
 
     @Test
+    void whatOneWaitsFor() {
+        assertThat(run("bench", "--preset", "demo", "--engine", "cpu", "--batch", "1", "--phases"))
+                .as(err.toString())
+                .isZero();
+        String[] lines = out.toString().split("\\R");
+        JsonNode phases = JsonMapper.shared().readTree(lines[lines.length - 1]);
+        assertThat(phases.propertyNames())
+                .containsExactly(
+                        "the program",
+                        "engine, memory and weights",
+                        "first validation",
+                        "step 1",
+                        "step 2",
+                        "step 3",
+                        "last validation",
+                        "saving",
+                        "continued: engine, memory and checkpoint");
+        phases.forEach(seconds -> assertThat(seconds.asDouble()).isNotNegative());
+    }
+
+    @Test
     void badInputIsNamed() {
         assertThat(run("bench", "--preset", "huge")).isEqualTo(Exit.BAD_INPUT);
         assertThat(run("bench", "--preset", "demo", "--seconds", "0")).isEqualTo(Exit.BAD_INPUT);

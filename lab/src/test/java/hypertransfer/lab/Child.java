@@ -7,6 +7,8 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 /** The command line as a process of its own, whose output is read line by line. */
 final class Child implements AutoCloseable {
@@ -26,19 +28,30 @@ final class Child implements AutoCloseable {
 
     /** With files of at most so many KiB, which is how a full disk looks to the process; 0: any size. */
     static Child start(int kilobytes, String... args) throws Exception {
+        return start(kilobytes, 0, args);
+    }
+
+    /** The same with a heap of so many MiB; 0: the usual one. */
+    static Child start(int kilobytes, int heap, String... args) throws Exception {
         List<String> command = new ArrayList<>();
         if (kilobytes > 0) {
             command.addAll(List.of("bash", "-c", "ulimit -f " + kilobytes + "; exec \"$@\"", "bash"));
         }
         // A build in the background ignores Ctrl-C, and so would its children.
-        if (new ProcessBuilder("env", "--default-signal=INT", "true").start().waitFor() == 0) {
-            command.addAll(List.of("env", "--default-signal=INT"));
+        if (new ProcessBuilder("env", "--default-signal=INT,HUP", "true")
+                        .start()
+                        .waitFor()
+                == 0) {
+            command.addAll(List.of("env", "--default-signal=INT,HUP"));
         }
         command.addAll(java());
         command.addAll(List.of(args));
         Path errors = Files.createTempFile("child", ".err");
-        return new Child(
-                new ProcessBuilder(command).redirectError(errors.toFile()).start(), errors);
+        ProcessBuilder builder = new ProcessBuilder(command).redirectError(errors.toFile());
+        if (heap > 0) {
+            builder.environment().put("JDK_JAVA_OPTIONS", "-Xmx" + heap + "m");
+        }
+        return new Child(builder.start(), errors);
     }
 
     /** The command line up to its own arguments. */
@@ -76,11 +89,12 @@ final class Child implements AutoCloseable {
         return false;
     }
 
-    /** As kill does. */
-    void signal(String name) throws Exception {
-        new ProcessBuilder("kill", "-" + name, Long.toString(process.pid()))
-                .start()
-                .waitFor();
+    /** As kill does, one after the other without a pause. */
+    void signal(String... names) throws Exception {
+        String all = Stream.of(names)
+                .map(name -> "kill -" + name + " " + process.pid())
+                .collect(Collectors.joining("; "));
+        new ProcessBuilder("sh", "-c", all).start().waitFor();
     }
 
     /** Waits so many milliseconds; whether it has ended by then. What it prints meanwhile must fit a pipe. */

@@ -59,6 +59,15 @@ class StartTest {
         ht.fine("train", file, "--out", dir.resolve("out/a"), Ht.TINY);
         ht.fine("transfer", dir.resolve("out/a"), "--mode", "hypertransfer");
         assertThat(ht.out()).contains("next: ht report ", "ht diff ");
+        assertThat(ht.out()).doesNotContain("warning:");
+        assertThat(ht.fine(
+                        "transfer",
+                        dir.resolve("out/a"),
+                        "--mode=hypertransfer",
+                        "--set=seed=7",
+                        "--set=checkpoint.every=2",
+                        "--out=" + dir.resolve("other")))
+                .contains("warning: --set seed makes this another run than its target");
         JsonNode rows = JsonMapper.shared().readTree(ht.fine("runs", dir.resolve("out"), "--json"));
         assertThat(rows).hasSize(2);
         assertThat(rows.get(0).path("state").asString()).isEqualTo("finished");

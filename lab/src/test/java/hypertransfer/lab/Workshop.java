@@ -11,8 +11,10 @@ import java.util.Arrays;
 import java.util.Comparator;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.TreeMap;
 import java.util.stream.Stream;
 import java.util.zip.CRC32C;
@@ -188,6 +190,20 @@ final class Workshop {
                         "4000",
                         "--validation",
                         "0.3"),
+                command(
+                        "text.txt",
+                        null,
+                        "data",
+                        "tokenize",
+                        "@text.txt",
+                        "--out",
+                        "@made",
+                        "--tokens",
+                        "bytes",
+                        "--shuffle",
+                        "3",
+                        "--validation",
+                        "0.3"),
                 command("data", null, "data", "inspect", "@data/data_train_000001.bin"),
                 command("tiny.yaml", null, "predict", "@tiny.yaml", "--csv", "@made.csv", "--page", "@made.html"),
                 command("tiny.yaml", null, "rates", "@tiny.yaml", "--to", "adamw", "--csv", "@made.csv"),
@@ -206,13 +222,16 @@ final class Workshop {
 
     /** Those that write files. */
     List<Command> writing() {
-        return commands().stream()
+        Command writesOnly = command("tiny.yaml", null, "new", "@made.yaml");
+        return Stream.concat(commands().stream(), Stream.of(writesOnly))
                 .filter(c -> c.into() != null || c.args().stream().anyMatch(arg -> arg.contains("/" + OUT)))
                 .toList();
     }
 
     private void measure() throws IOException {
-        for (Command command : commands()) {
+        Set<Command> all = new LinkedHashSet<>(commands());
+        all.addAll(writing());
+        for (Command command : all) {
             int exit = ht.run(command.args());
             if (exit > 1) {
                 throw new AssertionError(command.args() + " ends with " + exit + ": " + ht.err());

@@ -40,6 +40,7 @@ public final class CpuEngine implements Engine {
     private final CrossEntropy crossEntropy;
     private final NewtonSchulz newtonSchulz;
     private final Equalizer equalizer;
+    private final Cutter cutter;
 
     /** On as many threads as {@code ht.threads} says, or as there are cores. */
     public CpuEngine(Dims dims) {
@@ -63,6 +64,7 @@ public final class CpuEngine implements Engine {
         updates = new Updates(pool);
         newtonSchulz = new NewtonSchulz(pool, dims, blocks);
         equalizer = new Equalizer(pool);
+        cutter = new Cutter(pool);
     }
 
     /** What this machine or this JVM lacks for the engine to work; empty where nothing is missing. */
@@ -331,6 +333,16 @@ public final class CpuEngine implements Engine {
     @Override
     public void equalize(List<Tensor> x, double beta, double epsilon, double[] norm, List<Tensor> v) {
         equalizer.run(x, beta, epsilon, norm, v);
+    }
+
+    @Override
+    public void cut(Tensor whole, List<Tensor> blocks) {
+        cutter.run(whole, blocks, false);
+    }
+
+    @Override
+    public void join(List<Tensor> blocks, Tensor whole) {
+        cutter.run(whole, blocks, true);
     }
 
     @Override

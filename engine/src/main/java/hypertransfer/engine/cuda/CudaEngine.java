@@ -365,6 +365,16 @@ public final class CudaEngine implements Engine {
     }
 
     @Override
+    public void cut(Tensor whole, List<Tensor> blocks) {
+        lists.blocks(whole, blocks, false);
+    }
+
+    @Override
+    public void join(List<Tensor> blocks, Tensor whole) {
+        lists.blocks(whole, blocks, true);
+    }
+
+    @Override
     public void orthogonalize(List<Tensor> x, Iteration iteration) {
         lists.orthogonalize(x, iteration);
     }

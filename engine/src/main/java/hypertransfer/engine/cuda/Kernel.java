@@ -29,6 +29,7 @@ enum Kernel {
     CLAMP("lists", Lists.WORDS + 1),
     EQUALIZE("lists", Lists.WORDS + 3),
     RESCALE("lists", Lists.WORDS + 2),
+    BLOCKS("lists", Lists.WORDS + 1),
     MOVE("lists", Lists.WORDS),
     MOVE_EXACT("lists", Lists.WORDS),
     REPRESENT("lists", Lists.WORDS + 1),

@@ -62,7 +62,7 @@ final class Lists {
             return new Entry(a, b, c, n, factor, format == Precision.BF16 ? 1 : 0);
         }
 
-        private static long pointer(Tensor tensor) {
+        static long pointer(Tensor tensor) {
             return ((DeviceTensor) tensor).pointer();
         }
     }
@@ -150,6 +150,20 @@ final class Lists {
             sums(Kernel.EQUALIZE, some(all, from), beta, epsilon);
             run(Kernel.RESCALE, some(all, from), epsilon, scratch.results);
         }
+    }
+
+    /** In units of two bytes, so that all formats are one. */
+    void blocks(Tensor whole, List<Tensor> blocks, boolean back) {
+        int units = whole.numberBytes() / 2,
+                across = whole.cols() / blocks.getFirst().cols();
+        long line = (long) whole.cols() * units;
+        List<Entry> entries = entries(blocks.size(), k -> {
+            Tensor block = blocks.get(k);
+            long cols = (long) block.cols() * units;
+            long inside = Entry.pointer(whole) + 2 * (k / across * block.rows() * line + k % across * cols);
+            return new Entry(Entry.pointer(block), inside, cols, block.size() * units, line, 0);
+        });
+        run(Kernel.BLOCKS, entries, back);
     }
 
     double[] readings(List<Tensor> w, List<Tensor> u) {

@@ -27,6 +27,11 @@ public final class Functions implements Native {
         this.symbols = symbols;
     }
 
+    /** Those of the system's C library. */
+    public static Functions system() {
+        return new Functions("the C library", Linker.nativeLinker().defaultLookup());
+    }
+
     @Override
     public String name() {
         return name;

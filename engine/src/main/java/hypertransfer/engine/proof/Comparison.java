@@ -6,7 +6,9 @@ import hypertransfer.engine.Iteration;
 import hypertransfer.engine.Role;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.function.Function;
 
 /** Every operation of an engine, one after the other, against the reference engine. */
@@ -213,6 +215,16 @@ public final class Comparison {
         List<String> v = declare(Role.STATE, "v", shapes), w = declare(Role.MASTER, "w", shapes);
         List<String> weights = declare(Role.WEIGHT, "weight", shapes);
         List<String> exact = declare(Role.EXACT_MASTER, "exact", shapes);
+        Map<String, List<String>> blocks = new LinkedHashMap<>();
+        for (Role role : List.of(Role.HIDDEN_GRADIENT, Role.EXACT_MASTER, Role.WEIGHT)) {
+            List<String> parts = new ArrayList<>();
+            for (int k = 0; k < 6; k++) {
+                parts.add("block." + role + k);
+                pair.tensor(role, parts.getLast(), 3, 5);
+            }
+            pair.tensor(role, "blocks." + role, 6, 15);
+            blocks.put("blocks." + role, parts);
+        }
         List<String> rows = new ArrayList<>();
         for (String name : g) {
             rows.add(name.replaceFirst("g", "rows"));
@@ -281,6 +293,11 @@ public final class Comparison {
                         .same(4, means);
             }
         }
+        blocks.forEach((whole, parts) -> pair.run("cut", s -> s.engine().cut(s.t(whole), s.all(parts)))
+                .same(1, parts)
+                .fill(parts.getLast(), 1)
+                .run("join", s -> s.engine().join(s.all(parts), s.t(whole)))
+                .same(1, whole));
         pair.run("orthogonalize in bf16", s -> s.engine().orthogonalize(s.all(g), MUON.inBf16()))
                 .same(1, g)
                 .run("zero", s -> s.engine().zero(s.all(g)))

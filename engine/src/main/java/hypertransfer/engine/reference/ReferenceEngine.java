@@ -315,6 +315,34 @@ public final class ReferenceEngine implements Engine {
     }
 
     @Override
+    public void cut(Tensor whole, List<Tensor> blocks) {
+        Array from = (Array) whole;
+        for (int k = 0; k < blocks.size(); k++) {
+            Array to = (Array) blocks.get(k);
+            for (int i = 0; i < to.rows(); i++) {
+                System.arraycopy(from.data(), inside(from, to, k, i), to.data(), to.row(i), to.cols());
+            }
+        }
+    }
+
+    @Override
+    public void join(List<Tensor> blocks, Tensor whole) {
+        Array to = (Array) whole;
+        for (int k = 0; k < blocks.size(); k++) {
+            Array from = (Array) blocks.get(k);
+            for (int i = 0; i < from.rows(); i++) {
+                System.arraycopy(from.data(), from.row(i), to.data(), inside(to, from, k, i), from.cols());
+            }
+        }
+    }
+
+    /** Where row i of block k lies in the whole. */
+    private static int inside(Array whole, Array block, int k, int i) {
+        int across = whole.cols() / block.cols();
+        return whole.row(k / across * block.rows() + i) + k % across * block.cols();
+    }
+
+    @Override
     public void orthogonalize(List<Tensor> x, Iteration iteration) {
         for (Tensor tensor : x) {
             write(tensor, NewtonSchulz.orthogonalize(read(tensor), tensor.rows(), tensor.cols(), iteration));

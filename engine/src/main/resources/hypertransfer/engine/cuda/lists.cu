@@ -66,6 +66,19 @@ extern "C" __global__ void clamp(const __grid_constant__ List list, double limit
     }
 }
 
+// Between a block and the matrix it is a part of, in units of two bytes. a = the block, b = its first number in the matrix,
+// c = the units of a row of the block, s = those of a row of the matrix.
+extern "C" __global__ void blocks(const __grid_constant__ List list, i64 back) {
+    const Entry& e = list.e[blockIdx.y];
+    unsigned short *own = (unsigned short*)e.a, *inside = (unsigned short*)e.b;
+    i64 cols = (i64)e.c, line = (i64)e.s;
+    EACH(e.n) {
+        unsigned short* at = inside + i / cols * line + i % cols;
+        if (back) *at = own[i];
+        else own[i] = *at;
+    }
+}
+
 // w = keep w - push u. a = w, b = u, s = keep. In double, so that keep's last bits are not lost.
 extern "C" __global__ void move(const __grid_constant__ List list) {
     const Entry& e = list.e[blockIdx.y];

@@ -50,6 +50,8 @@ class CrookedTest {
             sign 0 4
             clamp 0
             equalize 0 4
+            cut 1
+            join 1
             orthogonalize 0
             readings -1
             move 0
@@ -171,6 +173,7 @@ class CrookedTest {
         OUTPUTS.lines().forEach(line -> names.remove(line.split(" ")[0]));
         assertThat(names)
                 .containsExactly(
+                        "carrier",
                         "close",
                         "commit",
                         "decisions",

@@ -20,7 +20,8 @@ import picocli.CommandLine.Spec;
             "",
             "Examples:",
             "  ht report out/muon",
-            "  ht report out/muon out/muon-hypertransfer --out report.html"
+            "  ht report out/muon out/muon-hypertransfer --out report.html",
+            "  ht report out/muon-sweep --title \"Rates of Muon on my text\""
         })
 public final class ReportCommand implements Callable<Integer> {
     @Spec
@@ -39,9 +40,12 @@ public final class ReportCommand implements Callable<Integer> {
             description = "The file to write (default: ${DEFAULT-VALUE}).")
     private Path out;
 
+    @Option(names = "--title", paramLabel = "TEXT", description = "The page's title (default: HyperTransfer).")
+    private String title;
+
     @Override
     public Integer call() {
-        Report report = Report.write(places, OutOption.checked(out));
+        Report report = Report.write(title, places, OutOption.checked(out));
         for (String sentence : report.skipped()) {
             spec.commandLine().getErr().println("left out: " + sentence);
         }

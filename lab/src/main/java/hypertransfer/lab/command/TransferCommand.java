@@ -11,12 +11,14 @@ import hypertransfer.lab.experiment.Angles;
 import hypertransfer.lab.experiment.Launch;
 import hypertransfer.lab.experiment.Next;
 import hypertransfer.lab.terminal.Exit;
+import hypertransfer.lab.terminal.Ink;
 import hypertransfer.lab.terminal.Interrupt;
 import hypertransfer.train.config.Configuration;
 import hypertransfer.train.config.ConfigurationFile;
 import hypertransfer.train.log.Curves;
 import hypertransfer.train.log.Gap;
 import hypertransfer.train.log.Run;
+import hypertransfer.train.log.Standing;
 import java.io.PrintWriter;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -43,10 +45,27 @@ import picocli.CommandLine.Spec;
             "  ht transfer out/muon --mode decay-transfer --decay 0 without weight decay",
             "  ht transfer out/muon --mode hypertransfer --at 200   from a checkpoint on",
             "",
-            "RUN/ becomes RUN-MODE/; run the same command again to continue it. For networks that are not scale-invariant use the plus",
-            "forms; 'ht invariance' says which networks are."
+            "RUN/ becomes RUN-MODE/; run the same command again to continue it. For networks",
+            "that are not scale-invariant use the plus forms; 'ht invariance' says which are."
         })
 public final class TransferCommand implements Callable<Integer> {
+    /** Keys that do not change what a run computes, or that are another way to carry the same dynamics. */
+    private static final List<String> FREE = List.of(
+            "checkpoint.",
+            "log.",
+            "validation.",
+            "ranks.",
+            "engine",
+            "stop_above",
+            "target",
+            "from.",
+            "matrices.mode",
+            "matrices.decay",
+            "matrices.gradient",
+            "matrices.master",
+            "matrices.grid",
+            "matrices.placebo");
+
     @Spec
     private CommandSpec spec;
 
@@ -81,6 +100,7 @@ public final class TransferCommand implements Callable<Integer> {
     public Integer call() {
         Path to = out.or(Path.of(run + "-" + mode.label() + (at == null ? "" : "-at-" + at)));
         PrintWriter print = spec.commandLine().getOut();
+        warn(print);
         try (Interrupt interrupt = new Interrupt()) {
             boolean finished = new Launch(to, configuration(to), new Run(to).begun(), false, print).run(interrupt);
             print.print(Gap.of(to, run).table(Curves.read(to).losses().size()));
@@ -90,6 +110,25 @@ public final class TransferCommand implements Callable<Integer> {
             Angles.write(angles, to);
             print.flush();
             return finished ? Exit.FINE : Exit.INTERRUPTED;
+        }
+    }
+
+    /** What makes an exact gap impossible is said before hours are spent on it. */
+    private void warn(PrintWriter print) {
+        List<String> other = set.keys().stream()
+                .filter(key -> FREE.stream().noneMatch(key::startsWith))
+                .sorted()
+                .toList();
+        if (!other.isEmpty()) {
+            print.println(Ink.YELLOW.on("warning:") + " --set " + String.join(", ", other)
+                    + " makes this another run than its target: the gap will not be zero");
+        }
+        Standing target = new Run(run).standing();
+        if (target.state() != Standing.State.FINISHED && target.state() != Standing.State.RUNNING) {
+            print.println(Ink.YELLOW.on("warning:") + " the target is "
+                    + target.state().label() + " at step "
+                    + target.step() + " of " + target.steps()
+                    + ": later steps have nothing to compare with; 'ht train " + run + "' continues it");
         }
     }
 

@@ -122,6 +122,7 @@ public record Experiment(String title, List<String> settings, Map<String, Member
             throw new Refusal("unknown experiment '" + name + "'; there are " + String.join(", ", KNOWN.keySet())
                     + ", or give a file like those in runs/");
         }
+        Strict.requireSmall(Path.of(name));
         return Files.newInputStream(Path.of(name));
     }
 

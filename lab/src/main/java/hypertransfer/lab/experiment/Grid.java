@@ -27,6 +27,27 @@ public record Grid(List<Axis> axes) {
             String whole = key.equals("rate") ? "matrices.rate" : key.equals("adam_rate") ? "adamw.rate" : key;
             return new Axis(whole, values);
         }
+
+        /** Two values further out than one on the edge, and that one; empty where it has neighbours on both sides. */
+        List<Double> beyond(String value) {
+            double[] sorted;
+            double at;
+            try {
+                sorted = values.stream()
+                        .mapToDouble(Double::parseDouble)
+                        .sorted()
+                        .toArray();
+                at = Double.parseDouble(value);
+            } catch (NumberFormatException e) { // words have no order
+                return List.of();
+            }
+            int last = sorted.length - 1;
+            if (last < 1 || sorted[0] <= 0 || at != sorted[0] && at != sorted[last]) {
+                return List.of();
+            }
+            double q = at == sorted[0] ? sorted[0] / sorted[1] : sorted[last] / sorted[last - 1];
+            return Stream.of(at, at * q, at * q * q).sorted().toList();
+        }
     }
 
     /** Reads the values of {@code --grid}. */

@@ -9,6 +9,8 @@ import hypertransfer.train.log.FailureKind;
 import hypertransfer.train.log.Run;
 import hypertransfer.train.log.Standing;
 import java.io.PrintWriter;
+import java.math.BigDecimal;
+import java.math.MathContext;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Comparator;
@@ -17,6 +19,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import tools.jackson.databind.json.JsonMapper;
 import tools.jackson.databind.node.ArrayNode;
@@ -30,6 +33,8 @@ import tools.jackson.dataformat.yaml.YAMLMapper;
 public final class Sweep {
     private static final YAMLMapper YAML = new YAMLMapper();
 
+    private final Path file;
+    private final List<String> settings;
     private final Grid grid;
     private final Path directory;
     private final PrintWriter out;
@@ -41,6 +46,8 @@ public final class Sweep {
 
     /** Every point is checked here, before the first is trained. */
     public Sweep(Path file, List<String> settings, Grid grid, Path directory, PrintWriter out) {
+        this.file = file;
+        this.settings = settings;
         this.grid = grid;
         this.directory = directory;
         this.out = out;
@@ -119,8 +126,38 @@ public final class Sweep {
         out.println(best.map(point -> String.format(
                         Locale.ROOT, "best %.5f with %s", point.validation, String.join(" ", point.settings)))
                 .orElse("no best: every point diverged; lower the rates"));
+        best.flatMap(this::edge).ifPresent(out::println);
         out.flush();
         return best.isPresent();
+    }
+
+    /** A best value on the border of the grid may not be the best there is: what to try next. */
+    private Optional<String> edge(Point best) {
+        List<String> keys = new ArrayList<>(), next = new ArrayList<>();
+        for (int i = 0; i < grid.axes().size(); i++) {
+            Grid.Axis axis = grid.axes().get(i);
+            List<Double> beyond =
+                    axis.beyond(best.settings.get(i).substring(axis.key().length() + 1));
+            if (!beyond.isEmpty()) {
+                keys.add(axis.key());
+            }
+            next.add("--grid " + (beyond.isEmpty() ? best.settings.get(i) : axis.key() + "=" + list(beyond)));
+        }
+        return keys.isEmpty()
+                ? Optional.empty()
+                : Optional.of("the best lies on the edge of " + String.join(" and ", keys) + "; next: ht sweep " + file
+                        + " " + String.join(" ", next)
+                        + settings.stream().map(setting -> " --set " + setting).collect(Collectors.joining())
+                        + " --out " + directory + "-next");
+    }
+
+    private static String list(List<Double> values) {
+        return values.stream()
+                .map(value -> new BigDecimal(value)
+                        .round(new MathContext(3))
+                        .stripTrailingZeros()
+                        .toPlainString())
+                .collect(Collectors.joining(","));
     }
 
     /** Values as the configuration understands them: numbers, truth values or words. */

@@ -7,29 +7,43 @@ import hypertransfer.engine.Memory;
 import hypertransfer.engine.provider.Engines;
 import hypertransfer.train.network.Architecture;
 import hypertransfer.train.optimizer.Direction;
+import hypertransfer.train.optimizer.Representation;
 import hypertransfer.train.optimizer.Routing;
 import hypertransfer.train.run.Trainee;
 import java.util.Random;
 
-/** Training steps on random tokens, to be timed: a step is one micro-batch and one step of Muon and AdamW. */
+/**
+ * Training steps on random tokens, to be timed: micro-batches, whose gradients are added in order where there are
+ * several, and one step of Muon and AdamW, with the masters that {@code ht train} has by default.
+ */
 public final class Workload implements AutoCloseable {
     private static final double RATE = 1e-3;
 
     private final Trainee trainee;
+    private final int micros;
     private final int[] inputs;
     private final int[] targets;
 
-    /** How long the parts of a step took. */
+    /** How long the parts of a step took, one micro-batch and the optimizer. */
     public record Times(double microMs, double optimizerMs) {
+        /** A step of one micro-batch. */
         public double ms() {
             return microMs + optimizerMs;
         }
     }
 
+    /** One micro-batch per step. */
     public Workload(String engineName, Architecture architecture, int batch, Transfer transfer, boolean recompute) {
+        this(engineName, architecture, batch, 1, transfer, recompute);
+    }
+
+    public Workload(
+            String engineName, Architecture architecture, int batch, int micros, Transfer transfer, boolean recompute) {
+        this.micros = micros;
         Engine engine = Engines.open(engineName, architecture.dims(batch));
-        Routing routing = Routing.standard(muon(engine.weights()), transfer);
-        trainee = Trainee.of(engine, architecture, routing, 1, recompute).initialize(1234);
+        Routing routing = Routing.standard(muon(engine.weights()), transfer)
+                .with(new Representation(engine.separateWeights(), Engine.FULL_GRID, 1));
+        trainee = Trainee.of(engine, architecture, routing, micros, recompute).initialize(1234);
         Random random = new Random(1);
         inputs = random.ints(engine.dims().N(), 0, engine.dims().V()).toArray();
         targets = random.ints(engine.dims().N(), 0, engine.dims().V()).toArray();
@@ -54,13 +68,16 @@ public final class Workload implements AutoCloseable {
 
     public Times step() {
         long start = System.nanoTime();
-        trainee.network().gradient(inputs, targets);
+        for (int micro = 0; micro < micros; micro++) {
+            trainee.network().gradient(inputs, targets, micro);
+            trainee.team().add();
+        }
         trainee.network().meanLoss();
         long between = System.nanoTime();
         trainee.optimizer().step(RATE, RATE);
-        trainee.engine().zero(trainee.parameters().gradients());
+        trainee.team().zero();
         trainee.network().meanLoss(); // which waits for the engine
-        return new Times((between - start) / 1e6, (System.nanoTime() - between) / 1e6);
+        return new Times((between - start) / 1e6 / micros, (System.nanoTime() - between) / 1e6);
     }
 
     @Override

@@ -1,9 +1,6 @@
 package hypertransfer.lab.terminal;
 
-import java.lang.foreign.FunctionDescriptor;
-import java.lang.foreign.Linker;
-import java.lang.foreign.ValueLayout;
-import java.lang.invoke.MethodHandle;
+import hypertransfer.engine.foreign.Functions;
 
 /** The standard error, which the launcher {@code ht} leads through a pipe until the command line runs. */
 public final class ErrorStream {
@@ -17,15 +14,7 @@ public final class ErrorStream {
         if (kept == null) {
             return;
         }
-        Linker linker = Linker.nativeLinker();
-        MethodHandle dup2 = linker.downcallHandle(
-                linker.defaultLookup().findOrThrow("dup2"),
-                FunctionDescriptor.of(ValueLayout.JAVA_INT, ValueLayout.JAVA_INT, ValueLayout.JAVA_INT));
-        try {
-            // Where it fails, the pipe stays, and hands on what is written.
-            int ignored = (int) dup2.invokeExact((int) kept, STANDARD_ERROR);
-        } catch (Throwable e) {
-            throw new IllegalStateException(e);
-        }
+        // Where it fails, the pipe stays, and hands on what is written.
+        Functions.system().call("dup2", kept, STANDARD_ERROR);
     }
 }

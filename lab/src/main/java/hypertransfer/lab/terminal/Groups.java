@@ -1,5 +1,6 @@
 package hypertransfer.lab.terminal;
 
+import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -19,7 +20,6 @@ public final class Groups implements IHelpSectionRenderer {
         GROUPS.put("Look", List.of("runs", "report", "watch", "compare", "diff", "sample", "export"));
         GROUPS.put("Answers without a run", List.of("predict", "rates", "effective", "schedule", "invariance"));
         GROUPS.put("Verify", List.of("selftest", "conformance", "bench"));
-        GROUPS.put("Other", List.of("clean", "completion", "help"));
     }
 
     private Groups() {}
@@ -30,25 +30,26 @@ public final class Groups implements IHelpSectionRenderer {
         line.getHelpSectionMap().put(UsageMessageSpec.SECTION_KEY_COMMAND_LIST, new Groups());
     }
 
-    /** The group of every command; what is in none would be missing from the help. */
-    public static List<String> commands() {
-        return GROUPS.values().stream().flatMap(List::stream).toList();
-    }
-
     @Override
     public String render(Help help) {
         StringBuilder text = new StringBuilder();
-        GROUPS.forEach((group, commands) -> {
+        Map<String, List<String>> all = new LinkedHashMap<>(GROUPS);
+        List<String> others = new ArrayList<>(help.subcommands().keySet());
+        GROUPS.values().forEach(others::removeAll);
+        all.put("Other", others);
+        all.forEach((group, commands) -> {
             text.append(System.lineSeparator())
                     .append(help.colorScheme().ansi().string("@|bold " + group + "|@"))
                     .append(System.lineSeparator());
             for (String command : commands) {
                 Help of = help.subcommands().get(command);
-                String[] about = of.commandSpec().usageMessage().description();
-                text.append(String.format(
-                        "  %s%s%n",
-                        help.colorScheme().commandText(command),
-                        pad(command) + fold(about.length == 0 ? "" : first(about[0]), help)));
+                String about = command.equals("help")
+                        ? "Shows the help of a command."
+                        : of.commandSpec().usageMessage().description()[0];
+                text.append("  ")
+                        .append(help.colorScheme().commandText(command))
+                        .append(pad(command));
+                text.append(fold(first(about), help)).append(System.lineSeparator());
             }
         });
         return text.toString();

@@ -8,13 +8,17 @@ import sun.misc.Signal;
 import sun.misc.SignalHandler;
 
 /**
- * Ctrl-C, SIGTERM and SIGHUP. Work that asks whether it was told to stop is given the time to save; a second signal, or
- * a first one while there is nothing to save, stops it immediately.
+ * Ctrl-C, SIGTERM and SIGHUP. Work that asks whether it was told to stop is given the time to save; a second signal,
+ * half a second later or more, or a first one while there is nothing to save, stops it immediately.
  */
 public final class Interrupt implements BooleanSupplier, AutoCloseable {
     private static final String[] SIGNALS = {"INT", "TERM", "HUP"};
 
+    /** timeout(1) and mpirun send a signal to the process and again to its group: these are one. */
+    private static final long ONE = 500_000_000;
+
     private final AtomicBoolean told = new AtomicBoolean();
+    private volatile long first; // when it was told, in nanoseconds
     private volatile boolean saves;
     private final Map<String, SignalHandler> before = new HashMap<>();
 
@@ -42,8 +46,12 @@ public final class Interrupt implements BooleanSupplier, AutoCloseable {
             System.exit(Exit.INTERRUPTED);
         }
         if (told.getAndSet(true)) {
-            Runtime.getRuntime().halt(Exit.INTERRUPTED);
+            if (System.nanoTime() - first > ONE) {
+                Runtime.getRuntime().halt(Exit.INTERRUPTED);
+            }
+            return;
         }
+        first = System.nanoTime();
         tell("saving, then stopping (Ctrl-C again stops immediately)");
     }
 

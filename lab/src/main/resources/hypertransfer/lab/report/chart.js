@@ -2,10 +2,11 @@
 
 /** How all charts are looked at: the x axis, its zoom, smoothing as a part of x, the run that is subtracted, and the setting that colours the runs. */
 const view = { x: 'step', zoom: null, smooth: 0, focus: true, shared: false, seeds: false, baseline: '', colour: '', pick: null };
+const HEAD = 0.15; // of the steps, in which a loss falls by more than in all that follow
 const X_LABEL = { step: 'step', tokens: 'tokens', hours: 'hours of training' };
 
 class Chart {
-  /** spec: title, file, note, rare (shown only where it has a line), grid, columns(width), height, second, cells(): [{key, title, label, zero, focus, smooth, marks, series: [{run, x, y}]}] */
+  /** spec: title, file, note, rare (shown only where it has a line), grid, columns(width), height, second, cells(): [{key, title, label, caption, zero, pairs, focus, smooth, marks, series: [{run, x, y}]}] */
   constructor(host, spec) {
     this.host = host;
     this.spec = spec;
@@ -94,6 +95,7 @@ class Chart {
       return html`<line x1="${box.x}" x2="${box.x + box.w}" y1="${y}" y2="${y}" class="${cell.zero && !log && t.v === 0 ? 'zero' : 'grid'}"/>
         <text x="${box.x - 8}" y="${y}" dy="0.35em" text-anchor="end" class="tick">${t.text}</text>`;
     });
+    if (cell.caption && !log) parts.push(html`<text x="${box.x + box.w}" y="${box.y - 4}" class="tick" text-anchor="end">${cell.caption}</text>`);
     if (axis.factor) parts.push(html`<text x="${box.x}" y="${box.y - 5}" class="tick" text-anchor="start">${axis.factor}</text>`);
     const labelled = grid || place.bottom, across = Math.max(2, Math.round(box.w / (grid ? 52 : 90)));
     for (const v of d3.ticks(lo, hi, across).filter(v => view.x !== 'step' || Number.isInteger(v))) {
@@ -123,12 +125,12 @@ class Chart {
 
   /**
    * The y range: all that is drawn, the lines' values at both edges too, so that no line leaves through the top. With focus,
-   * the first twentieth and single points two ranges away from the others do not count.
+   * the steep beginning and single points two ranges away from the others do not count.
    */
   extent(series, cell) {
     const [lo, hi] = this.range, log = this.log, size = cell.zero && log ? Math.abs : v => v;
     const usable = v => finite(v) && (!log || size(v) > 0);
-    const from = cell.focus && view.focus && !view.zoom ? lo + 0.05 * (hi - lo) : lo;
+    const from = cell.focus && view.focus && !view.zoom ? lo + HEAD * (hi - lo) : lo;
     const inside = series.flatMap(({ x, y, low = [], high = [] }) => {
       const at = [y, low, high].flatMap(ys => ys.slice(d3.bisectLeft(x, from), d3.bisectRight(x, hi)));
       at.push(between(x, y, from), between(x, y, hi));
@@ -151,7 +153,7 @@ class Chart {
     return [bottom - room, top + room];
   }
 
-  /** A target is broad, so that it can be seen under the one that follows it; differences have nothing under them. */
+  /** A target is a broad, pale band with its follower as dark dashes inside, so that two lines can be seen where they coincide. */
   line(cell, { run, x, y, low, high }) {
     const [lo, hi] = this.range, scale = this.spec.grid ? 0.8 : 1;
     const path = ys => d3.line(i => cell.x(x[i]), i => cell.py(ys[i])).defined(i => cell.drawable(ys[i])).digits(1)(thin(x, ys, lo, hi, Math.ceil(cell.box.w)));
@@ -160,7 +162,8 @@ class Chart {
       return html`<circle cx="${cell.x(x[only])}" cy="${cell.py(y[only])}" r="3" fill="${run.colour}" data-run="${run.name}"/>`;
     }
     const smooth = cell.smooth && view.smooth > 0;
-    const style = cell.zero ? stroke({ colour: run.colour }, 1.4 * scale) : stroke(run, cell.fine ? 1 : (follows(run) ? 1.9 : 2.6) * scale * (cell.series.length > 8 ? 0.65 : 1));
+    const many = cell.series.length > 8 ? 0.65 : 1, under = !cell.fine && cell.series.some(other => follows(other.run) === run);
+    const style = cell.zero && !cell.pairs ? stroke({ colour: run.colour }, 1.4 * scale) : under ? html`${stroke(run, 6 * scale * many)} class="under"` : stroke(run, (cell.fine ? 1 : follows(run) ? 1.9 : 2.4) * scale * many);
     const area = low ? d3.area(i => cell.x(x[i]), i => cell.py(low[i]), i => cell.py(high[i])).defined(i => cell.drawable(low[i]) && cell.drawable(high[i])).digits(1)(thin(x, low, lo, hi, Math.ceil(cell.box.w))) : null;
     return html`${area ? html`<path d="${area}" class="band" fill="${run.colour}"/>` : ''}${smooth ? html`<path d="${path(y)}" class="raw" stroke="${run.colour}"/>` : ''}
       <path d="${path(smooth ? smoothed(x, y, view.smooth * (last(x) - x[0])) : y)}" fill="none" stroke-linejoin="round" ${style} data-run="${run.name}"/>`;

@@ -23,7 +23,8 @@ function show(v) {
 /** A difference of losses: as many places for a large one as for a small one, so that a column of them can be compared. */
 const gap = v => (finite(v) && Math.abs(v) >= 1e-5 ? d3.format('.5f')(v) : show(v));
 const signed = v => (finite(v) && v > 0 ? '+' : '') + gap(v);
-const percent = v => (!finite(v) ? '–' : v * 100 >= 0.01 || v === 0 ? d3.format('.2~r')(v * 100) + ' %' : scientific(v * 100, 2) + ' %');
+/** A relative error: a plain ratio, since a percentage with a power of ten is hard to read. */
+const ratio = v => (!finite(v) ? '–' : v === 0 ? '0' : scientific(v, 2));
 
 /** A setting as people write it: 0.0151, not 0.015063129. */
 const plain = v => (finite(Number(v)) && v !== '' ? String(Number(Number(v).toPrecision(4))) : v ?? '–');

@@ -30,8 +30,18 @@ function lossCells(part, label) {
   }).filter(series => series.x.length && series.run !== base);
   return [
     { key: 'loss', label, focus: true, smooth: part === 'training', series: lines(run => curve(run, run[part].step, run[part].loss)) },
-    { key: 'difference', label: base ? 'minus ' + fitting(base.name, 90) : 'difference to target', zero: true, smooth: part === 'training', series: differences, marks: base ? crossovers(differences, part) : [] },
+    ...(base ? [] : contrast(part)),
+    { key: 'difference', pairs: Boolean(base), label: base ? 'minus ' + fitting(base.name, 90) : 'gap to target', caption: base ? '' : 'each transfer minus its target', zero: true, smooth: part === 'training', series: differences, marks: base ? crossovers(differences, part) : [] },
   ];
+}
+
+/** Two optimizers, and the two that follow them: how far one is from the other, which every gap has to be measured by. */
+function contrast(part) {
+  const leads = visible().filter(run => !follows(run));
+  if (leads.length !== 2 || view.seeds) return [];
+  const [a, b] = leads, [c, d] = leads.map(lead => visible().find(run => follows(run) === lead && !placebo(run)));
+  const series = [[b, a], [d, c]].filter(pair => pair[0] && pair[1]).map(([run, other]) => ({ run, ...difference(run, other, part) })).map(({ run, x, y }) => ({ run, ...curve(run, x, y) }));
+  return series[0]?.x.length && series.length > 1 ? [{ key: 'contrast', pairs: true, focus: true, zero: true, label: 'difference', caption: `${b.name} minus ${a.name}`, smooth: part === 'training', series }] : [];
 }
 
 /** Where a run gets ahead of the subtracted one, or falls behind it, for good; only a few can be read in one panel. */

@@ -1,20 +1,23 @@
 // Colours and dashes of the runs.
 
-const SOLID = 6;
+const SOLID = 6, PAIRS = 3;
 
 /** Colours that a swept value can have: both ends keep a contrast of 3:1 to the ground. */
 const ramp = t => (document.documentElement.dataset.theme === 'dark' ? d3.interpolatePlasma(0.42 + 0.55 * t) : d3.interpolatePlasma(0.6 * t));
 
-/** Targets are solid, those that follow them dashed, as in the paper. Colours repeat with another dash. */
+/**
+ * Targets are solid, those that follow them dashed, as in the paper. The first that follows a target has the target's own
+ * hue, darker or lighter than it, so that a pair can be seen as one; colours repeat with another dash.
+ */
 function paint() {
-  const count = new Map();
-  const among = [...model.runs.values()];
-  for (const run of among) {
-    const dashed = Boolean(follows(run)), key = run.shape + dashed + placebo(run);
-    const i = count.get(key) ?? 0;
-    count.set(key, i + 1);
-    run.colour = `var(--${dashed ? 'dashed' : 'solid'}-${i % SOLID})`;
-    const dashes = dashed ? ['6 5', '2 3', '12 4 2 4'] : ['', '16 3', '3 2', '10 3 2 3'];
+  const count = new Map(), next = key => count.set(key, (count.get(key) ?? -1) + 1).get(key);
+  const all = [...model.runs.values()], hues = new Map();
+  for (const run of [...all.filter(run => !follows(run)), ...all.filter(follows)]) {
+    const target = follows(run), first = target && !placebo(run) && hues.get(target) < PAIRS && !next('first of ' + target.name);
+    const i = first ? hues.get(target) : target && !placebo(run) ? PAIRS + next(run.shape + 'others') : next(run.shape + placebo(run));
+    if (!target) hues.set(run, i);
+    run.colour = `var(--${target ? 'dashed' : 'solid'}-${i % SOLID})`;
+    const dashes = target ? ['7 5', '2 3', '12 4 2 4'] : ['', '16 3', '3 2', '10 3 2 3'];
     run.dash = dashes[Math.floor(i / SOLID) % dashes.length];
     if (placebo(run)) Object.assign(run, { colour: 'var(--axis)', dash: '2 2' });
   }
@@ -43,8 +46,7 @@ function legend() {
   const host = element('legend');
   const scale = colourScale();
   const focused = host.contains(document.activeElement) ? document.activeElement.dataset.run : null;
-  put(host, html`${runs().map((run, i) => html`<button type="button" class="key" data-run="${run.name}" tabindex="${i ? -1 : 0}" aria-pressed="${!model.hidden.has(run.name)}">${swatch(run)}${run.name}</button>`)}
-    ${scale ? bar(scale) : ''}`);
+  put(host, html`${scale ? bar(scale) : ''}${runs().map((run, i) => html`<button type="button" class="key" data-run="${run.name}" tabindex="${i ? -1 : 0}" aria-pressed="${!model.hidden.has(run.name)}">${swatch(run)}${run.name}</button>`)}`);
   const top = document.querySelector('header').offsetHeight, sticky = getComputedStyle(host).position === 'sticky';
   host.style.top = top + 'px';
   document.documentElement.style.scrollPaddingTop = top + (sticky ? host.offsetHeight : 0) + 12 + 'px';

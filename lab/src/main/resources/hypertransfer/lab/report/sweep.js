@@ -24,7 +24,9 @@ class Sweep {
   svg(width, alone) {
     const axes = swept(), [first, ...others] = axes;
     const points = sweepPoints(axes), known = points.filter(p => p.loss !== null);
-    const top = alone ? 44 : 18, box = { x: 64, y: top, w: width - 64 - (axes.length > 1 ? 130 : 14), h: 260 };
+    const groups = d3.groups(points, p => others.map((axis, i) => `${short(axis.key)} ${plain(p.at[i + 1])}`).join(', '));
+    const names = groups.length > 1 ? 52 + d3.max(groups, ([name]) => textWidth(name, 11.5)) : 14;
+    const top = alone ? 44 : 18, box = { x: 64, y: top, w: width - 64 - Math.min(names, width / 2), h: 260 };
     const [lo, hi] = d3.extent(first.values), log = lo > 0 && hi / lo >= 4;
     const x = (log ? d3.scaleLog : d3.scaleLinear)([lo, hi], [box.x + 14, box.x + box.w - 14]);
     // One diverged point must not press the others into a line.
@@ -39,7 +41,6 @@ class Sweep {
     parts.push(html`<path d="M${box.x} ${box.y}V${box.y + box.h}H${box.x + box.w}" class="axis"/>
       <text x="${box.x + box.w / 2}" y="${box.y + box.h + 34}" text-anchor="middle" class="label">${first.key}</text>
       <text transform="translate(${box.x - 50} ${box.y + box.h / 2}) rotate(-90)" text-anchor="middle" class="label">last validation loss</text>`);
-    const groups = d3.groups(points, p => others.map((axis, i) => `${short(axis.key)} ${plain(p.at[i + 1])}`).join(', '));
     groups.forEach(([name, members], i) => {
       const colour = groups.length > 1 ? d3.color(ramp(groups.length > 1 ? i / (groups.length - 1) : 0)).formatHex() : 'var(--solid-0)';
       const line = d3.sort(members.filter(p => p.loss !== null), p => p.at[0]), clamp = v => Math.max(box.y, y(v));
@@ -51,8 +52,8 @@ class Sweep {
     const lowest = d3.least(known, p => p.loss);
     if (lowest) parts.push(html`<circle cx="${x(lowest.at[0])}" cy="${y(lowest.loss)}" r="7" class="ring"/>
       <text x="4" y="${box.y + box.h + 56}" class="name">${fitting(`best ${show(lowest.loss)} at ${axes.map((axis, i) => short(axis.key) + '=' + plain(lowest.at[i])).join(', ')}`, width)}</text>
-      <text x="4" y="${box.y + box.h + 74}" class="name edge">${edge(axes, lowest)}</text>`);
-    return picture(width, box.y + box.h + 82, this.spec.title, html`${parts}`);
+      ${edge(axes, lowest).map((text, i) => html`<text x="4" y="${box.y + box.h + 74 + 18 * i}" class="name edge">${fitting(text, width)}</text>`)}`);
+    return picture(width, box.y + box.h + 100, this.spec.title, html`${parts}`);
   }
 
   csv() {
@@ -61,13 +62,18 @@ class Sweep {
   }
 }
 
-/** The last part of a key. */
-const short = key => key.replace(/^.*\./, '');
+/** The last part of a key, or all of it where another swept key ends alike. */
+const short = key => (swept().filter(axis => axis.key.endsWith(key.replace(/^.*(?=\.)/, ''))).length > 1 ? key : key.replace(/^.*\./, ''));
 
 /** A best value on the border of the grid may not be the best there is. */
 function edge(axes, lowest) {
   const at = axes.filter((axis, i) => axis.values.length > 2 && d3.extent(axis.values).includes(lowest.at[i]));
-  return at.length ? `The best lies on the edge of ${at.map(axis => short(axis.key)).join(' and ')}: extend the grid.` : '';
+  const beyond = ({ key, values }) => {
+    const low = values[0] === lowest.at[axes.findIndex(axis => axis.key === key)];
+    const [from, before] = low ? values : values.slice(-2).reverse();
+    return `--grid ${key}=${[1, 2].map(i => plain(from * (from / before) ** i)).sort((a, b) => a - b).join(',')}`;
+  };
+  return at.length ? [`The best lies on the edge of ${at.map(axis => short(axis.key)).join(' and ')}: extend the grid.`, `Next: ht sweep FILE ${at.map(beyond).join(' ')}`] : [];
 }
 
 function sweepMaps() {

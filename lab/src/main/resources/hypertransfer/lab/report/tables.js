@@ -1,5 +1,6 @@
 // The tables: summary, configuration, provenance. A cell that shows a rounded number has all of it in data-value.
 
+const WIDE = new Set(['optimizer', 'engine']); // columns that a phone leaves out
 const sorting = { key: null, down: false };
 const number = (key, value, format, mark) => html`<td class="number ${mark ? 'best' : ''}" data-key="${key}" data-value="${value}" title="${mark ? 'the lowest of all' : value}">${mark ? '★ ' : ''}${format(value)}</td>`;
 
@@ -13,9 +14,9 @@ function summaryColumns() {
   const value = (key, head, title, format) => ({ key, head, title, of: run => summary(run)[key], cell: run => number(key, summary(run)[key], format, key === 'validation' && run === winner) });
   return [
     { key: 'run', head: 'Run', title: '', text: true, of: run => run.name, cell: runCell },
-    { key: 'optimizer', head: 'Optimizer', title: 'direction and mode of the hidden matrices', text: true, of: optimizer, cell: run => html`<td>${optimizer(run)}</td>` },
+    { key: 'optimizer', head: 'Optimizer', title: 'direction and mode of the hidden matrices', text: true, of: optimizer, cell: run => html`<td class="wide">${optimizer(run)}</td>` },
     ...sizes,
-    { key: 'engine', head: 'Engine', title: '', text: true, of: run => run.engine ?? '', cell: run => html`<td>${run.engine ?? '–'}</td>` },
+    { key: 'engine', head: 'Engine', title: '', text: true, of: run => run.engine ?? '', cell: run => html`<td class="wide">${run.engine ?? '–'}</td>` },
     { key: 'steps', head: 'Steps', title: 'taken, of those planned', of: run => summary(run).steps, cell: stepsCell },
     value('training', 'Training loss', 'of the last step', show),
     value('validation', 'Validation loss', 'the last one measured', show),
@@ -49,7 +50,7 @@ function summaryTable() {
   }
   const head = ({ key, head, title, text }) => {
     const order = sorting.key !== key ? 'none' : sorting.down ? 'descending' : 'ascending';
-    return html`<th scope="col" class="${text ? '' : 'number'}" title="${title}" aria-sort="${order}"><button type="button" data-sort="${key}">${head}${{ ascending: ' ↑', descending: ' ↓' }[order]}</button></th>`;
+    return html`<th scope="col" class="${text ? '' : 'number'}${WIDE.has(key) ? ' wide' : ''}" title="${title}" aria-sort="${order}"><button type="button" data-sort="${key}">${head}${{ ascending: ' ↑', descending: ' ↓' }[order]}</button></th>`;
   };
   return html`<thead><tr>${columns.map(head)}</tr></thead><tbody>${rows.map(run => html`<tr data-run="${run.name}">${columns.map(column => column.cell(run))}</tr>`)}</tbody>`;
 }
@@ -80,8 +81,8 @@ function transferCards() {
       ${fact('final gap', s.gap, signed, 'validation loss minus the target’s, at the last common validation')}
       ${fact('largest gap', s.largest, gap, 'of the validation loss, over all common validations')}
       ${floor ? fact('placebo’s largest gap', summary(floor).largest, gap, `of ${floor.name}, which differs from the target by roundings only: a gap no larger costs nothing`) : ''}
-      ${fact('norm error', run.gap?.norm, percent, `largest relative error of the target norm, over all matrices and ${run.gap?.logged ?? 0} common logged steps`)}
-      ${fact('rate error', run.gap?.rate, percent, `largest relative error of the effective rate, over all matrices and ${run.gap?.logged ?? 0} common logged steps`)}
+      ${fact('norm error', run.gap?.norm, ratio, `largest relative error of the target norm, over all matrices and ${run.gap?.logged ?? 0} common logged steps`)}
+      ${fact('rate error', run.gap?.rate, ratio, `largest relative error of the effective rate, over all matrices and ${run.gap?.logged ?? 0} common logged steps`)}
       ${finite(run.gap?.matrices) ? fact('largest angle', run.gap.matrices, gap, 'between a matrix and its target’s, in radians, over all hidden matrices and common checkpoints') : ''}
       ${finite(run.gap?.momenta) ? fact('of momenta', run.gap.momenta, gap, 'the largest angle between a momentum and its target’s, in radians') : ''}
       </dl></article>`;

@@ -112,15 +112,46 @@ class PageTest {
         int step = Integer.parseInt(text("#tip b").replaceAll("\\D", ""));
         assertThat(step).isBetween(STEPS / 3, 2 * STEPS / 3);
         List<Double> shown = numbers("#tip .number");
-        assertThat(shown).hasSize(6);
+        assertThat(shown).hasSize(8);
         List<String> order = List.of("muon", "hypertransfer", "muonh", "inverse");
         for (int i = 0; i < 4; i++) {
             double loss =
                     lines(runs.get(order.get(i)), "loss").get(step).path("loss").doubleValue();
             assertThat(shown.get(i)).isEqualTo(loss);
         }
-        assertThat(shown.get(4)).isEqualTo(shown.get(1) - shown.get(0));
-        assertThat(shown.get(5)).isEqualTo(shown.get(3) - shown.get(2));
+        assertThat(shown.get(4)).as("the optimizers apart").isEqualTo(shown.get(2) - shown.get(0));
+        assertThat(shown.get(5)).as("their transfers apart").isEqualTo(shown.get(3) - shown.get(1));
+        assertThat(shown.get(6)).isEqualTo(shown.get(1) - shown.get(0));
+        assertThat(shown.get(7)).isEqualTo(shown.get(3) - shown.get(2));
+    }
+
+    /** A dashed line over a solid one was one dull line: targets are bands now, and a pair has one hue. */
+    @Test
+    void aTargetIsABandUnderTheRunThatFollowsIt() throws Exception {
+        assertThat(count("#figures .figure:nth-child(1) path.under")).isEqualTo(2 + 1);
+        assertThat(count("#figures .figure:nth-child(1) path.under[data-run=muon]"))
+                .isEqualTo(1);
+        click("#legend [data-run=hypertransfer]");
+        assertThat(count("#figures path.under[data-run=muon]"))
+                .as("nothing over it")
+                .isZero();
+        click("#legend [data-run=hypertransfer]");
+    }
+
+    @Test
+    void sameYMakesMatricesComparable() throws Exception {
+        Browser.waitFor("every matrix", () -> count("#multiples path[data-run=muon]") == 24);
+        String labels = "new Set([...document.querySelectorAll('#multiples text.tick[text-anchor=end]')]"
+                + ".map(text => text.textContent)).size";
+        String all = "document.querySelectorAll('#multiples text.tick[text-anchor=end]').length";
+        int own = browser.evaluate(labels).asInt();
+        click("#multiples .shared");
+        assertThat(browser.evaluate(labels).asInt()).isLessThan(own);
+        assertThat(browser.evaluate(all).asInt() / browser.evaluate(labels).asInt())
+                .as("every panel has the same labels")
+                .isEqualTo(24);
+        click("#multiples .shared");
+        assertThat(browser.evaluate(labels).asInt()).isEqualTo(own);
     }
 
     @Test
@@ -176,7 +207,7 @@ class PageTest {
         click("#figures .figure:nth-child(1) .reset");
         assertThat(text("#figures .figure:nth-child(1) svg")).isEqualTo(before);
         click("#figures .figure:nth-child(1) .log");
-        assertThat(text("#figures .figure:nth-child(1) svg")).contains("|difference to target|");
+        assertThat(text("#figures .figure:nth-child(1) svg")).contains("|gap to target|");
     }
 
     @Test
@@ -214,7 +245,7 @@ class PageTest {
         assertThat(svg.getTextContent())
                 .contains("Validation loss", "hypertransfer")
                 .doesNotContain("var(");
-        assertThat(svg.getElementsByTagName("path").getLength()).isEqualTo(2 + 4 + 2);
+        assertThat(svg.getElementsByTagName("path").getLength()).isEqualTo(3 + 4 + 2 + 2);
         assertThat(Files.readAllBytes(saved.resolve("validation-loss.png"))).startsWith(0x89, 'P', 'N', 'G');
         assertThat(Files.readAllLines(saved.resolve("final-to-peak.csv"))).hasSize(1 + 4 * 24);
     }
@@ -278,7 +309,7 @@ class PageTest {
         assertThat(count("#figures .raw")).isZero();
         browser.evaluate(
                 "(e => { e.value = 4; e.dispatchEvent(new Event('input')); })(document.getElementById('smooth'))");
-        assertThat(count("#figures .figure:nth-child(2) .raw")).isEqualTo(4 + 2);
+        assertThat(count("#figures .figure:nth-child(2) .raw")).isEqualTo(4 + 2 + 2);
         assertThat(count("#figures .figure:nth-child(1) .raw")).isZero();
     }
 
@@ -345,7 +376,7 @@ class PageTest {
                 .isZero();
         assertThat(count("#legend [tabindex='0']")).isEqualTo(1);
         browser.evaluate("document.querySelector('#figures .figure:nth-child(1) summary').click()");
-        Browser.waitFor("the values", () -> count("#figures .figure:nth-child(1) .values tbody tr") == 6);
+        Browser.waitFor("the values", () -> count("#figures .figure:nth-child(1) .values tbody tr") == 8);
     }
 
     @Test

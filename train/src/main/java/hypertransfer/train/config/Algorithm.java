@@ -7,6 +7,7 @@ import hypertransfer.core.Space;
 import hypertransfer.engine.Engine;
 import hypertransfer.engine.EngineException;
 import hypertransfer.engine.Iteration;
+import hypertransfer.train.network.Outline;
 import hypertransfer.train.network.Parameters;
 import hypertransfer.train.optimizer.AdaMuon;
 import hypertransfer.train.optimizer.Clip;
@@ -15,6 +16,7 @@ import hypertransfer.train.optimizer.Lion;
 import hypertransfer.train.optimizer.NorMuon;
 import hypertransfer.train.optimizer.Representation;
 import hypertransfer.train.optimizer.Signum;
+import hypertransfer.train.optimizer.View;
 import java.util.Collection;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
@@ -60,6 +62,16 @@ public record Algorithm(
             throw new Refusal("matrices.radius is set where a run starts, and this one continues from.run "
                     + c.from().run() + " with the norms it has there; leave it at 1");
         }
+        for (Outline outline : c.architecture().outlines()) {
+            if (outline.hidden()) {
+                View view = algorithm.of(outline.name()).view();
+                view.of(
+                        outline.name(),
+                        outline.rows(),
+                        outline.cols(),
+                        c.model().head());
+            }
+        }
         return algorithm;
     }
 
@@ -79,9 +91,9 @@ public record Algorithm(
         return hidden;
     }
 
-    /** What a hidden matrix gets. */
+    /** What a hidden matrix gets, or a part of one. */
     public Course of(String matrix) {
-        return hidden.getOrDefault(matrix, common);
+        return hidden.getOrDefault(View.whole(matrix), common);
     }
 
     /** What the hidden matrices get, one after the other, or what all of them get. */

@@ -31,6 +31,7 @@ public final class ConfigurationFile {
         if (!Files.isRegularFile(file)) {
             throw new Refusal(file + " is not a file; give a configuration such as runs/muon.yaml");
         }
+        Strict.requireSmall(file);
         try {
             return resolve(file.toString(), YAML.readTree(file), settings);
         } catch (JacksonException e) {
@@ -67,6 +68,7 @@ public final class ConfigurationFile {
 
     /** The same of a file as it stands there; also that of a version which knew other keys. */
     public static Map<String, String> settings(Path file) {
+        Strict.requireSmall(file);
         try {
             Map<String, String> flat = new LinkedHashMap<>();
             flatten("", keys(file.toString(), YAML.readTree(file)), flat);

@@ -8,6 +8,7 @@ import hypertransfer.core.Space;
 import hypertransfer.core.Transfer;
 import hypertransfer.train.optimizer.Direction;
 import hypertransfer.train.optimizer.Rule;
+import hypertransfer.train.optimizer.View;
 
 /**
  * What a configuration asks for a hidden matrix.
@@ -15,6 +16,7 @@ import hypertransfer.train.optimizer.Rule;
  * @param transfer with the gradient rule that was asked for
  * @param radius of its Hyperball, as a multiple of its norm at the start
  * @param start what it starts from
+ * @param view the parts of it that count as matrices
  * @param schedule of its target
  * @param gradient what was asked for; {@code auto} takes the rule that a measurement finds
  */
@@ -23,6 +25,7 @@ public record Course(
         Transfer transfer,
         double radius,
         Matrices.Start start,
+        View view,
         Schedule.Shaped schedule,
         Matrices.Gradient gradient) {
 
@@ -32,7 +35,7 @@ public record Course(
         Transfer transfer = Algorithm.in(key, () -> transfer(m));
         Algorithm.in(key, () -> new Space.Base(m.targetDecay()));
         Algorithm.in(
-                key, () -> new Rule(direction, transfer, m.radius(), m.start().zeroRadius()));
+                key, () -> new Rule(direction, transfer, m.radius(), m.start().zeroRadius(), m.view()));
         zero(key, m, transfer);
         Schedule.Shaped schedule = Algorithm.in(key, () -> m.fall().from(m.rate(), steps));
         if (m.rate() * transfer.target().decay() >= 1) {
@@ -40,7 +43,7 @@ public record Course(
                     + transfer.target().decay() + " is 1 or more, which would erase the matrices; lower either");
         }
         proxy(m, transfer);
-        return new Course(direction, transfer, m.radius(), m.start(), schedule, m.gradient());
+        return new Course(direction, transfer, m.radius(), m.start(), m.view(), schedule, m.gradient());
     }
 
     /** The same for the optimizer; a gradient rule that was measured, or saved, replaces the own one unless it is null. */
@@ -49,7 +52,8 @@ public record Course(
                 direction,
                 new Transfer(transfer.target(), transfer.carrier(), gradient == null ? transfer.gradient() : gradient),
                 radius,
-                start.zeroRadius());
+                start.zeroRadius(),
+                view);
     }
 
     /** A zero matrix has no norm that could be a radius. */

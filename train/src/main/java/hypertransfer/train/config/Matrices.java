@@ -3,6 +3,7 @@ package hypertransfer.train.config;
 import com.fasterxml.jackson.annotation.JsonUnwrapped;
 import hypertransfer.core.GradientRule;
 import hypertransfer.core.Mode;
+import hypertransfer.train.optimizer.View;
 import java.util.Map;
 
 /**
@@ -12,6 +13,7 @@ import java.util.Map;
  * @param decay the carrier's, or the target's where the carrier is a Hyperball
  * @param targetDecay of decay-transfer
  * @param radius of a Hyperball, as a multiple of the matrix's norm at the start
+ * @param view the parts of a hidden matrix that count as matrices
  * @param recorded a file of rates that replace the schedule, or null
  * @param groups settings of some of them, by name pattern; see {@link Groups}
  */
@@ -24,6 +26,7 @@ public record Matrices(
         double targetDecay,
         double radius,
         @JsonUnwrapped Start start,
+        View view,
         @JsonUnwrapped Fall fall,
         String recorded,
         @JsonUnwrapped Proxy proxy,

@@ -73,7 +73,8 @@ final class Tree {
             JsonNode below = under.get(field.getKey());
             if (key.equals(Groups.KEY)) {
                 group(source, under, field.getValue());
-            } else if (below instanceof ObjectNode inner) {
+            } else if (below instanceof ObjectNode inner
+                    && !inner.isEmpty()) { // empty: a file's {} where a value belongs
                 if (!field.getValue().isObject()) {
                     throw new Refusal(source + ": '" + key + "' is a group of keys, such as '" + key + "."
                             + inner.propertyNames().iterator().next() + "'; it was given " + field.getValue());

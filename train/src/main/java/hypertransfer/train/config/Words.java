@@ -6,6 +6,7 @@ import hypertransfer.core.Refusal;
 import hypertransfer.core.ShapeFactor;
 import hypertransfer.engine.ranks.Carriers;
 import hypertransfer.train.network.Preset;
+import hypertransfer.train.optimizer.View;
 import java.util.Arrays;
 import java.util.Locale;
 import java.util.function.Function;
@@ -22,6 +23,7 @@ import tools.jackson.databind.module.SimpleModule;
 final class Words extends SimpleModule {
     Words() {
         word(Mode.class, Mode::parse, Mode::label);
+        word(View.class, View::parse, View::text);
         word(Preset.class, Preset::parse, Preset::label);
         word(Fall.Curve.class, Fall.Curve::parse, Fall.Curve::text);
         word(
@@ -32,7 +34,10 @@ final class Words extends SimpleModule {
                 Matrices.Master.class,
                 text -> of(Matrices.Master.class, "matrices.master", text, "auto, float32 or float64"),
                 Words::label);
-        word(Matrices.Init.class, text -> of(Matrices.Init.class, "init", text, "normal or zero"), Words::label);
+        word(
+                Matrices.Init.class,
+                text -> of(Matrices.Init.class, "matrices.init", text, "normal or zero"),
+                Words::label);
         word(
                 Coefficients.class,
                 text -> of(Coefficients.class, "matrices.coefficients", text, all(Coefficients.class)),

@@ -12,6 +12,7 @@ import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
 import java.util.List;
+import java.util.stream.Stream;
 
 /**
  * All shards of a directory at once, held by one process. Once a file with their names is written, they are there: what is
@@ -49,10 +50,15 @@ final class Commit implements AutoCloseable {
                         "another process is writing shards to " + directory + "; wait for it, or choose another --out");
             }
             Commit commit = new Commit(directory, name, channel);
-            if (pending(directory)) {
-                commit.finish();
+            try {
+                if (pending(directory)) {
+                    commit.finish();
+                }
+                return commit;
+            } catch (IOException | RuntimeException e) {
+                commit.close();
+                throw e;
             }
-            return commit;
         } catch (IOException e) {
             throw failed(directory, e);
         }
@@ -89,8 +95,15 @@ final class Commit implements AutoCloseable {
 
     private void finish() throws IOException {
         Path marker = directory.resolve(MARKER);
-        List<Path> files =
-                Files.readAllLines(marker).stream().map(directory::resolve).toList();
+        List<String> names = Files.readAllLines(marker);
+        for (String line : names) {
+            if (Stream.of(Split.values()).noneMatch(split -> line.matches(split.pattern(name)))) {
+                throw new Refusal(
+                        marker + " names '" + line + "', which is no shard of this directory; delete that file"
+                                + " and tokenize again with --force");
+            }
+        }
+        List<Path> files = names.stream().map(directory::resolve).toList();
         for (Path file : files) {
             if (Files.exists(unfinished(file))) {
                 Files.move(unfinished(file), file, StandardCopyOption.ATOMIC_MOVE, StandardCopyOption.REPLACE_EXISTING);

@@ -20,6 +20,7 @@ import tools.jackson.databind.json.JsonMapper;
  * number and a number for a name are refused.
  */
 public final class Strict {
+    private static final long LARGEST = 4 << 20;
     private static final JsonMapper JSON = strict(JsonMapper.builder()).build();
 
     private Strict() {}
@@ -54,6 +55,15 @@ public final class Strict {
             return record;
         } catch (JacksonException e) {
             throw new Refusal(file + " is not " + what + ": " + place(e) + reason(e), e);
+        }
+    }
+
+    /** Refuses a file that nobody has written by hand, before much time is spent on it. */
+    public static void requireSmall(Path file) {
+        long size = file.toFile().length();
+        if (size > LARGEST) {
+            throw new Refusal(file + " has " + size + " bytes, and what is written by hand has at most " + LARGEST
+                    + "; give a configuration or an experiment, such as runs/muon.yaml");
         }
     }
 

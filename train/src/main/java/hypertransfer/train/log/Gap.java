@@ -22,6 +22,11 @@ public record Gap(Loss training, Loss validation, int logged, double norm, doubl
     public record Loss(int steps, double last, double largest) {
         static final Loss NONE = new Loss(0, Double.NaN, Double.NaN);
 
+        /** Two runs are equal at one common step, their first, whatever they do later: that is no gap of zero. */
+        Loss known() {
+            return steps == 1 && last == 0 ? new Loss(1, Double.NaN, Double.NaN) : this;
+        }
+
         Loss and(double difference) {
             return new Loss(
                     steps + 1, difference, steps == 0 ? Math.abs(difference) : Math.max(largest, Math.abs(difference)));
@@ -43,6 +48,9 @@ public record Gap(Loss training, Loss validation, int logged, double norm, doubl
         if (training.steps == 0) {
             return "gap to the target: nothing to compare, the two runs have no logged step in common\n";
         }
+        if (Double.isNaN(training.largest)) {
+            return "gap to the target: one of " + steps + " steps has a target, which says nothing\n";
+        }
         return String.format(
                 Locale.ROOT,
                 """
@@ -56,8 +64,8 @@ public record Gap(Loss training, Loss validation, int logged, double norm, doubl
                 steps,
                 training.last,
                 training.largest,
-                validation.steps == 0
-                        ? "no validation in common"
+                Double.isNaN(validation.largest)
+                        ? validation.steps == 0 ? "no validation in common" : "only the first validation in common"
                         : String.format(
                                 Locale.ROOT,
                                 "final %+.2e   largest %.2e   over %d validations",

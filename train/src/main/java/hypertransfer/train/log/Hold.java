@@ -11,6 +11,8 @@ import java.nio.channels.FileLock;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
+import java.nio.file.attribute.BasicFileAttributes;
+import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Consumer;
@@ -25,12 +27,31 @@ public final class Hold implements AutoCloseable {
     private final Path key;
     private final FileChannel channel;
     private final FileLock lock;
+    private final Object identity; // of the lock's file
 
-    private Hold(Run run, Path key, FileChannel channel, FileLock lock) {
+    private Hold(Run run, Path key, FileChannel channel, FileLock lock) throws IOException {
         this.run = run;
         this.key = key;
         this.channel = channel;
         this.lock = lock;
+        identity = identity();
+    }
+
+    private Object identity() throws IOException {
+        return Files.readAttributes(run.file(LOCK), BasicFileAttributes.class).fileKey();
+    }
+
+    /** Refuses to continue where the lock's file was removed: another process could have taken the run meanwhile. */
+    public void check() {
+        try {
+            if (Objects.equals(identity, identity())) {
+                return;
+            }
+        } catch (IOException e) {
+            // told below
+        }
+        throw new Refusal("the file " + run.file(LOCK) + " was removed or replaced while the run was being written;"
+                + " see that no other process writes it, then run the same command again");
     }
 
     private static Hold hold(Path path) {

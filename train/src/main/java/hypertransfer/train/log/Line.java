@@ -4,7 +4,9 @@ import hypertransfer.core.Step;
 import hypertransfer.train.file.Strict;
 import java.nio.ByteBuffer;
 import java.util.Arrays;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import java.util.function.ToDoubleFunction;
 import tools.jackson.core.JacksonException;
@@ -158,19 +160,44 @@ public sealed interface Line {
                         number(node, "seconds"));
     }
 
+    /** The arrays of every line of {@code matrices.jsonl}. */
+    List<String> ARRAYS = List.of("norm", "target_norm", "rate", "effective", "angle", "implied_decay");
+
+    /** Those that earlier versions did not write. */
+    List<String> LATER_ARRAYS = List.of("radial", "push");
+
     /** A line of {@code matrices.jsonl} of a run that has so many hidden matrices. */
     static Line matrices(ByteBuffer bytes, int count) throws Damaged {
+        Scan scan = Scan.of(bytes, count);
+        return scan != null ? matrices(scan.step(), scan.arrays(), count) : tree(bytes, count);
+    }
+
+    /** The same, slowly, with a sentence for whatever is wrong. */
+    static Line tree(ByteBuffer bytes, int count) throws Damaged {
         JsonNode node = object(bytes);
+        Map<String, double[]> arrays = new HashMap<>();
+        for (String key : ARRAYS) {
+            arrays.put(key, numbers(node, key, count));
+        }
+        for (String key : LATER_ARRAYS) {
+            if (node.has(key)) {
+                arrays.put(key, numbers(node, key, count));
+            }
+        }
+        return matrices(step(node), arrays, count);
+    }
+
+    private static Line matrices(int step, Map<String, double[]> arrays, int count) {
         return new Matrices(
-                step(node),
-                numbers(node, "norm", count),
-                numbers(node, "target_norm", count),
-                numbers(node, "rate", count),
-                numbers(node, "effective", count),
-                numbers(node, "angle", count),
-                numbers(node, "implied_decay", count),
-                node.has("radial") ? numbers(node, "radial", count) : none(count), // earlier versions wrote none
-                node.has("push") ? numbers(node, "push", count) : none(count));
+                step,
+                arrays.get("norm"),
+                arrays.get("target_norm"),
+                arrays.get("rate"),
+                arrays.get("effective"),
+                arrays.get("angle"),
+                arrays.get("implied_decay"),
+                arrays.getOrDefault("radial", none(count)),
+                arrays.getOrDefault("push", none(count)));
     }
 
     private static JsonNode object(ByteBuffer bytes) throws Damaged {

@@ -59,7 +59,11 @@ public final class Pair {
             logged++;
         });
         return new Gap(
-                training, validation(each), logged, logged == 0 ? Double.NaN : norm, logged == 0 ? Double.NaN : rate);
+                training.known(),
+                validation(each),
+                logged,
+                logged == 0 ? Double.NaN : norm,
+                logged == 0 ? Double.NaN : rate);
     }
 
     Gap.Loss validation() {
@@ -71,7 +75,7 @@ public final class Pair {
             validation = validation.and(own.loss() - other.loss());
             each.difference(own, own.loss() - other.loss());
         });
-        return validation;
+        return validation.known();
     }
 
     private static double larger(double largest, double[] own, double[] other) {

@@ -19,6 +19,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.function.DoubleSupplier;
+import java.util.function.Function;
 import java.util.function.IntToDoubleFunction;
 
 /**
@@ -29,7 +30,8 @@ public final class Optimizer {
     private final Engine engine;
     private final Team team;
     private final Routing routing;
-    private final List<Parameter> hidden; // of all ranks
+    private final Hidden views;
+    private final List<Hidden.Matrix> hidden; // of all ranks
     private final int[] mine; // the numbers of the hidden matrices that this rank owns
     private final List<Tensor> w; // their masters
     private final List<Tensor> u; // their gradients, which become directions
@@ -57,26 +59,34 @@ public final class Optimizer {
         this.team = team;
         this.routing = routing;
         List<Parameter> own = parameters.own();
-        hidden = parameters.hidden();
-        List<String> names = hidden.stream().map(Parameter::name).toList();
-        List<Parameter> ownHidden = own.stream().filter(Parameter::hidden).toList();
-        mine = ownHidden.stream().mapToInt(p -> names.indexOf(p.name())).toArray();
-        w = ownHidden.stream().map(Parameter::master).toList();
-        u = ownHidden.stream().map(Parameter::gradient).toList();
+        views = new Hidden(engine, parameters, routing);
+        hidden = views.all;
+        mine = views.own.stream().mapToInt(Hidden.Own::number).toArray();
+        w = views.masters();
+        u = views.gradients();
         List<Parameter> rest = own.stream().filter(p -> !p.hidden()).toList();
         restW = rest.stream().map(Parameter::master).toList();
         restU = rest.stream().map(Parameter::gradient).toList();
-        hiddenApart = Apart.of(ownHidden);
-        restApart = Apart.of(rest);
-        rules = hidden.stream().map(p -> routing.rule().apply(p.name())).toList();
+        hiddenApart = Apart.of(
+                views.own.stream().filter(m -> m.weight() != m.master()).toList(),
+                Hidden.Own::master,
+                Hidden.Own::weight);
+        restApart = Apart.of(rest.stream().filter(Parameter::separate).toList(), Parameter::master, Parameter::weight);
+        rules = hidden.stream().map(Hidden.Matrix::rule).toList();
         transfers = rules.stream().map(Rule::transfer).toList();
-        directed = directed(ownHidden);
-        restState = declare(routing.rest(), rest);
+        directed = directed();
+        restState = declare(
+                routing.rest(),
+                rest.stream()
+                        .map(p -> new Remembering(
+                                p.name(), 1, p.master().rows(), p.master().cols()))
+                        .toList());
     }
 
     /** The weights are as they should start: measures their norms, brings them to their radius and represents them. */
     public void start() {
-        double[] readings = team.hidden(engine.readings(w, w), 3);
+        views.takeMasters();
+        double[] readings = numbers(engine.readings(w, w));
         List<State> start = new ArrayList<>();
         for (int k = 0; k < hidden.size(); k++) {
             start.add(rules.get(k).start(hidden.get(k).name(), readings[3 * k]));
@@ -89,7 +99,14 @@ public final class Optimizer {
                         Arrays.stream(engine.read(w.get(i))).map(v -> scale * v).toArray());
             }
         }
+        views.giveMasters();
         restore(start, 0);
+    }
+
+    /** Three numbers of every hidden matrix, from those of this rank's own. */
+    private double[] numbers(double[] own) {
+        return team.hidden(
+                own, Arrays.stream(views.counts).map(count -> 3 * count).toArray());
     }
 
     /** Those of this rank's hidden matrices that have one direction in common. */
@@ -100,7 +117,7 @@ public final class Optimizer {
         }
     }
 
-    private List<Directed> directed(List<Parameter> own) {
+    private List<Directed> directed() {
         Map<Direction, List<Integer>> groups = new LinkedHashMap<>();
         for (int i = 0; i < mine.length; i++) {
             groups.computeIfAbsent(rules.get(mine[i]).direction(), direction -> new ArrayList<>())
@@ -111,20 +128,50 @@ public final class Optimizer {
                 direction,
                 at.stream().mapToInt(i -> i).toArray(),
                 at.stream().map(u::get).toList(),
-                declare(direction, at.stream().map(own::get).toList()))));
+                declare(direction, remembering(at)))));
         return all;
+    }
+
+    /** The wholes of these matrices, whose parts follow each other. */
+    private List<Remembering> remembering(List<Integer> at) {
+        Map<String, Remembering> wholes = new LinkedHashMap<>();
+        for (int i : at) {
+            Hidden.Matrix m = hidden.get(mine[i]);
+            wholes.merge(m.whole(), new Remembering(m.whole(), 1, m.rows(), m.cols()), Remembering::with);
+        }
+        return List.copyOf(wholes.values());
     }
 
     /** Goes on from a saved state; {@link #tensors} and the masters must have been written. */
     public void restore(List<State> states, long steps) {
         List<String> names = states.stream().map(State::matrix).toList();
-        List<String> own = hidden.stream().map(Parameter::name).toList();
+        List<String> own = names();
         if (!names.equals(own)) {
             throw new Refusal("the saved state is of matrices " + names + ", the network has " + own);
         }
         this.states = List.copyOf(states);
         this.steps = steps;
+        views.takeMasters();
         represent();
+    }
+
+    /** The names of the hidden matrices, or of the parts that count as such, in the order of all arrays. */
+    public List<String> names() {
+        return hidden.stream().map(Hidden.Matrix::name).toList();
+    }
+
+    /** Multiplies the master of a hidden matrix, or of a part, where this rank owns it; a restore must follow. */
+    public void scale(String name, double factor) {
+        for (int i = 0; i < mine.length; i++) {
+            if (hidden.get(mine[i]).name().equals(name)) {
+                engine.write(
+                        w.get(i),
+                        Arrays.stream(engine.read(w.get(i)))
+                                .map(v -> factor * v)
+                                .toArray());
+            }
+        }
+        views.giveMasters();
     }
 
     /** What the algebra remembers, a state for each hidden matrix. */
@@ -154,11 +201,22 @@ public final class Optimizer {
         List<Outline> all = team.share().outlines();
         for (int p = 0; p < all.size(); p++) {
             Outline whole = all.get(p);
-            Direction direction =
-                    whole.hidden() ? routing.rule().apply(whole.name()).direction() : routing.rest();
+            Direction direction = routing.rest();
+            View.Cut cut = new View.Cut(1, 1);
+            if (whole.hidden()) {
+                Rule rule = routing.rule().apply(whole.name());
+                direction = rule.direction();
+                cut = rule.view()
+                        .of(
+                                whole.name(),
+                                whole.rows(),
+                                whole.cols(),
+                                engine.dims().D());
+            }
             for (String memory : direction.memory()) {
-                Direction.Extent extent = direction.extent(memory, whole.rows(), whole.cols());
-                memories.put(name(memory, whole.name()), new Memory(p, extent.rows(), extent.cols()));
+                Direction.Extent extent =
+                        direction.extent(memory, whole.rows() / cut.down(), whole.cols() / cut.across());
+                memories.put(name(memory, whole.name()), new Memory(p, cut.count() * extent.rows(), extent.cols()));
             }
         }
         return memories;
@@ -183,7 +241,8 @@ public final class Optimizer {
      * NaN where either is zero. One more reading of all matrices and gradients; nothing is changed.
      */
     public double[] radial() {
-        double[] readings = team.hidden(engine.readings(w, u), 3);
+        views.takeGradients();
+        double[] readings = numbers(engine.readings(w, u));
         double[] cosines = new double[hidden.size()];
         Arrays.setAll(cosines, k -> readings[3 * k + 2] / (readings[3 * k] * readings[3 * k + 1]));
         return cosines;
@@ -223,13 +282,14 @@ public final class Optimizer {
             throw new Refusal("AdamW's rate is " + restRate + " with weight decay " + routing.restDecay()
                     + "; it must be zero or more, and their product below 1");
         }
+        views.takeGradients();
         double[] scale = new double[mine.length];
         double placebo = routing.representation().placebo();
         Arrays.setAll(scale, i -> placebo * transfers.get(mine[i]).gradientScale(states.get(mine[i])));
         double[] restScale = filled(restU, 1);
         clip(scale, restScale);
         directed.forEach(group -> group.apply(engine, scale, steps));
-        double[] readings = team.hidden(engine.readings(w, u), 3);
+        double[] readings = numbers(engine.readings(w, u));
 
         List<Step> taken = new ArrayList<>();
         double[] keep = new double[hidden.size()], push = new double[hidden.size()];
@@ -244,6 +304,7 @@ public final class Optimizer {
             taken.add(step);
         }
         engine.move(w, u, of(keep), of(push));
+        views.giveMasters();
 
         routing.rest().apply(engine, restU, restScale, steps, restState);
         double restKeep = 1 - restRate * routing.restDecay();
@@ -283,7 +344,7 @@ public final class Optimizer {
         for (int i = 0; i < scale.length; i++) {
             own[3 * i] *= scale[i];
         }
-        double[] all = team.hidden(own, 3);
+        double[] all = numbers(own);
         double squares = 0, others = 0;
         for (int k = 0; k < hidden.size(); k++) {
             squares += all[3 * k] * all[3 * k];
@@ -322,6 +383,7 @@ public final class Optimizer {
             double[] scale = new double[mine.length];
             Arrays.setAll(scale, i -> how.factor() * scaleOf.applyAsDouble(mine[i]));
             engine.represent(hiddenApart.masters, scale, how.grid(), hiddenApart.weights);
+            views.giveWeights();
         }
         engine.represent(restApart.masters, filled(restApart.masters, 1), Engine.FULL_GRID, restApart.weights);
         team.gather();
@@ -329,25 +391,32 @@ public final class Optimizer {
 
     /** The parameters whose weights are not their masters. */
     private record Apart(List<Tensor> masters, List<Tensor> weights) {
-        static Apart of(List<Parameter> parameters) {
-            List<Parameter> apart =
-                    parameters.stream().filter(Parameter::separate).toList();
+        static <T> Apart of(List<T> apart, Function<T, Tensor> master, Function<T, Tensor> weight) {
             return new Apart(
-                    apart.stream().map(Parameter::master).toList(),
-                    apart.stream().map(Parameter::weight).toList());
+                    apart.stream().map(master).toList(),
+                    apart.stream().map(weight).toList());
         }
     }
 
-    private List<List<Tensor>> declare(Direction direction, List<Parameter> parameters) {
+    /** A parameter of which a direction remembers something, in so many parts of one shape. */
+    private record Remembering(String name, int parts, int rows, int cols) {
+        Remembering with(Remembering more) {
+            return new Remembering(name, parts + more.parts, rows, cols);
+        }
+    }
+
+    /** For each memory a tensor for each part; the parts of a parameter lie one below the other. */
+    private List<List<Tensor>> declare(Direction direction, List<Remembering> parameters) {
         List<List<Tensor>> all = new ArrayList<>();
         for (String memory : direction.memory()) {
             List<Tensor> declared = new ArrayList<>();
-            for (Parameter p : parameters) {
-                String name = name(memory, p.name());
-                Direction.Extent extent =
-                        direction.extent(memory, p.master().rows(), p.master().cols());
-                Tensor tensor = engine.tensor(Role.STATE, name, extent.rows(), extent.cols());
-                declared.add(tensor);
+            for (Remembering p : parameters) {
+                String name = name(memory, p.name);
+                Direction.Extent extent = direction.extent(memory, p.rows, p.cols);
+                Tensor tensor = engine.tensor(Role.STATE, name, p.parts * extent.rows(), extent.cols());
+                for (int k = 0; k < p.parts; k++) {
+                    declared.add(p.parts == 1 ? tensor : engine.slice(tensor, name, k * extent.rows(), extent.rows()));
+                }
                 tensors.put(name, tensor);
             }
             all.add(declared);
@@ -356,8 +425,8 @@ public final class Optimizer {
     }
 
     private double factor(int k) {
-        Tensor weight = hidden.get(k).weight();
-        return rules.get(k).direction().factor(weight.rows(), weight.cols());
+        Hidden.Matrix m = hidden.get(k);
+        return m.rule().direction().factor(m.rows(), m.cols());
     }
 
     private static double[] filled(List<Tensor> tensors, double value) {

@@ -11,8 +11,9 @@ import java.util.Locale;
  *
  * @param radius of the Hyperball that it lives in or follows, as a multiple of its norm at the start
  * @param zeroRadius the same as a length, for a matrix that starts at zero; 0 where none may
+ * @param view the parts of it that count as matrices
  */
-public record Rule(Direction direction, Transfer transfer, double radius, double zeroRadius) {
+public record Rule(Direction direction, Transfer transfer, double radius, double zeroRadius, View view) {
 
     /** Refuses a radius that is no length, and one where there is no Hyperball. */
     public Rule {
@@ -30,7 +31,7 @@ public record Rule(Direction direction, Transfer transfer, double radius, double
 
     /** On a Hyperball whose radius is the matrix's norm at the start. */
     public Rule(Direction direction, Transfer transfer) {
-        this(direction, transfer, 1, 0);
+        this(direction, transfer, 1, 0, View.WHOLE);
     }
 
     /** What the matrix is multiplied by before the first step: a carrier that is a Hyperball has that radius. */
@@ -57,7 +58,7 @@ public record Rule(Direction direction, Transfer transfer, double radius, double
 
     /** For people. */
     String label() {
-        String at = radius == 1 ? "" : ", radius " + radius;
+        String at = (radius == 1 ? "" : ", radius " + radius) + (view.equals(View.WHOLE) ? "" : ", " + view.text());
         return transfer.isPlain()
                 ? direction.label() + ", " + transfer.target() + at
                 : direction.label() + ", " + transfer.target() + " followed in " + transfer.carrier() + at

@@ -204,9 +204,9 @@ public final class Team {
     /**
      * The numbers of every hidden matrix, in their order, from those of this rank's own.
      *
-     * @param each how many there are of one matrix
+     * @param each how many there are of each
      */
-    public double[] hidden(double[] own, int each) {
+    public double[] hidden(double[] own, int[] each) {
         if (ranks.size() == 1) {
             return own;
         }
@@ -215,11 +215,11 @@ public final class Team {
         List<Ownership.Piece> hidden = share.ownership().pieces().stream()
                 .filter(piece -> piece.whole().hidden())
                 .toList();
-        double[] values = new double[each * hidden.size()];
-        for (int k = 0; k < hidden.size(); k++) {
+        double[] values = new double[Arrays.stream(each).sum()];
+        for (int k = 0, at = 0; k < hidden.size(); at += each[k++]) {
             int owner = hidden.get(k).owner();
-            System.arraycopy(all.get(owner), next[owner], values, each * k, each);
-            next[owner] += each;
+            System.arraycopy(all.get(owner), next[owner], values, at, each[k]);
+            next[owner] += each[k];
         }
         return values;
     }

@@ -54,7 +54,7 @@ public record Checkpoint(
             Checkpoint c = JSON.readValue(bytes, Checkpoint.class);
             if (c == null
                     || c.states == null
-                    || c.states.contains(null)
+                    || c.states.stream().anyMatch(state -> state == null || state.matrix() == null)
                     || c.checksum != c.sum()
                     || !Arrays.equals(bytes, c.text())) {
                 throw new Refusal(numbers + " is damaged: its text is not that of its checksum");

@@ -28,6 +28,10 @@ record Origin(
         List<String> training,
         List<String> validation,
         @JsonInclude(JsonInclude.Include.NON_NULL) String recorded) {
+    Origin {
+        Stream.of(rules, settings, training, validation).forEach(Objects::requireNonNull);
+    }
+
     /** Groups of keys and keys that do not change what is trained; where the data lies is told by its fingerprint. */
     private static final Set<String> FREE = Set.of(
             "preset",

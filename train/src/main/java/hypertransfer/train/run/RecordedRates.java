@@ -165,7 +165,10 @@ public record RecordedRates(
     /** 1 - keep = rate * decay, as of a plain Base optimizer. */
     private static double[] decays(Line.Matrices m) {
         double[] decays = new double[m.push().length];
-        Arrays.setAll(decays, k -> m.push()[k] == 0 ? 0 : m.impliedDecay()[k] * m.effective()[k] / m.push()[k]);
+        Arrays.setAll(decays, k -> {
+            double decay = m.impliedDecay()[k] * m.effective()[k] / m.push()[k];
+            return Double.isFinite(decay) ? decay : 0; // nothing moved, or the first step from zero, which keeps all
+        });
         return decays;
     }
 
@@ -182,7 +185,12 @@ public record RecordedRates(
 
         void add(int step, double[] now) {
             int k = 0;
-            for (List<Double> own : values.values()) {
+            for (Map.Entry<String, List<Double>> matrix : values.entrySet()) {
+                List<Double> own = matrix.getValue();
+                if (!Double.isFinite(now[k])) {
+                    throw new Refusal(matrix.getKey() + " has no finite number of this series at step " + step
+                            + ", as at the first step from zero; record with --series replay, or rate");
+                }
                 for (int t = at + 1; t < step; t++) {
                     double part = (double) (t - at) / (step - at);
                     own.add(before[k] + part * (now[k] - before[k]));

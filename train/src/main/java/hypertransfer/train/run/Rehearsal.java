@@ -33,8 +33,9 @@ public record Rehearsal(
             long begun = 0, end = System.nanoTime() + (long) (1e9 * seconds);
             int step = 0;
             do {
-                trainee.gradient(feed, step, () -> false);
-                trainee.optimizer().step(rates.at(step), rates.decaysAt(step), adam.rate(step));
+                int like = Math.min(step, c.steps() - 1); // a run of one step has rates for that one only
+                trainee.gradient(feed, like, () -> false);
+                trainee.optimizer().step(rates.at(like), rates.decaysAt(like), adam.rate(like));
                 trainee.network().meanLoss(); // which waits for the engine
                 begun = step == 0 ? System.nanoTime() : begun;
                 step++;

@@ -5,7 +5,6 @@ import hypertransfer.train.log.Run;
 import hypertransfer.train.log.Tail;
 import java.io.UncheckedIOException;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -55,18 +54,22 @@ final class Scalars implements AutoCloseable {
                 }
             }
             case Line.Matrices m -> {
-                double radial = Arrays.stream(m.radial()).map(Math::abs).max().orElse(Double.NaN);
-                events.scalar(step, "matrices/largest_radial", radial);
                 kinds.forEach((kind, members) -> {
                     events.scalar(step, "norm/" + kind, mean(m.norm(), members));
                     events.scalar(step, "target_norm/" + kind, mean(m.targetNorm(), members));
                     events.scalar(step, "nominal_rate/" + kind, mean(m.rate(), members));
                     events.scalar(step, "effective_rate/" + kind, mean(m.effective(), members));
                     events.scalar(step, "implied_decay/" + kind, mean(m.impliedDecay(), members));
+                    events.scalar(step, "radial/" + kind, largest(m.radial(), members));
                 });
             }
         }
         events.flush();
+    }
+
+    /** Without sign: one matrix whose scale matters is enough to make a rescaled gradient wrong. */
+    private static double largest(double[] values, List<Integer> members) {
+        return members.stream().mapToDouble(k -> Math.abs(values[k])).max().orElseThrow();
     }
 
     private static double mean(double[] values, List<Integer> members) {

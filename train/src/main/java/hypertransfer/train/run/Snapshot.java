@@ -7,6 +7,7 @@ import hypertransfer.train.file.SafeTensors;
 import hypertransfer.train.file.SafeTensorsWriter;
 import hypertransfer.train.log.Run;
 import hypertransfer.train.network.Outline;
+import hypertransfer.train.optimizer.View;
 import hypertransfer.train.ranks.Team;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -86,7 +87,7 @@ record Snapshot(Trainee trainee) {
                         + " is " + Arrays.toString(file.shape(name)) + ", not " + Arrays.toString(shape));
             }
         });
-        String hidden = trainee.matrices().getFirst();
+        String hidden = View.whole(trainee.matrices().getFirst());
         int numberBytes = contents.get(hidden).numberBytes();
         if (file.numberBytes(hidden) != numberBytes) {
             warnings.accept(converted(checkpoint.step(), numberBytes));
@@ -127,7 +128,7 @@ record Snapshot(Trainee trainee) {
         for (State s : c.states()) {
             boolean plain = trainee.plain(s.matrix());
             if (plain && s.norm() != s.targetNorm()) {
-                trainee.scale(s.matrix(), s.targetNorm() / s.norm());
+                trainee.optimizer().scale(s.matrix(), s.targetNorm() / s.norm());
             }
             double norm = plain ? s.targetNorm() : s.norm();
             changed.add(new State(s.matrix(), s.step(), norm, norm, s.targetNorm()));

@@ -23,8 +23,8 @@ import hypertransfer.train.network.Parameters;
 import hypertransfer.train.network.Share;
 import hypertransfer.train.optimizer.Optimizer;
 import hypertransfer.train.optimizer.Routing;
+import hypertransfer.train.optimizer.View;
 import hypertransfer.train.ranks.Team;
-import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -112,7 +112,7 @@ public final class Trainee implements AutoCloseable {
         Algorithm algorithm = c.algorithm();
         Engine engine = engine(c);
         Routing routing = new Routing(
-                name -> algorithm.of(name).rule(rules.get(name)),
+                name -> algorithm.of(name).rule(rules.getOrDefault(name, rules.get(View.part(name, 0)))),
                 algorithm.adam(),
                 c.adamw().decay(),
                 algorithm.representation(engine.separateWeights()),
@@ -246,30 +246,19 @@ public final class Trainee implements AutoCloseable {
 
     /** The names of the hidden matrices, in the order of all arrays. */
     public List<String> matrices() {
-        return parameters.hidden().stream().map(Parameter::name).toList();
+        return optimizer.names();
     }
 
     /** The gradient rules of the hidden matrices, in the order of all arrays. */
     List<GradientRule> rules() {
         return matrices().stream()
-                .map(name -> routing.rule().apply(name).transfer().gradient())
+                .map(name -> routing.rule().apply(View.whole(name)).transfer().gradient())
                 .toList();
     }
 
     /** Whether a hidden matrix is its own target. */
     boolean plain(String matrix) {
-        return routing.rule().apply(matrix).transfer().isPlain();
-    }
-
-    /** Multiplies a hidden matrix; the optimizer must be told. */
-    void scale(String matrix, double factor) {
-        for (Parameter p : parameters.own()) {
-            if (p.name().equals(matrix)) {
-                double[] values = engine.read(p.master());
-                engine.write(
-                        p.master(), Arrays.stream(values).map(v -> factor * v).toArray());
-            }
-        }
+        return routing.rule().apply(View.whole(matrix)).transfer().isPlain();
     }
 
     /** Refuses parameters that are not finite, so that a checkpoint of them is never written. */

@@ -2,6 +2,7 @@ package hypertransfer.train.run;
 
 import hypertransfer.core.Diverged;
 import hypertransfer.core.GradientRule;
+import hypertransfer.core.Refusal;
 import hypertransfer.core.Schedule;
 import hypertransfer.core.Step;
 import hypertransfer.engine.ranks.Alone;
@@ -22,6 +23,7 @@ import hypertransfer.train.log.Tail;
 import hypertransfer.train.network.Parameters;
 import hypertransfer.train.network.Variant;
 import hypertransfer.train.optimizer.Clip;
+import hypertransfer.train.optimizer.View;
 import hypertransfer.train.ranks.Passport;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -145,6 +147,7 @@ public final class Trainer {
         List<String> atRadius = names.stream()
                 .filter(name -> algorithm.of(name).gradient() == Matrices.Gradient.AT_RADIUS)
                 .toList();
+        requireInvariantParts(c, atRadius);
         if (auto.isEmpty() && (atRadius.isEmpty() || c.network() == Variant.M1)) { // a norm follows every matrix there
             return Map.of();
         }
@@ -152,7 +155,22 @@ public final class Trainer {
         measured.require(atRadius);
         Map<String, GradientRule> rules = new LinkedHashMap<>(measured.rules());
         rules.keySet().retainAll(auto);
+        rules.replaceAll((name, rule) -> algorithm.of(name).view().keepsInvariance(name)
+                ? rule
+                : algorithm.of(name).transfer().isPlain() ? GradientRule.AS_IS : GradientRule.REPRESENTATIVE);
         return rules;
+    }
+
+    private static void requireInvariantParts(Configuration c, List<String> atRadius) {
+        for (String name : atRadius) {
+            View view = c.algorithm().of(name).view();
+            if (!view.keepsInvariance(name)) {
+                throw new Refusal(
+                        "matrices.gradient is at-radius, and the loss depends on the scale of the parts that"
+                                + " matrices.view " + view.text() + " makes of " + name
+                                + "; set matrices.gradient to auto, or to at-radius-anyway if you want another network's gradient");
+            }
+        }
     }
 
     /** The lemma holds for scale-invariant matrices only; elsewhere the twin strays from its target. */
@@ -160,8 +178,7 @@ public final class Trainer {
         Algorithm algorithm = c.algorithm();
         List<String> inexact = rules.entrySet().stream()
                 .filter(e -> e.getValue() == GradientRule.RESCALED || e.getValue() == GradientRule.AT_RADIUS)
-                .filter(e -> !algorithm.of(e.getKey()).transfer().isPlain()
-                        && !c.network().invariant(e.getKey()))
+                .filter(e -> !algorithm.of(e.getKey()).transfer().isPlain() && !invariant(e.getKey()))
                 .map(e -> e.getKey().replaceFirst("^blocks\\.\\d+\\.(.*)\\.weight$", "$1"))
                 .distinct()
                 .toList();
@@ -170,6 +187,11 @@ public final class Trainer {
                     + ": the loss depends on the scale of " + String.join(", ", inexact)
                     + "; take a plus mode, or matrices.gradient=auto");
         }
+    }
+
+    private boolean invariant(String part) {
+        String whole = View.whole(part);
+        return c.network().invariant(whole) && c.algorithm().of(whole).view().keepsInvariance(whole);
     }
 
     private static RuntimeException advised(UncheckedIOException e) {
@@ -278,6 +300,9 @@ public final class Trainer {
                 boolean end = known && step == c.steps(), stopped = !known || !end && ranks.any(stop.getAsBoolean());
                 if (end || stopped || step > start && step % c.checkpoint().every() == 0) {
                     journal.force();
+                    if (hold != null) {
+                        hold.check();
+                    }
                     save(trainee);
                     stopped |= !end && !stopped && ranks.any(stop.getAsBoolean()); // told while it was saved
                     standing(end ? State.FINISHED : stopped ? State.INTERRUPTED : State.RUNNING, null, null);

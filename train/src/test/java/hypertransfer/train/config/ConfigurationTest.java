@@ -64,12 +64,13 @@ class ConfigurationTest {
             clip.norm=-1             | clip.norm is -1.0; it must be a finite number, zero or more
             matrices.init=ones       | matrices.init is 'ones'; it must be normal or zero
             matrices.zero_radius=-1  | matrices: zero_radius is -1.0; it must be a finite number, zero or more
+            matrices.view=blocks:7x1 | matrices.view is blocks:7x1, and blocks.0.attn.q.weight has 128 rows and 128 columns
             matrices.schulz_steps=-1 | matrices: Newton-Schulz is asked for -1 steps; it must be from 1 to 100, or 0 for the usual 5
             matrices.coefficients=x  | matrices.coefficients is 'x'; it must be one of jordan, convergent, polar-express
             matrices.shape_factor=x  | matrices.shape_factor is 'x'; it must be one of none, tall, spectral, rms
             matrices.schedule=square | matrices: unknown schedule shape 'square'; the shapes are linear
             matrices.mode=bse        | unknown mode 'bse'; the modes are base,
-            matrices.gradient=x      | matrices.gradient is 'x'; it must be one of as-is, rescaled, representative
+            matrices.gradient=x      | matrices.gradient is 'x'; it must be one of mode, auto, as-is, rescaled, representative
             matrices.momentum=1      | matrices: Muon's momentum is 1.0; it must be from 0 to less than 1
             matrices.rate=-0.1       | matrices: schedule's peak rate is -0.1
             matrices.rate=.nan       | matrices
@@ -184,6 +185,15 @@ class ConfigurationTest {
         refusedFile(file, "is not YAML");
         Files.writeString(file, "matrices:\n  rat: 1\n");
         refusedFile(file, file + ": unknown key 'matrices.rat'");
+        Files.writeString(file, "matrices: {rate: {}}\n");
+        refusedFile(file, "matrices.rate is {}; a number is expected");
+        assertThat(ConfigurationFile.read(file, List.of("matrices.rate=0.25"))
+                        .matrices()
+                        .rate())
+                .as("was a NoSuchElementException")
+                .isEqualTo(0.25);
+        Files.writeString(file, "# a comment\n".repeat(400_000)); // 230 MB of them took more than ten seconds
+        refusedFile(file, file + " has 4800000 bytes, and what is written by hand has at most 4194304");
         refusedFile(dir.resolve("none.yaml"), "is not a file");
     }
 

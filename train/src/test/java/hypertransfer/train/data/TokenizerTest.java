@@ -298,6 +298,19 @@ class TokenizerTest {
                 .allSatisfy((name, bytes) -> assertThat(bytes).isEqualTo(whole.get(name)));
     }
 
+    /** The names stand in a file, and a file may hold anything. */
+    @Test
+    void aCommitNamesShardsOfItsDirectoryOnly() throws IOException {
+        Path outside = Files.writeString(in.resolve("x.part"), "stays");
+        Files.createDirectories(out);
+        Files.writeString(out.resolve("tokenize.commit"), "../" + in.getFileName() + "/x");
+        assertThatThrownBy(() -> new Tokenizer(out, options(0, 1000, 1)))
+                .isInstanceOf(Refusal.class)
+                .hasMessageContaining("which is no shard of this directory");
+        assertThat(outside).hasContent("stays");
+        assertThat(in.resolve("x")).doesNotExist();
+    }
+
     /** The one that said it was done had the other's text. */
     @Test
     void oneProcessWritesToADirectory() throws IOException {

@@ -7,7 +7,11 @@ import hypertransfer.core.Refusal;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.ByteBuffer;
+import java.nio.charset.MalformedInputException;
+import java.nio.file.AccessDeniedException;
+import java.nio.file.FileSystemException;
 import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -57,5 +61,16 @@ class AtomicTest {
             Atomic.writeFully(channel, ByteBuffer.wrap("mine".getBytes()));
         });
         assertThat(file).hasContent("mine");
+    }
+
+    /** Many of the JDK's messages are nothing but the file's name. */
+    @Test
+    void theReasonIsNotTheName() {
+        assertThat(Atomic.reason(new AccessDeniedException("a/b"))).isEqualTo("permission denied");
+        assertThat(Atomic.reason(new NoSuchFileException("a/b"))).isEqualTo("there is no such file or directory");
+        assertThat(Atomic.reason(new FileSystemException("a/b", null, "Read-only file system")))
+                .isEqualTo("Read-only file system");
+        assertThat(Atomic.reason(new MalformedInputException(1))).isEqualTo("it is not UTF-8 text");
+        assertThat(Atomic.reason(new IOException("No space left on device"))).isEqualTo("No space left on device");
     }
 }

@@ -45,6 +45,19 @@ class GapTest {
         assertThat(gap.table(4)).contains("nothing to compare");
     }
 
+    /** Transferred with other steps, only step 0 was common, and the gap was "0.00e+00". */
+    @Test
+    void oneCommonStepIsNotAGapOfZero() throws IOException {
+        Run own = run("own"), target = run("target");
+        log(own, 2, 1, 0, 4, 1);
+        log(target, 2, 1, 0, 1, 1);
+        Gap gap = Gap.of(own.directory(), target.directory());
+        assertThat(gap.training()).isEqualTo(new Gap.Loss(1, Double.NaN, Double.NaN));
+        assertThat(gap.table(4))
+                .contains("one of 4 steps has a target, which says nothing")
+                .doesNotContain("e+00");
+    }
+
     @Test
     void onlyCommonStepsCount() throws IOException {
         Run own = run("own"), target = run("target");

@@ -17,6 +17,7 @@ import java.util.Map;
 import java.util.Random;
 import java.util.function.Consumer;
 import java.util.stream.IntStream;
+import java.util.zip.CRC32C;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -94,6 +95,30 @@ class CheckpointTest {
         Files.write(run().checkpoints().getFirst(), new byte[3]);
         assertThat(tiny.resume("run")).hasSize(1).first().asString().contains("step-00000020.json is damaged");
         assertThat(Tiny.result(tiny.path("run"))).isEqualTo(whole);
+    }
+
+    /** Each was a NullPointerException: the checksum is right, since somebody has signed it. */
+    @Test
+    void whatWasSignedWithNulls() throws IOException {
+        Path numbers = run().checkpoints().getFirst();
+        String good = Files.readString(numbers);
+        for (String bad : List.of(
+                good.replaceFirst("\"states\":\\[.*?\\]", "\"states\":null"),
+                good.replaceFirst("\"states\":\\[.*?\\]", "\"states\":[null]"),
+                good.replaceFirst("\"matrix\":\"[^\"]*\"", "\"matrix\":null"),
+                good.replaceFirst("\"rules\":\\{[^}]*\\}", "\"rules\":null"),
+                good.replaceFirst("\"settings\":\\{[^}]*\\}", "\"settings\":null"),
+                good.replaceFirst("\"training\":\\[[^]]*\\]", "\"training\":null"))) {
+            assertThat(bad).isNotEqualTo(good);
+            String unsigned = bad.replaceFirst("\"checksum\":\\d+", "\"checksum\":0");
+            CRC32C crc = new CRC32C();
+            crc.update(unsigned.getBytes());
+            Files.writeString(numbers, unsigned.replace("\"checksum\":0", "\"checksum\":" + crc.getValue()));
+            assertThatThrownBy(() -> Checkpoint.read(numbers))
+                    .isInstanceOf(Refusal.class)
+                    .hasMessageContaining("is damaged");
+        }
+        assertThat(tiny.resume("run")).hasSize(1);
     }
 
     @Test

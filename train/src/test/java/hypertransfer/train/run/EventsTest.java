@@ -41,7 +41,9 @@ class EventsTest {
         assertThat(curves.get("norm/attn.q")).containsOnlyKeys(0, 5, 10, 15, 19).containsEntry(5, (float)
                 fifth.norm()[0]);
         assertThat(curves.get("effective_rate/mlp.proj")).containsEntry(5, (float) fifth.effective()[5]);
+        assertThat(curves.get("radial/attn.q")).containsEntry(5, (float) Math.abs(fifth.radial()[0]));
         assertThat(curves.keySet())
+                .doesNotContain("loss/carrier_minus_represented")
                 .contains("target_norm/mlp.fc", "nominal_rate/attn.v", "implied_decay/attn.o")
                 .noneMatch(tag -> tag.startsWith("gap/"));
     }
@@ -51,8 +53,10 @@ class EventsTest {
         Tiny tiny = new Tiny(dir);
         tiny.trainUntil("target", tiny.configuration("steps=20"), 12);
         Path run = tiny.train(
-                "follower", tiny.configuration("steps=20", "matrices.mode=hypertransfer", "target=../target"));
+                "follower", tiny.configuration("steps=20", "matrices.mode=hypertransfer-plus", "target=../target"));
         Map<String, Map<Integer, Float>> curves = curves(run);
+        assertThat(curves.get("loss/carrier_minus_represented").keySet())
+                .isEqualTo(curves.get("loss/validation").keySet());
         Curves own = Curves.read(run), target = Curves.read(dir.resolve("target"));
         assertThat(curves.get("gap/train")).hasSize(12);
         curves.get("gap/train")

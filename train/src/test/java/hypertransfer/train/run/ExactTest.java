@@ -89,6 +89,25 @@ class ExactTest {
         }
     }
 
+    /** Each head has a norm of its own; a resumed run is the uninterrupted one. */
+    @Test
+    void aFollowerIsItsTargetHeadByHead() {
+        String[] common = {
+            "steps=30", "network=M2", "matrices.view=heads", "matrices.direction=normuon", "matrices.decay=0.1"
+        };
+        Path followed = train("target", common);
+        String[] plus = with(common, "matrices.mode=hypertransfer-plus");
+        Path follower = train("follower", plus);
+        assertThat(Curves.read(follower).losses())
+                .hasSize(30)
+                .isEqualTo(Curves.read(followed).losses());
+        List<String> all = new ArrayList<>(EXACT);
+        all.addAll(List.of(plus));
+        tiny().trainUntil("stopped", configuration(all), 13);
+        tiny().resume("stopped");
+        assertThat(Tiny.result(dir.resolve("stopped"))).isEqualTo(Tiny.result(follower));
+    }
+
     /** Gradients are clipped as the target sees them; the log tells how often and how much. */
     @Test
     void aFollowerClipsWhereItsTargetDoes() {

@@ -7,7 +7,9 @@ import hypertransfer.core.Refusal;
 import hypertransfer.train.config.Configuration;
 import hypertransfer.train.log.Hold;
 import hypertransfer.train.log.Run;
+import java.io.IOException;
 import java.nio.file.Path;
+import java.util.Map;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -33,6 +35,26 @@ class HoldTest {
         Hold.open(run).close();
     }
 
+    /** A second process could take the run then, and both wrote it. */
+    @Test
+    void aLockThatWasRemovedIsNoticedAtTheNextSave() throws IOException {
+        Tiny tiny = new Tiny(dir);
+        Configuration c = tiny.configuration("steps=4", "checkpoint.every=2");
+        Path run = tiny.path("run");
+        try (Hold hold = Hold.create(run, c)) {
+            Trainer trainer = new Trainer(hold, c, Map.of(), new Watcher() {
+                @Override
+                public void stepped(int step, double loss, double seconds, long tokens) {
+                    run.resolve("lock").toFile().delete();
+                }
+            });
+            assertThatThrownBy(() -> trainer.run(false, () -> false))
+                    .isInstanceOf(Refusal.class)
+                    .hasMessageContaining("was removed or replaced while the run was being written");
+        }
+        assertThat(tiny.resume("run")).isEmpty();
+    }
+
     @Test
     void aRunIsNotOverwritten() {
         Tiny tiny = new Tiny(dir);
@@ -40,7 +62,7 @@ class HoldTest {
         Path run = tiny.train("run", c);
         assertThatThrownBy(() -> Hold.create(run, c))
                 .isInstanceOf(Refusal.class)
-                .hasMessageContaining("already holds a run; continue it with --resume");
+                .hasMessageContaining("already holds a run; choose another --out");
         assertThat(Hold.held(run)).as("let go again").isFalse();
     }
 

@@ -161,7 +161,7 @@ class OriginTest {
             assertThatThrownBy(() -> tiny.resume("run"))
                     .isInstanceOf(UncheckedIOException.class)
                     .hasMessageContaining("cannot read " + file)
-                    .hasMessageContaining("continue with --resume");
+                    .hasMessageContaining("run the same command again to continue");
             assertThat(Tiny.files(run.file(Run.CHECKPOINTS))).isEqualTo(before);
             assertThat(run.standing().kind()).isEqualTo(hypertransfer.train.log.FailureKind.FILES);
             Files.delete(file);

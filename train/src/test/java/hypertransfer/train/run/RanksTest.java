@@ -112,6 +112,7 @@ class RanksTest {
                         "model.vocab=37", // which no number of ranks divides
                         "model.accumulation=" + accumulation,
                         direction.equals("normuon") ? "clip.norm=0.05" : "clip.norm=0",
+                        accumulation == 12 ? "matrices.view=heads" : "matrices.view=whole",
                         "validation.batches=5");
         List<Object> one = trained(c, 1);
         assertThat(one).hasSize(6);

@@ -51,8 +51,7 @@ import picocli.CommandLine.Spec;
         })
 public final class PredictCommand implements Callable<Integer> {
     /** What the prediction reached on runs that it was not fitted to; docs/LOG.md has the table. */
-    private static final String ERROR =
-            "measured error of the effective rate, rms over steps and matrices:" + " demo 400 steps, M1 10 %, M2 8 %";
+    private static final String ERROR = "measured error of the effective rate, rms over steps and matrices: ";
 
     @Spec
     private CommandSpec spec;
@@ -117,8 +116,8 @@ public final class PredictCommand implements Callable<Integer> {
             out.println(measured.map(PredictCommand::text)
                     .orElse(ERROR
                             + (c.matrices().update().direction() == Update.Kind.ADAM
-                                    ? "M1 27 % (200 steps)"
-                                    : "M1 10 %, M2 8 % (400 steps)")));
+                                    ? "demo M1 27 % (200 steps)"
+                                    : "demo M1 10 %, M2 8 % (400 steps)")));
             if (csv != null) {
                 out.println("every step is in " + csv);
             }

@@ -5,9 +5,11 @@ import hypertransfer.core.Transfer;
 import hypertransfer.lab.command.option.EngineOption;
 import hypertransfer.lab.command.option.JsonOption;
 import hypertransfer.lab.command.option.Labels;
+import hypertransfer.lab.experiment.Phases;
 import hypertransfer.lab.experiment.Workload;
 import hypertransfer.lab.terminal.Exit;
 import hypertransfer.lab.terminal.JsonLine;
+import hypertransfer.train.config.ConfigurationFile;
 import hypertransfer.train.network.Architecture;
 import hypertransfer.train.network.Preset;
 import hypertransfer.train.network.Variant;
@@ -15,6 +17,7 @@ import java.io.PrintWriter;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
+import java.util.Map;
 import java.util.concurrent.Callable;
 import java.util.function.ToDoubleFunction;
 import picocli.CommandLine.Command;
@@ -32,7 +35,9 @@ import picocli.CommandLine.Spec;
             "",
             "Examples:",
             "  ht bench --preset demo --network M1 --engine cpu",
-            "  ht bench --preset gpt2-124m --engine cuda --batch 32 --json | tail -n 1"
+            "  ht bench --preset gpt2-124m --engine cuda --batch 32 --json | tail -n 1",
+            "  ht bench --preset demo --accumulation 4    what adding in order costs",
+            "  ht bench --preset demo --phases            what one waits for"
         })
 public final class BenchCommand implements Callable<Integer> {
     private static final double DECAY = 0.1;
@@ -66,6 +71,16 @@ public final class BenchCommand implements Callable<Integer> {
     @Option(names = "--batch", description = "Sequences in a micro-batch, instead of the preset's.")
     private Integer batch;
 
+    @Option(
+            names = "--accumulation",
+            defaultValue = "1",
+            description = "Micro-batches per step that is measured; from 2 on their gradients are added in order, which"
+                    + " one micro-batch does not need (default: ${DEFAULT-VALUE}).")
+    private int accumulation;
+
+    @Option(names = "--phases", description = "Measure how long a run takes to start, save and continue, instead.")
+    private boolean phases;
+
     @Option(names = "--recompute", description = "Recompute the inside of blocks in the backward pass, to save memory.")
     private boolean recompute;
 
@@ -93,12 +108,19 @@ public final class BenchCommand implements Callable<Integer> {
         if (!(seconds > 0)) {
             throw new ParameterException(spec.commandLine(), "--seconds is " + seconds + ", it must be above zero");
         }
+        if (accumulation < 1) {
+            throw new ParameterException(
+                    spec.commandLine(), "--accumulation is " + accumulation + ", it must be one or more");
+        }
         PrintWriter out = spec.commandLine().getOut();
+        if (phases) {
+            return phases(out);
+        }
         Architecture architecture = preset.architecture(variant);
         int sequences = batch == null ? preset.batch() : batch;
         String name = engine.chosen();
         Transfer transfer = mode.transfer(DECAY);
-        try (Workload workload = new Workload(name, architecture, sequences, transfer, recompute)) {
+        try (Workload workload = new Workload(name, architecture, sequences, accumulation, transfer, recompute)) {
             if (!json.only) {
                 out.print(workload.memory().table());
                 out.flush();
@@ -129,6 +151,26 @@ public final class BenchCommand implements Callable<Integer> {
                     new Summary(preset.label(), variant.name(), name, sequences, micro, move, tokens, bytes)));
             out.flush();
         }
+        return Exit.FINE;
+    }
+
+    private int phases(PrintWriter out) {
+        List<String> settings = new ArrayList<>(List.of(
+                "preset=" + preset.label(),
+                "network=" + variant,
+                "engine=" + engine.chosen(),
+                "matrices.mode=" + mode.label(),
+                "model.recompute=" + recompute));
+        if (batch != null) {
+            settings.add("model.batch=" + batch);
+            settings.add("model.accumulation=1");
+        }
+        Map<String, Double> seconds = Phases.measure(ConfigurationFile.of(settings.toArray(String[]::new)));
+        if (!json.only) {
+            seconds.forEach((phase, s) -> out.printf(Locale.ROOT, "%-40s %8.2f s%n", phase, s));
+        }
+        out.println(JsonLine.of(seconds));
+        out.flush();
         return Exit.FINE;
     }
 

@@ -1,0 +1,158 @@
+package hypertransfer.djl;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.Assertions.within;
+
+import ai.djl.ndarray.NDArray;
+import ai.djl.ndarray.NDManager;
+import ai.djl.ndarray.types.DataType;
+import ai.djl.ndarray.types.Shape;
+import hypertransfer.core.Mode;
+import hypertransfer.core.Refusal;
+import java.io.ByteArrayInputStream;
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.stream.DoubleStream;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/** Parts of parameters as matrices of their own. */
+class ViewTest {
+    private static final Rate RATE = (id, step) -> 0.02;
+
+    @BeforeAll
+    static void torch() {
+        Torch.required();
+    }
+
+    /** Heads, a fused qkv, experts, a convolution: what each part holds, and that all go back where they were. */
+    @ParameterizedTest
+    @CsvSource({
+        "rows, 4 6, 2, '12 13 14 15 16 17 18 19 20 21 22 23'",
+        "columns, 4 6, 2, '3 4 5 9 10 11 15 16 17 21 22 23'",
+        "blocks, 4 6, 4, '3 4 5 9 10 11'",
+        "stack, 2 2 3, 2, '6 7 8 9 10 11'",
+        "flat, 2 1 2 3, 1, ''"
+    })
+    void partsAreTakenAndPutBack(String form, String sizes, int parts, String second) {
+        View view = switch (form) {
+            case "rows" -> View.rows(2);
+            case "columns" -> View.columns(2);
+            case "blocks" -> View.blocks(2, 2);
+            case "stack" -> View.stack();
+            default -> View.flat();
+        };
+        try (NDManager manager = NDManager.newBaseManager("PyTorch")) {
+            Shape shape = new Shape(IntStream.of(numbers(sizes)).asLongStream().toArray());
+            NDArray whole = manager.arange(0, shape.size(), 1, DataType.FLOAT64).reshape(shape);
+            double[] before = whole.toDoubleArray();
+            assertThat(view.parts("w", shape)).isEqualTo(parts);
+            for (int k = 0; k < parts; k++) {
+                NDArray part = view.take(whole, k);
+                assertThat(part.getShape()).isEqualTo(view.shape(shape));
+                if (k == 1) {
+                    assertThat(part.toDoubleArray())
+                            .isEqualTo(IntStream.of(numbers(second))
+                                    .asDoubleStream()
+                                    .toArray());
+                }
+                view.put(whole, k, part.add(100));
+            }
+            assertThat(whole.toDoubleArray())
+                    .isEqualTo(DoubleStream.of(before).map(x -> x + 100).toArray());
+        }
+    }
+
+    private static int[] numbers(String text) {
+        return text.isEmpty()
+                ? new int[0]
+                : java.util.Arrays.stream(text.split(" "))
+                        .mapToInt(Integer::parseInt)
+                        .toArray();
+    }
+
+    private static TinyTraining training(Mode mode, View view) {
+        Rule hidden = Rule.muon(RATE, 0.1).in(mode, 0.1).each(view);
+        return training(TinyWeights.seeded(7), hidden);
+    }
+
+    private static TinyTraining training(TinyWeights start, Rule hidden) {
+        return new TinyTraining(
+                start, false, DataType.FLOAT64, block -> new HyperOptimizer(block, hidden, Rule.adamW(RATE, 0.1)));
+    }
+
+    private static double[] losses(TinyTraining training, int from, int to) {
+        double[] losses = new double[to - from];
+        for (int t = from; t < to; t++) {
+            losses[t - from] = training.step(t);
+        }
+        return losses;
+    }
+
+    @Test
+    void aTransferFollowsItsTargetPartByPart() {
+        View view = View.blocks(4, 2);
+        try (TinyTraining base = training(Mode.BASE, view);
+                TinyTraining ball = training(Mode.HYPERTRANSFER_PLUS, view);
+                TinyTraining whole = training(Mode.BASE, View.PLAIN)) {
+            double[] expected = losses(base, 0, 10);
+            assertThat(losses(ball, 0, 10)).containsExactly(expected, within(1e-9));
+            assertThat(losses(whole, 0, 10)[9]).isNotCloseTo(expected[9], within(1e-5));
+            assertThat(ball.optimizer.last())
+                    .containsKeys("fc#0", "fc#7", "proj#3")
+                    .doesNotContainKey("fc");
+            double first = ball.optimizer.last().get("fc#0").next().norm();
+            assertThat(ball.optimizer.last().get("fc#0").next().R()).isCloseTo(first, within(1e-12));
+        }
+    }
+
+    /** The + forms leave each part at its own representative; a resumed run is the uninterrupted one. */
+    @Test
+    void partsAreSavedRestoredAndPutAtTheirCarrier() throws IOException {
+        View view = View.columns(2);
+        Rule hidden = Rule.muon(RATE, 0.1).in(Mode.HYPERTRANSFER_PLUS, 0.1).each(view);
+        TinyWeights start = TinyWeights.seeded(7), middle;
+        ByteArrayOutputStream saved = new ByteArrayOutputStream();
+        double[] rest;
+        try (TinyTraining training = training(start, hidden)) {
+            losses(training, 0, 4);
+            Map<String, double[]> weights = new LinkedHashMap<>();
+            start.values().keySet().forEach(name -> weights.put(name, training.weight(name)));
+            training.optimizer.toCarrier();
+            assertThat(training.weight("fc")).isNotEqualTo(weights.get("fc"));
+            training.optimizer.toRepresentative();
+            assertThat(training.weight("fc")).containsExactly(weights.get("fc"), within(1e-12));
+            training.optimizer.save(saved);
+            start.values().keySet().forEach(name -> weights.put(name, training.weight(name)));
+            middle = new TinyWeights(weights, start.inputs(), start.targets());
+            rest = losses(training, 4, 8);
+        }
+        try (TinyTraining training = training(middle, hidden)) {
+            training.optimizer.load(new ByteArrayInputStream(saved.toByteArray()));
+            assertThat(losses(training, 4, 8)).isEqualTo(rest);
+        }
+        try (TinyTraining training = training(middle, hidden.each(View.rows(2)))) {
+            assertThatThrownBy(() -> training.optimizer.load(new ByteArrayInputStream(saved.toByteArray())))
+                    .isInstanceOf(Refusal.class)
+                    .hasMessageContainingAll("muon(0.95) of blocks(1, 2)", "muon(0.95) of blocks(2, 1)");
+        }
+    }
+
+    @Test
+    void whatDoesNotDivideIsNamedWithTheNumbers() {
+        assertThatThrownBy(() -> View.rows(3).parts("qkv", new Shape(32, 8)))
+                .isInstanceOf(Refusal.class)
+                .hasMessage(
+                        "qkv has shape (32, 8), which the view blocks(3, 1) does not divide; choose a view whose parts"
+                                + " have one shape");
+        assertThatThrownBy(() -> View.stack().parts("w", new Shape(4, 4))).isInstanceOf(Refusal.class);
+        assertThatThrownBy(() -> View.columns(0)).isInstanceOf(Refusal.class);
+        assertThatThrownBy(() -> new View(View.Form.FLAT, 1, 2)).isInstanceOf(Refusal.class);
+    }
+}

@@ -1,0 +1,211 @@
+package hypertransfer.lab;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import picocli.CommandLine;
+
+/** Every command in README and docs: those in code and in README's table are run, all are understood. */
+class DocumentsTest {
+    private static final Path ROOT = Path.of("..");
+    private static final List<String> SMALL = List.of(
+            "engine=cpu",
+            "steps=12",
+            "model.layers=1",
+            "model.width=16",
+            "model.head=8",
+            "model.sequence=16",
+            "model.batch=2",
+            "validation.batches=1");
+
+    /** What is not run here, and why. */
+    private static final Map<String, String> NOT_RUN = Map.ofEntries(
+            Map.entry("ht demo", "minutes; DemoTest runs the quick one"),
+            Map.entry("ht demo --quick", "DemoTest runs it"),
+            Map.entry("ht watch out", "serves until it is stopped; WatchCommandTest runs it"),
+            Map.entry("mpirun -n 4 ./ht train runs/muon.yaml --set model.accumulation=4", "RanksTest runs ranks"),
+            Map.entry("mpirun -n 2 ./ht train out/muon", "RanksTest resumes on another number of ranks"),
+            Map.entry("ht selftest --engine cuda", "a card"),
+            Map.entry("ht conformance DIR --engine cuda", "a card"),
+            Map.entry("HT_CUDA_PROFILE=1 ./ht bench --preset gpt2-124m --engine cuda", "a card"),
+            Map.entry(
+                    "HT_CUDA_PROFILE=1 ./ht bench --preset gpt2-124m --network M1 --engine cuda --seconds 2 --json",
+                    "a card"));
+
+    private static final Pattern INLINE = Pattern.compile("`((?:\\./)?ht [^`]*)`");
+    /** A word that stands for something: DIR, [--set KEY=VALUE], P, or three dots. */
+    private static final Pattern TEMPLATE = Pattern.compile(".*(\\[|\\.\\.\\.|(^|[ =])[A-Z]+\\b(?![0-9=])).*");
+
+    @TempDir
+    Path dir;
+
+    private final Ht ht = new Ht();
+
+    @BeforeEach
+    void given() throws IOException {
+        Files.writeString(dir.resolve("norms.csv"), """
+                step,matrix,weight_norm,update_norm,inner_product,rate,decay
+                0,fc,2.0,0.3,0.1,0.1,0.1
+                1,fc,2.0,0.3,0.1,0.1,0.1
+                """);
+        Files.writeString(
+                Files.createDirectories(dir.resolve("my-texts")).resolve("a.txt"), "some words of mine\n".repeat(800));
+        Files.createDirectories(dir.resolve("out"));
+        Files.copy(dir.resolve("norms.csv"), dir.resolve("out/norms.csv"));
+    }
+
+    @Test
+    void readme() throws IOException {
+        run("train runs/muonh.yaml"); // what the table supposes to be there
+        Path readme = ROOT.resolve("README.md");
+        List<String> commands = new ArrayList<>(blocks(readme));
+        Files.readAllLines(readme).stream()
+                .filter(line -> line.startsWith("| `ht "))
+                .flatMap(line -> inline(line.split("\\|")[1]))
+                .filter(command ->
+                        command.contains(" ") && command.split(" ").length > 2 || command.equals("ht doctor"))
+                .filter(command -> !TEMPLATE.matcher(command).matches())
+                .forEach(commands::add);
+        assertThat(commands).hasSizeGreaterThan(12);
+        // Shards are written by a later row than the one that trains on them.
+        commands.sort((a, b) -> Boolean.compare(b.contains("tokenize"), a.contains("tokenize")));
+        commands.forEach(this::check);
+    }
+
+    @Test
+    void recipes() throws IOException {
+        List<String> commands = blocks(ROOT.resolve("docs/RECIPES.md"));
+        assertThat(commands).hasSizeGreaterThan(15);
+        commands.forEach(this::check);
+    }
+
+    @Test
+    void otherDocuments() throws IOException {
+        for (Path document : documents()) {
+            if (!document.endsWith("README.md") && !document.endsWith("RECIPES.md")) {
+                blocks(document).forEach(this::check);
+            }
+        }
+    }
+
+    /** A name that has changed is found in prose too. */
+    @Test
+    void everyMentionIsUnderstood() throws IOException {
+        List<String> all = new ArrayList<>();
+        for (Path document : documents()) {
+            inline(Files.readString(document)).forEach(all::add);
+        }
+        assertThat(all).hasSizeGreaterThan(30);
+        all.stream()
+                .distinct()
+                .filter(command -> !command.startsWith("ht COMMAND"))
+                .forEach(DocumentsTest::understood);
+    }
+
+    /** Nobody should start what takes hours without knowing. */
+    @Test
+    void aTimeStandsBesideEveryCommandOfTheReadme() throws IOException {
+        List<String> rows = Files.readAllLines(ROOT.resolve("README.md")).stream()
+                .filter(line -> line.startsWith("| `ht "))
+                .toList();
+        assertThat(rows)
+                .hasSizeGreaterThan(10)
+                .allMatch(row -> row.split("\\|")[2].matches(" (as the run|\\d+( s| min| MB/s)( to \\d+ min)?) "));
+    }
+
+    private static List<Path> documents() throws IOException {
+        try (Stream<Path> files = Files.list(ROOT.resolve("docs"))) {
+            return Stream.concat(
+                            Stream.of(ROOT.resolve("README.md")),
+                            files.filter(file -> file.toString().endsWith(".md"))
+                                    .filter(file -> !file.endsWith("LOG.md"))) // dated records of what was run then
+                    .sorted()
+                    .toList();
+        }
+    }
+
+    /** The commands in code, without what is said of them behind. */
+    private static List<String> blocks(Path document) throws IOException {
+        return Files.readAllLines(document).stream()
+                .filter(line -> line.matches(" {4}((\\./)?ht|mpirun|HT_\\w+=\\S+ \\./ht) .*"))
+                .map(line -> line.strip().replaceFirst(" {2,}.*| +#.*", "").replaceFirst("^\\./", ""))
+                .toList();
+    }
+
+    private static Stream<String> inline(String text) {
+        return INLINE.matcher(text).results().map(found -> found.group(1).replaceFirst("^\\./", ""));
+    }
+
+    private void check(String command) {
+        understood(command);
+        if (!NOT_RUN.containsKey(command)) {
+            run(command.substring(3));
+        }
+    }
+
+    /** Parsed as the command line itself does; of a template only the command and its options. */
+    private static void understood(String command) {
+        Matcher after = Pattern.compile("(?:.*\\./)?ht (.*)").matcher(command);
+        assertThat(after.matches()).as(command).isTrue();
+        List<String> words = List.of(after.group(1).split(" +"));
+        CommandLine line = Main.commands();
+        int at = 0;
+        while (at < words.size() && line.getSubcommands().containsKey(words.get(at))) {
+            line = line.getSubcommands().get(words.get(at++));
+        }
+        assertThat(at).as("'" + command + "' names a command").isPositive();
+        if (at == words.size()) {
+            return;
+        }
+        if (TEMPLATE.matcher(command).matches()) {
+            for (String word : words) {
+                String option = word.replaceFirst("^\\[", "").replaceFirst("[=\\]].*", "");
+                if (option.startsWith("-")) {
+                    assertThat(line.getCommandSpec().optionsMap()).as(command).containsKey(option);
+                }
+            }
+        } else if (words.subList(at, words.size()).stream().anyMatch(word -> !word.startsWith("-"))) {
+            Main.commands().parseArgs(words.toArray(String[]::new));
+        }
+    }
+
+    /** In this test's own directory, small where it trains. */
+    private void run(String command) {
+        List<String> words = new ArrayList<>();
+        for (String word : command.split(" +")) {
+            words.add(word.replaceFirst("^runs/", "../runs/")
+                    .replaceFirst("^(.*=)?(out|shards|my-texts|norms\\.csv|mine\\.yaml)(/|$)", "$1" + dir + "/$2$3"));
+        }
+        String name = words.getFirst();
+        boolean trains = List.of("train", "sweep", "reproduce").contains(name) || name.equals("invariance");
+        if (trains) {
+            SMALL.forEach(setting -> words.addAll(List.of("--set", setting)));
+            if (command.contains("preset=mid")) { // 50,304 words take their time
+                words.addAll(List.of("--set", "steps=1"));
+            } else if (!name.equals("train")) { // several runs
+                words.addAll(List.of("--set", "steps=3"));
+            }
+        }
+        if (!command.contains("--out")
+                && List.of("train", "sweep", "reproduce", "report").contains(name)) {
+            String input = words.get(1).replaceFirst(".*/", "").replaceFirst("\\.yaml$", "");
+            String to = name.equals("train") && command.contains("mid") ? "mid" : name.equals("train") ? input : name;
+            words.addAll(List.of("--out", dir.resolve("out").resolve(to).toString()));
+        }
+        if (name.equals("runs") && words.size() == 1) {
+            words.add(dir.resolve("out").toString());
+        }
+        assertThat(ht.run(words)).as(command + ": " + ht.err()).isZero();
+    }
+}

@@ -1,0 +1,98 @@
+package hypertransfer.lab;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import hypertransfer.train.log.Hold;
+import hypertransfer.train.log.Run;
+import java.io.BufferedWriter;
+import java.io.RandomAccessFile;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.Assumptions;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.condition.EnabledIfSystemProperty;
+import org.junit.jupiter.api.io.TempDir;
+
+/** A log of more than 2 GB, which no array can hold: it is read as a stream, in a heap that is a tenth of it. */
+@EnabledIfSystemProperty(named = "ht.slow", matches = "true")
+class HugeLogTest {
+    private static final long SIZE = (1L << 31) + (1 << 27);
+
+    @TempDir
+    Path directory;
+
+    private final Ht ht = new Ht();
+
+    @Test
+    void moreThanTwoGigabytes() throws Exception {
+        Assumptions.assumeTrue(
+                Files.getFileStore(directory).getUsableSpace() > 4 * SIZE, "there is no room for the log and its copy");
+        Path run = directory.resolve("run");
+        Files.writeString(directory.resolve("tiny.yaml"), """
+                engine: reference
+                steps: 6
+                model: {layers: 1, width: 8, head: 4, sequence: 8, batch: 1}
+                validation: {batches: 1}
+                """);
+        ht.fine("train", directory.resolve("tiny.yaml"), "--out", run);
+        Path log = run.resolve(Run.MATRICES);
+        String line = Files.readAllLines(log).getFirst().replaceFirst("\"step\":0", "");
+        int steps = 0;
+        try (BufferedWriter out = Files.newBufferedWriter(log)) {
+            for (long written = 0; written < SIZE; steps++) {
+                String next = "{\"step\":" + steps + line.substring(1) + "\n";
+                out.write(next);
+                written += next.length();
+            }
+        }
+        Path config = run.resolve(Run.CONFIGURATION);
+        Files.writeString(config, Files.readString(config).replace("steps: 6", "steps: " + steps));
+
+        Path page = directory.resolve("page.html");
+        time("ht report", () -> {
+            try (Child child = Child.start(0, 256, "report", run.toString(), "--out", page.toString())) {
+                assertThat(child.end()).as(child.errors().toString()).isZero();
+            }
+        });
+        assertThat(Files.size(page)).isLessThan(20_000_000);
+        time("ht runs", () -> assertThat(ht.fine("runs", directory)).contains("run"));
+
+        List<String> told = new ArrayList<>();
+        int last = steps - 10;
+        try (Hold hold = Hold.open(run)) {
+            time("ht train --resume cuts it", () -> hold.rewind(last, false, 6, told::add));
+            assertThat(told).isEmpty();
+            assertThat(Files.size(log)).isGreaterThan(1L << 31);
+            assertThat(end(log)).startsWith("{\"step\":" + (last - 1) + ",").endsWith("}\n");
+            try (RandomAccessFile middle = new RandomAccessFile(log.toFile(), "rw")) {
+                middle.seek(1L << 30);
+                middle.write("?!".getBytes());
+            }
+            time("and again with a damaged line", () -> hold.rewind(last, false, 6, told::add));
+            assertThat(told).singleElement().asString().contains("matrices.jsonl has 1 damaged line");
+            assertThat(end(log)).startsWith("{\"step\":" + (last - 1) + ",").endsWith("}\n");
+        }
+    }
+
+    private static String end(Path log) throws Exception {
+        try (RandomAccessFile file = new RandomAccessFile(log.toFile(), "r")) {
+            byte[] bytes = new byte[4096];
+            file.seek(file.length() - bytes.length);
+            file.readFully(bytes);
+            String text = new String(bytes);
+            return text.substring(text.lastIndexOf('\n', text.length() - 2) + 1);
+        }
+    }
+
+    private interface Work {
+        void done() throws Exception;
+    }
+
+    private static void time(String what, Work work) throws Exception {
+        long begun = System.nanoTime();
+        work.done();
+        System.out.printf("HugeLogTest: %s: %.1f s%n", what, (System.nanoTime() - begun) / 1e9);
+    }
+}

@@ -1,0 +1,110 @@
+package hypertransfer.train.optimizer;
+
+import hypertransfer.engine.Engine;
+import hypertransfer.engine.Role;
+import hypertransfer.engine.Tensor;
+import hypertransfer.train.network.Parameter;
+import hypertransfer.train.network.Parameters;
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * The hidden matrices as the optimizer sees them: whole, or in parts. Parts that lie one below the other are rows of the whole; parts
+ * beside each other are copied, and copied back after they have moved.
+ */
+final class Hidden {
+    /** One of them, at whichever rank. */
+    record Matrix(String name, String whole, int rows, int cols, Rule rule) {}
+
+    /** One that this rank owns; the weight is the master where nothing separates them. */
+    record Own(int number, Tensor master, Tensor gradient, Tensor weight) {}
+
+    /** A matrix of this rank whose parts are copies. */
+    private record Copied(Parameter whole, List<Own> parts) {}
+
+    final List<Matrix> all = new ArrayList<>();
+    final int[] counts; // the parts of each hidden matrix
+    final List<Own> own = new ArrayList<>();
+    private final List<Copied> copied = new ArrayList<>();
+    private final Engine engine;
+
+    Hidden(Engine engine, Parameters parameters, Routing routing) {
+        this.engine = engine;
+        List<Parameter> wholes = parameters.hidden();
+        counts = new int[wholes.size()];
+        for (int p = 0; p < wholes.size(); p++) {
+            Parameter whole = wholes.get(p);
+            String name = whole.name();
+            Rule rule = routing.rule().apply(name);
+            int rows = whole.weight().rows(), cols = whole.weight().cols();
+            View.Cut cut = rule.view().of(name, rows, cols, engine.dims().D());
+            counts[p] = cut.count();
+            int first = all.size();
+            for (int k = 0; k < cut.count(); k++) {
+                String part = cut.count() == 1 ? name : View.part(name, k);
+                all.add(new Matrix(part, name, rows / cut.down(), cols / cut.across(), rule));
+            }
+            parameters.own().stream()
+                    .filter(mine -> mine.name().equals(name))
+                    .forEach(mine ->
+                            cut(mine, cut, first, routing.representation().exact()));
+        }
+    }
+
+    private void cut(Parameter mine, View.Cut cut, int first, boolean exact) {
+        List<Own> parts = new ArrayList<>();
+        for (int k = 0; k < cut.count(); k++) {
+            Matrix m = all.get(first + k);
+            if (cut.across() > 1) {
+                Tensor master = engine.tensor(exact ? Role.EXACT_MASTER : Role.MASTER, m.name, m.rows, m.cols);
+                Tensor gradient = engine.tensor(Role.HIDDEN_GRADIENT, m.name, m.rows, m.cols);
+                Tensor weight = mine.separate() ? engine.tensor(Role.WEIGHT, m.name, m.rows, m.cols) : master;
+                parts.add(new Own(first + k, master, gradient, weight));
+            } else {
+                Tensor master = rows(mine.master(), m, k), gradient = rows(mine.gradient(), m, k);
+                Tensor weight = mine.separate() ? rows(mine.weight(), m, k) : master;
+                parts.add(new Own(first + k, master, gradient, weight));
+            }
+        }
+        if (cut.across() > 1) {
+            copied.add(new Copied(mine, parts));
+        }
+        own.addAll(parts);
+    }
+
+    private Tensor rows(Tensor whole, Matrix m, int k) {
+        return whole.rows() == m.rows ? whole : engine.slice(whole, m.name, k * m.rows, m.rows);
+    }
+
+    List<Tensor> masters() {
+        return own.stream().map(Own::master).toList();
+    }
+
+    List<Tensor> gradients() {
+        return own.stream().map(Own::gradient).toList();
+    }
+
+    /** Takes the masters as they were written. */
+    void takeMasters() {
+        copied.forEach(c ->
+                engine.cut(c.whole.master(), c.parts.stream().map(Own::master).toList()));
+    }
+
+    /** Takes the gradients as they stand ready. */
+    void takeGradients() {
+        copied.forEach(c -> engine.cut(
+                c.whole.gradient(), c.parts.stream().map(Own::gradient).toList()));
+    }
+
+    /** Gives the masters back, as checkpoints have them. */
+    void giveMasters() {
+        copied.forEach(c -> engine.join(c.parts.stream().map(Own::master).toList(), c.whole.master()));
+    }
+
+    /** Gives the weights back that were represented. */
+    void giveWeights() {
+        copied.stream()
+                .filter(c -> c.whole.separate())
+                .forEach(c -> engine.join(c.parts.stream().map(Own::weight).toList(), c.whole.weight()));
+    }
+}

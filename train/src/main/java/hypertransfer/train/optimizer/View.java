@@ -1,0 +1,93 @@
+package hypertransfer.train.optimizer;
+
+import hypertransfer.core.Refusal;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+
+/**
+ * What counts as a matrix: a hidden matrix, or each of its parts, with a norm, a radius, a momentum and an
+ * orthogonalisation of its own.
+ *
+ * @param kind what down and across are taken from
+ * @param down parts one below the other, of {@link Kind#BLOCKS}
+ * @param across parts beside each other, of {@link Kind#BLOCKS}
+ */
+public record View(Kind kind, int down, int across) {
+    public static final View WHOLE = new View(Kind.WHOLE, 1, 1);
+
+    private static final Pattern BLOCKS = Pattern.compile("blocks:(\\d{1,6})x(\\d{1,6})");
+
+    /** The ways to cut. */
+    public enum Kind {
+        WHOLE,
+        /** Queries, keys and values by the rows of each head, the output projection by its columns; all else whole. */
+        HEADS,
+        BLOCKS
+    }
+
+    /** A matrix in so many parts. */
+    record Cut(int down, int across) {
+        int count() {
+            return down * across;
+        }
+    }
+
+    /** {@code whole}, {@code heads}, {@code blocks:2x1}: two parts, one below the other. */
+    public static View parse(String text) {
+        Matcher blocks = BLOCKS.matcher(text);
+        if (text.equals("whole")) {
+            return WHOLE;
+        } else if (text.equals("heads")) {
+            return new View(Kind.HEADS, 1, 1);
+        } else if (blocks.matches() && Integer.parseInt(blocks.group(1)) > 0 && Integer.parseInt(blocks.group(2)) > 0) {
+            return new View(Kind.BLOCKS, Integer.parseInt(blocks.group(1)), Integer.parseInt(blocks.group(2)));
+        }
+        throw new Refusal(
+                "matrices.view is '" + text
+                        + "'; it must be whole, heads or blocks:DOWNxACROSS, such as blocks:1x2 for the left and the right half");
+    }
+
+    public String text() {
+        return switch (kind) {
+            case WHOLE -> "whole";
+            case HEADS -> "heads";
+            case BLOCKS -> "blocks:" + down + "x" + across;
+        };
+    }
+
+    /**
+     * How a hidden matrix is cut.
+     *
+     * @param head the width of a head
+     */
+    public Cut of(String matrix, int rows, int cols, int head) {
+        Cut cut = switch (kind) {
+            case WHOLE -> new Cut(1, 1);
+            case HEADS ->
+                matrix.matches(".*\\.attn\\.[qkv]\\.weight")
+                        ? new Cut(rows / head, 1)
+                        : matrix.endsWith(".attn.o.weight") ? new Cut(1, cols / head) : new Cut(1, 1);
+            case BLOCKS -> new Cut(down, across);
+        };
+        if (rows % cut.down != 0 || cols % cut.across != 0) {
+            throw new Refusal("matrices.view is " + text() + ", and " + matrix + " has " + rows + " rows and " + cols
+                    + " columns, which it does not divide; choose divisors, or name the matrices in matrices.groups");
+        }
+        return cut;
+    }
+
+    /** Whether each part of a scale-invariant matrix is scale-invariant too: a norm follows every head, not every part. */
+    public boolean keepsInvariance(String matrix) {
+        return kind == Kind.WHOLE || kind == Kind.HEADS && !matrix.endsWith(".attn.o.weight");
+    }
+
+    /** The name of a part: {@code blocks.0.attn.q#3.weight} of {@code blocks.0.attn.q.weight}. */
+    public static String part(String matrix, int k) {
+        return matrix.replaceFirst("(\\.weight)?$", "#" + k + "$1");
+    }
+
+    /** The matrix that a part is of. */
+    public static String whole(String part) {
+        return part.replaceFirst("#\\d+", "");
+    }
+}

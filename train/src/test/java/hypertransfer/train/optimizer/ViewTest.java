@@ -1,0 +1,152 @@
+package hypertransfer.train.optimizer;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.Assertions.within;
+
+import hypertransfer.core.Mode;
+import hypertransfer.core.Refusal;
+import hypertransfer.core.State;
+import hypertransfer.core.Transfer;
+import hypertransfer.engine.Dims;
+import hypertransfer.engine.Engine;
+import hypertransfer.engine.Role;
+import hypertransfer.engine.Tensor;
+import hypertransfer.engine.provider.Engines;
+import hypertransfer.train.Rig;
+import hypertransfer.train.network.Parameter;
+import hypertransfer.train.network.Variant;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** Parts of hidden matrices as matrices of their own. */
+class ViewTest {
+    private static final double RATE = 0.1, DECAY = 0.1;
+
+    private static Rig rig(Direction direction, Transfer transfer, String view) {
+        Rule rule = new Rule(direction, transfer, 1, 0, View.parse(view));
+        return new Rig(
+                Variant.M2,
+                new Routing(name -> rule, Direction.Adam.standard(), DECAY, Representation.PLAIN, Clip.NONE));
+    }
+
+    /** What Muon's first step makes of one block of a matrix, written out. */
+    private static double[][] moved(double[] w, double[] g, int cols, int top, int left, int rows, int width) {
+        double[] part = new double[rows * width];
+        for (int i = 0; i < part.length; i++) {
+            part[i] = g[(top + i / width) * cols + left + i % width];
+        }
+        double[] u = orthogonalized(part, rows, width);
+        double[][] block = new double[rows][width];
+        for (int i = 0; i < part.length; i++) {
+            double before = w[(top + i / width) * cols + left + i % width];
+            block[i / width][i % width] = (1 - RATE * DECAY) * before - RATE * u[i];
+        }
+        return block;
+    }
+
+    private static double[] orthogonalized(double[] x, int rows, int cols) {
+        try (Engine engine = Engines.open("reference", new Dims(1, 1, 32, 2, 1))) {
+            Tensor tensor = engine.tensor(Role.GRADIENT, "x", rows, cols);
+            engine.commit();
+            engine.write(tensor, x);
+            engine.orthogonalize(List.of(tensor), Direction.Muon.standard().iteration());
+            return engine.read(tensor);
+        }
+    }
+
+    /** Each part is moved as if the others were not there. */
+    @ParameterizedTest
+    @CsvSource({
+        "heads, attn.q, 4, 8",
+        "heads, attn.v, 4, 8",
+        "heads, attn.o, 8, 4",
+        "heads, mlp.fc, 32, 8",
+        "blocks:2x1, mlp.proj, 4, 32",
+        "blocks:2x4, mlp.proj, 4, 8",
+        "blocks:1x8, attn.k, 8, 1"
+    })
+    void everyPartIsMovedByItself(String view, String kind, int rows, int cols) {
+        try (Rig rig = rig(Direction.Muon.standard(), Mode.BASE.transfer(DECAY), view)) {
+            Parameter p = rig.parameter("blocks.1." + kind + ".weight");
+            rig.gradient();
+            double[] w = rig.engine.read(p.master()), g = rig.engine.read(p.gradient());
+            rig.optimizer.step(RATE, 0.01);
+            double[] after = rig.engine.read(p.master());
+            int wide = p.master().cols();
+            for (int top = 0; top < p.master().rows(); top += rows) {
+                for (int left = 0; left < wide; left += cols) {
+                    double[][] expected = moved(w, g, wide, top, left, rows, cols);
+                    for (int i = 0; i < rows; i++) {
+                        for (int j = 0; j < cols; j++) {
+                            assertThat(after[(top + i) * wide + left + j]).isCloseTo(expected[i][j], within(1e-12));
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"heads", "blocks:2x2"})
+    void transfersFollowTheirTargetsPartByPart(String view) {
+        for (Direction direction : List.of(Direction.Muon.standard(), NorMuon.standard())) {
+            double[] base = losses(direction, Mode.BASE, view), ball = losses(direction, Mode.HYPERBALL, view);
+            assertThat(losses(direction, Mode.HYPERTRANSFER_PLUS, view)).containsExactly(base, within(1e-9));
+            assertThat(losses(direction, Mode.INVERSE_HYPERTRANSFER_PLUS, view)).containsExactly(ball, within(1e-9));
+            assertThat(losses(direction, Mode.BASE, "whole")[9]).isNotCloseTo(base[9], within(1e-4));
+        }
+    }
+
+    private static double[] losses(Direction direction, Mode mode, String view) {
+        double[] losses = new double[10];
+        try (Rig rig = rig(direction, mode.transfer(DECAY), view)) {
+            for (int t = 0; t < losses.length; t++) {
+                rig.gradient();
+                losses[t] = rig.network.meanLoss();
+                rig.optimizer.step(0.05, 0.01);
+            }
+        }
+        return losses;
+    }
+
+    @Test
+    void everyPartHasANameARadiusAndItsOwnNorm() {
+        try (Rig rig = rig(Direction.Muon.standard(), Mode.HYPERBALL.transfer(0), "heads")) {
+            List<State> start = rig.optimizer.states();
+            assertThat(rig.optimizer.names())
+                    .startsWith("blocks.0.attn.q#0.weight", "blocks.0.attn.q#1.weight", "blocks.0.attn.k#0.weight")
+                    .contains("blocks.1.attn.o#1.weight", "blocks.1.mlp.fc.weight")
+                    .hasSize(2 * (4 * 2 + 2));
+            assertThat(start.get(0).R()).isNotEqualTo(start.get(1).R());
+            rig.gradient();
+            rig.optimizer.step(0.1, 0.01);
+            double[] o = rig.engine.read(rig.parameter("blocks.0.attn.o.weight").master());
+            double left = 0;
+            for (int i = 0; i < o.length; i++) {
+                left += i % 8 < 4 ? o[i] * o[i] : 0;
+            }
+            State first = start.get(6);
+            assertThat(first.matrix()).isEqualTo("blocks.0.attn.o#0.weight");
+            assertThat(Math.sqrt(left)).isCloseTo(first.R(), within(1e-12));
+            assertThat(View.whole("blocks.0.attn.o#0.weight")).isEqualTo("blocks.0.attn.o.weight");
+        }
+    }
+
+    @Test
+    void whatDoesNotDivideIsNamedWithTheNumbers() {
+        assertThatThrownBy(() -> View.parse("blocks:3x1").of("blocks.0.mlp.fc.weight", 32, 8, 4))
+                .isInstanceOf(Refusal.class)
+                .hasMessage(
+                        "matrices.view is blocks:3x1, and blocks.0.mlp.fc.weight has 32 rows and 8 columns, which it"
+                                + " does not divide; choose divisors, or name the matrices in matrices.groups");
+        for (String wrong : List.of("", "head", "blocks:0x1", "blocks:2", "blocks:9999999x1")) {
+            assertThatThrownBy(() -> View.parse(wrong))
+                    .isInstanceOf(Refusal.class)
+                    .hasMessageStartingWith("matrices.view is '" + wrong + "'; it must be whole, heads or blocks:");
+        }
+    }
+}
