@@ -112,6 +112,11 @@ public final class Checked implements Engine {
     }
 
     @Override
+    public Motion motion() {
+        return this; // which checks
+    }
+
+    @Override
     public Ranks carrier(Ranks ranks, Exchange choice) {
         return engine.carrier(ranks, choice);
     }

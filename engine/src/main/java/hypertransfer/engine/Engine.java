@@ -17,7 +17,7 @@ import java.util.List;
  * <p>Everything is reproducible: the same calls give the same bits, whatever the number of threads inside the engine.
  * An engine is used by one thread at a time. {@link Checked} refuses wrong calls; the engines behind it check nothing.
  */
-public interface Engine extends AutoCloseable {
+public interface Engine extends Motion, AutoCloseable {
     double NORM_EPSILON = 1e-10;
 
     /** As many bits of mantissa as the widest format has. */
@@ -197,17 +197,16 @@ public interface Engine extends AutoCloseable {
 
     // --------------------------------------------------------------- optimizer
 
-    /**
-     * m = beta m + (1 - beta) scale g, and g = m; with nesterov g = beta m + (1 - beta) scale g. A scale for each
-     * matrix.
-     */
-    void momentum(List<Tensor> g, double[] scale, double beta, boolean nesterov, List<Tensor> m);
+    /** What computes the operations below. */
+    Motion motion();
 
-    /**
-     * Adam's quotient in place of the scaled gradient, for step t = 1, 2, ...: m = beta1 m + (1 - beta1) g,
-     * v = beta2 v + (1 - beta2) g^2, g = (m / (1 - beta1^t)) / (sqrt(v / (1 - beta2^t)) + epsilon).
-     */
-    void adam(
+    @Override
+    default void momentum(List<Tensor> g, double[] scale, double beta, boolean nesterov, List<Tensor> m) {
+        motion().momentum(g, scale, beta, nesterov, m);
+    }
+
+    @Override
+    default void adam(
             List<Tensor> g,
             double[] scale,
             double beta1,
@@ -215,47 +214,52 @@ public interface Engine extends AutoCloseable {
             double epsilon,
             long t,
             List<Tensor> m,
-            List<Tensor> v);
+            List<Tensor> v) {
+        motion().adam(g, scale, beta1, beta2, epsilon, t, m, v);
+    }
 
-    /**
-     * g = sign(look m + (1 - look) scale g) and m = keep m + (1 - keep) scale g, both from the m that was there. The sign
-     * of zero is zero. A scale for each matrix.
-     */
-    void sign(List<Tensor> g, double[] scale, double look, double keep, List<Tensor> m);
+    @Override
+    default void sign(List<Tensor> g, double[] scale, double look, double keep, List<Tensor> m) {
+        motion().sign(g, scale, look, keep, m);
+    }
 
-    /** g = scale g, and where that is larger than the limit in absolute value, the limit with its sign. */
-    void clamp(List<Tensor> g, double[] scale, double limit);
+    @Override
+    default void clamp(List<Tensor> g, double[] scale, double limit) {
+        motion().clamp(g, scale, limit);
+    }
 
-    /**
-     * Divides each number by the root of its mean square over the steps and gives the result a norm: v = beta v +
-     * (1 - beta) g^2, p = g / (sqrt(v) + epsilon), g = norm p / (|p| + epsilon).
-     *
-     * @param norm one per matrix, or null: then g keeps its own
-     * @param v one per matrix, of its shape, or of one number per row: then g^2 stands for its mean over the row
-     */
-    void equalize(List<Tensor> g, double beta, double epsilon, double[] norm, List<Tensor> v);
+    @Override
+    default void equalize(List<Tensor> g, double beta, double epsilon, double[] norm, List<Tensor> v) {
+        motion().equalize(g, beta, epsilon, norm, v);
+    }
 
-    /** Copies the blocks of a matrix, all of one shape, row of blocks after row of blocks, each from left to right. */
-    void cut(Tensor whole, List<Tensor> blocks);
+    @Override
+    default void cut(Tensor whole, List<Tensor> blocks) {
+        motion().cut(whole, blocks);
+    }
 
-    /** The reverse of {@link #cut}. */
-    void join(List<Tensor> blocks, Tensor whole);
+    @Override
+    default void join(List<Tensor> blocks, Tensor whole) {
+        motion().join(blocks, whole);
+    }
 
-    /** Newton-Schulz in place, after a division by the Frobenius norm; a zero matrix stays zero. */
-    void orthogonalize(List<Tensor> x, Iteration iteration);
+    @Override
+    default void orthogonalize(List<Tensor> x, Iteration iteration) {
+        motion().orthogonalize(x, iteration);
+    }
 
-    /** |w|, |u|, &lt;u,w&gt; for each pair, three numbers after three, summed in double. */
-    double[] readings(List<Tensor> w, List<Tensor> u);
+    @Override
+    default double[] readings(List<Tensor> w, List<Tensor> u) {
+        return motion().readings(w, u);
+    }
 
-    /** w = keep w - push u for each pair. */
-    void move(List<Tensor> w, List<Tensor> u, double[] keep, double[] push);
+    @Override
+    default void move(List<Tensor> w, List<Tensor> u, double[] keep, double[] push) {
+        motion().move(w, u, keep, push);
+    }
 
-    /**
-     * weight = scale master for each pair, rounded once: what the network is evaluated at.
-     *
-     * @param grid the bits of mantissa that a weight keeps, {@link #FULL_GRID} for all that its format has. Weights that
-     *     are rounded from exact masters to a grid coarser than the masters' error are the same in two runs whose
-     *     masters agree except for that error
-     */
-    void represent(List<Tensor> masters, double[] scale, int grid, List<Tensor> weights);
+    @Override
+    default void represent(List<Tensor> masters, double[] scale, int grid, List<Tensor> weights) {
+        motion().represent(masters, scale, grid, weights);
+    }
 }

@@ -297,6 +297,7 @@ class CheckedTest {
                         "decisions",
                         "dims",
                         "join",
+                        "motion",
                         "name",
                         "pack", // PackTest
                         "replay",

@@ -3,8 +3,8 @@ package hypertransfer.engine.cpu;
 import hypertransfer.engine.Dims;
 import hypertransfer.engine.Engine;
 import hypertransfer.engine.EngineException;
-import hypertransfer.engine.Iteration;
 import hypertransfer.engine.Memory;
+import hypertransfer.engine.Motion;
 import hypertransfer.engine.Role;
 import hypertransfer.engine.Simd;
 import hypertransfer.engine.Tensor;
@@ -38,9 +38,7 @@ public final class CpuEngine implements Engine {
     private final Heads heads;
     private final Attention attention;
     private final CrossEntropy crossEntropy;
-    private final NewtonSchulz newtonSchulz;
-    private final Equalizer equalizer;
-    private final Cutter cutter;
+    private final Lists lists;
 
     /** On as many threads as {@code ht.threads} says, or as there are cores. */
     public CpuEngine(Dims dims) {
@@ -62,9 +60,7 @@ public final class CpuEngine implements Engine {
         activation = new Activation(pool);
         crossEntropy = new CrossEntropy(pool, product, dims, blocks);
         updates = new Updates(pool);
-        newtonSchulz = new NewtonSchulz(pool, dims, blocks);
-        equalizer = new Equalizer(pool);
-        cutter = new Cutter(pool);
+        lists = new Lists(updates, new Equalizer(pool), new Cutter(pool), new NewtonSchulz(pool, dims, blocks));
     }
 
     /** What this machine or this JVM lacks for the engine to work; empty where nothing is missing. */
@@ -300,69 +296,9 @@ public final class CpuEngine implements Engine {
         return Sums.sum(at(tensor), tensor.size());
     }
 
-    // --------------------------------------------------------------- optimizer
-
     @Override
-    public void momentum(List<Tensor> g, double[] scale, double beta, boolean nesterov, List<Tensor> m) {
-        updates.momentum(g, scale, beta, nesterov, m);
-    }
-
-    @Override
-    public void adam(
-            List<Tensor> g,
-            double[] scale,
-            double beta1,
-            double beta2,
-            double epsilon,
-            long t,
-            List<Tensor> m,
-            List<Tensor> v) {
-        updates.adam(g, scale, beta1, beta2, epsilon, t, m, v);
-    }
-
-    @Override
-    public void sign(List<Tensor> g, double[] scale, double look, double keep, List<Tensor> m) {
-        updates.sign(g, scale, look, keep, m);
-    }
-
-    @Override
-    public void clamp(List<Tensor> g, double[] scale, double limit) {
-        updates.clamp(g, scale, limit);
-    }
-
-    @Override
-    public void equalize(List<Tensor> x, double beta, double epsilon, double[] norm, List<Tensor> v) {
-        equalizer.run(x, beta, epsilon, norm, v);
-    }
-
-    @Override
-    public void cut(Tensor whole, List<Tensor> blocks) {
-        cutter.run(whole, blocks, false);
-    }
-
-    @Override
-    public void join(List<Tensor> blocks, Tensor whole) {
-        cutter.run(whole, blocks, true);
-    }
-
-    @Override
-    public void orthogonalize(List<Tensor> x, Iteration iteration) {
-        newtonSchulz.run(x, iteration);
-    }
-
-    @Override
-    public double[] readings(List<Tensor> w, List<Tensor> u) {
-        return updates.readings(w, u);
-    }
-
-    @Override
-    public void move(List<Tensor> w, List<Tensor> u, double[] keep, double[] push) {
-        updates.move(w, u, keep, push);
-    }
-
-    @Override
-    public void represent(List<Tensor> masters, double[] scale, int grid, List<Tensor> weights) {
-        updates.represent(masters, scale, grid, weights);
+    public Motion motion() {
+        return lists;
     }
 
     private static long at(Tensor tensor) {

@@ -5,8 +5,8 @@ import hypertransfer.engine.Engine;
 import hypertransfer.engine.EngineException;
 import hypertransfer.engine.Exchange;
 import hypertransfer.engine.Format;
-import hypertransfer.engine.Iteration;
 import hypertransfer.engine.Memory;
+import hypertransfer.engine.Motion;
 import hypertransfer.engine.Ranks;
 import hypertransfer.engine.Role;
 import hypertransfer.engine.Tensor;
@@ -138,25 +138,14 @@ public final class CudaEngine implements Engine {
         return Carriers.onCards(ranks, choice, driver.uuid(), driver.functions(), device.stream());
     }
 
-    /** One copy for both: the driver knows by an address whether it is the host's or a card's. */
     @Override
     public void pack(List<Tensor> tensors, MemorySegment to) {
-        long at = to.address();
-        for (Tensor tensor : tensors) {
-            device.copy(pointer(tensor), at, ((DeviceTensor) tensor).bytes());
-            at += ((DeviceTensor) tensor).bytes();
-        }
-        device.synchronize();
+        storage.carry(tensors, to.address(), true);
     }
 
     @Override
     public void unpack(MemorySegment from, List<Tensor> tensors) {
-        long at = from.address();
-        for (Tensor tensor : tensors) {
-            device.copy(at, pointer(tensor), ((DeviceTensor) tensor).bytes());
-            at += ((DeviceTensor) tensor).bytes();
-        }
-        device.synchronize();
+        storage.carry(tensors, from.address(), false);
     }
 
     @Override
@@ -330,69 +319,9 @@ public final class CudaEngine implements Engine {
         return storage.read(scratch.row, Precision.FLOAT32, dims.V());
     }
 
-    // --------------------------------------------------------------- optimizer
-
     @Override
-    public void momentum(List<Tensor> g, double[] scale, double beta, boolean nesterov, List<Tensor> m) {
-        lists.run(Kernel.MOMENTUM, g.size(), k -> Entry.of(g.get(k), m.get(k), scale[k]), beta, nesterov);
-    }
-
-    @Override
-    public void adam(
-            List<Tensor> g,
-            double[] scale,
-            double beta1,
-            double beta2,
-            double epsilon,
-            long t,
-            List<Tensor> m,
-            List<Tensor> v) {
-        lists.adam(g, scale, beta1, beta2, epsilon, t, m, v);
-    }
-
-    @Override
-    public void sign(List<Tensor> g, double[] scale, double look, double keep, List<Tensor> m) {
-        lists.run(Kernel.SIGN, g.size(), k -> Entry.of(g.get(k), m.get(k), scale[k]), look, keep);
-    }
-
-    @Override
-    public void clamp(List<Tensor> g, double[] scale, double limit) {
-        lists.run(Kernel.CLAMP, g.size(), k -> Entry.of(g.get(k), g.get(k), scale[k]), limit);
-    }
-
-    @Override
-    public void equalize(List<Tensor> x, double beta, double epsilon, double[] norm, List<Tensor> v) {
-        lists.equalize(x, beta, epsilon, norm, v);
-    }
-
-    @Override
-    public void cut(Tensor whole, List<Tensor> blocks) {
-        lists.blocks(whole, blocks, false);
-    }
-
-    @Override
-    public void join(List<Tensor> blocks, Tensor whole) {
-        lists.blocks(whole, blocks, true);
-    }
-
-    @Override
-    public void orthogonalize(List<Tensor> x, Iteration iteration) {
-        lists.orthogonalize(x, iteration);
-    }
-
-    @Override
-    public double[] readings(List<Tensor> w, List<Tensor> u) {
-        return lists.readings(w, u);
-    }
-
-    @Override
-    public void move(List<Tensor> w, List<Tensor> u, double[] keep, double[] push) {
-        lists.move(w, u, keep, push);
-    }
-
-    @Override
-    public void represent(List<Tensor> masters, double[] scale, int grid, List<Tensor> weights) {
-        lists.represent(masters, scale, grid, weights);
+    public Motion motion() {
+        return lists;
     }
 
     private static long pointer(Tensor tensor) {

@@ -5,6 +5,7 @@ import static java.lang.foreign.ValueLayout.JAVA_DOUBLE;
 import hypertransfer.engine.EngineException;
 import hypertransfer.engine.Grid;
 import hypertransfer.engine.Iteration;
+import hypertransfer.engine.Motion;
 import hypertransfer.engine.Tensor;
 import hypertransfer.engine.cuda.driver.Device;
 import java.lang.foreign.Arena;
@@ -19,7 +20,7 @@ import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
 /** The optimizer's operations: each runs over a list of tensors, one launch per {@link Geometry#MAX_LIST} of them. */
-final class Lists {
+final class Lists implements Motion {
     private static final int ENTRY_WORDS = 6;
     /** Words of a launch's list, whose unused places are zeros. */
     static final int WORDS = Geometry.MAX_LIST * ENTRY_WORDS;
@@ -128,7 +129,33 @@ final class Lists {
         }
     }
 
-    void adam(
+    @Override
+    public void momentum(List<Tensor> g, double[] scale, double beta, boolean nesterov, List<Tensor> m) {
+        run(Kernel.MOMENTUM, g.size(), k -> Entry.of(g.get(k), m.get(k), scale[k]), beta, nesterov);
+    }
+
+    @Override
+    public void sign(List<Tensor> g, double[] scale, double look, double keep, List<Tensor> m) {
+        run(Kernel.SIGN, g.size(), k -> Entry.of(g.get(k), m.get(k), scale[k]), look, keep);
+    }
+
+    @Override
+    public void clamp(List<Tensor> g, double[] scale, double limit) {
+        run(Kernel.CLAMP, g.size(), k -> Entry.of(g.get(k), g.get(k), scale[k]), limit);
+    }
+
+    @Override
+    public void cut(Tensor whole, List<Tensor> blocks) {
+        blocks(whole, blocks, false);
+    }
+
+    @Override
+    public void join(List<Tensor> blocks, Tensor whole) {
+        blocks(whole, blocks, true);
+    }
+
+    @Override
+    public void adam(
             List<Tensor> g,
             double[] scale,
             double beta1,
@@ -141,7 +168,8 @@ final class Lists {
         run(Kernel.ADAM, entries, beta1, beta2, epsilon, 1 - Math.pow(beta1, t), 1 - Math.pow(beta2, t));
     }
 
-    void equalize(List<Tensor> x, double beta, double epsilon, double[] norm, List<Tensor> v) {
+    @Override
+    public void equalize(List<Tensor> x, double beta, double epsilon, double[] norm, List<Tensor> v) {
         List<Entry> all = entries(x.size(), k -> {
             int span = x.get(k).cols() / v.get(k).cols();
             return Entry.of(x.get(k), v.get(k), span).option(norm == null ? -1 : norm[k]);
@@ -166,7 +194,8 @@ final class Lists {
         run(Kernel.BLOCKS, entries, back);
     }
 
-    double[] readings(List<Tensor> w, List<Tensor> u) {
+    @Override
+    public double[] readings(List<Tensor> w, List<Tensor> u) {
         double[] sums = read(Kernel.READINGS, w.size(), k -> {
             Entry entry = Entry.of(w.get(k), u.get(k), 0);
             return entry.option((exact(w.get(k)) ? 1 : 0) + (exact(u.get(k)) ? 1 : 0));
@@ -178,7 +207,8 @@ final class Lists {
         return sums;
     }
 
-    void move(List<Tensor> w, List<Tensor> u, double[] keep, double[] push) {
+    @Override
+    public void move(List<Tensor> w, List<Tensor> u, double[] keep, double[] push) {
         split(
                 Kernel.MOVE,
                 Kernel.MOVE_EXACT,
@@ -186,7 +216,8 @@ final class Lists {
                 k -> Entry.of(w.get(k), u.get(k), keep[k]).option(push[k]));
     }
 
-    void represent(List<Tensor> masters, double[] scale, int grid, List<Tensor> weights) {
+    @Override
+    public void represent(List<Tensor> masters, double[] scale, int grid, List<Tensor> weights) {
         for (Precision format : Precision.values()) { // a grid is coarser than one format, and finer than another
             List<Integer> some = IntStream.range(0, masters.size())
                     .filter(k -> ((DeviceTensor) weights.get(k)).format() == format)
@@ -224,7 +255,8 @@ final class Lists {
     // ------------------------------------------------------------ Newton-Schulz
 
     /** Matrices of one shape go together, as many at a time as scratch holds. */
-    void orthogonalize(List<Tensor> tensors, Iteration iteration) {
+    @Override
+    public void orthogonalize(List<Tensor> tensors, Iteration iteration) {
         Map<List<Integer>, List<Tensor>> shapes = new LinkedHashMap<>();
         for (Tensor t : tensors) {
             shapes.computeIfAbsent(List.of(t.rows(), t.cols()), s -> new ArrayList<>())

@@ -107,4 +107,17 @@ final class Storage {
             return format.decode(host, count);
         }
     }
+
+    /**
+     * Copies tensors to or from memory at an address, one after the other. The driver knows by an address whether it is
+     * the host's or a card's.
+     */
+    void carry(List<Tensor> tensors, long at, boolean there) {
+        for (Tensor tensor : tensors) {
+            DeviceTensor t = (DeviceTensor) tensor;
+            device.copy(there ? t.pointer() : at, there ? at : t.pointer(), t.bytes());
+            at += t.bytes();
+        }
+        device.synchronize();
+    }
 }

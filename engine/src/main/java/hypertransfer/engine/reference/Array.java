@@ -1,6 +1,7 @@
 package hypertransfer.engine.reference;
 
 import hypertransfer.engine.Tensor;
+import java.util.Arrays;
 
 /**
  * A tensor of doubles: the whole of a block that is allocated when the engine commits, or some of its rows.
@@ -41,5 +42,13 @@ record Array(String name, int rows, int cols, Block block, int offset) implement
 
     Array slice(String sliceName, int from, int count) {
         return new Array(sliceName, count, cols, block, row(from));
+    }
+
+    double[] read() {
+        return Arrays.copyOfRange(data(), row(0), row(rows));
+    }
+
+    void write(double[] values) {
+        System.arraycopy(values, 0, data(), row(0), values.length);
     }
 }

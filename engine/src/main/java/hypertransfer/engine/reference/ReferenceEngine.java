@@ -4,9 +4,8 @@ import hypertransfer.engine.Dims;
 import hypertransfer.engine.Engine;
 import hypertransfer.engine.EngineException;
 import hypertransfer.engine.Format;
-import hypertransfer.engine.Grid;
-import hypertransfer.engine.Iteration;
 import hypertransfer.engine.Memory;
+import hypertransfer.engine.Motion;
 import hypertransfer.engine.Role;
 import hypertransfer.engine.Tensor;
 import java.util.ArrayList;
@@ -21,6 +20,7 @@ import java.util.Map;
 public final class ReferenceEngine implements Engine {
     private final Dims dims;
     private final Map<Role, List<Array>> declared = new EnumMap<>(Role.class);
+    private final Lists lists = new Lists();
     private int[] inputs;
     private int[] targets;
 
@@ -79,14 +79,12 @@ public final class ReferenceEngine implements Engine {
 
     @Override
     public void write(Tensor tensor, double[] values) {
-        Array t = (Array) tensor;
-        System.arraycopy(values, 0, t.data(), t.row(0), values.length);
+        ((Array) tensor).write(values);
     }
 
     @Override
     public double[] read(Tensor tensor) {
-        Array t = (Array) tensor;
-        return Arrays.copyOfRange(t.data(), t.row(0), t.row(t.rows()));
+        return ((Array) tensor).read();
     }
 
     @Override
@@ -262,121 +260,8 @@ public final class ReferenceEngine implements Engine {
         return Arrays.stream(read(tensor)).sum();
     }
 
-    // --------------------------------------------------------------- optimizer
-
     @Override
-    public void momentum(List<Tensor> g, double[] scale, double beta, boolean nesterov, List<Tensor> m) {
-        for (int k = 0; k < g.size(); k++) {
-            Updates.momentum((Array) g.get(k), scale[k], beta, nesterov, (Array) m.get(k));
-        }
-    }
-
-    @Override
-    public void adam(
-            List<Tensor> g,
-            double[] scale,
-            double beta1,
-            double beta2,
-            double epsilon,
-            long t,
-            List<Tensor> m,
-            List<Tensor> v) {
-        for (int k = 0; k < g.size(); k++) {
-            Array gk = (Array) g.get(k), mk = (Array) m.get(k), vk = (Array) v.get(k);
-            Updates.adam(gk, scale[k], beta1, beta2, epsilon, t, mk, vk);
-        }
-    }
-
-    @Override
-    public void sign(List<Tensor> g, double[] scale, double look, double keep, List<Tensor> m) {
-        for (int k = 0; k < g.size(); k++) {
-            Updates.sign((Array) g.get(k), scale[k], look, keep, (Array) m.get(k));
-        }
-    }
-
-    @Override
-    public void clamp(List<Tensor> g, double[] scale, double limit) {
-        for (int k = 0; k < g.size(); k++) {
-            double s = scale[k];
-            write(
-                    g.get(k),
-                    Arrays.stream(read(g.get(k)))
-                            .map(x -> Math.clamp(s * x, -limit, limit))
-                            .toArray());
-        }
-    }
-
-    @Override
-    public void equalize(List<Tensor> x, double beta, double epsilon, double[] norm, List<Tensor> v) {
-        for (int k = 0; k < x.size(); k++) {
-            double own = readings(List.of(x.get(k)), List.of(x.get(k)))[0];
-            Updates.equalize((Array) x.get(k), beta, epsilon, norm == null ? own : norm[k], (Array) v.get(k));
-        }
-    }
-
-    @Override
-    public void cut(Tensor whole, List<Tensor> blocks) {
-        Array from = (Array) whole;
-        for (int k = 0; k < blocks.size(); k++) {
-            Array to = (Array) blocks.get(k);
-            for (int i = 0; i < to.rows(); i++) {
-                System.arraycopy(from.data(), inside(from, to, k, i), to.data(), to.row(i), to.cols());
-            }
-        }
-    }
-
-    @Override
-    public void join(List<Tensor> blocks, Tensor whole) {
-        Array to = (Array) whole;
-        for (int k = 0; k < blocks.size(); k++) {
-            Array from = (Array) blocks.get(k);
-            for (int i = 0; i < from.rows(); i++) {
-                System.arraycopy(from.data(), from.row(i), to.data(), inside(to, from, k, i), from.cols());
-            }
-        }
-    }
-
-    /** Where row i of block k lies in the whole. */
-    private static int inside(Array whole, Array block, int k, int i) {
-        int across = whole.cols() / block.cols();
-        return whole.row(k / across * block.rows() + i) + k % across * block.cols();
-    }
-
-    @Override
-    public void orthogonalize(List<Tensor> x, Iteration iteration) {
-        for (Tensor tensor : x) {
-            write(tensor, NewtonSchulz.orthogonalize(read(tensor), tensor.rows(), tensor.cols(), iteration));
-        }
-    }
-
-    @Override
-    public double[] readings(List<Tensor> w, List<Tensor> u) {
-        double[] readings = new double[3 * w.size()];
-        for (int k = 0; k < w.size(); k++) {
-            double[] ws = read(w.get(k)), us = read(u.get(k));
-            readings[3 * k] = Math.sqrt(Rows.dot(ws, 0, ws, 0, ws.length));
-            readings[3 * k + 1] = Math.sqrt(Rows.dot(us, 0, us, 0, us.length));
-            readings[3 * k + 2] = Rows.dot(us, 0, ws, 0, ws.length);
-        }
-        return readings;
-    }
-
-    @Override
-    public void move(List<Tensor> w, List<Tensor> u, double[] keep, double[] push) {
-        for (int k = 0; k < w.size(); k++) {
-            Updates.move((Array) w.get(k), (Array) u.get(k), keep[k], push[k]);
-        }
-    }
-
-    @Override
-    public void represent(List<Tensor> masters, double[] scale, int grid, List<Tensor> weights) {
-        for (int k = 0; k < masters.size(); k++) {
-            double s = scale[k];
-            write(
-                    weights.get(k),
-                    Arrays.stream(read(masters.get(k)))
-                            .map(w -> Grid.round(s * w, grid))
-                            .toArray());
-        }
+    public Motion motion() {
+        return lists;
     }
 }

@@ -179,6 +179,7 @@ class CrookedTest {
                         "decisions",
                         "dims",
                         "feed",
+                        "motion",
                         "name",
                         "pack", // as it is: PackTest
                         "read",

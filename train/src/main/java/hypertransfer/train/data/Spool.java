@@ -6,6 +6,7 @@ import hypertransfer.train.file.Atomic;
 import java.io.BufferedOutputStream;
 import java.io.DataOutputStream;
 import java.io.IOException;
+import java.io.OutputStream;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
 import java.nio.file.Files;
@@ -26,6 +27,7 @@ final class Spool implements AutoCloseable {
     }
 
     private final Path file;
+    private final OutputStream disk;
     private final DataOutputStream out;
     private long[] starts = new long[1024]; // in ids; one more entry than documents once all are written
     private int documents;
@@ -34,7 +36,8 @@ final class Spool implements AutoCloseable {
     Spool(Path directory) {
         file = directory.resolve("tokenize.documents" + Commit.UNFINISHED);
         try {
-            out = new DataOutputStream(new BufferedOutputStream(Files.newOutputStream(file), BUFFER));
+            disk = Files.newOutputStream(file);
+            out = new DataOutputStream(new BufferedOutputStream(disk, BUFFER));
         } catch (IOException e) {
             throw failed(e);
         }
@@ -96,8 +99,7 @@ final class Spool implements AutoCloseable {
 
     @Override
     public void close() {
-        try {
-            out.close();
+        try (disk) { // what is still in the buffer goes with the file; a full disk could not take it
             Files.deleteIfExists(file);
         } catch (IOException e) {
             throw failed(e);

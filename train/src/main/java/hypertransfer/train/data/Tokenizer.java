@@ -255,11 +255,10 @@ public final class Tokenizer implements AutoCloseable {
     /** Removes what is not finished; safe at any time, from any thread. */
     @Override
     public void close() {
-        train.close();
-        validation.close();
-        if (spool != null) {
-            spool.close();
+        try (commit;
+                spool;
+                validation) { // each is closed whatever happens to the others
+            train.close();
         }
-        commit.close();
     }
 }

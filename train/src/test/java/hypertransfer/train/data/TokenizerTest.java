@@ -23,6 +23,7 @@ import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import java.util.zip.GZIPOutputStream;
+import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -309,6 +310,22 @@ class TokenizerTest {
                 .hasMessageContaining("which is no shard of this directory");
         assertThat(outside).hasContent("stays");
         assertThat(in.resolve("x")).doesNotExist();
+    }
+
+    /** The documents and the lock stayed, and the same command could not be given again. */
+    @Test
+    void aFullDiskWhileDocumentsAreShuffledLeavesNothing() throws IOException {
+        Path full = Path.of("/dev/full");
+        Assumptions.assumeTrue(Files.exists(full), "this system has no /dev/full, so a full disk was not tried");
+        Path a = Files.writeString(in.resolve("a.txt"), document(9).repeat(400));
+        Files.createDirectories(out);
+        Files.createSymbolicLink(out.resolve("tokenize.documents.part"), full);
+        assertThatThrownBy(() -> run(out, holding(0.1, 1, OptionalLong.of(1), 1_000_000), a))
+                .isInstanceOf(Refusal.class)
+                .hasMessageContaining("No space left");
+        assertThat(out).isEmptyDirectory();
+        run(out, holding(0.1, 1, OptionalLong.of(1), 1_000_000), a);
+        assertThat(out).isDirectoryContaining("glob:**_train_*.bin");
     }
 
     /** The one that said it was done had the other's text. */

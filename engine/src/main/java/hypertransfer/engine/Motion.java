@@ -1,0 +1,71 @@
+package hypertransfer.engine;
+
+import java.util.List;
+
+/**
+ * How an optimizer moves weights: operations over lists of tensors, the same for every network. An entry of a list has its
+ * own scale; the lists of one call are of one length, and what stands at one place has one shape.
+ */
+public interface Motion {
+    /**
+     * m = beta m + (1 - beta) scale g, and g = m; with nesterov g = beta m + (1 - beta) scale g. A scale for each
+     * matrix.
+     */
+    void momentum(List<Tensor> g, double[] scale, double beta, boolean nesterov, List<Tensor> m);
+
+    /**
+     * Adam's quotient in place of the scaled gradient, for step t = 1, 2, ...: m = beta1 m + (1 - beta1) g,
+     * v = beta2 v + (1 - beta2) g^2, g = (m / (1 - beta1^t)) / (sqrt(v / (1 - beta2^t)) + epsilon).
+     */
+    void adam(
+            List<Tensor> g,
+            double[] scale,
+            double beta1,
+            double beta2,
+            double epsilon,
+            long t,
+            List<Tensor> m,
+            List<Tensor> v);
+
+    /**
+     * g = sign(look m + (1 - look) scale g) and m = keep m + (1 - keep) scale g, both from the m that was there. The sign
+     * of zero is zero. A scale for each matrix.
+     */
+    void sign(List<Tensor> g, double[] scale, double look, double keep, List<Tensor> m);
+
+    /** g = scale g, and where that is larger than the limit in absolute value, the limit with its sign. */
+    void clamp(List<Tensor> g, double[] scale, double limit);
+
+    /**
+     * Divides each number by the root of its mean square over the steps and gives the result a norm: v = beta v +
+     * (1 - beta) g^2, p = g / (sqrt(v) + epsilon), g = norm p / (|p| + epsilon).
+     *
+     * @param norm one per matrix, or null: then g keeps its own
+     * @param v one per matrix, of its shape, or of one number per row: then g^2 stands for its mean over the row
+     */
+    void equalize(List<Tensor> g, double beta, double epsilon, double[] norm, List<Tensor> v);
+
+    /** Copies the blocks of a matrix, all of one shape, row of blocks after row of blocks, each from left to right. */
+    void cut(Tensor whole, List<Tensor> blocks);
+
+    /** The reverse of {@link #cut}. */
+    void join(List<Tensor> blocks, Tensor whole);
+
+    /** Newton-Schulz in place, after a division by the Frobenius norm; a zero matrix stays zero. */
+    void orthogonalize(List<Tensor> x, Iteration iteration);
+
+    /** |w|, |u|, &lt;u,w&gt; for each pair, three numbers after three, summed in double. */
+    double[] readings(List<Tensor> w, List<Tensor> u);
+
+    /** w = keep w - push u for each pair. */
+    void move(List<Tensor> w, List<Tensor> u, double[] keep, double[] push);
+
+    /**
+     * weight = scale master for each pair, rounded once: what the network is evaluated at.
+     *
+     * @param grid the bits of mantissa that a weight keeps, {@link Engine#FULL_GRID} for all that its format has. Weights that
+     *     are rounded from exact masters to a grid coarser than the masters' error are the same in two runs whose
+     *     masters agree except for that error
+     */
+    void represent(List<Tensor> masters, double[] scale, int grid, List<Tensor> weights);
+}
