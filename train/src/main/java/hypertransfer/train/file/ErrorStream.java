@@ -1,4 +1,4 @@
-package hypertransfer.lab.terminal;
+package hypertransfer.train.file;
 
 import hypertransfer.engine.foreign.Functions;
 
