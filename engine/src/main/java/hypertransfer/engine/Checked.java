@@ -1,7 +1,5 @@
 package hypertransfer.engine;
 
-import hypertransfer.engine.ranks.Carriers;
-import hypertransfer.engine.ranks.Ranks;
 import java.lang.foreign.MemorySegment;
 import java.nio.file.Path;
 import java.util.List;
@@ -119,7 +117,7 @@ public final class Checked implements Engine {
     }
 
     @Override
-    public Ranks carrier(Ranks ranks, Carriers.Choice choice) {
+    public Ranks carrier(Ranks ranks, Exchange choice) {
         return engine.carrier(ranks, choice);
     }
 

@@ -1,7 +1,5 @@
 package hypertransfer.engine;
 
-import hypertransfer.engine.ranks.Carriers;
-import hypertransfer.engine.ranks.Ranks;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.nio.file.Path;
@@ -69,8 +67,8 @@ public interface Engine extends Motion, AutoCloseable {
      * What carries this engine's tensors between ranks: the ranks themselves, through the host's memory, or what its
      * cards have for it. Called by all ranks; what it returns is closed before the engine, unless it is the ranks.
      */
-    default Ranks carrier(Ranks ranks, Carriers.Choice choice) {
-        if (choice == Carriers.Choice.NCCL) {
+    default Ranks carrier(Ranks ranks, Exchange choice) {
+        if (choice == Exchange.NCCL) {
             throw new EngineException("ranks.carrier is nccl, which carries the memory of cards, and the engine is "
                     + name() + "; set it to auto or mpi");
         }
@@ -78,7 +76,7 @@ public interface Engine extends Motion, AutoCloseable {
     }
 
     /**
-     * Copies tensors as they are, one after the other, to memory that {@link hypertransfer.engine.ranks.Ranks} carries,
+     * Copies tensors as they are, one after the other, to memory that {@link hypertransfer.engine.Ranks} carries,
      * and waits until they are there.
      */
     default void pack(List<Tensor> tensors, MemorySegment to) {

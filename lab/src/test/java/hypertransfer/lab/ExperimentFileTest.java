@@ -82,6 +82,6 @@ class ExperimentFileTest {
         assertThat(ht.refused("reproduce", "exp1", "--seeds", "0")).contains("--seeds is 0");
         assertThat(ht.refused("reproduce", "exp1", "--out", "")).contains("--out is ''");
         assertThat(ht.refused("report", dir, "--out", "/")).contains("--out is '/'");
-        assertThat(ht.refused("train", "/")).contains("/ is a directory");
+        assertThat(ht.refused("train", "/")).contains("/ is not a run: it has no config.yaml");
     }
 }

@@ -10,7 +10,9 @@ import java.nio.ByteBuffer;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Random;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -24,6 +26,8 @@ import org.junit.jupiter.params.provider.ValueSource;
 @EnabledOnOs({OS.LINUX, OS.MAC})
 class FaultTest {
     private static final int KILLS = Boolean.getBoolean("ht.slow") ? 50 : 3;
+
+    private static final Map<String, List<Object>> UNDISTURBED = new HashMap<>();
 
     @TempDir
     Path dir;
@@ -63,10 +67,15 @@ class FaultTest {
         return args.toArray(String[]::new);
     }
 
+    /** What such a run leaves when nothing happens to it: trained once for all tests. */
     private List<Object> undisturbed(int steps, int every) throws Exception {
-        Path other = dir.resolve("undisturbed");
-        assertThat(main(train(other, steps, every))).as(err::toString).isZero();
-        return result(other);
+        String key = steps + " " + every;
+        if (!UNDISTURBED.containsKey(key)) {
+            Path other = dir.resolve("undisturbed");
+            assertThat(main(train(other, steps, every))).as(err::toString).isZero();
+            UNDISTURBED.put(key, result(other));
+        }
+        return UNDISTURBED.get(key);
     }
 
     private static List<Object> result(Path run) throws Exception {
@@ -144,8 +153,8 @@ class FaultTest {
 
     @Test
     void theSecondInterruptEndsAtOnce() throws Exception {
-        String[] slow = {"--set", "model.sequence=512", "--set", "model.batch=16", "--set", "model.width=64"};
-        try (Child child = Child.start(train(run, 4, 1, slow))) { // a step takes many seconds
+        String[] slow = {"--set", "model.sequence=512", "--set", "model.batch=4", "--set", "model.width=64"};
+        try (Child child = Child.start(train(run, 4, 1, slow))) { // a step takes seconds
             assertThat(child.says("validation")).as("about to begin").isTrue();
             child.signal("INT");
             while (child.errors().isEmpty()) {

@@ -3,9 +3,11 @@ package hypertransfer.engine.cuda;
 import hypertransfer.engine.Dims;
 import hypertransfer.engine.Engine;
 import hypertransfer.engine.EngineException;
+import hypertransfer.engine.Exchange;
 import hypertransfer.engine.Format;
 import hypertransfer.engine.Memory;
 import hypertransfer.engine.Motion;
+import hypertransfer.engine.Ranks;
 import hypertransfer.engine.Role;
 import hypertransfer.engine.Tensor;
 import hypertransfer.engine.cuda.Lists.Entry;
@@ -17,7 +19,6 @@ import hypertransfer.engine.cuda.driver.Launch;
 import hypertransfer.engine.cuda.driver.Nvrtc;
 import hypertransfer.engine.foreign.Native;
 import hypertransfer.engine.ranks.Carriers;
-import hypertransfer.engine.ranks.Ranks;
 import java.lang.foreign.MemorySegment;
 import java.nio.file.Path;
 import java.util.List;
@@ -132,7 +133,7 @@ public final class CudaEngine implements Engine {
     }
 
     @Override
-    public Ranks carrier(Ranks ranks, Carriers.Choice choice) {
+    public Ranks carrier(Ranks ranks, Exchange choice) {
         Driver driver = device.driver();
         return Carriers.onCards(ranks, choice, driver.uuid(), driver.functions(), device.stream());
     }

@@ -1,5 +1,6 @@
 package hypertransfer.engine.ranks;
 
+import hypertransfer.engine.Ranks;
 import java.lang.foreign.MemorySegment;
 import java.util.List;
 

@@ -1,6 +1,8 @@
 package hypertransfer.engine.ranks;
 
 import hypertransfer.engine.EngineException;
+import hypertransfer.engine.Exchange;
+import hypertransfer.engine.Ranks;
 import hypertransfer.engine.cuda.driver.Library;
 import hypertransfer.engine.foreign.Native;
 import java.nio.file.Path;
@@ -25,14 +27,6 @@ public final class Carriers {
         public boolean works() {
             return missing.isEmpty();
         }
-    }
-
-    /** What the user wants tensors to be carried by. */
-    public enum Choice {
-        /** NCCL where every rank has it and a card of its own, MPI elsewhere. */
-        AUTO,
-        MPI,
-        NCCL
     }
 
     /** Looks for the libraries, and starts none of them. */
@@ -73,8 +67,8 @@ public final class Carriers {
      * @param card what no other card has
      * @param cuda the driver's functions, with the card's context current in this thread
      */
-    public static Ranks onCards(Ranks ranks, Choice choice, String card, Native cuda, long stream) {
-        if (choice == Choice.MPI || choice == Choice.AUTO && ranks.size() == 1) {
+    public static Ranks onCards(Ranks ranks, Exchange choice, String card, Native cuda, long stream) {
+        if (choice == Exchange.MPI || choice == Exchange.AUTO && ranks.size() == 1) {
             return ranks;
         }
         NcclLibrary nccl = null;
@@ -88,7 +82,7 @@ public final class Carriers {
         if (obstacle.isEmpty()) {
             return new Nccl(ranks, nccl, cuda, stream, LIMIT);
         }
-        if (choice == Choice.NCCL) {
+        if (choice == Exchange.NCCL) {
             throw new EngineException("ranks.carrier is nccl, but " + obstacle);
         }
         return ranks;

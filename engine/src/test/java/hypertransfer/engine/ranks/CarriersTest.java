@@ -6,6 +6,8 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import hypertransfer.engine.Dims;
 import hypertransfer.engine.Engine;
 import hypertransfer.engine.EngineException;
+import hypertransfer.engine.Exchange;
+import hypertransfer.engine.Ranks;
 import hypertransfer.engine.provider.Engines;
 import java.util.List;
 import org.junit.jupiter.api.Test;
@@ -25,9 +27,9 @@ class CarriersTest {
     void anEngineWithoutCardsHasNoUseForIt() {
         Ranks alone = new Alone();
         try (Engine engine = Engines.open("reference", new Dims(1, 2, 4, 4, 4))) {
-            assertThat(engine.carrier(alone, Carriers.Choice.AUTO)).isSameAs(alone);
-            assertThat(engine.carrier(alone, Carriers.Choice.MPI)).isSameAs(alone);
-            assertThatThrownBy(() -> engine.carrier(alone, Carriers.Choice.NCCL))
+            assertThat(engine.carrier(alone, Exchange.AUTO)).isSameAs(alone);
+            assertThat(engine.carrier(alone, Exchange.MPI)).isSameAs(alone);
+            assertThatThrownBy(() -> engine.carrier(alone, Exchange.NCCL))
                     .isInstanceOf(EngineException.class)
                     .hasMessageContaining("the engine is reference; set it to auto or mpi");
         }
@@ -36,7 +38,7 @@ class CarriersTest {
     @Test
     void oneRankIsItsOwnCarrierUnlessNcclIsAskedFor() {
         Ranks alone = new Alone();
-        assertThat(Carriers.onCards(alone, Carriers.Choice.AUTO, "a", null, 0)).isSameAs(alone);
-        assertThat(Carriers.onCards(alone, Carriers.Choice.MPI, "a", null, 0)).isSameAs(alone);
+        assertThat(Carriers.onCards(alone, Exchange.AUTO, "a", null, 0)).isSameAs(alone);
+        assertThat(Carriers.onCards(alone, Exchange.MPI, "a", null, 0)).isSameAs(alone);
     }
 }

@@ -3,6 +3,7 @@ package hypertransfer.engine.ranks;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
 import hypertransfer.engine.EngineException;
+import hypertransfer.engine.Ranks;
 import java.lang.foreign.MemorySegment;
 import java.time.Duration;
 import java.util.ArrayList;

@@ -2,7 +2,7 @@ package hypertransfer.train.config;
 
 import com.fasterxml.jackson.annotation.JsonUnwrapped;
 import hypertransfer.core.Refusal;
-import hypertransfer.engine.ranks.Carriers;
+import hypertransfer.engine.Exchange;
 import hypertransfer.train.data.text.Vocabulary;
 import hypertransfer.train.network.Architecture;
 import hypertransfer.train.network.Preset;
@@ -55,7 +55,7 @@ public record Configuration(
      * @param limit how many seconds one waits for the others before all end
      * @param carrier what tensors travel by
      */
-    public record Ranks(int limit, Carriers.Choice carrier) {}
+    public record Ranks(int limit, Exchange carrier) {}
 
     /** Another run's checkpoint that this one continues in its own space; none where the run is null. */
     public record From(String run, int step) {}

@@ -4,7 +4,7 @@ import hypertransfer.core.Coefficients;
 import hypertransfer.core.Mode;
 import hypertransfer.core.Refusal;
 import hypertransfer.core.ShapeFactor;
-import hypertransfer.engine.ranks.Carriers;
+import hypertransfer.engine.Exchange;
 import hypertransfer.train.network.Preset;
 import hypertransfer.train.optimizer.View;
 import java.util.Arrays;
@@ -50,10 +50,7 @@ final class Words extends SimpleModule {
                 Matrices.Gradient.class,
                 text -> of(Matrices.Gradient.class, "matrices.gradient", text, all(Matrices.Gradient.class)),
                 Words::label);
-        word(
-                Carriers.Choice.class,
-                text -> of(Carriers.Choice.class, "ranks.carrier", text, "auto, mpi or nccl"),
-                Words::label);
+        word(Exchange.class, text -> of(Exchange.class, "ranks.carrier", text, "auto, mpi or nccl"), Words::label);
     }
 
     private <T> void word(Class<T> type, Function<String, T> parse, Function<T, String> text) {

@@ -3,12 +3,12 @@ package hypertransfer.train.run;
 import hypertransfer.core.Diverged;
 import hypertransfer.core.GradientRule;
 import hypertransfer.engine.Engine;
+import hypertransfer.engine.Exchange;
 import hypertransfer.engine.Memory;
+import hypertransfer.engine.Ranks;
 import hypertransfer.engine.Tensor;
 import hypertransfer.engine.provider.Engines;
 import hypertransfer.engine.ranks.Alone;
-import hypertransfer.engine.ranks.Carriers;
-import hypertransfer.engine.ranks.Ranks;
 import hypertransfer.train.config.Algorithm;
 import hypertransfer.train.config.Configuration;
 import hypertransfer.train.config.Course;
@@ -45,7 +45,7 @@ public final class Trainee implements AutoCloseable {
     private Trainee(
             Engine engine,
             Ranks ranks,
-            Carriers.Choice carrier,
+            Exchange carrier,
             Architecture architecture,
             Routing routing,
             Masters masters,
@@ -73,7 +73,7 @@ public final class Trainee implements AutoCloseable {
         return of(
                 engine,
                 new Alone(),
-                Carriers.Choice.AUTO,
+                Exchange.AUTO,
                 architecture,
                 routing,
                 routing.masters(Parameters.hidden(architecture)),
@@ -84,7 +84,7 @@ public final class Trainee implements AutoCloseable {
     private static Trainee of(
             Engine engine,
             Ranks ranks,
-            Carriers.Choice carrier,
+            Exchange carrier,
             Architecture architecture,
             Routing routing,
             Masters masters,
@@ -136,7 +136,7 @@ public final class Trainee implements AutoCloseable {
         return of(
                         engine(c),
                         new Alone(),
-                        Carriers.Choice.AUTO,
+                        Exchange.AUTO,
                         c.architecture(),
                         routing,
                         Masters.SEPARATE,
