@@ -32,7 +32,10 @@ public final class Atomic {
     private static final Set<Path> WRITING = ConcurrentHashMap.newKeySet();
 
     static { // Ctrl-C leaves nothing beside
-        Runtime.getRuntime().addShutdownHook(new Thread(() -> WRITING.forEach(Atomic::deleteQuietly)));
+        try {
+            Runtime.getRuntime().addShutdownHook(new Thread(() -> WRITING.forEach(Atomic::deleteQuietly)));
+        } catch (IllegalStateException e) { // the process is ending already: nothing is written any more
+        }
     }
 
     /** Writes a file, or leaves the one that is there; whatever is thrown, nothing is left beside it. */
