@@ -96,12 +96,19 @@ public record Launch(
 
     /** What failed before its first step leaves nothing behind. */
     private static void remove(Path directory, Throwable failure) {
+        try {
+            delete(directory);
+        } catch (IOException | UncheckedIOException e) {
+            failure.addSuppressed(e);
+        }
+    }
+
+    /** A directory with all that is in it. */
+    static void delete(Path directory) throws IOException {
         try (Stream<Path> files = Files.walk(directory)) {
             for (Path file : files.sorted(Comparator.reverseOrder()).toList()) {
                 Files.delete(file);
             }
-        } catch (IOException | UncheckedIOException e) {
-            failure.addSuppressed(e);
         }
     }
 

@@ -14,11 +14,9 @@ import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.Comparator;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Random;
-import java.util.stream.Stream;
 
 /** How long a run makes people wait: a short one on random tokens, and its continuation. */
 public final class Phases implements Watcher {
@@ -37,11 +35,7 @@ public final class Phases implements Watcher {
             try {
                 return measure(preset, directory);
             } finally {
-                try (Stream<Path> files = Files.walk(directory)) {
-                    for (Path file : files.sorted(Comparator.reverseOrder()).toList()) {
-                        Files.delete(file);
-                    }
-                }
+                Launch.delete(directory);
             }
         } catch (IOException e) {
             throw new UncheckedIOException("no temporary directory can be used: " + e.getMessage(), e);

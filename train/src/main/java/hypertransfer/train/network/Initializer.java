@@ -18,6 +18,8 @@ public final class Initializer {
     private static final int BLOCK = 1 << 14;
     private static final int AT_ONCE = 1 << 22;
 
+    private Initializer() {}
+
     /** Writes the masters that this rank owns; the caller represents them as weights. */
     public static void initialize(Engine engine, Parameters parameters, long seed) {
         for (int i = 0; i < parameters.own().size(); i++) {
