@@ -54,6 +54,7 @@ final class Commit implements AutoCloseable {
                 if (pending(directory)) {
                     commit.finish();
                 }
+                Files.deleteIfExists(Spool.file(directory));
                 return commit;
             } catch (IOException | RuntimeException e) {
                 commit.close();
