@@ -54,7 +54,6 @@ final class Commit implements AutoCloseable {
                 if (pending(directory)) {
                     commit.finish();
                 }
-                Files.deleteIfExists(Spool.file(directory));
                 return commit;
             } catch (IOException | RuntimeException e) {
                 commit.close();
@@ -120,6 +119,7 @@ final class Commit implements AutoCloseable {
                 }
             }
         }
+        Files.deleteIfExists(Spool.file(directory)); // before the marker: nobody looks for it later
         Atomic.force(directory);
         Files.delete(marker);
     }

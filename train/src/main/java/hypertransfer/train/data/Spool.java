@@ -33,7 +33,7 @@ final class Spool implements AutoCloseable {
     private int documents;
     private long count;
 
-    /** Where they are kept; {@link Commit} removes what a killed process has left. */
+    /** Where they are kept. */
     static Path file(Path directory) {
         return directory.resolve("tokenize.documents" + Commit.UNFINISHED);
     }
