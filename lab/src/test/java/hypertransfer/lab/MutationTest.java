@@ -1,6 +1,8 @@
 package hypertransfer.lab;
 
 import hypertransfer.lab.Workshop.Command;
+import hypertransfer.train.log.Run;
+import hypertransfer.train.log.Tail;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -17,6 +19,10 @@ import org.junit.jupiter.api.Timeout;
  * never surprised, never touches what it reads, and takes no damaged checkpoint or data for good.
  */
 class MutationTest {
+    /** The commands that read all lines of a log. */
+    private static final Map<String, List<String>> TELLING =
+            Map.of(Run.METRICS, List.of("report", "compare", "diff"), Run.MATRICES, List.of("report", "schedule"));
+
     private Workshop shop;
     private Ht ht;
     private final Cases cases = new Cases("MutationTest");
@@ -102,11 +108,26 @@ class MutationTest {
                 cases.wrong(about + ": left " + name + " " + content);
             }
         });
+        List<String> readers = TELLING.getOrDefault(file.getFileName().toString(), List.of());
+        if (readers.contains(command.name())
+                && exit == 0
+                && damaged(file)
+                && !(said + ht.out()).contains("damaged line")) {
+            cases.wrong(about + ": not told of the damaged line");
+        }
         boolean sealed = file.toString().matches(".*/(checkpoints|data)/.*");
         boolean bound = command.name().equals("export") || "half".equals(command.into());
         if (exit == 0 && sealed && bound && !trained(result).equals(trained(expected)) && !older.contains(result)) {
             cases.wrong(about + ": another result, exit 0: " + result + " instead of " + expected);
         }
+    }
+
+    /** Whether the command reads a line of this log that is none. */
+    private static boolean damaged(Path file) {
+        Run run = new Run(file.getParent());
+        Tail tail = file.endsWith(Run.METRICS) ? run.metrics() : run.matrices();
+        while (tail.next() != null) {}
+        return tail.damage(false).lines() > 0;
     }
 
     /** What of a result must be the same: also the damaged checkpoint's own files are among the others. */

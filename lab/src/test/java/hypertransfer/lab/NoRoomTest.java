@@ -37,13 +37,13 @@ class NoRoomTest {
     }
 
     private void one(Workshop shop, Command command, long bytes, String about) throws Throwable {
+        shop.expected(command); // before anything is there
         Path page = shop.directory.resolve("made.html");
         boolean report = command.name().equals("report");
         if (report) {
             Files.writeString(page, OLD);
         }
         Ht ht = shop.ht;
-        shop.expected(command);
         int exit;
         limit(bytes);
         try {
