@@ -76,8 +76,8 @@ public interface Engine extends Motion, AutoCloseable {
     }
 
     /**
-     * Copies tensors as they are, one after the other, to memory that {@link hypertransfer.engine.Ranks} carries,
-     * and waits until they are there.
+     * Copies tensors as they are, one after the other, to memory that {@link hypertransfer.engine.Ranks} carries. What
+     * is begun afterwards carries them; the host's memory has them on return.
      */
     default void pack(List<Tensor> tensors, MemorySegment to) {
         long at = 0;

@@ -59,8 +59,7 @@ public final class Trainee implements AutoCloseable {
         network = new Network(engine, architecture, parameters, micros, recompute);
         team = new Team(engine, engine.carrier(ranks, carrier), parameters);
         optimizer = new Optimizer(engine, parameters, routing, team);
-        memory = engine.commit();
-        team.start();
+        memory = new Memory(engine.commit().bytes(), team.start());
     }
 
     /**
@@ -179,7 +178,11 @@ public final class Trainee implements AutoCloseable {
                 return false;
             }
             Feed.Batch batch = feed.training(step, micro);
-            network.gradient(batch.inputs(), batch.targets(), micro);
+            if (team.exchanges()) {
+                network.gradient(batch.inputs(), batch.targets(), micro, team::send);
+            } else {
+                network.gradient(batch.inputs(), batch.targets(), micro);
+            }
             team.add();
         }
         team.gather(network.losses());
