@@ -178,7 +178,9 @@ public final class Plan {
                 .map(name -> {
                     String follows = experiment.runs().get(name).follows();
                     Path run = directory.resolve(name);
-                    Gap.Loss gap = follows == null ? null : Gap.validation(run, directory.resolve(follows));
+                    Gap.Loss gap = follows == null
+                            ? null
+                            : Gap.of(run, directory.resolve(follows)).validation();
                     return new Row(
                             name,
                             validation(name),
