@@ -10,7 +10,7 @@ import hypertransfer.lab.answer.Kind;
 import hypertransfer.lab.command.option.JsonOption;
 import hypertransfer.lab.command.option.SetOption;
 import hypertransfer.lab.terminal.Exit;
-import hypertransfer.lab.terminal.JsonLine;
+import hypertransfer.lab.terminal.Width;
 import hypertransfer.train.config.Configuration;
 import hypertransfer.train.config.ConfigurationFile;
 import java.io.PrintWriter;
@@ -99,7 +99,7 @@ public final class RatesCommand implements Callable<Integer> {
         }
         Kind.requireOne(from);
         Configuration other = ConfigurationFile.with(from, settings().toArray(String[]::new));
-        PrintWriter out = spec.commandLine().getOut();
+        PrintWriter out = Width.folded(spec.commandLine().getOut());
         if (to == null && with.isEmpty()) {
             reverse(out, from);
         } else {
@@ -193,14 +193,16 @@ public final class RatesCommand implements Callable<Integer> {
                 out.println("a rate for every step and kind is in " + csv);
             }
         }
-        out.println(JsonLine.of(new Answer(
-                Kind.describe(from),
-                Kind.describe(other),
-                all.schedule().peak(),
-                all.schedule().finalRatio(),
-                all.error(),
-                rows,
-                null)));
+        json.line(
+                spec.commandLine().getOut(),
+                new Answer(
+                        Kind.describe(from),
+                        Kind.describe(other),
+                        all.schedule().peak(),
+                        all.schedule().finalRatio(),
+                        all.error(),
+                        rows,
+                        null));
     }
 
     /** The settings of a run with the translated rates. */
@@ -238,8 +240,9 @@ public final class RatesCommand implements Callable<Integer> {
             rows.forEach(r -> out.printf(Locale.ROOT, "%-5s %12.4f %12.4f%n", r.kind, r.endToPeak, r.finalRatio));
             out.printf(Locale.ROOT, "%-5s %12s %12.4f%n", "all", "", sum / count);
         }
-        out.println(JsonLine.of(
-                new Answer(Kind.describe(from), Kind.describe(from), schedule.peak(), sum / count, 0, rows, ends)));
+        json.line(
+                spec.commandLine().getOut(),
+                new Answer(Kind.describe(from), Kind.describe(from), schedule.peak(), sum / count, 0, rows, ends));
     }
 
     private void write(List<Translation.Matrix> matrices, List<Kind> kinds, Space source, Shaped tuned, Space goal) {
