@@ -8,6 +8,7 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.function.IntConsumer;
 
 /** The GPT of the paper, forward and backward, written out over an engine's operations. */
 public final class Network {
@@ -116,12 +117,32 @@ public final class Network {
     public void gradient(int[] inputs, int[] targets, int micro) {
         engine.feed(inputs, targets);
         engine.replay("micro-batch " + micro, () -> {
-            forward();
-            Tensor head = parameters.head.weight();
-            engine.head(last, head, microLosses.get(micro), 1.0 / losses.rows(), dx, parameters.head.gradient());
-            backward();
+            head(micro);
+            for (int l = traces.size() - 1; l >= 0; l--) {
+                backward(l);
+            }
+            backwardStart();
         });
         engine.embedBackward(dx, parameters.embed.gradient()); // its work depends on the tokens
+    }
+
+    /**
+     * The same in parts, for one who sends gradients while others are computed.
+     *
+     * @param ready told after each part what is complete, a number of {@link Parameters#completed}
+     */
+    public void gradient(int[] inputs, int[] targets, int micro, IntConsumer ready) {
+        engine.feed(inputs, targets);
+        String name = "micro-batch " + micro;
+        engine.replay(name + ", head", () -> head(micro));
+        ready.accept(traces.size());
+        for (int l = traces.size() - 1; l >= 0; l--) {
+            int block = l;
+            engine.replay(name + ", block " + l, () -> backward(block));
+            ready.accept(l);
+        }
+        engine.replay(name + ", start", this::backwardStart);
+        engine.embedBackward(dx, parameters.embed.gradient());
     }
 
     /** The losses of each micro-batch of the step, token by token. */
@@ -172,35 +193,44 @@ public final class Network {
         engine.product(t.s, p.proj().weight(), t.y);
     }
 
-    /** On entry dx is the loss's gradient at the head's input, on return the one at the embedding. */
-    private void backward() {
+    /** The loss of a micro-batch and its gradient at the head's input, in dx. */
+    private void head(int micro) {
+        forward();
+        Tensor head = parameters.head.weight();
+        engine.head(last, head, microLosses.get(micro), 1.0 / losses.rows(), dx, parameters.head.gradient());
         engine.zero(List.of(dh));
-        for (int l = traces.size() - 1; l >= 0; l--) {
-            Parameters.Block p = parameters.blocks.get(l);
-            Trace t = traces.get(l);
-            if (recompute && l < traces.size() - 1) { // the last block's is still there
-                norm(l);
-                block(l);
-            }
-            Tensor gain = gainAfter(l).weight(), dgain = gainAfter(l).gradient();
-            engine.residualNormBackward(dx, t.y, t.ry, t.end, gain, factorAfter(l), dh, dz, dgain);
-            Tensor dy = variant.post() ? dz : dh;
-            engine.productWeight(dy, t.s, p.proj().gradient());
-            engine.productInput(dy, p.proj().weight(), ds);
-            engine.activationBackward(t.f, t.rf, ds);
-            engine.productWeight(ds, t.m, p.fc().gradient());
-            engine.productInput(ds, p.fc().weight(), dx);
+    }
 
-            gain = p.mlpGain().weight();
-            engine.residualNormBackward(
-                    dx, t.z, t.rz, t.middle, gain, t.rm, dh, dz, p.mlpGain().gradient());
-            engine.productWeight(dy, t.o, p.o().gradient());
-            engine.productInput(dy, p.o().weight(), dx);
-            engine.attentionBackward(t.qkv, t.o, t.lse, dx, dqkv);
-            engine.headsBackward(dqkv, t.qkv, t.rqkv, variant.post());
-            engine.productWeight(dqkv, t.a, p.qkv().gradient());
-            engine.productInput(dqkv, p.qkv().weight(), dx);
+    /** On entry dx is the loss's gradient at what follows block l's norm after it, on return at its attention's input. */
+    private void backward(int l) {
+        Parameters.Block p = parameters.blocks.get(l);
+        Trace t = traces.get(l);
+        if (recompute && l < traces.size() - 1) { // the last block's is still there
+            norm(l);
+            block(l);
         }
+        Tensor gain = gainAfter(l).weight(), dgain = gainAfter(l).gradient();
+        engine.residualNormBackward(dx, t.y, t.ry, t.end, gain, factorAfter(l), dh, dz, dgain);
+        Tensor dy = variant.post() ? dz : dh;
+        engine.productWeight(dy, t.s, p.proj().gradient());
+        engine.productInput(dy, p.proj().weight(), ds);
+        engine.activationBackward(t.f, t.rf, ds);
+        engine.productWeight(ds, t.m, p.fc().gradient());
+        engine.productInput(ds, p.fc().weight(), dx);
+
+        gain = p.mlpGain().weight();
+        engine.residualNormBackward(
+                dx, t.z, t.rz, t.middle, gain, t.rm, dh, dz, p.mlpGain().gradient());
+        engine.productWeight(dy, t.o, p.o().gradient());
+        engine.productInput(dy, p.o().weight(), dx);
+        engine.attentionBackward(t.qkv, t.o, t.lse, dx, dqkv);
+        engine.headsBackward(dqkv, t.qkv, t.rqkv, variant.post());
+        engine.productWeight(dqkv, t.a, p.qkv().gradient());
+        engine.productInput(dqkv, p.qkv().weight(), dx);
+    }
+
+    /** From the first block's input back to the embedding's output, again in dx. */
+    private void backwardStart() {
         Parameter gain = parameters.blocks.getFirst().attnGain();
         Tensor r = traces.getFirst().ra;
         engine.residualNormBackward(dx, null, null, start, gain.weight(), r, dh, null, gain.gradient());

@@ -260,14 +260,16 @@ public final class Trainer {
     private void record(Trainee trainee) {
         List<String> matrices = trainee.matrices();
         hold.rewind(step, validated == step, matrices.size(), watcher::warned);
-        Tail metrics = directory.metrics();
-        for (Line line = metrics.next(); line != null; line = metrics.next()) {
-            switch (line) {
-                case Line.Training t -> loss = t.loss();
-                case Line.Validation v -> validation = v.loss();
-                case Line.Matrices m -> {} // of another file
-            }
-        }
+        loss = directory
+                .metrics()
+                .last(Line.Training.class)
+                .map(Line.Training::loss)
+                .orElse(loss);
+        validation = directory
+                .metrics()
+                .last(Line.Validation.class)
+                .map(Line.Validation::loss)
+                .orElse(validation);
         Map<String, String> facts = new LinkedHashMap<>(provenance);
         facts.put("engine", trainee.engine().name());
         facts.put("parameters", Long.toString(c.architecture().parameters()));
