@@ -7,8 +7,11 @@ import hypertransfer.engine.proof.Result;
 import hypertransfer.engine.proof.Tolerance;
 import hypertransfer.engine.provider.Engines;
 import hypertransfer.lab.command.option.EngineOption;
+import hypertransfer.lab.command.option.JsonOption;
 import hypertransfer.lab.terminal.Exit;
+import hypertransfer.lab.terminal.JsonLine;
 import java.io.PrintWriter;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.concurrent.Callable;
@@ -22,7 +25,7 @@ import picocli.CommandLine.Spec;
 @Command(
         name = "selftest",
         description = "Compares each operation of an engine with the reference engine's.",
-        footer = {"", "Examples:", "  ht selftest --engine cuda", "  ht selftest --engine cuda-float32"})
+        footer = {"", "Examples:", "  ht selftest --engine cuda", "  ht selftest --engine cuda-float32 --json"})
 public final class SelfTestCommand implements Callable<Integer> {
     private final BiFunction<String, Dims, Engine> open;
     private final List<Dims> sizes;
@@ -32,6 +35,14 @@ public final class SelfTestCommand implements Callable<Integer> {
 
     @Mixin
     private EngineOption engine;
+
+    @Mixin
+    private JsonOption json;
+
+    /** The JSON line. */
+    private record Answer(String engine, boolean passed, List<Check> checks) {}
+
+    private record Check(Dims dims, String operation, String tensor, double error, boolean passed) {}
 
     public SelfTestCommand() {
         this(Engines::open, Comparison.SIZES);
@@ -48,22 +59,30 @@ public final class SelfTestCommand implements Callable<Integer> {
         PrintWriter out = spec.commandLine().getOut();
         String name = engine.chosen();
         Tolerance tolerance = Tolerance.of(Engines.weights(name));
-        boolean passed = true;
+        List<Check> checks = new ArrayList<>();
         for (Dims dims : sizes) {
-            out.println(dims);
+            if (!json.only) {
+                out.println(dims);
+            }
             for (Result result : Comparison.run(d -> open.apply(name, d), dims)) {
                 boolean good = tolerance.accepts(result);
-                passed &= good;
-                out.printf(
-                        Locale.ROOT,
-                        "  %-6s %-24s %-12s %.1e%n",
-                        good ? "ok" : "FAILED",
-                        result.operation(),
-                        result.tensor(),
-                        result.error());
+                checks.add(new Check(dims, result.operation(), result.tensor(), result.error(), good));
+                if (!json.only) {
+                    out.printf(
+                            Locale.ROOT,
+                            "  %-6s %-24s %-12s %.1e%n",
+                            good ? "ok" : "FAILED",
+                            result.operation(),
+                            result.tensor(),
+                            result.error());
+                }
             }
         }
-        out.println(passed ? "all operations agree" : "some operations differ");
+        boolean passed = checks.stream().allMatch(Check::passed);
+        out.println(
+                json.only
+                        ? JsonLine.of(new Answer(name, passed, checks))
+                        : passed ? "all operations agree" : "some operations differ");
         out.flush();
         return passed ? Exit.FINE : Exit.CHECK_FAILED;
     }
