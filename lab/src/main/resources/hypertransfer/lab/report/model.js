@@ -231,6 +231,12 @@ function bands(run, column, matrices) {
   })(matrices.map(m => band(run, column, m))));
 }
 
+/** Without the steps at which the number was not measured: most lines have no radial part. */
+function measured({ run, x, y, low, high }) {
+  const at = d3.range(y.length).filter(i => !Number.isNaN(y[i] ?? NaN)), some = values => values && at.map(i => values[i]);
+  return at.length === y.length ? { run, x, y, low, high } : { run, x: some(x), y: some(y), low: some(low), high: some(high) };
+}
+
 /** A row of numbers over the matrices for each logged step; {@code side} is low or high. */
 function rowsIn(run, column, side) {
   return run.logged.parts.flatMap(part => {

@@ -63,7 +63,7 @@ function matrixCells() {
   const shown = visible().filter(run => run.logged.step.length), { column } = QUANTITIES[filter.quantity];
   return panels(shown).filter(({ kind, layer }) => filter.kinds.has(kind) && filter.layers.has(layer)).map(({ key, title, of }) => ({
     key, title,
-    series: shown.filter(run => of(run).length).map(run => ({ run, x: position(run, run.logged.step, view.x), ...bands(run, column(run), of(run)) })),
+    series: shown.filter(run => of(run).length).map(run => measured({ run, x: position(run, run.logged.step, view.x), ...bands(run, column(run), of(run)) })),
   }));
 }
 

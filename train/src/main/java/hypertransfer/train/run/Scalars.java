@@ -54,7 +54,10 @@ final class Scalars implements AutoCloseable {
                     events.scalar(step, "nominal_rate/" + kind, mean(m.rate(), members));
                     events.scalar(step, "effective_rate/" + kind, mean(m.effective(), members));
                     events.scalar(step, "implied_decay/" + kind, mean(m.impliedDecay(), members));
-                    events.scalar(step, "radial/" + kind, largest(m.radial(), members));
+                    double radial = largest(m.radial(), members);
+                    if (!Double.isNaN(radial)) {
+                        events.scalar(step, "radial/" + kind, radial);
+                    }
                 });
             }
         }

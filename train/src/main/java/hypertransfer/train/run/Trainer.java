@@ -345,8 +345,8 @@ public final class Trainer {
         if (!trainee.gradient(feed, step, stop)) {
             return false;
         }
-        boolean logged = step % c.log().matricesEvery() == 0 || step == c.steps() - 1;
-        double[] radial = logged ? trainee.optimizer().radial() : null; // the step turns gradients into directions
+        boolean measured = c.log().radial(step, c.steps());
+        double[] radial = measured ? trainee.optimizer().radial() : null; // the step turns gradients into directions
         List<Step> taken = trainee.optimizer().step(rates.at(step), rates.decaysAt(step), adamRate);
         loss = trainee.network().meanLoss();
         double seconds = (System.nanoTime() - begun) / 1e9;
@@ -368,7 +368,7 @@ public final class Trainer {
         Clip.Outcome clipped = trainee.optimizer().clipped();
         journal.trained(new Line.Training(
                 step, loss, rates.at(step)[0], adamRate, tokens, clipped.norm(), clipped.kept(), seconds));
-        if (logged) {
+        if (c.log().matrices(step, c.steps())) {
             journal.matrices(Line.Matrices.of(step, taken, radial));
         }
         watcher.stepped(step, loss, seconds, tokens);
