@@ -260,10 +260,11 @@ public final class RatesCommand implements Callable<Integer> {
         }
         String described = Kind.describe(from);
         double rate = Kind.schedule(from).peak();
-        out.println(JsonLine.of(
+        json.line(
+                spec.commandLine().getOut(),
                 one
                         ? new Answer(described, described, rate, sum / count, 0.0, rows, List.of(), ends)
-                        : new Answer(described, described, null, null, null, rows, List.of(), ends)));
+                        : new Answer(described, described, null, null, null, rows, List.of(), ends));
     }
 
     private void write(List<Carried> answers) {
