@@ -63,6 +63,25 @@ class EffectiveTest {
         assertThat(Files.readAllLines(csv)).hasSize(3).contains("0,fc,2.0,0.9375,,0.21333333333333335");
     }
 
+    /** With the inner product the angle of a step is the one between the matrix before and after it. */
+    @Test
+    void angleIsExactWithTheInnerProduct() throws Exception {
+        double[] w = {2, 1}, u = {-1, 3};
+        double inner = w[0] * u[0] + w[1] * u[1], rate = 0.3, decay = 0.2;
+        String row = "0,fc," + Math.sqrt(5) + "," + Math.sqrt(10) + "," + inner + "," + rate + "," + decay + "\n";
+        Path csv = directory.resolve("angles.csv");
+        String out = ht.fine(
+                "effective",
+                log("a.csv", "step,matrix,weight_norm,direction_norm,inner_product,rate,decay\n" + row),
+                "--csv",
+                csv);
+        double x = (1 - rate * decay) * w[0] - rate * u[0], y = (1 - rate * decay) * w[1] - rate * u[1];
+        double turned = Math.abs(Math.atan2(y, x) - Math.atan2(w[1], w[0]));
+        assertThat(Double.parseDouble(Files.readAllLines(csv).get(1).split(",")[4]))
+                .isCloseTo(turned, within(1e-14));
+        assertThat(out).doesNotContain("without inner_product");
+    }
+
     /** Names come from a stranger's file, and stay text on the page. */
     @Test
     void curvesAreDrawn() throws Exception {
