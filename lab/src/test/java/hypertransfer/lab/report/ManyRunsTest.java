@@ -3,6 +3,7 @@ package hypertransfer.lab.report;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import java.io.IOException;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Locale;
@@ -114,6 +115,22 @@ class ManyRunsTest {
         browser.evaluate("document.getElementById('seeds').click()");
         Browser.waitFor("the band", () -> count("#figures .figure:nth-child(1) path.band") == 1);
         assertThat(count("#figures .figure:nth-child(1) path[data-run]")).isEqualTo(2);
+    }
+
+    /** It was one unbroken line that pushed the table out of its card, with 16 digits. */
+    @Test
+    void aFailedRunsMessageFitsTheTable() throws Exception {
+        SyntheticRun run = run("muon");
+        Files.writeString(
+                run.directory.resolve("state.json"),
+                "{\"state\":\"failed\",\"step\":30,\"steps\":30,\"message\":\"the loss is 5.542863167822361"
+                        + " at step 29, above " + "x".repeat(200) + "\"}");
+        open();
+        assertThat(text("#table .message")).contains("the loss is 5.54286 at step 29");
+        assertThat(browser.evaluate("(card => card.scrollWidth - card.clientWidth)"
+                                + "(document.getElementById('table').parentNode)")
+                        .asInt())
+                .isZero();
     }
 
     /** Parts of a matrix were kinds of their own, all in layer 0. */

@@ -177,6 +177,12 @@ class PageTest {
         double peak = rates.stream().mapToDouble(v -> v).max().orElseThrow();
         assertThat(muon.matrices.get(8)).isEqualTo("blocks.1.attn.v.weight");
         assertThat(numbers("#heat [data-run=muon] [data-cell=v1]")).containsExactly(rates.getLast() / peak);
+        assertThat(browser.evaluate("new Set([...document.querySelectorAll('#heat [data-cell] text')]"
+                                + ".map(e => e.textContent.replace(/\\d/g, '0'))).size")
+                        .asInt())
+                .as("one notation")
+                .isEqualTo(1);
+        assertThat(count("#heat .scale rect")).as("what the colours mean").isEqualTo(48);
         assertThat(count("#heat [data-run=muon] [data-cell]")).isEqualTo(24 + 6);
     }
 
@@ -444,6 +450,13 @@ class PageTest {
         assertThat(count("#legend [tabindex='0']")).isEqualTo(1);
         browser.evaluate("document.querySelector('#figures .figure:nth-child(1) summary').click()");
         Browser.waitFor("the values", () -> count("#figures .figure:nth-child(1) .values tbody tr") == 8);
+        assertThat(count("main .figure:not(:has(.values))"))
+                .as("all but the drawing of the networks")
+                .isEqualTo(1);
+        browser.evaluate("document.querySelector('#heat summary').click()");
+        Browser.waitFor("the ratios", () -> count("#heat .values tbody tr") == 4 * 24);
+        browser.evaluate("document.querySelector('#multiples summary').click()");
+        Browser.waitFor("the matrices", () -> count("#multiples .values tbody tr") == 4 * 24);
     }
 
     @Test
@@ -495,6 +508,17 @@ class PageTest {
                     .map(JsonNode::doubleValue)
                     .toList();
             assertThat(contrasts).hasSize(12).allMatch(contrast -> contrast >= 3);
+            assertThat(browser.evaluate("""
+                    (() => {
+                      const light = colour => colour.match(/[\\d.]+/g).slice(0, 3).map(v => v / 255)
+                        .map(v => v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4)
+                        .reduce((sum, v, i) => sum + v * [0.2126, 0.7152, 0.0722][i], 0);
+                      const ratio = ([a, b]) => (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
+                      return Math.min(...[...document.querySelectorAll('#heat [data-cell]')].map(cell =>
+                        ratio(['rect', 'text'].map(part => light(getComputedStyle(cell.querySelector(part)).fill)))));
+                    })()""").doubleValue())
+                    .as("numbers on their colours")
+                    .isGreaterThanOrEqualTo(4.5);
         }
         Path saved = Files.createDirectories(folder.resolve("dark"));
         browser.call("Browser.setDownloadBehavior", Map.of("behavior", "allow", "downloadPath", saved.toString()));

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import hypertransfer.train.log.Curves;
 import hypertransfer.train.log.Line;
+import hypertransfer.train.log.Run;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
@@ -47,6 +48,15 @@ class EventsTest {
                 .doesNotContain("loss/carrier_minus_represented")
                 .contains("target_norm/mlp.fc", "nominal_rate/attn.v", "implied_decay/attn.o")
                 .noneMatch(tag -> tag.startsWith("gap/"));
+    }
+
+    /** Every head was a kind of its own. */
+    @Test
+    void partsOfAMatrixAreOfItsKind() throws IOException {
+        Tiny tiny = new Tiny(dir);
+        Path run = tiny.train("run", tiny.configuration("steps=2", "matrices.view=heads"));
+        assertThat(new Run(run).provenance().matrices()).contains("blocks.0.attn.q#1.weight");
+        assertThat(curves(run).keySet()).contains("norm/attn.q").noneMatch(tag -> tag.contains("#"));
     }
 
     @Test
