@@ -4,7 +4,7 @@ import hypertransfer.lab.answer.Comparison;
 import hypertransfer.lab.answer.Csv;
 import hypertransfer.lab.command.option.JsonOption;
 import hypertransfer.lab.terminal.Exit;
-import hypertransfer.lab.terminal.JsonLine;
+import hypertransfer.lab.terminal.Width;
 import java.io.PrintWriter;
 import java.nio.file.Path;
 import java.util.List;
@@ -73,10 +73,9 @@ public final class CompareCommand implements Callable<Integer> {
         }
         PrintWriter out = spec.commandLine().getOut();
         if (!json.only) {
-            print(out, c);
+            print(Width.folded(out), c);
         }
-        out.println(JsonLine.of(c));
-        out.flush();
+        json.line(out, c);
         return Exit.FINE;
     }
 

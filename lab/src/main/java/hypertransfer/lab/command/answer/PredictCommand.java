@@ -12,7 +12,7 @@ import hypertransfer.lab.answer.Sheet;
 import hypertransfer.lab.command.option.JsonOption;
 import hypertransfer.lab.command.option.SetOption;
 import hypertransfer.lab.terminal.Exit;
-import hypertransfer.lab.terminal.JsonLine;
+import hypertransfer.lab.terminal.Width;
 import hypertransfer.train.config.Configuration;
 import hypertransfer.train.config.ConfigurationFile;
 import hypertransfer.train.log.Run;
@@ -114,7 +114,7 @@ public final class PredictCommand implements Callable<Integer> {
         if (page != null) {
             draw(kinds, c, rows, measured);
         }
-        PrintWriter out = spec.commandLine().getOut();
+        PrintWriter out = Width.folded(spec.commandLine().getOut());
         if (!json.only) {
             print(out, c, rows, mean);
             out.println(measured.map(PredictCommand::text)
@@ -129,9 +129,9 @@ public final class PredictCommand implements Callable<Integer> {
                 out.println("every step is in " + csv);
             }
         }
-        out.println(JsonLine.of(
-                new Answer(Kind.describe(c), c.steps(), rows, mean, Accuracy.nearest(c), measured.orElse(null))));
-        out.flush();
+        json.line(
+                spec.commandLine().getOut(),
+                new Answer(Kind.describe(c), c.steps(), rows, mean, Accuracy.nearest(c), measured.orElse(null)));
         return Exit.FINE;
     }
 
@@ -168,12 +168,12 @@ public final class PredictCommand implements Callable<Integer> {
                 "%s, mode %s, %d layers, %d steps%n",
                 Kind.describe(c), c.matrices().mode().label(), c.model().layers(), c.steps());
         out.printf(
-                "%-5s %11s %9s %9s %10s %6s %10s %9s %9s%n",
+                "%-5s %11s %8s %8s %9s %5s %9s %8s %8s%n",
                 "kind", "shape", "norm", "at end", "peak eff.", "step", "end eff.", "end/peak", "at rest");
         for (Row r : rows) {
             out.printf(
                     Locale.ROOT,
-                    "%-5s %11s %9.3f %9.3f %10.5f %6d %10.3g %9.4f %9s%n",
+                    "%-5s %11s %8.3f %8.3f %9.5f %5d %9.3g %8.4f %8s%n",
                     r.kind,
                     r.rows + " x " + r.cols,
                     r.startNorm,
