@@ -49,7 +49,9 @@ public final class InvarianceCommand implements Callable<Integer> {
         Room.require(c);
         Invariance measured = Invariance.measure(c);
         ObjectNode json = JsonMapper.shared().createObjectNode();
-        json.put("network", c.network().name()).put("loss", measured.loss()).put("rounding", measured.rounding());
+        json.put("network", c.architecture().design().label())
+                .put("loss", measured.loss())
+                .put("rounding", measured.rounding());
         ObjectNode matrices = json.putObject("matrices");
         out.printf("%-28s %16s  %-16s %s%n", "matrix", "largest change", "scale-invariant", "exact rule");
         measured.change().forEach((name, change) -> {

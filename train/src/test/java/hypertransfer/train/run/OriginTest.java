@@ -280,7 +280,7 @@ class OriginTest {
                     .hasSize(6)
                     .allSatisfy((name, change) -> assertThat(measured.invariant(name))
                             .as(name)
-                            .isEqualTo(of.network().invariant(name)));
+                            .isEqualTo(of.architecture().design().invariant(name)));
         }
     }
 }
