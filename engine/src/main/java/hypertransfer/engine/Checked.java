@@ -4,6 +4,7 @@ import java.lang.foreign.MemorySegment;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
+import java.util.function.BooleanSupplier;
 
 /**
  * The door in front of every engine: it holds all rules of {@link Engine} about shapes, lists, tokens, rows and order,
@@ -180,6 +181,14 @@ public final class Checked implements Engine {
         } finally {
             rules.replaying(null);
         }
+    }
+
+    @Override
+    public void until(BooleanSupplier stop, Runnable work) {
+        rules.outside("until");
+        rules.present("stop", stop);
+        rules.present("work", work);
+        engine.until(stop, work);
     }
 
     @Override

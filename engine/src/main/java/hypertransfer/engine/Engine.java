@@ -5,6 +5,7 @@ import java.lang.foreign.ValueLayout;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
+import java.util.function.BooleanSupplier;
 
 /**
  * The operations that a GPT and its optimizers need, for one set of sizes. Shapes stand beside the names; the letters
@@ -83,8 +84,8 @@ public interface Engine extends Motion, AutoCloseable {
     }
 
     /**
-     * Copies tensors as they are, one after the other, to memory that {@link hypertransfer.engine.Ranks} carries,
-     * and waits until they are there.
+     * Copies tensors as they are, one after the other, to memory that {@link hypertransfer.engine.Ranks} carries. What
+     * is begun afterwards carries them; the host's memory has them on return.
      */
     default void pack(List<Tensor> tensors, MemorySegment to) {
         long at = 0;
@@ -138,6 +139,16 @@ public interface Engine extends Motion, AutoCloseable {
      */
     default void replay(String name, Runnable operations) {
         operations.run();
+    }
+
+    /**
+     * Does work that may be given up: once it is told to stop, an engine whose operations take seconds throws
+     * {@link Stopped} from one of them. What the work would have written is then undefined.
+     *
+     * @param stop asked often, always by the thread that calls
+     */
+    default void until(BooleanSupplier stop, Runnable work) {
+        work.run();
     }
 
     /** x = w[inputs]. x (N,C), w (V,C). */

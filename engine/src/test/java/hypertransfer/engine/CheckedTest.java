@@ -311,6 +311,7 @@ class CheckedTest {
                         "slice",
                         "tensor",
                         "unpack",
+                        "until",
                         "weights");
         try (Engine engine = kind.open()) {
             assertThat(engine.dims()).isEqualTo(DIMS);
@@ -378,6 +379,9 @@ class CheckedTest {
                 new Wrong(
                         "replay: not possible inside replay 'outer'; call it before or after",
                         (e, t) -> e.replay("outer", () -> e.replay("inner", () -> {}))),
+                new Wrong(
+                        "until: not possible inside replay 'outer'; call it before or after",
+                        (e, t) -> e.replay("outer", () -> e.until(() -> false, () -> {}))),
                 new Wrong("read: the engine is closed; open another one", (e, t) -> {
                     e.close();
                     e.read(t.get("x"));

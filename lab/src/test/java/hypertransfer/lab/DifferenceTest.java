@@ -87,6 +87,10 @@ class DifferenceTest {
                         "tensors at step 4",
                         "momentum:blocks.0.attn.q.weight",
                         "no loss that both have logged differs");
+        assertThat(ht(0, "diff", follower, run, "--json"))
+                .startsWith("{\"first_loss\":null,\"step\":4,\"tensors\":[{\"tensor\":\"embed.weight\",\"norm_a\":");
+        assertThat(ht(1, "diff", dir.resolve("other").toString(), run, "--json"))
+                .startsWith("{\"first_loss\":1,");
         assertThat(ht(1, "diff", dir.resolve("other").toString(), run, "--at", "2"))
                 .contains("the first loss that differs is at step 1");
         assertThat(ht(2, "diff", run, run, "--at", "3")).contains("has no checkpoint of step 3", "[4, 2]");

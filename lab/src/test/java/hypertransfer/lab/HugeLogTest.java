@@ -47,6 +47,14 @@ class HugeLogTest {
                 written += next.length();
             }
         }
+        int all = steps;
+        try (BufferedWriter out = Files.newBufferedWriter(run.resolve(Run.METRICS))) {
+            for (int step = 0; step < all; step++) {
+                String validation = "{\"step\":" + step + ",\"validation\":2.5}\n";
+                out.write((step % 1000 == 0 ? validation : "") + "{\"step\":" + step
+                        + ",\"loss\":2.5,\"rate\":0.01,\"adam_rate\":0.01,\"tokens\":1,\"seconds\":0.1}\n");
+            }
+        }
         Path config = run.resolve(Run.CONFIGURATION);
         Files.writeString(config, Files.readString(config).replace("steps: 6", "steps: " + steps));
 
@@ -57,7 +65,9 @@ class HugeLogTest {
             }
         });
         assertThat(Files.size(page)).isLessThan(20_000_000);
-        time("ht runs", () -> assertThat(ht.fine("runs", directory)).contains("run"));
+        for (String again : List.of("", " again")) {
+            time("ht runs" + again, () -> assertThat(ht.fine("runs", directory)).contains(all + "/" + all));
+        }
 
         List<String> told = new ArrayList<>();
         int last = steps - 10;
@@ -66,11 +76,11 @@ class HugeLogTest {
             assertThat(told).isEmpty();
             assertThat(Files.size(log)).isGreaterThan(1L << 31);
             assertThat(end(log)).startsWith("{\"step\":" + (last - 1) + ",").endsWith("}\n");
-            try (RandomAccessFile middle = new RandomAccessFile(log.toFile(), "rw")) {
-                middle.seek(1L << 30);
-                middle.write("?!".getBytes());
+            try (RandomAccessFile damaged = new RandomAccessFile(log.toFile(), "rw")) {
+                damaged.seek(damaged.length() - 100_000);
+                damaged.write("?!".getBytes());
             }
-            time("and again with a damaged line", () -> hold.rewind(last, false, 6, told::add));
+            time("and again with a damaged line near its end", () -> hold.rewind(last, false, 6, told::add));
             assertThat(told).singleElement().asString().contains("matrices.jsonl has 1 damaged line");
             assertThat(end(log)).startsWith("{\"step\":" + (last - 1) + ",").endsWith("}\n");
         }

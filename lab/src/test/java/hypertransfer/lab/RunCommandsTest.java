@@ -16,6 +16,8 @@ import java.util.List;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.json.JsonMapper;
 
@@ -252,6 +254,8 @@ class RunCommandsTest {
                         .path("change")
                         .asDouble())
                 .isGreaterThan(json.path("rounding").asDouble());
+        fine("invariance", file, "--set", "network=M2", "--json");
+        assertThat(out.toString()).isEqualToIgnoringNewLines(json.toString());
         fine("invariance", file);
         assertThat(out.toString()).contains("so hypertransfer and inverse-hypertransfer are exact here");
     }
@@ -314,5 +318,17 @@ class RunCommandsTest {
         fine("transfer", moved.resolve("run"), "--mode", "hypertransfer", "--resume");
         fine("runs", moved);
         assertThat(out.toString()).containsPattern("run-hypertransfer +finished +12/12 .* [-+]\\d\\.\\de[-+]\\d+");
+    }
+
+    @ParameterizedTest
+    @CsvSource({"stop_above=1, 0", "adamw.epsilon=0, 1"})
+    void aValidationLossBeyondAllBoundsEndsTheRunAsDiverged(String setting, int step) throws IOException {
+        Path run = dir.resolve("diverged");
+        assertThat(main("train", file, "--set", "validation.every=1", "--set", setting, "--out", run))
+                .isEqualTo(3);
+        assertThat(err.toString()).contains("the validation loss is ", " before step " + step + ", above ");
+        assertThat(run.resolve("state.json"))
+                .content()
+                .contains("\"state\":\"failed\",\"step\":" + step, "\"kind\":\"diverged\"");
     }
 }

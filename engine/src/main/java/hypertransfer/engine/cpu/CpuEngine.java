@@ -19,6 +19,7 @@ import hypertransfer.engine.cpu.vector.Lanes;
 import hypertransfer.engine.cpu.vector.Sums;
 import java.lang.foreign.MemorySegment;
 import java.util.List;
+import java.util.function.BooleanSupplier;
 
 /**
  * Floats outside the heap, OpenBLAS for the products, vectors for the rest, all cores. Here
@@ -184,6 +185,11 @@ public final class CpuEngine implements Engine {
     public void feed(int[] inputs, int[] targets) {
         System.arraycopy(inputs, 0, this.inputs, 0, inputs.length);
         System.arraycopy(targets, 0, this.targets, 0, targets.length);
+    }
+
+    @Override
+    public void until(BooleanSupplier stop, Runnable work) {
+        pool.until(stop, work);
     }
 
     @Override

@@ -45,6 +45,7 @@ public final class CudaEngine implements Engine {
     private Feed feed;
     private Lists lists;
     private Attention attention;
+    private boolean onCards; // what travels between ranks does not pass through the host
 
     /**
      * On the card of this number, as the driver counts them; numbers beyond the last card begin again with the first.
@@ -145,17 +146,19 @@ public final class CudaEngine implements Engine {
     @Override
     public Ranks carrier(Ranks ranks, Exchange choice) {
         Driver driver = device.driver();
-        return Carriers.onCards(ranks, choice, driver.uuid(), driver.functions(), device.stream());
+        Ranks carrier = Carriers.onCards(ranks, choice, driver.uuid(), driver.functions(), device.stream());
+        onCards = carrier != ranks;
+        return carrier;
     }
 
     @Override
     public void pack(List<Tensor> tensors, MemorySegment to) {
-        storage.carry(tensors, to.address(), true);
+        storage.carry(tensors, to.address(), true, !onCards);
     }
 
     @Override
     public void unpack(MemorySegment from, List<Tensor> tensors) {
-        storage.carry(tensors, from.address(), false);
+        storage.carry(tensors, from.address(), false, !onCards);
     }
 
     @Override

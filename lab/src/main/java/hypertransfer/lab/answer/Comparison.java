@@ -61,7 +61,7 @@ public record Comparison(List<Side> sides, Map<String, List<String>> differing, 
     public static Comparison of(List<Path> places) {
         Map<Map<String, String>, List<Read>> sides = new LinkedHashMap<>();
         for (Path place : places) {
-            for (Run run : Run.under(place, 4, passed -> {})) {
+            for (Run run : Run.under(place, passed -> {})) {
                 Map<String, String> settings = new TreeMap<>(run.settings());
                 long seed = Long.parseLong(settings.getOrDefault("seed", "0"));
                 settings.keySet().removeAll(OWN);

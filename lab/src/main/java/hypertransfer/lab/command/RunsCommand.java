@@ -6,15 +6,15 @@ import hypertransfer.lab.terminal.Exit;
 import hypertransfer.lab.terminal.Ink;
 import hypertransfer.lab.terminal.JsonLine;
 import hypertransfer.lab.terminal.Width;
-import hypertransfer.train.log.Curves;
 import hypertransfer.train.log.Gap;
+import hypertransfer.train.log.Line;
 import hypertransfer.train.log.Run;
 import java.io.PrintWriter;
 import java.io.UncheckedIOException;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Locale;
-import java.util.NavigableMap;
+import java.util.Optional;
 import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
@@ -37,7 +37,6 @@ import picocli.CommandLine.Spec;
             "  ht train RUN"
         })
 public final class RunsCommand implements Callable<Integer> {
-    private static final int DEPTH = 4;
     /** The columns beside the run's name. */
     private static final int OTHERS = 58;
 
@@ -63,35 +62,34 @@ public final class RunsCommand implements Callable<Integer> {
             String run, String state, Integer step, Integer steps, Double loss, Double validation, Double gap) {
         static Row of(Run run) {
             try {
-                Curves curves = Curves.read(run.directory());
+                Optional<Line.Training> trained = run.metrics().last(Line.Training.class);
+                Optional<Line.Validation> validated = run.metrics().last(Line.Validation.class);
                 return new Row(
                         run.directory().toString(),
                         run.standing().state().label(),
-                        curves.losses().isEmpty() ? 0 : curves.losses().lastKey() + 1,
+                        trained.map(Line.Training::step).orElse(-1) + 1,
                         run.configuration().steps(),
-                        last(curves.losses()),
-                        last(curves.validations()),
+                        trained.map(Line.Training::loss)
+                                .filter(Double::isFinite)
+                                .orElse(null),
+                        validated
+                                .map(Line.Validation::loss)
+                                .filter(Double::isFinite)
+                                .orElse(null),
                         run.target()
-                                .map(target -> Gap.validation(run.directory(), target.directory())
-                                        .last())
+                                .map(target -> Gap.validation(run, target).orElse(Double.NaN))
                                 .filter(Double::isFinite)
                                 .orElse(null));
             } catch (Refusal | UncheckedIOException e) {
                 return new Row(run.directory().toString(), "unreadable", null, null, null, null, null);
             }
         }
-
-        private static Double last(NavigableMap<Integer, Double> curve) {
-            return curve.isEmpty() || !Double.isFinite(curve.lastEntry().getValue())
-                    ? null
-                    : curve.lastEntry().getValue();
-        }
     }
 
     @Override
     public Integer call() {
         PrintWriter out = spec.commandLine().getOut(), err = spec.commandLine().getErr();
-        List<Row> rows = Run.under(directory, DEPTH, unreadable -> err.println("warning: " + unreadable)).stream()
+        List<Row> rows = Run.under(directory, unreadable -> err.println("warning: " + unreadable)).stream()
                 .map(Row::of)
                 .toList();
         if (json.only) {

@@ -9,6 +9,7 @@ import hypertransfer.lab.terminal.Interrupt;
 import hypertransfer.lab.terminal.StepLine;
 import hypertransfer.train.config.Configuration;
 import hypertransfer.train.config.ConfigurationFile;
+import hypertransfer.train.file.Tree;
 import hypertransfer.train.log.Hold;
 import hypertransfer.train.log.Run;
 import hypertransfer.train.log.Standing;
@@ -22,7 +23,6 @@ import java.nio.file.Path;
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;
 import java.util.ArrayList;
-import java.util.Comparator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -97,18 +97,9 @@ public record Launch(
     /** What failed before its first step leaves nothing behind. */
     private static void remove(Path directory, Throwable failure) {
         try {
-            delete(directory);
+            Tree.delete(directory);
         } catch (IOException | UncheckedIOException e) {
             failure.addSuppressed(e);
-        }
-    }
-
-    /** A directory with all that is in it. */
-    static void delete(Path directory) throws IOException {
-        try (Stream<Path> files = Files.walk(directory)) {
-            for (Path file : files.sorted(Comparator.reverseOrder()).toList()) {
-                Files.delete(file);
-            }
         }
     }
 

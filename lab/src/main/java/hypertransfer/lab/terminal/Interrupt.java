@@ -64,7 +64,9 @@ public final class Interrupt implements BooleanSupplier, AutoCloseable {
     /** Whether to stop. Who asks will save first, until {@link #rest}. */
     @Override
     public boolean getAsBoolean() {
-        saves = true;
+        if (!saves) { // asked often: a write would take the line from the other cores every time
+            saves = true;
+        }
         return told.get();
     }
 

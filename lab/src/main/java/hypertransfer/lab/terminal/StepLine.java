@@ -1,7 +1,7 @@
 package hypertransfer.lab.terminal;
 
 import hypertransfer.train.config.Configuration;
-import hypertransfer.train.log.Curves;
+import hypertransfer.train.log.Counterpart;
 import hypertransfer.train.log.Run;
 import hypertransfer.train.ranks.Team;
 import hypertransfer.train.run.Trainee;
@@ -11,6 +11,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
+import java.util.OptionalDouble;
 
 /** Shows a run as it trains: one live line on a terminal, one line per step in a file. */
 public final class StepLine implements Watcher {
@@ -19,8 +20,7 @@ public final class StepLine implements Watcher {
     private final boolean live;
     private final Width width;
     private final boolean brief;
-    private final Optional<Run> followed;
-    private Curves target;
+    private final Counterpart target;
     private double validation = Double.NaN;
     private double pace; // seconds per step, the recent ones counting most
     private boolean unfinished; // whether the live line waits for its end
@@ -39,14 +39,9 @@ public final class StepLine implements Watcher {
         this.brief = brief;
         this.out = out;
         this.c = c;
-        this.followed = followed;
         this.live = live;
         this.width = width;
-        target = read();
-    }
-
-    private Curves read() {
-        return followed.map(run -> Curves.read(run.directory())).orElse(null);
+        target = new Counterpart(followed);
     }
 
     @Override
@@ -82,10 +77,7 @@ public final class StepLine implements Watcher {
         List<String> fields = new ArrayList<>();
         fields.add(format("step %05d/%05d (%.2f%%)", done, c.steps(), 100.0 * done / c.steps()));
         fields.add(format("loss %.5f", loss));
-        Double other = target == null ? null : target.losses().get(step);
-        if (other != null) {
-            fields.add(format("gap %+.1e", loss - other));
-        }
+        target.trained(step).ifPresent(other -> fields.add(format("gap %+.1e", loss - other)));
         if (!Double.isNaN(validation)) { // not known until the first validation after a resume
             fields.add(format("val %.5f", validation));
         }
@@ -116,10 +108,7 @@ public final class StepLine implements Watcher {
     @Override
     public void validated(int step, double loss) {
         validation = loss;
-        if (target != null && !target.validations().containsKey(step)) { // it may still be running
-            target = read();
-        }
-        Double other = target == null ? null : target.validations().get(step);
+        OptionalDouble other = target.validated(step);
         if (!live) {
             out.printf(
                     Locale.ROOT,
@@ -127,7 +116,7 @@ public final class StepLine implements Watcher {
                     step,
                     c.steps(),
                     loss,
-                    other == null ? "" : format(" | gap %+.1e", loss - other));
+                    other.isEmpty() ? "" : format(" | gap %+.1e", loss - other.getAsDouble()));
             out.flush();
         }
     }

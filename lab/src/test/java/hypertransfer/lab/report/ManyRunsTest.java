@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Locale;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.BeforeEach;
@@ -35,8 +36,9 @@ class ManyRunsTest {
                 }
             }
         }
-        open("A sweep <of> rates");
-        assertThat(text("#title")).isEqualTo("A sweep <of> rates");
+        open();
+        assertThat(text("#title")).isEqualTo("Sweep of rate and decay");
+        assertThat(browser.evaluate("document.title").asString()).isEqualTo("Sweep of rate and decay");
         assertThat(count("#sweep-curve circle[data-run]")).isEqualTo(11);
         assertThat(count("#sweep-curve text[data-run]")).isEqualTo(1); // the failed one has no loss
         assertThat(count("#sweep-map [data-cell]")).isEqualTo(12);
@@ -47,8 +49,22 @@ class ManyRunsTest {
         assertThat(browser.evaluate("document.querySelector('#sweep-map .best[width]').parentNode.dataset.cell")
                         .asString())
                 .isEqualTo(best);
+        double lowest = browser.evaluate("Number(document.querySelector('#table .best').dataset.value)")
+                .doubleValue();
+        String[] at = best.substring(1).split("-d");
+        assertThat(text("#claim"))
+                .startsWith(String.format(
+                        Locale.ROOT,
+                        "rate=%s, decay=%s is the best of 11 points, with a last validation loss of %.4f; the worst ends",
+                        at[0],
+                        at[1],
+                        lowest))
+                .contains(", and 1 without a loss.");
         boolean edge = !best.matches("r0\\.0[12]-d0\\.1");
         assertThat(text("#sweep-curve").contains("extend the grid")).isEqualTo(edge);
+        assertThat(text("#sweep-curve").contains("Next: ht sweep FILE --grid ")).isEqualTo(edge);
+        assertThat(text("#claim").contains("The best lies on the edge of the grid."))
+                .isEqualTo(edge);
         // Colours mean the rate: three runs share each, and there is a scale for them.
         assertThat(browser.evaluate("document.getElementById('colour').value").asString())
                 .isEqualTo("matrices.rate");
@@ -71,7 +87,7 @@ class ManyRunsTest {
         run("placebo", "matrices.mode=base", "matrices.placebo=1.1", "target=../muon");
         run("round", "target=../about");
         run("about", "target=../round");
-        open(null);
+        open();
         assertThat(count("#table tbody tr")).isEqualTo(5); // runs that follow each other are not lost
         assertThat(count("#transfers [data-run=placebo]")).isZero();
         assertThat(text("#transfers [data-run=twin]")).contains("placebo’s largest gap");
@@ -85,18 +101,39 @@ class ManyRunsTest {
             run("r0-seed-" + seed, "seed=" + seed);
         }
         run("muonh", "matrices.mode=hyperball");
-        open(null);
+        open();
         assertThat(count("#figures .figure:nth-child(1) path[data-run]")).isEqualTo(4);
         browser.evaluate("document.getElementById('seeds').click()");
         Browser.waitFor("the band", () -> count("#figures .figure:nth-child(1) path.band") == 1);
         assertThat(count("#figures .figure:nth-child(1) path[data-run]")).isEqualTo(2);
     }
 
+    /** Parts of a matrix were kinds of their own, all in layer 0. */
+    @Test
+    void partsOfAMatrixShareItsPanel() throws Exception {
+        run("whole", "model.layers=2");
+        SyntheticRun heads = run("heads", "model.layers=2", "matrices.view=heads");
+        assertThat(heads.matrices).hasSize(2 * (4 * 4 + 2)).contains("blocks.1.attn.o#3.weight");
+        open();
+        assertThat(count("#kinds [data-value]")).isEqualTo(6);
+        assertThat(count("#multiples text.cell")).isEqualTo(12);
+        assertThat(count("#multiples path[data-run=whole]")).isEqualTo(12);
+        assertThat(count("#multiples path.band")).as("of q, k, v and o").isEqualTo(2 * 4);
+        assertThat(count("#heat [data-run=heads] [data-cell]")).isEqualTo(12 + 6);
+        browser.evaluate("document.getElementById('apart').click()");
+        assertThat(count("#multiples text.cell")).isEqualTo(2 * (4 * 4 + 2));
+        assertThat(count("#multiples path[data-run=whole]"))
+                .as("the whole matrix beside each part")
+                .isEqualTo(2 * (4 * 4 + 2));
+        assertThat(text("#multiples")).contains("layer 1 v, head 3").doesNotContain("fc, head");
+        assertThat(count("#heat [data-run=heads] [data-cell]")).isEqualTo(2 * (4 * 4 + 2) + 4 * 4 + 2);
+    }
+
     @Test
     void networksOfOneNameAreToldApart() throws Exception {
         run("four", "model.layers=4");
         run("two", "model.layers=2");
-        open(null);
+        open();
         assertThat(browser.evaluate("[...document.querySelectorAll('#networks button')].map(b => b.textContent)")
                         .valueStream()
                         .map(JsonNode::asString))
@@ -111,16 +148,16 @@ class ManyRunsTest {
         return new SyntheticRun(folder.resolve(name), sweep ? 0.01 : 0, all).finished();
     }
 
-    private void open(String title) throws Exception {
+    private void open() throws Exception {
         Path page = folder.resolve("report.html");
-        Report.write(title, List.of(folder), page);
+        Report.write(List.of(folder), page);
         browser = new Browser();
         browser.open(page.toUri().toString(), 1280, 6000, false);
         Browser.waitFor("the heat map", () -> count("#heat [data-cell]") > 0);
     }
 
     @AfterEach
-    void close() throws IOException {
+    void close() throws Exception {
         if (browser != null) {
             browser.close();
             assertThat(browser.console()).isEmpty();

@@ -3,12 +3,16 @@ package hypertransfer.lab.report;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
 
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Base64;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
+import java.util.regex.MatchResult;
+import java.util.regex.Pattern;
 import javax.xml.parsers.DocumentBuilderFactory;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
@@ -30,6 +34,7 @@ class PageTest {
     private static Browser browser;
     private static Map<String, SyntheticRun> runs;
     private static String address;
+    private static boolean touched; // whether a test changed what the page shows
 
     @BeforeAll
     static void write() throws Exception {
@@ -43,6 +48,7 @@ class PageTest {
         Report.write(List.of(folder.resolve("runs")), page);
         address = page.toUri().toString();
         browser = new Browser();
+        touched = true;
     }
 
     @AfterAll
@@ -54,7 +60,11 @@ class PageTest {
 
     @BeforeEach
     void open() throws Exception {
+        if (!touched) {
+            return;
+        }
         browser.open(address, 1280, 7000, false);
+        touched = false;
         Browser.waitFor("the heat map", () -> count("#heat [data-cell]") > 0);
         // The page learns what is in sight with the next frame.
         browser.evaluate(
@@ -250,6 +260,58 @@ class PageTest {
         assertThat(Files.readAllLines(saved.resolve("final-to-peak.csv"))).hasSize(1 + 4 * 24);
     }
 
+    /** Saved figures had one size, for the screen, and no PDF. */
+    @Test
+    void figuresHaveThePapersSize() throws Exception {
+        Path saved = Files.createDirectories(folder.resolve("paper"));
+        browser.call("Browser.setDownloadBehavior", Map.of("behavior", "allow", "downloadPath", saved.toString()));
+        choose("paper", "column");
+        click("#figures .figure:nth-child(1) [data-as=svg]");
+        click("#heat [data-as=svg]");
+        Browser.waitFor(
+                "figures",
+                () -> Files.exists(saved.resolve("validation-loss.svg"))
+                        && Files.exists(saved.resolve("final-to-peak.svg")));
+        assertThat(saved.resolve("validation-loss.svg"))
+                .content()
+                .contains("width=\"3.300in\"", "svg.paper-size text { font-size: 8pt; }", "hypertransfer", "#ffffff")
+                .doesNotContain("class=\"title\"", "var(");
+        assertThat(saved.resolve("final-to-peak.svg"))
+                .as("many panels take the page's width")
+                .content()
+                .contains("width=\"6.900in\"");
+        assertThat(pages("column", 3.3)).isEqualTo(1);
+        assertThat(pages("page", 6.9)).isEqualTo(1);
+        assertThat(count("#sheet *")).as("nothing is left behind").isZero();
+    }
+
+    /** What the figure's PDF button prints: as many sheets, of the figure's width. */
+    private static int pages(String size, double inches) throws Exception {
+        choose("paper", size);
+        browser.evaluate("window.print = () => { kept = [document.querySelector('#sheet').firstChild.cloneNode(true),"
+                + " document.adoptedStyleSheets[0], document.title]; }");
+        click("#figures .figure:nth-child(1) [data-as=pdf]");
+        assertThat(browser.evaluate("kept[2]").asString()).isEqualTo("validation-loss");
+        assertThat(browser.evaluate("document.title").asString()).isNotEqualTo("validation-loss");
+        browser.evaluate("document.querySelector('#sheet').append(kept[0]); document.adoptedStyleSheets = [kept[1]];"
+                + " document.documentElement.classList.add('only-sheet')");
+        String pdf = new String(
+                Base64.getDecoder()
+                        .decode(browser.call("Page.printToPDF", Map.of("preferCSSPageSize", true))
+                                .path("data")
+                                .asString()),
+                StandardCharsets.ISO_8859_1);
+        browser.evaluate("document.querySelector('#sheet').replaceChildren(); document.adoptedStyleSheets = [];"
+                + " document.documentElement.classList.remove('only-sheet')");
+        List<MatchResult> boxes = Pattern.compile("/MediaBox \\[0 0 ([0-9.]+) ([0-9.]+)]")
+                .matcher(pdf)
+                .results()
+                .toList();
+        assertThat(boxes)
+                .allSatisfy(box -> assertThat(Double.parseDouble(box.group(1))).isCloseTo(72 * inches, within(1.0)));
+        return boxes.size();
+    }
+
     @Test
     void theMeanEffectiveRateIsDrawn() throws Exception {
         double[] box = box("#figures .figure:nth-child(3) .canvas");
@@ -306,6 +368,7 @@ class PageTest {
 
     @Test
     void smoothingKeepsTheRawLineBehind() throws Exception {
+        touched = true;
         assertThat(count("#figures .raw")).isZero();
         browser.evaluate(
                 "(e => { e.value = 4; e.dispatchEvent(new Event('input')); })(document.getElementById('smooth'))");
@@ -366,6 +429,7 @@ class PageTest {
 
     @Test
     void keysReadAFigure() throws Exception {
+        touched = true;
         browser.evaluate("document.querySelector('#figures .figure:nth-child(1) .canvas').focus()");
         for (int i = 0; i < 3; i++) {
             browser.evaluate("document.activeElement.dispatchEvent("
@@ -381,6 +445,7 @@ class PageTest {
 
     @Test
     void nothingIsCutOnPaper() throws Exception {
+        touched = true;
         for (int width : new int[] {1280, 700}) {
             browser.open(address, width, 1000, true);
             media("print");
@@ -391,6 +456,14 @@ class PageTest {
                                     + ".getBoundingClientRect().left).reduce((a, b) => Math.max(a, b))")
                             .doubleValue())
                     .isLessThanOrEqualTo(703); // A4 without the page's margins
+            assertThat(browser.evaluate("[...document.querySelectorAll('main svg')]"
+                                    + ".map(e => e.getBoundingClientRect().height).reduce((a, b) => Math.max(a, b))")
+                            .doubleValue())
+                    .as("no picture is higher than a sheet")
+                    .isLessThanOrEqualTo(1030);
+            assertThat(count("#multiples svg"))
+                    .as("a sheet can end between any rows")
+                    .isEqualTo(8);
             assertThat(ground()).isEqualTo("rgb(255, 255, 255)");
             browser.evaluate("dispatchEvent(new Event('afterprint'))");
             assertThat(ground()).isEqualTo("rgb(14, 18, 23)");
@@ -400,6 +473,7 @@ class PageTest {
 
     @Test
     void exportsAreLightAndLinesStandOut() throws Exception {
+        touched = true;
         for (boolean dark : new boolean[] {false, true}) {
             browser.open(address, 1280, 1500, dark);
             Browser.waitFor("the legend", () -> count("#legend .key") == 4);
@@ -497,11 +571,13 @@ class PageTest {
     }
 
     private static void choose(String id, String value) throws Exception {
+        touched = true;
         browser.evaluate("(e => { e.value = '" + value + "'; e.dispatchEvent(new Event('change')); })"
                 + "(document.getElementById('" + id + "'))");
     }
 
     private static void drag(double x, double y, double toX, double toY) throws Exception {
+        touched = true;
         browser.mouse("mouseMoved", x, y);
         browser.mouse("mousePressed", x, y);
         browser.mouse("mouseMoved", (x + toX) / 2, (y + toY) / 2);
@@ -512,6 +588,7 @@ class PageTest {
 
     /** A real click, where the element is. */
     private static void click(String selector) throws Exception {
+        touched = true;
         double[] box = box(selector);
         double x = box[0] + box[2] / 2, y = box[1] + box[3] / 2;
         browser.mouse("mouseMoved", x, y);

@@ -65,7 +65,21 @@ public record Configuration(
 
     public record Validation(int every, int everyLate, int batches) {}
 
-    public record Log(int matricesEvery) {}
+    /**
+     * @param matricesEvery steps from line to line of {@code matrices.jsonl}
+     * @param radialEvery lines from one to the next that has the radial part of the gradient
+     */
+    public record Log(int matricesEvery, int radialEvery) {
+        /** Whether a step has a line; the last one always has. */
+        public boolean matrices(int step, int steps) {
+            return step % matricesEvery == 0 || step == steps - 1;
+        }
+
+        /** Whether the line of a step has the radial part, which takes one more reading of all hidden matrices. */
+        public boolean radial(int step, int steps) {
+            return matrices(step, steps) && (step / matricesEvery % radialEvery == 0 || step == steps - 1);
+        }
+    }
 
     public record Saving(int every, int keep) {}
 
@@ -99,6 +113,7 @@ public record Configuration(
         zeroOrMore("stop_above", stopAbove);
         positive("validation.batches", validation.batches);
         positive("log.matrices_every", log.matricesEvery);
+        positive("log.radial_every", log.radialEvery);
         positive("checkpoint.every", checkpoint.every);
         positive("checkpoint.keep", checkpoint.keep);
         positive("ranks.limit", ranks.limit);

@@ -9,8 +9,8 @@ import java.nio.file.Path;
  */
 public record Damage(Path file, int lines, String first) {
 
-    Damage and(int line, String why) {
-        return new Damage(file, lines + 1, lines == 0 ? "line " + line + " " + why : first);
+    Damage and(String place, String why) {
+        return new Damage(file, lines + 1, lines == 0 ? place + " " + why : first);
     }
 
     /** For people, e.g. {@code metrics.jsonl has 1 damaged line (line 2 is not JSON)}; empty where all is well. */

@@ -2,6 +2,7 @@ package hypertransfer.train.log;
 
 import java.nio.file.Path;
 import java.util.Locale;
+import java.util.OptionalDouble;
 
 /**
  * A run beside the one it follows, over the steps that both have logged. Nothing compared is NaN, never zero.
@@ -38,9 +39,31 @@ public record Gap(Loss training, Loss validation, int logged, double norm, doubl
         return new Pair(new Run(run), new Run(target)).read();
     }
 
-    /** The validation loss only, without a look at the matrices. */
-    public static Loss validation(Path run, Path target) {
-        return new Pair(new Run(run), new Run(target)).validation();
+    /**
+     * The run's validation loss minus the target's at the last step that both have; empty where there is none, or where
+     * their only common one is the same. Both files are read from their ends.
+     */
+    public static OptionalDouble validation(Run run, Run target) {
+        double difference = Double.NaN;
+        for (long before = Long.MAX_VALUE; ; ) {
+            Line.Validation own =
+                    run.metrics().last(Line.Validation.class, before).orElse(null);
+            Line.Validation other = own == null
+                    ? null
+                    : target.metrics()
+                            .last(Line.Validation.class, own.step() + 1L)
+                            .orElse(null);
+            if (other == null) {
+                return OptionalDouble.empty();
+            }
+            if (own.step() == other.step()) {
+                if (difference == 0 || own.loss() != other.loss()) {
+                    return OptionalDouble.of(difference == 0 ? 0 : own.loss() - other.loss());
+                }
+                difference = 0; // known only if there is a second one
+            }
+            before = own.step() == other.step() ? own.step() : other.step() + 1L;
+        }
     }
 
     /** @param steps the steps that the run has */

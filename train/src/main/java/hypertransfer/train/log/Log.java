@@ -20,6 +20,9 @@ import java.util.function.Predicate;
 
 /** A file of lines that only grows, one line per step. */
 public final class Log implements AutoCloseable {
+    /** What a resumed run reads of a log before it continues: a fraction of a second's work. */
+    static final int TAIL = 1 << 22;
+
     private final Path file;
     private final FileChannel channel;
     private final Object identity;
@@ -75,7 +78,8 @@ public final class Log implements AutoCloseable {
     }
 
     /**
-     * Ends a file after its last line worth keeping. Damaged lines before it are moved to a file of the same name with
+     * Ends a file after its last line worth keeping. Read are its last {@value #TAIL} bytes, and before them as much as is
+     * dropped: a log may have gigabytes. Damaged lines met there are moved to a file of the same name with
      * {@code .damaged} behind it; only then is the file written again.
      *
      * @return what to tell the user: empty, unless lines were moved
@@ -84,33 +88,56 @@ public final class Log implements AutoCloseable {
         if (!Files.exists(file)) {
             return Optional.empty();
         }
-        List<long[]> good = new ArrayList<>(List.of(new long[2])), bad = new ArrayList<>();
-        for (Line line = tail.next(); line != null; line = tail.next()) {
-            if (keep.test(line)) {
-                long end = good.getLast()[1];
-                if (tail.start() > end) {
-                    bad.add(new long[] {end, tail.start()});
-                    good.add(new long[] {tail.start(), 0});
+        long end = skip(tail, keep); // of the line before
+        List<long[]> good = new ArrayList<>(List.of(new long[] {0, end})), bad = new ArrayList<>();
+        for (boolean more = true; more; end = tail.position()) {
+            Line line = tail.next();
+            more = line != null;
+            long start = more ? tail.start() : tail.position();
+            if (start > end) {
+                bad.add(new long[] {end, start});
+            }
+            if (more && keep.test(line)) {
+                if (start > good.getLast()[1]) {
+                    good.add(new long[] {start, 0});
                 }
                 good.getLast()[1] = tail.position();
             }
         }
         Path aside = file.resolveSibling(file.getFileName() + ".damaged");
         try (FileChannel from = FileChannel.open(file, StandardOpenOption.READ, StandardOpenOption.WRITE)) {
-            if (bad.isEmpty()) {
+            if (!bad.isEmpty()) {
+                try (FileChannel to = FileChannel.open(aside, StandardOpenOption.CREATE, StandardOpenOption.APPEND)) {
+                    copy(from, bad, to);
+                    to.force(true);
+                }
+            }
+            if (good.size() == 1) {
                 from.truncate(good.getLast()[1]);
                 from.force(true);
-                return Optional.empty();
+            } else {
+                Atomic.write(file, to -> copy(from, good, to));
             }
-            try (FileChannel to = FileChannel.open(aside, StandardOpenOption.CREATE, StandardOpenOption.APPEND)) {
-                copy(from, bad, to);
-                to.force(true);
-            }
-            Atomic.write(file, to -> copy(from, good, to));
         } catch (IOException e) {
             throw failed("cut", file, e);
         }
-        return Optional.of(tail.damage(false) + "; moved to " + aside.getFileName());
+        return bad.isEmpty() ? Optional.empty() : Optional.of(tail.damage(false) + "; moved to " + aside.getFileName());
+    }
+
+    /** Passes over lines that are kept without a look at them; returns where the others begin. */
+    private static long skip(Tail tail, Predicate<Line> keep) {
+        long size = tail.size();
+        for (long window = TAIL; window < size; window *= 2) {
+            tail.skip(size - window);
+            long begin = tail.position();
+            Line first = tail.next();
+            if (first != null && keep.test(first)) {
+                tail.skip(begin);
+                return begin;
+            }
+        }
+        tail.rewind();
+        return 0;
     }
 
     private static void copy(FileChannel from, List<long[]> spans, FileChannel to) throws IOException {

@@ -66,10 +66,6 @@ public final class Pair {
                 logged == 0 ? Double.NaN : rate);
     }
 
-    Gap.Loss validation() {
-        return validation((own, difference) -> {});
-    }
-
     private Gap.Loss validation(Each each) {
         validated.read((own, other) -> {
             validation = validation.and(own.loss() - other.loss());

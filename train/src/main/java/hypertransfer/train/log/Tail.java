@@ -6,9 +6,11 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
+import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.Arrays;
+import java.util.Optional;
 
 /**
  * The lines of a file that may still grow, one by one, a megabyte of it in memory at a time. A line counts once its newline
@@ -19,6 +21,8 @@ public final class Tail {
     private static final int CHUNK = 1 << 20;
     /** No line is nearly as long; a file without newlines must not fill the memory. */
     private static final int LONGEST = 1 << 26;
+    /** How closely a step is looked for, and how much before the end of a file is read first. */
+    private static final int NEAR = 1 << 16;
 
     private final Path file;
     private final Reading reading;
@@ -28,6 +32,8 @@ public final class Tail {
     private long offset; // of the chunk in the file
     private long start; // of the last line in the file
     private int lines;
+    private boolean whole = true; // read from its first line, so that lines can be counted
+    private long taken; // how many bytes were read from the file
     private byte[] last = {}; // the bytes of the line read last
     private int trained = -1;
     private int validated = -1;
@@ -62,7 +68,7 @@ public final class Tail {
                 require(line);
                 return line;
             } catch (Damaged e) {
-                damage = damage.and(lines, e.getMessage());
+                damage = damage.and(place(start, lines), e.getMessage());
             }
         }
     }
@@ -92,7 +98,7 @@ public final class Tail {
                 }
             }
             if (chunk.length - at > LONGEST) {
-                damage = damage.and(lines + 1, "has more than " + LONGEST + " bytes");
+                damage = damage.and(place(position(), lines + 1), "has more than " + LONGEST + " bytes");
                 at = chunk.length;
             }
             byte[] more = read(offset + chunk.length, CHUNK);
@@ -127,7 +133,84 @@ public final class Tail {
      * @param over whether nobody writes the file any more, so that a last line without its newline is damaged too
      */
     public Damage damage(boolean over) {
-        return over && read(position(), 1).length > 0 ? damage.and(lines + 1, "ends in the middle") : damage;
+        return over && read(position(), 1).length > 0
+                ? damage.and(place(position(), lines + 1), "ends in the middle")
+                : damage;
+    }
+
+    private String place(long at, int line) {
+        return whole ? "line " + line : "the line at byte " + at;
+    }
+
+    /** How many bytes were read from the file so far. */
+    long taken() {
+        return taken;
+    }
+
+    /** Continues with the first line that begins at a place or after it; what is before stays unread. */
+    void skip(long place) {
+        rewind();
+        if (place > 0) {
+            whole = false;
+            offset = place - 1;
+            int end = newline();
+            at = scanned = end < 0 ? chunk.length : end + 1;
+        }
+    }
+
+    /** Continues shortly before a step, which is looked for by halving. */
+    void seek(int step) {
+        skip(Math.max(0, end(step) - NEAR));
+    }
+
+    /**
+     * The last line of a kind before a step, looked for from the end: the rest of the file stays unread. It is for files
+     * that are not read otherwise.
+     */
+    public <L extends Line> Optional<L> last(Class<L> kind, long before) {
+        long window = NEAR;
+        for (long from, to = end(before); to > 0; to = from) {
+            from = Math.max(0, to - window);
+            skip(from);
+            L found = null;
+            for (Line line = next(); line != null && start < to; line = next()) {
+                found = kind.isInstance(line) && line.step() < before ? kind.cast(line) : found;
+            }
+            if (found != null) {
+                return Optional.of(found);
+            }
+            window *= 2;
+        }
+        return Optional.empty();
+    }
+
+    /** The same of all steps. */
+    public <L extends Line> Optional<L> last(Class<L> kind) {
+        return last(kind, Long.MAX_VALUE);
+    }
+
+    /** A place at which the first line has this step or a later one, and shortly before which an earlier one has begun. */
+    private long end(long step) {
+        long low = 0, high = size();
+        while (step <= Integer.MAX_VALUE && high - low > NEAR) {
+            long middle = (low + high) >>> 1;
+            skip(middle);
+            Line line = next();
+            if (line == null || start >= high || line.step() >= step) {
+                high = middle;
+            } else {
+                low = start;
+            }
+        }
+        return high;
+    }
+
+    long size() {
+        try {
+            return Files.exists(file) ? Files.size(file) : 0;
+        } catch (IOException e) {
+            throw failed(e);
+        }
     }
 
     /** Whether what was read is no longer the beginning of the file. */
@@ -141,6 +224,7 @@ public final class Tail {
         last = chunk;
         at = scanned = lines = 0;
         offset = start = 0;
+        whole = true;
         trained = validated = logged = -1;
         damage = new Damage(file, 0, "");
     }
@@ -149,11 +233,16 @@ public final class Tail {
         try (FileChannel channel = FileChannel.open(file)) {
             ByteBuffer buffer = ByteBuffer.allocate((int) Math.max(0, Math.min(length, channel.size() - from)));
             while (buffer.hasRemaining() && channel.read(buffer, from + buffer.position()) >= 0) {}
+            taken += buffer.position();
             return Arrays.copyOf(buffer.array(), buffer.position());
         } catch (NoSuchFileException e) {
             return new byte[0];
         } catch (IOException e) {
-            throw new UncheckedIOException("cannot read " + file + ": " + Atomic.reason(e), e);
+            throw failed(e);
         }
+    }
+
+    private UncheckedIOException failed(IOException e) {
+        return new UncheckedIOException("cannot read " + file + ": " + Atomic.reason(e), e);
     }
 }

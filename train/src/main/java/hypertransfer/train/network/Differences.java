@@ -17,10 +17,11 @@ import java.util.function.Function;
  * The gradient that an engine computes against finite differences of the loss, which the reference engine takes for every
  * single number at the weights that the engine holds.
  *
+ * @param dims the sizes of the network
  * @param error the length of the difference over the length of the differences' gradient
  * @param largest the largest number of the differences' gradient, which tells a gradient from none
  */
-public record Differences(String parameter, double error, double largest) {
+public record Differences(Dims dims, String parameter, double error, double largest) {
     private static final double STEP = 1e-5;
 
     /** Networks that have each choice at least once, by a name for people. */
@@ -93,7 +94,7 @@ public record Differences(String parameter, double error, double largest) {
                 double[] met = engine.read(mine.all().get(p).gradient());
                 double[] expected =
                         differences(oracle, other, theirs.all().get(p).weight(), inputs, targets);
-                all.add(compared(mine.all().get(p).name(), met, expected));
+                all.add(compared(engine.dims(), mine.all().get(p).name(), met, expected));
             }
             return all;
         }
@@ -115,14 +116,14 @@ public record Differences(String parameter, double error, double largest) {
         return gradient;
     }
 
-    private static Differences compared(String name, double[] met, double[] expected) {
+    private static Differences compared(Dims dims, String name, double[] met, double[] expected) {
         double distance = 0, length = 0, largest = 0;
         for (int i = 0; i < met.length; i++) {
             distance += Math.pow(met[i] - expected[i], 2);
             length += expected[i] * expected[i];
             largest = Math.max(largest, Math.abs(expected[i]));
         }
-        return new Differences(name, Math.sqrt(distance / length), largest);
+        return new Differences(dims, name, Math.sqrt(distance / length), largest);
     }
 
     /** What an engine whose weights have this format must reach; the differences themselves are good to 1e-8 or so. */

@@ -9,6 +9,7 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.function.IntConsumer;
 import java.util.stream.Stream;
 
 /** A GPT as its {@link Design} says, forward and backward, written out over an engine's operations. */
@@ -130,13 +131,32 @@ public final class Network {
     public void gradient(int[] inputs, int[] targets, int micro) {
         engine.feed(inputs, targets);
         engine.replay("micro-batch " + micro, () -> {
-            forward();
-            Tensor head = parameters.head.weight();
-            engine.head(last, head, microLosses.get(micro), 1.0 / losses.rows(), dx, parameters.head.gradient());
-            backward();
+            head(micro);
+            for (int l = traces.size() - 1; l >= 0; l--) {
+                backward(l);
+            }
+            backwardStart();
         });
-        Tensor dembedding = design.embedNorm() ? dx : dh;
-        engine.embedBackward(dembedding, parameters.embed.gradient()); // its work depends on the tokens
+        engine.embedBackward(atEmbedding(), parameters.embed.gradient()); // its work depends on the tokens
+    }
+
+    /**
+     * The same in parts, for one who sends gradients while others are computed.
+     *
+     * @param ready told after each part what is complete, a number of {@link Parameters#completed}
+     */
+    public void gradient(int[] inputs, int[] targets, int micro, IntConsumer ready) {
+        engine.feed(inputs, targets);
+        String name = "micro-batch " + micro;
+        engine.replay(name + ", head", () -> head(micro));
+        ready.accept(traces.size());
+        for (int l = traces.size() - 1; l >= 0; l--) {
+            int block = l;
+            engine.replay(name + ", block " + l, () -> backward(block));
+            ready.accept(l);
+        }
+        engine.replay(name + ", start", this::backwardStart);
+        engine.embedBackward(atEmbedding(), parameters.embed.gradient());
     }
 
     /** The losses of each micro-batch of the step, token by token. */
@@ -192,40 +212,46 @@ public final class Network {
         engine.product(t.s, p.proj().weight(), t.y);
     }
 
-    /**
-     * On entry dx is the loss's gradient at the head's input, on return the one at the embedding; where no norm follows that,
-     * dh is.
-     */
-    private void backward() {
+    /** The loss of a micro-batch and its gradient at the head's input, in dx. */
+    private void head(int micro) {
+        forward();
+        Tensor head = parameters.head.weight();
+        engine.head(last, head, microLosses.get(micro), 1.0 / losses.rows(), dx, parameters.head.gradient());
         engine.zero(sums);
-        for (int l = traces.size() - 1; l >= 0; l--) {
-            Parameters.Block p = parameters.blocks.get(l);
-            Trace t = traces.get(l);
-            if (recompute && l < traces.size() - 1) { // the last block's is still there
-                norm(l);
-                block(l);
-            }
-            Tensor gain = gainAfter(l).weight(), dgain = gainAfter(l).gradient();
-            engine.residualNormBackward(dx, t.y, t.ry, t.end, gain, factorAfter(l), dh, dz, dgain, center);
-            Tensor dy = design.postNorm() ? dz : dh;
-            engine.productWeight(dy, t.s, p.proj().gradient());
-            engine.productInput(dy, p.proj().weight(), ds);
-            engine.activationBackward(t.f, t.rf, ds, df, design.mlp());
-            engine.productWeight(df, t.m, p.fc().gradient());
-            engine.productInput(df, p.fc().weight(), dx);
+    }
 
-            gain = p.mlpGain().weight();
-            engine.residualNormBackward(
-                    dx, t.z, t.rz, t.middle, gain, t.rm, dh, dz, p.mlpGain().gradient(), center);
-            engine.productWeight(dy, t.o, p.o().gradient());
-            engine.productInput(dy, p.o().weight(), dx);
-            engine.attentionBackward(t.qkv, t.o, t.lse, dx, dqkv);
-            if (!heads.nothing()) {
-                engine.headsBackward(dqkv, t.qkv, t.rqkv, heads);
-            }
-            engine.productWeight(dqkv, t.a, p.qkv().gradient());
-            engine.productInput(dqkv, p.qkv().weight(), dx);
+    /** On entry dx is the loss's gradient at what follows block l's norm after it, on return at its attention's input. */
+    private void backward(int l) {
+        Parameters.Block p = parameters.blocks.get(l);
+        Trace t = traces.get(l);
+        if (recompute && l < traces.size() - 1) { // the last block's is still there
+            norm(l);
+            block(l);
         }
+        Tensor gain = gainAfter(l).weight(), dgain = gainAfter(l).gradient();
+        engine.residualNormBackward(dx, t.y, t.ry, t.end, gain, factorAfter(l), dh, dz, dgain, center);
+        Tensor dy = design.postNorm() ? dz : dh;
+        engine.productWeight(dy, t.s, p.proj().gradient());
+        engine.productInput(dy, p.proj().weight(), ds);
+        engine.activationBackward(t.f, t.rf, ds, df, design.mlp());
+        engine.productWeight(df, t.m, p.fc().gradient());
+        engine.productInput(df, p.fc().weight(), dx);
+
+        gain = p.mlpGain().weight();
+        engine.residualNormBackward(
+                dx, t.z, t.rz, t.middle, gain, t.rm, dh, dz, p.mlpGain().gradient(), center);
+        engine.productWeight(dy, t.o, p.o().gradient());
+        engine.productInput(dy, p.o().weight(), dx);
+        engine.attentionBackward(t.qkv, t.o, t.lse, dx, dqkv);
+        if (!heads.nothing()) {
+            engine.headsBackward(dqkv, t.qkv, t.rqkv, heads);
+        }
+        engine.productWeight(dqkv, t.a, p.qkv().gradient());
+        engine.productInput(dqkv, p.qkv().weight(), dx);
+    }
+
+    /** From the first block's input back to the embedding's output, again in dx. */
+    private void backwardStart() {
         Parameter gain = parameters.blocks.getFirst().attnGain();
         Tensor r = traces.getFirst().ra;
         engine.residualNormBackward(dx, null, null, start, gain.weight(), r, dh, null, gain.gradient(), center);
@@ -233,6 +259,11 @@ public final class Network {
             gain = parameters.embedGain;
             engine.normBackward(dh, x, gain.weight(), rx, dx, gain.gradient(), center);
         }
+    }
+
+    /** The gradient at the embedding, after the backward pass. */
+    private Tensor atEmbedding() {
+        return design.embedNorm() ? dx : dh;
     }
 
     /** The stream that block l reads. */

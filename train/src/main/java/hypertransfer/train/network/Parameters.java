@@ -76,6 +76,17 @@ public final class Parameters {
                 .toList();
     }
 
+    /**
+     * After which part of the backward pass a parameter's gradient is complete: a hidden matrix's after its block, the
+     * head's matrix before all blocks, after the number of blocks; -1 for the embedding, which is at the end, and for gains.
+     */
+    public int completed(Outline parameter) {
+        if (parameter.hidden()) {
+            return Integer.parseInt(parameter.name().split("\\.")[1]);
+        }
+        return parameter.name().equals("head.weight") ? blocks.size() : -1;
+    }
+
     /** Every parameter under the name it has in files, always in the same order. */
     public List<Parameter> all() {
         return List.copyOf(all);

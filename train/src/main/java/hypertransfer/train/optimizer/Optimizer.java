@@ -256,9 +256,11 @@ public final class Optimizer {
     /** Evaluates the network with every hidden matrix at the carrier's own scale, then puts the weights back as they were. */
     public double atCarrier(DoubleSupplier loss) {
         represent(k -> 1);
-        double measured = loss.getAsDouble();
-        represent();
-        return measured;
+        try {
+            return loss.getAsDouble();
+        } finally {
+            represent();
+        }
     }
 
     /**

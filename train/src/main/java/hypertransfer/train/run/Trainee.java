@@ -6,6 +6,7 @@ import hypertransfer.engine.Engine;
 import hypertransfer.engine.Exchange;
 import hypertransfer.engine.Memory;
 import hypertransfer.engine.Ranks;
+import hypertransfer.engine.Stopped;
 import hypertransfer.engine.Tensor;
 import hypertransfer.engine.provider.Engines;
 import hypertransfer.engine.ranks.Alone;
@@ -59,8 +60,7 @@ public final class Trainee implements AutoCloseable {
         network = new Network(engine, architecture, parameters, micros, recompute);
         team = new Team(engine, engine.carrier(ranks, carrier), parameters);
         optimizer = new Optimizer(engine, parameters, routing, team);
-        memory = engine.commit();
-        team.start();
+        memory = new Memory(engine.commit().bytes(), team.start());
     }
 
     /**
@@ -169,7 +169,8 @@ public final class Trainee implements AutoCloseable {
     /**
      * The gradient of a step, in the gradients of what this rank owns; its mean loss is the network's afterwards.
      *
-     * @param stop asked between micro-batches, of which an optimizer's step may need many
+     * @param stop asked between micro-batches, of which an optimizer's step may need many, and inside them where no other
+     *     rank waits for this one
      * @return false where it was told to stop: the step is then not taken, and nothing of it stays
      */
     boolean gradient(Feed feed, int step, BooleanSupplier stop) {
@@ -179,18 +180,31 @@ public final class Trainee implements AutoCloseable {
                 return false;
             }
             Feed.Batch batch = feed.training(step, micro);
-            network.gradient(batch.inputs(), batch.targets(), micro);
+            int index = micro;
+            try {
+                engine.until(team.size() == 1 ? stop : () -> false, () -> gradient(batch, index));
+            } catch (Stopped e) {
+                return false;
+            }
             team.add();
         }
         team.gather(network.losses());
         return true;
     }
 
+    private void gradient(Feed.Batch batch, int micro) {
+        if (team.exchanges()) {
+            network.gradient(batch.inputs(), batch.targets(), micro, team::send);
+        } else {
+            network.gradient(batch.inputs(), batch.targets(), micro);
+        }
+    }
+
     /**
      * The mean loss over the validation windows, which the ranks take in turns. Where the network is evaluated at another
      * scale than the carrier's own, the first window is also evaluated there: one forward pass more per validation.
      *
-     * @param stop asked between windows
+     * @param stop asked between windows and inside them
      * @return empty where a rank was told to stop
      */
     Optional<Line.Validation> validate(Feed feed, int step, BooleanSupplier stop) {
@@ -199,7 +213,11 @@ public final class Trainee implements AutoCloseable {
         boolean stopped = false;
         for (int i = 0; i < own.length && !stopped; i++) {
             stopped = i > 0 && stop.getAsBoolean();
-            own[i] = stopped ? 0 : loss(feed.validation(team.rank() + (long) i * team.size()));
+            try {
+                own[i] = stopped ? 0 : loss(feed.validation(team.rank() + (long) i * team.size()), stop);
+            } catch (Stopped e) {
+                stopped = true;
+            }
         }
         double[] losses = team.turns(own, count);
         double sum = 0;
@@ -209,11 +227,21 @@ public final class Trainee implements AutoCloseable {
         if (team.ranks().any(stopped)) {
             return Optional.empty();
         }
-        return Optional.of(
-                optimizer.evaluatesElsewhere()
-                        ? new Line.Validation(
-                                step, sum / count, losses[0], optimizer.atCarrier(() -> loss(feed.validation(0))))
-                        : new Line.Validation(step, sum / count));
+        if (!optimizer.evaluatesElsewhere()) {
+            return Optional.of(new Line.Validation(step, sum / count));
+        }
+        try {
+            double carrier = optimizer.atCarrier(() -> loss(feed.validation(0), team.size() == 1 ? stop : () -> false));
+            return Optional.of(new Line.Validation(step, sum / count, losses[0], carrier));
+        } catch (Stopped e) {
+            return Optional.empty();
+        }
+    }
+
+    private double loss(Feed.Batch batch, BooleanSupplier stop) {
+        double[] loss = new double[1];
+        engine.until(stop, () -> loss[0] = loss(batch));
+        return loss[0];
     }
 
     double loss(Feed.Batch batch) {

@@ -263,14 +263,16 @@ public final class Trainer {
     private void record(Trainee trainee) {
         List<String> matrices = trainee.matrices();
         hold.rewind(step, validated == step, matrices.size(), watcher::warned);
-        Tail metrics = directory.metrics();
-        for (Line line = metrics.next(); line != null; line = metrics.next()) {
-            switch (line) {
-                case Line.Training t -> loss = t.loss();
-                case Line.Validation v -> validation = v.loss();
-                case Line.Matrices m -> {} // of another file
-            }
-        }
+        loss = directory
+                .metrics()
+                .last(Line.Training.class)
+                .map(Line.Training::loss)
+                .orElse(loss);
+        validation = directory
+                .metrics()
+                .last(Line.Validation.class)
+                .map(Line.Validation::loss)
+                .orElse(validation);
         Map<String, String> facts = new LinkedHashMap<>(provenance);
         facts.put("engine", trainee.engine().name());
         facts.put("parameters", Long.toString(c.architecture().parameters()));
@@ -346,8 +348,8 @@ public final class Trainer {
         if (!trainee.gradient(feed, step, stop)) {
             return false;
         }
-        boolean logged = step % c.log().matricesEvery() == 0 || step == c.steps() - 1;
-        double[] radial = logged ? trainee.optimizer().radial() : null; // the step turns gradients into directions
+        boolean measured = c.log().radial(step, c.steps());
+        double[] radial = measured ? trainee.optimizer().radial() : null; // the step turns gradients into directions
         List<Step> taken = trainee.optimizer().step(rates.at(step), rates.decaysAt(step), adamRate);
         loss = trainee.network().meanLoss();
         double seconds = (System.nanoTime() - begun) / 1e9;
@@ -369,7 +371,7 @@ public final class Trainer {
         Clip.Outcome clipped = trainee.optimizer().clipped();
         journal.trained(new Line.Training(
                 step, loss, rates.at(step)[0], adamRate, tokens, clipped.norm(), clipped.kept(), seconds));
-        if (logged) {
+        if (c.log().matrices(step, c.steps())) {
             journal.matrices(Line.Matrices.of(step, taken, radial));
         }
         watcher.stepped(step, loss, seconds, tokens);

@@ -89,4 +89,30 @@ class GapTest {
         log(own, 3, 2, 0, 1, 1);
         assertThat(pair.read().training()).as("cut by a resumed run").isEqualTo(new Gap.Loss(1, 1, 1));
     }
+
+    private static void validate(Run run, double loss, int... steps) {
+        try (Log metrics = new Log(run.file(Run.METRICS))) {
+            for (int step : steps) {
+                metrics.append(new Line.Validation(step, loss + step));
+            }
+        }
+    }
+
+    @Test
+    void theLastCommonValidationIsFoundFromTheEnds() throws IOException {
+        Run own = run("own"), target = run("target");
+        validate(own, 2, 0, 4, 6, 8, 10);
+        assertThat(Gap.validation(own, target)).isEmpty();
+        validate(target, 1.5, 0);
+        assertThat(Gap.validation(own, target)).hasValue(0.5);
+        validate(target, 1, 3, 6);
+        assertThat(Gap.validation(own, target)).hasValue(1);
+        validate(target, 1, 9, 11, 13);
+        assertThat(Gap.validation(own, target)).hasValue(1);
+        Run same = run("same");
+        validate(same, 2, 0);
+        assertThat(Gap.validation(same, own)).as("one common, the first").isEmpty();
+        validate(same, 2, 8, 9);
+        assertThat(Gap.validation(same, own)).hasValue(0);
+    }
 }

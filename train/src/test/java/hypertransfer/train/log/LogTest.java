@@ -5,10 +5,16 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import hypertransfer.core.Refusal;
 import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.channels.FileChannel;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
 import java.nio.file.attribute.BasicFileAttributes;
+import java.util.List;
 import java.util.Optional;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -74,8 +80,77 @@ class LogTest {
                         .reduce("", String::concat));
         assertThat(folder.resolve("metrics.jsonl.damaged"))
                 .content()
-                .startsWith("{\"step\":2,\"validatio:1.0}")
-                .hasLineCount(1);
+                .isEqualTo("{\"step\":2,\"validatio:1.0}\n{\"step\":5,\"validatio:1.0}\n");
+    }
+
+    /** One line with a step from the future: the lines after it were cut off without a word. */
+    @Test
+    void linesAfterAWrongStepAreMovedAside() throws IOException {
+        String good = Files.readString(file);
+        Files.writeString(file, good.replace("{\"step\":2,\"loss\"", "{\"step\":92,\"loss\""));
+        assertThat(cut(5, false))
+                .hasValueSatisfying(
+                        told -> assertThat(told).contains("has 3 damaged lines", "has step 3 after step 92"));
+        List<String> kept = Files.readAllLines(file),
+                aside = Files.readAllLines(folder.resolve("metrics.jsonl.damaged"));
+        assertThat(kept).hasSize(7).noneMatch(line -> line.contains("\"step\":92"));
+        assertThat(aside).hasSize(3).allMatch(line -> line.contains("loss"));
+        assertThat(Stream.concat(kept.stream(), aside.stream()))
+                .containsAll(good.lines()
+                        .filter(line -> !line.matches(".*\"step\":(5,|2,\"loss).*"))
+                        .toList());
+    }
+
+    private static final int FIRST = 1_000_000, STEPS = 80_000;
+
+    private void longLog(long hole) throws IOException {
+        Files.delete(file);
+        String line = new Line.Training(0, 1.5, 0.01, 0.01, 2048, 0.05).text().substring("{\"step\":0".length());
+        StringBuilder lines = new StringBuilder(hole > 0 ? "\n" : "");
+        for (int step = FIRST; step < FIRST + STEPS; step++) {
+            lines.append("{\"step\":").append(step).append(line).append('\n');
+        }
+        try (FileChannel channel = FileChannel.open(file, StandardOpenOption.CREATE_NEW, StandardOpenOption.WRITE)) {
+            channel.write(ByteBuffer.wrap(lines.toString().getBytes(StandardCharsets.UTF_8)), hole);
+        }
+        assertThat(Files.size(file) - hole).as("more than a tail").isGreaterThan(Log.TAIL + (1 << 20));
+    }
+
+    /** A hole stands for the gigabytes of a long log: whoever reads it finds no lines there. */
+    @Test
+    void ofALongLogOnlyTheEndIsRead() throws IOException {
+        longLog(1L << 30);
+        int last = FIRST + STEPS - 100;
+        Tail tail = new Run(folder).metrics();
+        assertThat(Log.cut(file, tail, line -> line.step() < last)).isEmpty();
+        assertThat(tail.taken()).isBetween((long) Log.TAIL, Log.TAIL + (1L << 22));
+        tail = new Run(folder).metrics();
+        assertThat(tail.last(Line.Training.class)).map(Line::step).hasValue(last - 1);
+        assertThat(tail.taken()).isLessThan(1 << 18);
+    }
+
+    /** More than the tail is dropped: all of it is read, and nothing that is kept. */
+    @Test
+    void aCutFarBackReadsWhatItDrops() throws IOException {
+        longLog(0);
+        long size = Files.size(file);
+        Tail tail = new Run(folder).metrics();
+        assertThat(Log.cut(file, tail, line -> line.step() < FIRST + 10)).isEmpty();
+        assertThat(Files.readAllLines(file)).hasSize(10);
+        assertThat(tail.taken()).isLessThan(size + (1 << 22));
+    }
+
+    @Test
+    void aStepIsFoundByHalving() throws IOException {
+        longLog(0);
+        for (int step : new int[] {FIRST + 1, FIRST + STEPS / 3, FIRST + STEPS}) {
+            Tail tail = new Run(folder).metrics();
+            assertThat(tail.last(Line.Training.class, step)).map(Line::step).hasValue(step - 1);
+            assertThat(tail.taken()).as("a chunk for each halving").isLessThan(9 << 20);
+            tail.seek(step);
+            assertThat(tail.next().step()).isBetween(step - 2000, step);
+        }
+        assertThat(new Run(folder).metrics().last(Line.Training.class, FIRST)).isEmpty();
     }
 
     @Test

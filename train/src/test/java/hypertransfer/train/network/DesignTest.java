@@ -31,11 +31,10 @@ class DesignTest {
                 .allMatch(parameter -> parameter.accepted(Format.FLOAT32));
     }
 
-    /** A gradient that lacks what the head sends to a tied embedding is seen. */
     @Test
     void aWrongGradientIsNotAccepted() {
-        assertThat(new Differences("w", 2e-6, 1).accepted(Format.FLOAT64)).isFalse();
-        assertThat(new Differences("w", Double.NaN, 1).accepted(Format.BF16)).isFalse();
+        assertThat(new Differences(null, "w", 2e-6, 1).accepted(Format.FLOAT64)).isFalse();
+        assertThat(new Differences(null, "w", Double.NaN, 1).accepted(Format.BF16)).isFalse();
     }
 
     @ParameterizedTest

@@ -9,6 +9,7 @@ import hypertransfer.train.config.ConfigurationFile;
 import hypertransfer.train.log.Curves;
 import hypertransfer.train.log.FailureKind;
 import hypertransfer.train.log.Run;
+import hypertransfer.train.log.Standing;
 import java.nio.file.Path;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -94,6 +95,20 @@ class DivergenceTest {
                 .isInstanceOf(Diverged.class)
                 .hasMessageContaining("the validation loss is");
         assertThat(new Run(tiny.path("high")).standing().kind()).isEqualTo(FailureKind.DIVERGED);
+    }
+
+    @Test
+    void aValidationLossThatIsNoNumberIsADivergence() {
+        // without epsilon, the first step makes tokens that it has not seen 0/0, and the validation sees them
+        Configuration c = tiny.configuration("adamw.epsilon=0", "validation.every=1");
+        assertThatThrownBy(() -> tiny.train("none", c))
+                .isInstanceOf(Diverged.class)
+                .hasMessageContaining("the validation loss is NaN before step 1");
+        Standing standing = new Run(tiny.path("none")).standing();
+        assertThat(standing.kind()).isEqualTo(FailureKind.DIVERGED);
+        assertThat(standing.step()).isOne();
+        assertThat(standing.validation()).isNaN();
+        assertThat(newest(tiny.path("none"))).isEqualTo("none");
     }
 
     /** It finished with a loss of exactly ln V before: squares beyond float32 become 0 in a norm's factor. */

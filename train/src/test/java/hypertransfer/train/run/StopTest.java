@@ -31,15 +31,36 @@ class StopTest {
         }
     }
 
-    @Test
-    void everyMomentAtWhichItIsAsked() {
-        Tiny tiny = new Tiny(dir);
-        Configuration c = tiny.configuration(
+    private Configuration configuration(Tiny tiny, String engine) {
+        return tiny.configuration(
+                "engine=" + engine,
                 "steps=" + STEPS,
                 "model.accumulation=" + MICROS,
                 "validation.batches=" + WINDOWS,
                 "validation.every=1",
                 "checkpoint.every=2");
+    }
+
+    /** Told at one moment, it stops there; the resumed run has the bits of the undisturbed one. */
+    private void told(Tiny tiny, Configuration c, int moment, List<Object> expected) {
+        asked = 0;
+        Path parts = dir.resolve("told-" + moment);
+        assertThat(run(parts, c, () -> ++asked >= moment)).isFalse();
+        assertThat(asked - moment)
+                .as("asked again after it was told, by the loops only")
+                .isLessThanOrEqualTo(2);
+        Run stopped = new Run(parts);
+        assertThat(stopped.standing().state()).isEqualTo(Standing.State.INTERRUPTED);
+        assertThat(stopped.checkpoints()).as("saved").isNotEmpty();
+        tiny.resume("told-" + moment);
+        assertThat(Tiny.result(parts)).as("told at moment %d", moment).isEqualTo(expected);
+    }
+
+    /** The reference engine asks nothing itself. */
+    @Test
+    void everyMomentAtWhichItIsAsked() {
+        Tiny tiny = new Tiny(dir);
+        Configuration c = configuration(tiny, "reference");
         Path whole = dir.resolve("whole");
         assertThat(run(whole, c, () -> asked++ < 0)).isTrue();
         int all = asked;
@@ -48,19 +69,23 @@ class StopTest {
                 .as("between windows, between micro-batches, before steps, after a save")
                 .isEqualTo(validations * (WINDOWS - 1) + STEPS * (MICROS - 1) + STEPS + saves);
         List<Object> expected = Tiny.result(whole);
-        for (int told = 1; told <= all; told++) {
-            int moment = told;
-            asked = 0;
-            Path parts = dir.resolve("told-" + told);
-            assertThat(run(parts, c, () -> ++asked >= moment)).isFalse();
-            assertThat(asked - moment)
-                    .as("asked again after it was told, by the loop only")
-                    .isLessThanOrEqualTo(1);
-            Run stopped = new Run(parts);
-            assertThat(stopped.standing().state()).isEqualTo(Standing.State.INTERRUPTED);
-            assertThat(stopped.checkpoints()).as("saved").isNotEmpty();
-            tiny.resume("told-" + told);
-            assertThat(Tiny.result(parts)).as("told at moment %d", told).isEqualTo(expected);
+        for (int moment = 1; moment <= all; moment++) {
+            told(tiny, c, moment, expected);
+        }
+    }
+
+    /** A micro-batch of the cpu engine, or a window, may take many seconds: it is asked inside them, too. */
+    @Test
+    void insideAMicroBatch() {
+        Tiny tiny = new Tiny(dir);
+        Configuration c = configuration(tiny, "cpu");
+        Path whole = dir.resolve("whole");
+        assertThat(run(whole, c, () -> asked++ < 0)).isTrue();
+        int micros = STEPS * MICROS, windows = (STEPS + 1) * WINDOWS;
+        assertThat(asked).as("many times in each forward and backward pass").isGreaterThan(20 * micros + 10 * windows);
+        List<Object> expected = Tiny.result(whole);
+        for (int k = 0, all = asked; k < 16; k++) {
+            told(tiny, c, 1 + (int) ((k + 0.5) * all / 18), expected); // how often varies with the threads' luck
         }
     }
 }

@@ -1,9 +1,11 @@
 package hypertransfer.engine.cpu.thread;
 
 import hypertransfer.engine.EngineException;
+import hypertransfer.engine.Stopped;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.LockSupport;
+import java.util.function.BooleanSupplier;
 
 /**
  * A fixed set of threads, the caller among them, that take the pieces of one task after the other. Which thread takes
@@ -24,6 +26,8 @@ public final class Pool implements AutoCloseable {
     private final Thread[] threads;
     private final boolean[] asleep;
     private Task task;
+    private BooleanSupplier stop = () -> false; // asked by the caller only
+    private volatile boolean stopped;
     private volatile Throwable failure;
     private volatile boolean closed;
     private volatile Thread waiting;
@@ -46,10 +50,25 @@ public final class Pool implements AutoCloseable {
         return threads.length;
     }
 
+    /** Does work during which {@link #run} throws {@link Stopped} once it is told to; pieces that have begun are done first. */
+    public void until(BooleanSupplier stop, Runnable work) {
+        BooleanSupplier before = this.stop;
+        this.stop = stop;
+        try {
+            work.run();
+        } finally {
+            this.stop = before;
+            stopped = false;
+        }
+    }
+
     /** Returns when all pieces are done. */
     public void run(Task next, int pieces) {
         if (pieces == 1 || threads.length == 1) {
             for (int piece = 0; piece < pieces; piece++) {
+                if (stop.getAsBoolean()) {
+                    throw new Stopped();
+                }
                 next.piece(piece, 0);
             }
             return;
@@ -79,6 +98,9 @@ public final class Pool implements AutoCloseable {
             failure = null;
             throw new EngineException("a piece of work failed on the cpu engine: " + cause, cause);
         }
+        if (stopped) {
+            throw new Stopped();
+        }
     }
 
     private void work(int self) {
@@ -103,7 +125,10 @@ public final class Pool implements AutoCloseable {
         }
         if (tickets.compareAndSet(ticket, ticket + 1)) {
             try {
-                task.piece(piece, self);
+                stopped = stopped || self == 0 && stop.getAsBoolean();
+                if (!stopped) {
+                    task.piece(piece, self);
+                }
             } catch (Throwable e) {
                 failure = e;
             }

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.junit.jupiter.api.Assertions.assertTimeoutPreemptively;
 
 import hypertransfer.engine.EngineException;
+import hypertransfer.engine.Stopped;
 import java.time.Duration;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -36,6 +37,30 @@ class PoolTest {
                     assertThat(done.get(piece)).isOne();
                 }
             }
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {1, 2, 4})
+    void workIsGivenUpOnceItIsToldToStop(int threads) {
+        try (Pool pool = new Pool(threads)) {
+            AtomicInteger asked = new AtomicInteger(), done = new AtomicInteger();
+            Thread caller = Thread.currentThread();
+            assertThatThrownBy(() -> pool.until(
+                            () -> {
+                                assertThat(Thread.currentThread()).isSameAs(caller);
+                                return asked.incrementAndGet() > 20;
+                            },
+                            () -> {
+                                while (true) {
+                                    pool.run((piece, worker) -> done.incrementAndGet(), 100_000);
+                                }
+                            }))
+                    .isInstanceOf(Stopped.class);
+            assertThat(asked).hasValue(21);
+            done.set(0);
+            pool.run((piece, worker) -> done.incrementAndGet(), 37);
+            assertThat(done).as("afterwards all is done again").hasValue(37);
         }
     }
 

@@ -1,7 +1,9 @@
 package hypertransfer.lab.command.answer;
 
+import hypertransfer.lab.command.option.JsonOption;
 import hypertransfer.lab.experiment.Difference;
 import hypertransfer.lab.terminal.Exit;
+import hypertransfer.lab.terminal.JsonLine;
 import hypertransfer.train.log.Run;
 import java.io.PrintWriter;
 import java.nio.file.Path;
@@ -10,6 +12,7 @@ import java.util.Locale;
 import java.util.OptionalInt;
 import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
@@ -24,6 +27,7 @@ import picocli.CommandLine.Spec;
             "Examples:",
             "  ht diff out/muon-hypertransfer out/muon",
             "  ht diff out/muon-hypertransfer out/muon --at 100",
+            "  ht diff out/muon-hypertransfer out/muon --json",
             "",
             "A carrier's matrix is scaled to the other's norm first. The exit code is 1 if a",
             "loss differs, else 0."
@@ -44,6 +48,17 @@ public final class DiffCommand implements Callable<Integer> {
             description = "The checkpoint's step (default: the newest common one).")
     private Long step;
 
+    @Mixin
+    private JsonOption json;
+
+    /**
+     * The JSON line.
+     *
+     * @param firstLoss the first step whose loss differs; null where none does
+     * @param step of the checkpoints whose tensors are compared
+     */
+    private record Answer(Integer firstLoss, long step, List<Difference.Row> tensors) {}
+
     @Override
     public Integer call() {
         PrintWriter out = spec.commandLine().getOut();
@@ -53,6 +68,16 @@ public final class DiffCommand implements Callable<Integer> {
         OptionalInt first = Difference.firstLoss(own, other);
         long at = step == null ? Difference.commonStep(own, other) : step;
         List<Difference.Row> rows = Difference.rows(own, other, at);
+        if (json.only) {
+            out.println(JsonLine.of(new Answer(first.isPresent() ? first.getAsInt() : null, at, rows)));
+        } else {
+            print(out, first, at, rows);
+        }
+        out.flush();
+        return first.isPresent() ? Exit.CHECK_FAILED : Exit.FINE;
+    }
+
+    private static void print(PrintWriter out, OptionalInt first, long at, List<Difference.Row> rows) {
         out.printf("tensors at step %d%n", at);
         out.printf("  %-40s %12s %12s %6s %10s %10s%n", "tensor", "norm of A", "norm of B", "bits", "largest", "angle");
         for (Difference.Row row : rows) {
@@ -72,7 +97,5 @@ public final class DiffCommand implements Callable<Integer> {
                 first.isPresent()
                         ? "the first loss that differs is at step " + first.getAsInt()
                         : "no loss that both have logged differs in any bit");
-        out.flush();
-        return first.isPresent() ? Exit.CHECK_FAILED : Exit.FINE;
     }
 }

@@ -4,6 +4,7 @@ import hypertransfer.core.Equilibrium;
 import hypertransfer.core.Prediction;
 import hypertransfer.core.Refusal;
 import hypertransfer.core.Space;
+import hypertransfer.lab.answer.Accuracy;
 import hypertransfer.lab.answer.Csv;
 import hypertransfer.lab.answer.Kind;
 import hypertransfer.lab.answer.Measured;
@@ -14,7 +15,6 @@ import hypertransfer.lab.terminal.Exit;
 import hypertransfer.lab.terminal.JsonLine;
 import hypertransfer.train.config.Configuration;
 import hypertransfer.train.config.ConfigurationFile;
-import hypertransfer.train.config.Update;
 import hypertransfer.train.log.Run;
 import java.io.PrintWriter;
 import java.nio.file.Files;
@@ -50,9 +50,6 @@ import picocli.CommandLine.Spec;
             "formulas."
         })
 public final class PredictCommand implements Callable<Integer> {
-    /** What the prediction reached on runs that it was not fitted to; docs/LOG.md has the table. */
-    private static final String ERROR = "measured error of the effective rate, rms over steps and matrices: ";
-
     @Spec
     private CommandSpec spec;
 
@@ -88,7 +85,13 @@ public final class PredictCommand implements Callable<Integer> {
             Double stepsToRest) {}
 
     /** The JSON line. */
-    record Answer(String optimizer, int steps, List<Row> kinds, double meanEndToPeak, Measured.Error measured) {}
+    record Answer(
+            String optimizer,
+            int steps,
+            List<Row> kinds,
+            double meanEndToPeak,
+            Accuracy nearest,
+            Measured.Error measured) {}
 
     @Override
     public Integer call() {
@@ -114,10 +117,7 @@ public final class PredictCommand implements Callable<Integer> {
         if (!json.only) {
             print(out, c, rows, mean);
             out.println(measured.map(PredictCommand::text)
-                    .orElse(ERROR
-                            + (c.matrices().update().direction() == Update.Kind.ADAM
-                                    ? "demo M1 27 % (200 steps)"
-                                    : "demo M1 10 %, M2 8 % (400 steps)")));
+                    .orElseGet(() -> Accuracy.nearest(c).text(c)));
             if (c.tokensPerStep() < 4L * c.model().width()) {
                 out.println("note: " + c.tokensPerStep() + " tokens per step are few for width "
                         + c.model().width()
@@ -128,7 +128,8 @@ public final class PredictCommand implements Callable<Integer> {
                 out.println("every step is in " + csv);
             }
         }
-        out.println(JsonLine.of(new Answer(Kind.describe(c), c.steps(), rows, mean, measured.orElse(null))));
+        out.println(JsonLine.of(
+                new Answer(Kind.describe(c), c.steps(), rows, mean, Accuracy.nearest(c), measured.orElse(null))));
         out.flush();
         return Exit.FINE;
     }

@@ -12,18 +12,22 @@ import java.io.StringWriter;
 import java.lang.reflect.Proxy;
 import java.util.List;
 import java.util.function.BiFunction;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import picocli.CommandLine;
+import tools.jackson.databind.JsonNode;
+import tools.jackson.databind.json.JsonMapper;
 
 /** {@code ht selftest} without a GPU: the cpu engine passes, and one that is wrong does not. */
 class SelfTestCommandTest {
     private final StringWriter out = new StringWriter();
 
-    private int run(BiFunction<String, Dims, Engine> open) {
+    private int run(BiFunction<String, Dims, Engine> open, String... more) {
         List<Dims> sizes = List.of(new Dims(2, 13, 18, 6, 37), new Dims(1, 5, 6, 6, 13));
         return new CommandLine(new SelfTestCommand(open, sizes))
                 .setOut(new PrintWriter(out))
-                .execute("--engine", "cpu");
+                .execute(Stream.concat(Stream.of("--engine", "cpu"), Stream.of(more))
+                        .toArray(String[]::new));
     }
 
     @Test
@@ -50,6 +54,15 @@ class SelfTestCommandTest {
                 .anyMatch(line -> line.contains("mlp.proj.weight"))
                 .allMatch(line -> line.matches("  FAILED [a-z0-9.]+ +[0-9.e+-]+"));
         assertThat(out.toString()).endsWith("some operations or gradients differ" + System.lineSeparator());
+        out.getBuffer().setLength(0);
+        assertThat(run(SelfTestCommandTest::wrongActivation, "--json")).isEqualTo(Exit.CHECK_FAILED);
+        JsonNode answer = JsonMapper.shared().readTree(out.toString());
+        assertThat(answer.path("passed").asBoolean(true)).isFalse();
+        assertThat(answer.path("checks")
+                        .valueStream()
+                        .filter(check -> !check.path("passed").asBoolean()))
+                .hasSize(failed.size())
+                .allMatch(check -> check.path("operation").asString().matches("(activation|gradient of) .*"));
     }
 
     private static Engine wrongActivation(String name, Dims dims) {
