@@ -306,6 +306,7 @@ class CheckedTest {
                         "motion",
                         "name",
                         "pack", // PackTest
+                        "remark",
                         "replay",
                         "separateWeights",
                         "slice",

@@ -189,6 +189,7 @@ class CrookedTest {
                         "slice",
                         "tensor",
                         "unpack",
+                        "until",
                         "weights");
     }
 }

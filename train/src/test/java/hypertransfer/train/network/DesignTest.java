@@ -34,7 +34,8 @@ class DesignTest {
     @Test
     void aWrongGradientIsNotAccepted() {
         assertThat(new Differences(null, "w", 2e-6, 1).accepted(Format.FLOAT64)).isFalse();
-        assertThat(new Differences(null, "w", Double.NaN, 1).accepted(Format.BF16)).isFalse();
+        assertThat(new Differences(null, "w", Double.NaN, 1).accepted(Format.BF16))
+                .isFalse();
     }
 
     @ParameterizedTest

@@ -90,7 +90,11 @@ public final class SelfTestCommand implements Callable<Integer> {
             for (Differences gradient : Differences.of(d -> open.apply(name, d), design.getValue())) {
                 boolean good = gradient.accepted(Engines.weights(name));
                 checks.add(new Check(
-                        gradient.dims(), "gradient of " + design.getKey(), gradient.parameter(), gradient.error(), good));
+                        gradient.dims(),
+                        "gradient of " + design.getKey(),
+                        gradient.parameter(),
+                        gradient.error(),
+                        good));
                 if (!json.only) {
                     out.printf(
                             Locale.ROOT,
