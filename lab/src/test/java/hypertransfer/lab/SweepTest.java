@@ -50,7 +50,8 @@ class SweepTest {
                 .contains("diverged", "Infinity", "matrices.rate down, adamw.rate across")
                 .containsPattern("best \\d\\.\\d+ with matrices.rate=0.0[0-9]+ adamw.rate=0.01");
         assertThat(ht.out())
-                .contains("the best lies on the edge of matrices.rate and adamw.rate; next: ht sweep " + file)
+                .contains("the best lies on the edge of matrices.rate and adamw.rate" + System.lineSeparator()
+                        + "next: ht sweep " + file)
                 .contains("--grid adamw.rate=0.0000000102,0.0000101,0.01 ", " --set stop_above=9 ", "-next");
         assertThat(results().path(1).path("validation").isNull()).isTrue();
         Object[] again = Arrays.copyOf(sweep, sweep.length + 1);

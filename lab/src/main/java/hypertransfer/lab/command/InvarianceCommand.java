@@ -6,6 +6,7 @@ import hypertransfer.lab.command.option.SetOption;
 import hypertransfer.lab.experiment.Experiment;
 import hypertransfer.lab.experiment.Room;
 import hypertransfer.lab.terminal.Exit;
+import hypertransfer.lab.terminal.Width;
 import hypertransfer.train.config.Configuration;
 import hypertransfer.train.run.Invariance;
 import java.io.PrintWriter;
@@ -58,7 +59,7 @@ public final class InvarianceCommand implements Callable<Integer> {
                 .put("loss", measured.loss())
                 .put("rounding", measured.rounding());
         ObjectNode matrices = line.putObject("matrices");
-        PrintWriter words = json.only ? new PrintWriter(Writer.nullWriter()) : out;
+        PrintWriter words = json.only ? new PrintWriter(Writer.nullWriter()) : Width.folded(out);
         words.printf("%-28s %16s  %-16s %s%n", "matrix", "largest change", "scale-invariant", "exact rule");
         measured.change().forEach((name, change) -> {
             boolean invariant = measured.invariant(name);
@@ -81,8 +82,7 @@ public final class InvarianceCommand implements Callable<Integer> {
                         ? "so hypertransfer and inverse-hypertransfer are exact here, and the plus forms too"
                         : "so hypertransfer-plus and inverse-hypertransfer-plus are exact here; or any mode with"
                                 + " matrices.gradient=auto, which rescales where it can");
-        out.println(line.put("exact", all ? "hypertransfer" : "hypertransfer-plus"));
-        out.flush();
+        json.line(out, line.put("exact", all ? "hypertransfer" : "hypertransfer-plus"));
         return Exit.FINE;
     }
 }

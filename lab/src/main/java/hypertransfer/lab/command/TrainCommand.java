@@ -13,7 +13,7 @@ import hypertransfer.lab.experiment.Launch;
 import hypertransfer.lab.experiment.Next;
 import hypertransfer.lab.terminal.Exit;
 import hypertransfer.lab.terminal.Interrupt;
-import hypertransfer.lab.terminal.JsonLine;
+import hypertransfer.lab.terminal.Width;
 import hypertransfer.train.config.Configuration;
 import hypertransfer.train.config.ConfigurationFile;
 import hypertransfer.train.log.Run;
@@ -101,7 +101,11 @@ public final class TrainCommand implements Callable<Integer> {
         }
         if (dry) {
             Forecast forecast = Forecast.of(c);
-            writer.print(json.only ? JsonLine.of(forecast.answer()) + System.lineSeparator() : forecast.text());
+            if (json.only) {
+                json.line(writer, forecast.answer());
+            } else {
+                Width.folded(writer).print(forecast.text());
+            }
             writer.flush();
             return Exit.FINE;
         }

@@ -104,10 +104,10 @@ public final class TransferCommand implements Callable<Integer> {
         try (Interrupt interrupt = new Interrupt()) {
             boolean finished = new Launch(to, configuration(to), new Run(to).begun(), false, print).run(interrupt);
             print.print(Gap.of(to, run).table(Curves.read(to).losses().size()));
-            print.print(finished ? Next.transferred(run, to) : Next.stopped(to));
             List<Angles> angles = Angles.of(new Run(to), new Run(run), print);
             print.print(Angles.table(angles));
             Angles.write(angles, to);
+            print.print(finished ? Next.transferred(run, to) : Next.stopped(to));
             print.flush();
             return finished ? Exit.FINE : Exit.INTERRUPTED;
         }

@@ -149,8 +149,8 @@ public final class Sweep {
         }
         return keys.isEmpty()
                 ? Optional.empty()
-                : Optional.of("the best lies on the edge of " + String.join(" and ", keys) + "; next: ht sweep " + file
-                        + " " + String.join(" ", next)
+                : Optional.of("the best lies on the edge of " + String.join(" and ", keys) + System.lineSeparator()
+                        + "next: ht sweep " + file + " " + String.join(" ", next)
                         + settings.stream().map(setting -> " --set " + setting).collect(Collectors.joining())
                         + " --out " + directory + "-next");
     }

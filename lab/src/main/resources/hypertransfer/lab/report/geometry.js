@@ -48,8 +48,9 @@ class Geometry {
     parts.push(this.whole(spaces, angle, far, { x: 0, y: top, w: overview, h: 250 }));
     spaces.forEach((space, k) => parts.push(this.near(space, angle, { x: (wide ? overview + 20 : 0) + k * detail, y: top + (wide ? 0 : 262), w: detail - 12, h: 250 }, implied * effective, (overview - 40) / far)));
     const facts = `${run.name}, ${run.matrices[m].name}, step ${whole(run.logged.step[i])}: |w| ${show(norm)}, target norm ${show(target)}, effective rate ${show(effective)}, angle ${show(angle)}`;
-    parts.push(html`<text x="4" y="${top + (wide ? 274 : 536)}" class="label">${fitting(facts, width)}</text>`);
-    return picture(width, top + (wide ? 286 : 548), this.spec.title, html`${parts}`);
+    const lines = folded(facts, width - 8, 12), foot = top + (wide ? 274 : 536);
+    parts.push(html`${lines.map((line, k) => html`<text x="4" y="${foot + 16 * k}" class="label">${line}</text>`)}`);
+    return picture(width, foot + 16 * lines.length - 4, this.spec.title, html`${parts}`);
   }
 
   /** |w − a|w|û| / |w|: from the ball's shrinking back, or from the next norm where it was logged; undefined where neither is known. */

@@ -20,11 +20,12 @@ class Heat {
     const text = this.spec.text ?? notation(known);
     const shade = shades(known, this.spec.from0);
     const left = Math.max(46, ...maps.flatMap(map => map.rows.map(row => 16 + textWidth(row, 11.5))), ...maps.map(map => 16 + textWidth(map.down ?? '', 12)));
-    const gap = 10, high = 30, across = d3.max(maps, map => map.columns.length + (map.mean ? 1 : 0)) ?? 1;
-    const fit = Math.max(1, Math.min(maps.length, Math.floor((width + 28) / (left + across * 60 + gap + 28))));
+    const paper = document.documentElement.classList.contains('paper'), least = paper || (alone && !alone.title) ? 42 : 52;
+    const gap = 10, high = paper ? 22 : 30, across = d3.max(maps, map => map.columns.length + (map.mean ? 1 : 0)) ?? 1;
+    const fit = Math.max(1, Math.min(maps.length, Math.floor((width + 28) / (left + across * (least + 8) + gap + 28))));
     const columns = Math.ceil(maps.length / Math.ceil(maps.length / fit)) || 1;
     const room = (width + 28) / columns - 28;
-    const wide = Math.max(alone && !alone.title ? 40 : 52, Math.min(112, (room - left - gap) / across));
+    const wide = Math.max(least, Math.min(112, (room - left - gap) / across));
     const total = Math.max(width, left + gap + across * wide);
     const height = 58 + (d3.max(maps, map => map.rows.length) ?? 0) * high + 28;
     const top = alone?.title ? 30 : 0;
@@ -70,6 +71,14 @@ class Heat {
   }
 }
 
+/** The text in as many lines as it needs. */
+function folded(text, width, size) {
+  return text.split(' ').reduce((lines, word) => {
+    const longer = [last(lines), word].filter(Boolean).join(' ');
+    return textWidth(longer, size) <= 0.97 * width || !last(lines) ? [...lines.slice(0, -1), longer] : [...lines, word];
+  }, ['']);
+}
+
 /** The text, cut where it does not fit. */
 function fitting(text, width) {
   if (textWidth(text, 12) <= width) return text;
@@ -99,10 +108,10 @@ function luminance(colour) {
 }
 
 function ratioMaps() {
-  return visible().map(run => {
+  return ordered().filter(run => !model.hidden.has(run.name)).map(run => {
     const all = ratios(run);
     const cells = panels([run]).map(({ layer, kind, part, of }) => ({ row: kind + (part === undefined ? '' : ' ' + part), column: layer, value: d3.mean(of(run), m => all[m].ratio ?? NaN), name: kind + layer + (part === undefined ? '' : '-' + part) })).filter(cell => finite(cell.value));
-    return { run, title: run.name, across: 'layer', mean: true, rows: [...new Set(cells.map(cell => cell.row))], columns: [...new Set(cells.map(cell => cell.column))].sort(d3.ascending), cells };
+    return { run, title: label(run), across: 'layer', mean: true, rows: [...new Set(cells.map(cell => cell.row))], columns: [...new Set(cells.map(cell => cell.column))].sort(d3.ascending), cells };
   }).filter(map => map.cells.length);
 }
 

@@ -139,6 +139,18 @@ function swept(among = runs()) {
     .filter((axis, i, all) => all[0].values.length > 2 && free.length > 3 && i < 3);
 }
 
+/** The runs in the order of tables and legends: a sweep's by what it went through, which the names' alphabet does not know. */
+function ordered() {
+  const axes = swept();
+  return axes.length ? d3.sort(runs(), ...axes.map(({ key }) => run => Number(run.config[key]))) : runs();
+}
+
+/** What a run is called: in a sweep its values, unless another run has the same ones. */
+function label(run) {
+  const axes = swept(), at = other => axes.map(({ key }) => other.config[key]).join();
+  return !axes.length || follows(run) || runs().some(other => other !== run && at(other) === at(run)) ? run.name : setting(axes, { at: axes.map(({ key }) => Number(run.config[key])) });
+}
+
 /** Run minus another at the steps both have. Of a long run the page has not all of them; those to its target came as they are. */
 function difference(run, other, part) {
   if (!other) return { x: [], y: [] };

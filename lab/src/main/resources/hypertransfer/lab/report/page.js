@@ -220,8 +220,16 @@ const sight = new IntersectionObserver(entries => {
   }
 }, { rootMargin: '600px' });
 
-function theme(name) {
-  document.documentElement.dataset.theme = name;
+const theme = name => (document.documentElement.dataset.theme = name);
+
+/** The theme that the reader chose last, for all pages; some browsers keep nothing for a page of a file. */
+function remembered(chosen) {
+  try {
+    if (chosen) localStorage.setItem('theme', chosen);
+    return localStorage.getItem('theme');
+  } catch {
+    return null;
+  }
 }
 
 /** Paper has a width of its own, and is white. */
@@ -243,12 +251,12 @@ function start() {
     action(e.target);
     redraw();
   });
-  theme(dark.matches ? 'dark' : 'light');
+  theme(remembered() ?? (dark.matches ? 'dark' : 'light'));
   dark.addEventListener('change', () => {
     theme(dark.matches ? 'dark' : 'light');
     redraw();
   });
-  change('theme', 'click', () => theme(document.documentElement.dataset.theme === 'dark' ? 'light' : 'dark'));
+  change('theme', 'click', () => remembered(theme(document.documentElement.dataset.theme === 'dark' ? 'light' : 'dark')));
   put(element('quantity'), html`${Object.entries(QUANTITIES).map(([key, { text }]) => html`<option value="${key}">${text}</option>`)}`);
   change('quantity', 'change', box => (filter.quantity = box.value));
   change('everything', 'change', () => {});

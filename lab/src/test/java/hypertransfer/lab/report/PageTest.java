@@ -225,6 +225,9 @@ class PageTest {
         assertThat(ground()).isEqualTo("rgb(245, 246, 248)");
         click("#theme");
         assertThat(ground()).isEqualTo("rgb(14, 18, 23)");
+        browser.open(address, 390, 4000, false);
+        assertThat(ground()).as("remembered").isEqualTo("rgb(14, 18, 23)");
+        browser.evaluate("localStorage.clear()");
         browser.open(address, 390, 4000, true);
         assertThat(ground()).isEqualTo("rgb(14, 18, 23)");
         assertThat(browser.evaluate("document.documentElement.scrollWidth").asInt())

@@ -4,6 +4,7 @@ import hypertransfer.lab.command.option.JsonOption;
 import hypertransfer.lab.experiment.Difference;
 import hypertransfer.lab.terminal.Exit;
 import hypertransfer.lab.terminal.JsonLine;
+import hypertransfer.lab.terminal.Width;
 import hypertransfer.train.log.Run;
 import java.io.PrintWriter;
 import java.nio.file.Path;
@@ -33,6 +34,9 @@ import picocli.CommandLine.Spec;
             "loss differs, else 0."
         })
 public final class DiffCommand implements Callable<Integer> {
+    /** The columns beside the tensor's name. */
+    private static final int OTHERS = 48;
+
     @Spec
     private CommandSpec spec;
 
@@ -71,7 +75,7 @@ public final class DiffCommand implements Callable<Integer> {
         if (json.only) {
             out.println(JsonLine.of(new Answer(first.isPresent() ? first.getAsInt() : null, at, rows)));
         } else {
-            print(out, first, at, rows);
+            print(Width.folded(out), first, at, rows);
         }
         out.flush();
         return first.isPresent() ? Exit.CHECK_FAILED : Exit.FINE;
@@ -79,12 +83,15 @@ public final class DiffCommand implements Callable<Integer> {
 
     private static void print(PrintWriter out, OptionalInt first, long at, List<Difference.Row> rows) {
         out.printf("tensors at step %d%n", at);
-        out.printf("  %-40s %12s %12s %6s %10s %10s%n", "tensor", "norm of A", "norm of B", "bits", "largest", "angle");
+        int longest = rows.stream().mapToInt(row -> row.tensor().length()).max().orElse(6);
+        int width = Math.min(longest, Math.max(12, Width.here().columns() - OTHERS));
+        String name = "%-" + Math.max(6, width) + "s ";
+        out.printf(name + "%10s %10s %6s %8s %8s%n", "tensor", "norm of A", "norm of B", "bits", "largest", "angle");
         for (Difference.Row row : rows) {
             out.printf(
                     Locale.ROOT,
-                    "  %-40s %12.6g %12.6g %6s %10.1e %10.1e%n",
-                    row.tensor(),
+                    name + "%10.6g %10.6g %6s %8.1e %8.1e%n",
+                    Width.end(row.tensor(), width),
                     row.normA(),
                     row.normB(),
                     row.bits() ? "equal" : "differ",

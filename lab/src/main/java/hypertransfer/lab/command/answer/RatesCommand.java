@@ -11,7 +11,7 @@ import hypertransfer.lab.answer.Kind;
 import hypertransfer.lab.command.option.JsonOption;
 import hypertransfer.lab.command.option.SetOption;
 import hypertransfer.lab.terminal.Exit;
-import hypertransfer.lab.terminal.JsonLine;
+import hypertransfer.lab.terminal.Width;
 import hypertransfer.train.config.Configuration;
 import hypertransfer.train.config.ConfigurationFile;
 import java.io.PrintWriter;
@@ -104,7 +104,7 @@ public final class RatesCommand implements Callable<Integer> {
                     "nothing to carry the rates to; give --to muonh, --with matrices.decay=0.3 or --ends 0.1");
         }
         Configuration other = ConfigurationFile.with(from, settings().toArray(String[]::new));
-        PrintWriter out = spec.commandLine().getOut();
+        PrintWriter out = Width.folded(spec.commandLine().getOut());
         if (to == null && with.isEmpty()) {
             reverse(out, from);
         } else {
@@ -160,15 +160,17 @@ public final class RatesCommand implements Callable<Integer> {
             }
         }
         Group pair = one ? groups.getFirst() : null;
-        out.println(JsonLine.of(new Answer(
-                Kind.describe(from),
-                Kind.describe(other),
-                one ? pair.rate : null,
-                one ? pair.finalRatio : null,
-                one ? pair.error : null,
-                rows,
-                groups,
-                null)));
+        json.line(
+                spec.commandLine().getOut(),
+                new Answer(
+                        Kind.describe(from),
+                        Kind.describe(other),
+                        one ? pair.rate : null,
+                        one ? pair.finalRatio : null,
+                        one ? pair.error : null,
+                        rows,
+                        groups,
+                        null));
     }
 
     private static Row row(Carried.Part part) {
@@ -258,10 +260,11 @@ public final class RatesCommand implements Callable<Integer> {
         }
         String described = Kind.describe(from);
         double rate = Kind.schedule(from).peak();
-        out.println(JsonLine.of(
+        json.line(
+                spec.commandLine().getOut(),
                 one
                         ? new Answer(described, described, rate, sum / count, 0.0, rows, List.of(), ends)
-                        : new Answer(described, described, null, null, null, rows, List.of(), ends)));
+                        : new Answer(described, described, null, null, null, rows, List.of(), ends));
     }
 
     private void write(List<Carried> answers) {
