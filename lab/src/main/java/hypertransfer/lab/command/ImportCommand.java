@@ -34,8 +34,8 @@ import picocli.CommandLine.Spec;
             "  ht import model.safetensors llama.yaml --format llama --out out/llama",
             "  ht train out/llama",
             "",
-            "The configuration names the network (docs/CONFIGURATION.md, The network) and how it",
-            "is trained. docs/FORMATS.md says what each format can hold."
+            "The configuration names the network and how it is trained. docs/FORMATS.md says",
+            "what each format can hold."
         })
 public final class ImportCommand implements Callable<Integer> {
     @Spec
