@@ -14,8 +14,8 @@ public record Expected(double norm, double direction, Memory memory, Onset onset
 
     /** Refuses norms that are not above zero. */
     public Expected {
-        positive("norm at the start", norm);
-        positive("direction's norm", direction);
+        Limits.aboveZero("the norm at the start", norm);
+        Limits.aboveZero("the direction's norm", direction);
     }
 
     /**
@@ -125,12 +125,6 @@ public record Expected(double norm, double direction, Memory memory, Onset onset
     private static void shape(int rows, int cols) {
         if (rows < 1 || cols < 1) {
             throw new Refusal("a matrix of " + rows + " x " + cols + " is empty; give its rows and columns");
-        }
-    }
-
-    private static void positive(String name, double value) {
-        if (!(value > 0 && value < Double.POSITIVE_INFINITY)) {
-            throw new Refusal("the " + name + " is " + value + "; it must be finite and above zero");
         }
     }
 }

@@ -4,6 +4,7 @@ import hypertransfer.lab.command.CleanCommand;
 import hypertransfer.lab.command.CompletionCommand;
 import hypertransfer.lab.command.DemoCommand;
 import hypertransfer.lab.command.ExportCommand;
+import hypertransfer.lab.command.ImportCommand;
 import hypertransfer.lab.command.InvarianceCommand;
 import hypertransfer.lab.command.NewCommand;
 import hypertransfer.lab.command.PresetsCommand;
@@ -57,6 +58,7 @@ import picocli.CommandLine.Spec;
             DoctorCommand.class,
             EffectiveCommand.class,
             ExportCommand.class,
+            ImportCommand.class,
             InvarianceCommand.class,
             NewCommand.class,
             PredictCommand.class,

@@ -76,7 +76,7 @@ class AnswersTest {
         String html = Files.readString(page);
         assertThat(html.split("<polyline", -1)).as("six kinds, two charts").hasSize(13);
         assertThat(html)
-                .contains("Effective rate", "Norm", "512 x 128", "default-src 'none'")
+                .contains("Effective rate", "Norm", "512 x 128", "at rest", "measured error", "default-src 'none'")
                 .doesNotContain("<script");
         ht.fine("predict", MUON, "--page", page); // the same again
         assertThat(ht.refused("predict", MUON, "--set", "steps=9", "--page", page))

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.within;
 
 import hypertransfer.core.Rates;
 import java.io.ByteArrayOutputStream;
+import java.io.IOException;
 import java.io.OutputStream;
 import java.io.OutputStreamWriter;
 import java.io.Writer;
@@ -14,6 +15,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
 import java.util.zip.GZIPOutputStream;
+import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -80,6 +82,29 @@ class EffectiveTest {
         assertThat(Double.parseDouble(Files.readAllLines(csv).get(1).split(",")[4]))
                 .isCloseTo(turned, within(1e-14));
         assertThat(out).doesNotContain("without inner_product");
+    }
+
+    /** The lines of docs/RECIPES.md for PyTorch and JAX write such a file; here with stand-ins for both. */
+    @Test
+    void recipesWriteSuchALog() throws Exception {
+        Path script = Path.of(getClass().getResource("recipes.py").toURI());
+        Path torch = directory.resolve("torch.csv"), jax = directory.resolve("jax.csv");
+        List<String> command = List.of("python3", "" + script, "../docs/RECIPES.md", "" + torch, "" + jax);
+        Process process;
+        try {
+            process = new ProcessBuilder(command).redirectErrorStream(true).start();
+        } catch (IOException e) {
+            Assumptions.abort("python3 is not installed, so the recipes were not run");
+            return;
+        }
+        String said = new String(process.getInputStream().readAllBytes());
+        assertThat(process.waitFor()).as(said).isZero();
+        for (Path log : List.of(torch, jax)) {
+            JsonNode fc = json("effective", log).get("matrices").get(0);
+            double effective = Rates.effective(0.3, 0.2, Math.sqrt(10), Math.sqrt(5));
+            assertThat(fc.get("peak_effective").asDouble()).isCloseTo(effective, within(1e-15));
+            assertThat(ht.err()).isEmpty();
+        }
     }
 
     /** Names come from a stranger's file, and stay text on the page. */

@@ -155,6 +155,7 @@ class MainTest {
                 "data tokenize",
                 "export",
                 "help",
+                "import",
                 "new",
                 "report",
                 "sample",

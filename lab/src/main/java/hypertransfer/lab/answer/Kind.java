@@ -11,7 +11,7 @@ import hypertransfer.engine.Iteration;
 import hypertransfer.train.config.Algorithm;
 import hypertransfer.train.config.Configuration;
 import hypertransfer.train.config.Course;
-import hypertransfer.train.network.Parameters;
+import hypertransfer.train.network.Outline;
 import hypertransfer.train.network.Variant;
 import hypertransfer.train.optimizer.Direction;
 import hypertransfer.train.optimizer.NorMuon;
@@ -26,7 +26,7 @@ import java.util.stream.Collectors;
 /**
  * The hidden matrices of one kind that the configuration treats alike, and what it lets expect of each.
  *
- * @param name q, k, v, o, fc or proj; with the layers behind it where the kind has several groups
+ * @param name q, k, v, o, gate, fc or proj; with the layers behind it where the kind has several groups
  * @param matrices their names
  */
 public record Kind(String name, int rows, int cols, List<String> matrices, Expected expected, Course course) {
@@ -37,7 +37,7 @@ public record Kind(String name, int rows, int cols, List<String> matrices, Expec
     private static final Iteration.Step JORDAN =
             Direction.Muon.standard().iteration().steps().getFirst();
 
-    /** The kinds of a configuration: six, or more where {@code matrices.groups} tells layers apart. */
+    /** The kinds of a configuration: one for each matrix of a block, or more where {@code matrices.groups} tells layers apart. */
     public static List<Kind> of(Configuration c) {
         if (c.matrices().recorded() != null) {
             throw new Refusal("matrices.recorded is " + c.matrices().recorded()
@@ -48,24 +48,29 @@ public record Kind(String name, int rows, int cols, List<String> matrices, Expec
                     + " recursion can be predicted: --set matrices.proxy_growth=null");
         }
         Algorithm algorithm = c.algorithm();
-        int C = c.model().width();
-        List<Kind> kinds = new ArrayList<>();
-        for (String name : List.of("q", "k", "v", "o", "fc", "proj")) {
-            Map<Course, List<String>> alike = new LinkedHashMap<>();
-            for (String matrix : Parameters.hidden(c.architecture())) {
-                if (matrix.contains("." + name + ".")) {
-                    alike.computeIfAbsent(algorithm.of(matrix), course -> new ArrayList<>())
-                            .add(matrix);
-                }
+        Map<String, List<Outline>> named = new LinkedHashMap<>();
+        for (Outline outline : c.architecture().outlines()) {
+            if (outline.hidden()) {
+                named.computeIfAbsent(outline.name().split("\\.")[3], name -> new ArrayList<>())
+                        .add(outline);
             }
+        }
+        List<Kind> kinds = new ArrayList<>();
+        named.forEach((name, outlines) -> {
+            Map<Course, List<String>> alike = new LinkedHashMap<>();
+            for (Outline outline : outlines) {
+                alike.computeIfAbsent(algorithm.of(outline.name()), course -> new ArrayList<>())
+                        .add(outline.name());
+            }
+            Outline shape = outlines.getFirst();
             alike.forEach((course, matrices) -> kinds.add(kind(
                     alike.size() == 1 ? name : name + " of " + layers(matrices),
-                    name.equals("fc") ? 4 * C : C,
-                    name.equals("proj") ? 4 * C : C,
+                    shape.rows(),
+                    shape.cols(),
                     matrices,
                     course,
                     momentum -> onset(c, name, momentum))));
-        }
+        });
         return kinds;
     }
 
@@ -76,7 +81,7 @@ public record Kind(String name, int rows, int cols, List<String> matrices, Expec
     /** Wide networks begin with a lower rank and leave it later; M2 leaves it sooner than M1. */
     private static Onset onset(Configuration c, String name, double momentum) {
         double scale = c.model().width() / 128.0;
-        double part = Math.min(1, FIRST.get(name) * Math.pow(scale, -1.0 / 6));
+        double part = Math.min(1, FIRST.getOrDefault(name, FIRST.get("fc")) * Math.pow(scale, -1.0 / 6));
         double angle = (c.network() == Variant.M1 ? 1 : 0.3) * Math.sqrt(scale);
         return new Onset(part, angle, Math.sqrt(momentum));
     }

@@ -55,7 +55,9 @@ public final class InvarianceCommand implements Callable<Integer> {
         Room.require(c);
         Invariance measured = Invariance.measure(c);
         ObjectNode line = JsonMapper.shared().createObjectNode();
-        line.put("network", c.network().name()).put("loss", measured.loss()).put("rounding", measured.rounding());
+        line.put("network", c.architecture().design().label())
+                .put("loss", measured.loss())
+                .put("rounding", measured.rounding());
         ObjectNode matrices = line.putObject("matrices");
         PrintWriter words = json.only ? new PrintWriter(Writer.nullWriter()) : Width.folded(out);
         words.printf("%-28s %16s  %-16s %s%n", "matrix", "largest change", "scale-invariant", "exact rule");

@@ -59,7 +59,7 @@ public record Forecast(Rehearsal rehearsal) {
                 time        %s: %.3g s per step (%d measured), %.3g s per validation
                 %snothing was written; without --dry-run it starts
                 """,
-                c.network(),
+                c.architecture().design().label(),
                 c.preset().label(),
                 rehearsal.engine(),
                 c.architecture().parameters(),

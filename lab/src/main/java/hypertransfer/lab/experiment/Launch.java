@@ -28,6 +28,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.function.Consumer;
 import java.util.stream.Stream;
 
 /**
@@ -91,6 +92,16 @@ public record Launch(
             return new Trainer(held.run(), held, ranks, c, provenance(), line).run(resume, changed, stop);
         } finally {
             line.end();
+        }
+    }
+
+    /** Begins a run in a new directory; what fails leaves nothing behind. */
+    public static void create(Path directory, Configuration c, Consumer<Hold> beginning) {
+        try (Hold held = Hold.create(directory, c)) {
+            beginning.accept(held);
+        } catch (RuntimeException | Error e) {
+            remove(directory, e);
+            throw e;
         }
     }
 
@@ -162,7 +173,8 @@ public record Launch(
         });
     }
 
-    private static Map<String, String> provenance() {
+    /** What is remembered of the program and the machine. */
+    public static Map<String, String> provenance() {
         Version version = Version.built();
         Machine machine = Machine.here();
         Map<String, String> provenance = new LinkedHashMap<>();

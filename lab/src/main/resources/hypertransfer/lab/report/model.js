@@ -1,7 +1,7 @@
 // What the page knows: runs, built up from messages, and what follows from their numbers.
 
 const COLUMNS = ['norm', 'target_norm', 'rate', 'effective', 'angle', 'implied_decay', 'radial'];
-const KINDS = ['q', 'k', 'v', 'o', 'fc', 'proj'];
+const KINDS = ['q', 'k', 'v', 'o', 'gate', 'fc', 'proj'];
 const model = { runs: new Map(), hidden: new Set(), damaged: new Map(), notices: [], shape: null, query: '' };
 
 function apply(message) {

@@ -178,6 +178,9 @@ public final class Team {
     /** Begins to send the gradients that this part of the backward pass completed. */
     public void send(int completed) {
         Group group = groups.get(completed);
+        if (group == null) { // a tied head is complete with the embedding
+            return;
+        }
         for (int owner = 0; owner < ranks.size(); owner++) {
             if (owner != rank()) {
                 engine.pack(group.sent.get(owner), group.out.get(owner));

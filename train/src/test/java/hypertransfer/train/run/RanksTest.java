@@ -148,6 +148,23 @@ class RanksTest {
     }
 
     @Test
+    void norDoTheyInOtherNetworks() throws Exception {
+        Configuration c = new Tiny(directory)
+                .configuration(
+                        "matrices.mode=hypertransfer",
+                        "model.tied=true",
+                        "model.gain=false",
+                        "model.norm=layer",
+                        "model.mlp=swiglu",
+                        "model.kv_heads=1",
+                        "model.accumulation=4");
+        List<Object> one = trained(c, 1);
+        for (int size : new int[] {2, 4}) {
+            assertThat(trained(c, size)).as("%d ranks", size).isEqualTo(one);
+        }
+    }
+
+    @Test
     void masterAndStateAreAtTheOwnerOnly() throws Exception {
         Configuration c =
                 new Tiny(directory).configuration("model.accumulation=4", "model.layers=4", "model.vocab=512");

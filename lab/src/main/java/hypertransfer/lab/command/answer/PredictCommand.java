@@ -82,6 +82,7 @@ public final class PredictCommand implements Callable<Integer> {
             double endEffective,
             double endToPeak,
             Double restEffective,
+            Double restNorm,
             Double stepsToRest) {}
 
     /** The JSON line. */
@@ -111,7 +112,7 @@ public final class PredictCommand implements Callable<Integer> {
             write(kinds, c);
         }
         if (page != null) {
-            draw(kinds, c, rows);
+            draw(kinds, c, rows, measured);
         }
         PrintWriter out = Width.folded(spec.commandLine().getOut());
         if (!json.only) {
@@ -138,11 +139,11 @@ public final class PredictCommand implements Callable<Integer> {
         Prediction target = kind.target();
         Prediction carrier = kind.carrier();
         int last = target.steps() - 1;
-        Double rest = null;
+        Optional<Equilibrium> rest = Optional.empty();
         Double steps = null;
         double rate = kind.course().schedule().peak();
         if (kind.course().transfer().target() instanceof Space.Base(double decay) && decay > 0 && rate > 0) {
-            rest = Equilibrium.of(kind.expected(), rate, decay).effective();
+            rest = Optional.of(Equilibrium.of(kind.expected(), rate, decay));
             steps = Equilibrium.steps(rate, decay, 0.05);
         }
         return new Row(
@@ -157,7 +158,8 @@ public final class PredictCommand implements Callable<Integer> {
                 target.peakStep(),
                 target.effective()[last],
                 target.finalToPeak(),
-                rest,
+                rest.map(Equilibrium::effective).orElse(null),
+                rest.map(Equilibrium::norm).orElse(null),
                 steps);
     }
 
@@ -180,13 +182,17 @@ public final class PredictCommand implements Callable<Integer> {
                     r.peakStep,
                     r.endEffective,
                     r.endToPeak,
-                    r.restEffective == null ? "-" : String.format(Locale.ROOT, "%.5f", r.restEffective));
+                    text("%.5f", r.restEffective));
         }
         out.printf(Locale.ROOT, "mean end/peak %.4f; the schedule's own %.4f%n", mean, own(c));
         Double steps = rows.getFirst().stepsToRest;
         if (steps != null) {
             out.printf(Locale.ROOT, "at the peak rate the norm is at rest within 5 %% after %.0f steps%n", steps);
         }
+    }
+
+    private static String text(String format, Double number) {
+        return number == null ? "-" : String.format(Locale.ROOT, format, number);
     }
 
     /** The last nominal rate over the peak: a linear schedule reaches its final ratio one step after the last. */
@@ -208,7 +214,7 @@ public final class PredictCommand implements Callable<Integer> {
                 error.predictedEndToPeak());
     }
 
-    private void draw(List<Kind> kinds, Configuration c, List<Row> rows) {
+    private void draw(List<Kind> kinds, Configuration c, List<Row> rows, Optional<Measured.Error> measured) {
         List<Sheet.Line> effective = new ArrayList<>();
         List<Sheet.Line> norms = new ArrayList<>();
         double[] steps = IntStream.range(0, c.steps()).asDoubleStream().toArray();
@@ -218,18 +224,35 @@ public final class PredictCommand implements Callable<Integer> {
             norms.add(new Sheet.Line(kind.name(), steps, carrier.norm()));
         }
         List<List<String>> table = new ArrayList<>();
-        table.add(List.of("kind", "shape", "norm", "at end", "peak effective", "step", "end/peak"));
+        table.add(List.of(
+                "kind",
+                "shape",
+                "norm",
+                "at end",
+                "at rest",
+                "peak effective",
+                "step",
+                "end effective",
+                "end/peak",
+                "effective at rest"));
         rows.forEach(r -> table.add(List.of(
                 r.kind,
                 r.rows + " x " + r.cols,
                 String.format(Locale.ROOT, "%.3f", r.startNorm),
                 String.format(Locale.ROOT, "%.3f", r.endNorm),
+                text("%.3f", r.restNorm),
                 String.format(Locale.ROOT, "%.5f", r.peakEffective),
                 "" + r.peakStep,
-                String.format(Locale.ROOT, "%.4f", r.endToPeak))));
+                String.format(Locale.ROOT, "%.3g", r.endEffective),
+                String.format(Locale.ROOT, "%.4f", r.endToPeak),
+                text("%.5f", r.restEffective))));
         List<Sheet.Chart> charts =
                 List.of(new Sheet.Chart("Effective rate", true, effective), new Sheet.Chart("Norm", false, norms));
-        Sheet.write(page, "Predicted: " + Kind.describe(c), List.of(file + ", " + c.steps() + " steps"), charts, table);
+        List<String> notes = List.of(
+                file + ", " + c.steps() + " steps",
+                measured.map(PredictCommand::text)
+                        .orElseGet(() -> Accuracy.nearest(c).text(c)));
+        Sheet.write(page, "Predicted: " + Kind.describe(c), notes, charts, table);
     }
 
     private void write(List<Kind> kinds, Configuration c) {

@@ -10,10 +10,13 @@ import hypertransfer.lab.command.option.EngineOption;
 import hypertransfer.lab.command.option.JsonOption;
 import hypertransfer.lab.terminal.Exit;
 import hypertransfer.lab.terminal.JsonLine;
+import hypertransfer.train.network.Design;
+import hypertransfer.train.network.Differences;
 import java.io.PrintWriter;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
+import java.util.Map;
 import java.util.concurrent.Callable;
 import java.util.function.BiFunction;
 import picocli.CommandLine.Command;
@@ -21,10 +24,12 @@ import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Spec;
 
-/** {@code ht selftest}: each operation of an engine against the reference. */
+/** {@code ht selftest}: each operation of an engine against the reference, and gradients against finite differences. */
 @Command(
         name = "selftest",
-        description = "Compares each operation of an engine with the reference engine's.",
+        description =
+                "Compares each operation of an engine with the reference engine's, and the gradients of tiny networks"
+                        + " with finite differences.",
         footer = {"", "Examples:", "  ht selftest --engine cuda", "  ht selftest --engine cuda-float32 --json"})
 public final class SelfTestCommand implements Callable<Integer> {
     private final BiFunction<String, Dims, Engine> open;
@@ -78,11 +83,33 @@ public final class SelfTestCommand implements Callable<Integer> {
                 }
             }
         }
+        for (Map.Entry<String, Design> design : Differences.designs().entrySet()) {
+            if (!json.only) {
+                out.println(design.getKey());
+            }
+            for (Differences gradient : Differences.of(d -> open.apply(name, d), design.getValue())) {
+                boolean good = gradient.accepted(Engines.weights(name));
+                checks.add(new Check(
+                        gradient.dims(),
+                        "gradient of " + design.getKey(),
+                        gradient.parameter(),
+                        gradient.error(),
+                        good));
+                if (!json.only) {
+                    out.printf(
+                            Locale.ROOT,
+                            "  %-6s %-37s %.1e%n",
+                            good ? "ok" : "FAILED",
+                            gradient.parameter(),
+                            gradient.error());
+                }
+            }
+        }
         boolean passed = checks.stream().allMatch(Check::passed);
         out.println(
                 json.only
                         ? JsonLine.of(new Answer(name, passed, checks))
-                        : passed ? "all operations agree" : "some operations differ");
+                        : passed ? "all operations and gradients agree" : "some operations or gradients differ");
         out.flush();
         return passed ? Exit.FINE : Exit.CHECK_FAILED;
     }
