@@ -385,6 +385,19 @@ class PageTest {
         assertThat(count("#figures .figure:nth-child(1) .raw")).isZero();
     }
 
+    /** The first steps took 85 % of the height. */
+    @Test
+    void theFirstStepsDoNotSetTheRange() throws Exception {
+        String top =
+                "Math.max(...[...document.querySelectorAll('#figures .figure:nth-child(1) .tick[text-anchor=end]')]"
+                        + ".map(e => Number(e.textContent)).filter(Number.isFinite))";
+        assertThat(browser.evaluate(top).doubleValue()).isLessThan(3);
+        assertThat(text("#figures .figure:nth-child(1) svg")).contains("↑ to 5.5450");
+        click("#focus");
+        assertThat(browser.evaluate(top).doubleValue()).isGreaterThan(5);
+        assertThat(text("#figures .figure:nth-child(1) svg")).doesNotContain("↑ to");
+    }
+
     @Test
     void theTableSortsFiltersAndMarksTheBest() throws Exception {
         assertThat(count("#table .best")).isEqualTo(1);
@@ -535,6 +548,23 @@ class PageTest {
     void oneStepIsDrawnToScale() throws Exception {
         Browser.waitFor("the step", () -> count("#step svg circle") > 4);
         assertThat(text("#step svg")).contains("to scale", "carrier", "target norm", "effective rate");
+        // The distances from the origin are the norms that were logged.
+        String[] norms = text("#step svg")
+                .replaceAll("(?s).*\\|w\\| ([0-9.]+), target norm ([0-9.]+),.*", "$1 $2")
+                .split(" ");
+        List<Double> far =
+                browser.evaluate("""
+                (svg => {
+                  const at = circle => ['cx', 'cy'].map(key => Number(circle.getAttribute(key)));
+                  const [x, y] = at(svg.querySelector('.origin'));
+                  return [...svg.querySelectorAll('circle[r="3.5"]')].map(at).map(([u, v]) => Math.hypot(u - x, v - y));
+                })(document.querySelector('#step svg'))""").valueStream().map(JsonNode::doubleValue).toList();
+        double carrier = Double.parseDouble(norms[0]), target = Double.parseDouble(norms[1]);
+        assertThat(Math.abs(carrier / target - 1))
+                .as("there is something to see")
+                .isGreaterThan(1e-3);
+        assertThat(far.get(1)).as("a step of the target turns it").isCloseTo(far.get(0), within(0.01));
+        assertThat(far.get(2) / far.get(0)).isCloseTo(carrier / target, within(1e-3));
         assertThat(count("#network rect.matrix")).isGreaterThanOrEqualTo(12);
         assertThat(text("#network")).contains("attn.q.weight", "mlp.proj.weight", "head.gain", "embed.gain");
         assertThat(text("#claim")).contains("muon and muonh end", "times closer");
