@@ -3,7 +3,6 @@ package hypertransfer.bench;
 import com.sun.management.OperatingSystemMXBean;
 import hypertransfer.core.Mode;
 import hypertransfer.lab.experiment.Workload;
-import hypertransfer.train.network.Architecture;
 import hypertransfer.train.network.Preset;
 import hypertransfer.train.network.Variant;
 import java.lang.management.ManagementFactory;
@@ -19,15 +18,15 @@ final class Child {
 
     public static void main(String[] args) {
         Preset preset = Preset.parse(args[1]);
-        Architecture architecture = preset.architecture(Variant.valueOf(args[2]));
+        Variant network = Variant.valueOf(args[2]);
         double seconds = Double.parseDouble(args[3]);
         if (args[0].startsWith("torch")) {
             int workers = args[0].equals("torch") ? 1 : Integer.getInteger("ht.threads");
-            try (TorchWorkload torch = new TorchWorkload(architecture, preset.batch(), workers)) {
+            try (TorchWorkload torch = new TorchWorkload(preset.architecture(network), preset.batch(), workers)) {
                 print(torch::step, seconds);
             }
         } else {
-            try (Workload ours = new Workload(args[0], architecture, preset.batch(), Mode.BASE.transfer(0.1), false)) {
+            try (Workload ours = Workload.of(preset, network, args[0], Mode.BASE)) {
                 print(ours::step, seconds);
             }
         }

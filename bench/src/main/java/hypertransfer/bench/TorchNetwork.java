@@ -86,7 +86,7 @@ final class TorchNetwork {
     /** The mean loss; tokens and targets are (B, T). */
     NDArray loss(NDArray tokens, NDArray targets) {
         int C = a.width(), T = a.sequence(), D = a.head(), H = C / D;
-        boolean post = a.variant().post();
+        boolean post = a.design().postNorm();
         NDArray h = normed(one(Embedding.embedding(tokens, parameters.get("embed"), SparseFormat.DENSE)), "embed.gain");
         for (int l = 0; l < a.layers(); l++) {
             // (B, 3H, T, D): queries and keys together, then values

@@ -2,7 +2,6 @@ package hypertransfer.bench;
 
 import hypertransfer.core.Mode;
 import hypertransfer.lab.experiment.Workload;
-import hypertransfer.train.network.Architecture;
 import hypertransfer.train.network.Preset;
 import hypertransfer.train.network.Variant;
 import java.util.ArrayList;
@@ -16,11 +15,10 @@ final class TransferCost {
 
     public static void main(String[] args) {
         Preset preset = Preset.parse(args[1]);
-        Architecture a = preset.architecture(Variant.M1);
         int steps = Integer.parseInt(args[2]);
         List<Workload.Times> base = new ArrayList<>(), transfer = new ArrayList<>();
-        try (Workload muon = new Workload(args[0], a, preset.batch(), Mode.BASE.transfer(0.1), false);
-                Workload hyper = new Workload(args[0], a, preset.batch(), Mode.HYPERTRANSFER.transfer(0.1), false)) {
+        try (Workload muon = Workload.of(preset, Variant.M1, args[0], Mode.BASE);
+                Workload hyper = Workload.of(preset, Variant.M1, args[0], Mode.HYPERTRANSFER)) {
             for (int t = 0; t < 2 * steps; t++) { // the first half warms up
                 if (t == steps) {
                     base.clear();

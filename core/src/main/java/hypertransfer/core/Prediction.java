@@ -12,7 +12,8 @@ import java.util.stream.IntStream;
  * |u| and {@code <u,w>} in place of readings.
  *
  * <p>With c = |u|, k = 1 - e l and the memory's terms i: {@code s^2 <- k^2 s^2 + e^2 c^2 + 2 e k c sum(weight_i q_i)} and
- * {@code q_i <- decay_i (k q_i + e c)}. All arrays have one number per step, before its update.
+ * {@code q_i <- decay_i (k q_i + e c)}. While the run is early, c is smaller and a memory of its own counts in their place:
+ * see {@link Onset}. All arrays have one number per step, before its update.
  */
 public final class Prediction {
     private final double[] nominal;
@@ -55,7 +56,9 @@ public final class Prediction {
     private static Prediction run(
             Expected matrix, Space space, int steps, IntToDoubleFunction rates, boolean effective) {
         Prediction p = new Prediction(steps);
-        double c = matrix.direction();
+        Onset onset = matrix.onset();
+        double turned = 0;
+        double persistent = 0; // -<u,w> / c as long as all is early
         double l = space.decay();
         double s = matrix.norm();
         List<Memory.Term> terms = matrix.memory().terms();
@@ -70,6 +73,8 @@ public final class Prediction {
                         + " is 1 or more, which would erase the matrix; lower either of them");
             }
             p.norm[t] = s;
+            double early = onset.left(turned);
+            double c = matrix.direction() * (1 - early * (1 - onset.part()));
             switch (space) {
                 case Hyperball h -> {
                     p.nominal[t] = rate;
@@ -80,14 +85,16 @@ public final class Prediction {
                     p.nominal[t] = e;
                     p.effective[t] = effective ? rate : Rates.effective(e, l, c, s);
                     double k = 1 - e * l;
-                    double along = 0;
+                    double along = early * persistent;
+                    persistent = onset.decay() * (k * persistent + e * c);
                     for (int i = 0; i < q.length; i++) {
-                        along += terms.get(i).weight() * q[i];
+                        along += (1 - early) * terms.get(i).weight() * q[i];
                         q[i] = terms.get(i).decay() * (k * q[i] + e * c);
                     }
                     s = next(s, k, e * c, along);
                 }
             }
+            turned += p.effective[t];
         }
         return p;
     }

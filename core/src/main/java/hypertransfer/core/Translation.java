@@ -30,7 +30,7 @@ public final class Translation {
     /**
      * A peak rate and a final ratio for all matrices.
      *
-     * @param schedule with the warm-up and the shape of the tuned one
+     * @param schedule with the warm-up and the shape of the other run's
      * @param error the error of the effective rates that remains: root mean square over steps and matrices of the
      *     logarithm of their ratio, for small errors the relative error
      */
@@ -57,9 +57,14 @@ public final class Translation {
      * @param from the space of the tuned run
      * @param tuned its schedule
      * @param to the other run's space
+     * @param like a schedule with the warm-up and the shape of the other run's; its rates have no part in the answer
      * @return the pair and its error
      */
-    public static Pair pair(List<Matrix> matrices, Space from, Shaped tuned, Space to) {
+    public static Pair pair(List<Matrix> matrices, Space from, Shaped tuned, Space to, Shaped like) {
+        if (like.steps() != tuned.steps()) {
+            throw new Refusal("the tuned schedule has " + tuned.steps() + " steps and the other " + like.steps()
+                    + "; rates are carried over between runs of one length");
+        }
         if (matrices.isEmpty() || tuned.peak() == 0) {
             throw new Refusal("a translation needs at least one matrix and a peak rate above zero; there are "
                     + matrices.size() + " and the rate is " + tuned.peak());
@@ -76,7 +81,7 @@ public final class Translation {
             peak += rates[top] / tuned.rate(top) * tuned.peak() * matrices.get(i).count;
             last += matrices.get(i).count;
         }
-        Shaped start = with(tuned, peak / last, tuned.finalRatio());
+        Shaped start = with(like, peak / last, tuned.finalRatio());
         return search(matrices, wanted, to, start);
     }
 

@@ -91,10 +91,40 @@ class PredictionTest {
         assertThat(with / without).isGreaterThan(1.5);
     }
 
+    /** The first step is shorter, early steps add up more, and a long run forgets both. */
+    @Test
+    void startFades() {
+        Expected late = SQUARE.withOnset(new Onset(0.6, 1.5, 0));
+        Expected longer = SQUARE.withOnset(new Onset(0.6, 1.5, 0.975));
+        Space base = new Base(0.1);
+        double first = Prediction.of(SQUARE, base, TENTH).effective()[0];
+        close(Prediction.of(late, base, TENTH).effective()[0], 0.6 * first, 1e-12);
+        assertThat(Prediction.of(longer, base, TENTH).norm()[60])
+                .isGreaterThan(1.1 * Prediction.of(late, base, TENTH).norm()[60]);
+        Shaped constant = new Shaped(0.05, 4_000, 0, 1, new Shape.Constant());
+        double[] end = Prediction.of(longer, base, constant).norm();
+        Equilibrium rest = Equilibrium.of(SQUARE, 0.05, 0.1);
+        close(end[3_999], rest.norm(), 1e-4);
+        assertThat(longer.onset().left(1.5)).isCloseTo(Math.exp(-1), within(1e-15));
+        assertThat(Onset.NONE.left(0)).isZero();
+    }
+
+    /** Directions that are one vector as long as all is early: the recursion is the straight line. */
+    @Test
+    void persistentStartIsAStraightLine() {
+        Onset always = new Onset(1, 1e300, Math.nextDown(1.0));
+        Expected matrix = new Expected(1, 1, Memory.none()).withOnset(always);
+        Shaped schedule = new Shaped(0.5, 3, 0, 1, new Shape.Constant());
+        double[] norm = Prediction.of(matrix, new Base(0), schedule).norm();
+        assertThat(norm[1]).as("a right angle first").isCloseTo(Math.sqrt(1.25), within(1e-12));
+        assertThat(norm[2]).as("then twice the same way").isCloseTo(Math.sqrt(2), within(1e-12));
+    }
+
     @Test
     void followingItsOwnEffectiveRatesGivesTheRunBack() {
         some(200, random -> {
-            Expected matrix = random.nextBoolean() ? SQUARE : TALL;
+            Expected matrix = (random.nextBoolean() ? SQUARE : TALL)
+                    .withOnset(new Onset(random.nextDouble(0.1, 1), random.nextDouble(3), random.nextDouble()));
             Space space = new Base(Draws.power(random, -3, 0));
             Shaped schedule = new Shaped(
                     Draws.power(random, -4, -1), random.nextInt(1, 500), 0.05, random.nextDouble(), new Shape.Cosine());
@@ -131,7 +161,7 @@ class PredictionTest {
     @Test
     void pairToTheSameOptimizerIsTheTunedOne() {
         List<Matrix> matrices = List.of(new Matrix(SQUARE, SQUARE, 4), new Matrix(TALL, TALL, 1));
-        Translation.Pair pair = Translation.pair(matrices, new Base(0.1), TENTH, new Base(0.1));
+        Translation.Pair pair = Translation.pair(matrices, new Base(0.1), TENTH, new Base(0.1), TENTH);
         assertThat(pair.error()).isLessThan(1e-4);
         assertThat(pair.schedule().peak()).isCloseTo(0.03, within(1e-5));
         assertThat(pair.schedule().finalRatio()).isCloseTo(0.1, within(1e-4));
@@ -143,8 +173,8 @@ class PredictionTest {
         double factor = 5.5;
         Expected larger = SQUARE.withDirection(factor * SQUARE.direction());
         Shaped smaller = new Shaped(TENTH.peak() / factor, 400, 0.05, 0.1, new Shape.Linear());
-        Translation.Pair pair =
-                Translation.pair(List.of(new Matrix(SQUARE, larger, 1)), new Base(0.1), TENTH, new Base(0.1 * factor));
+        Translation.Pair pair = Translation.pair(
+                List.of(new Matrix(SQUARE, larger, 1)), new Base(0.1), TENTH, new Base(0.1 * factor), TENTH);
         assertThat(pair.schedule().peak()).isCloseTo(smaller.peak(), within(1e-6));
         assertThat(pair.error()).isLessThan(1e-4);
     }
@@ -154,8 +184,8 @@ class PredictionTest {
     void pairsThereAndBackAreInverse() {
         List<Matrix> matrices = List.of(new Matrix(SQUARE, SQUARE, 1));
         Shaped angles = new Shaped(0.02, 400, 0.05, 0.1, new Shape.Linear());
-        Translation.Pair rates = Translation.pair(matrices, new Hyperball(), angles, new Base(0.1));
-        Translation.Pair back = Translation.pair(matrices, new Base(0.1), rates.schedule(), new Hyperball());
+        Translation.Pair rates = Translation.pair(matrices, new Hyperball(), angles, new Base(0.1), angles);
+        Translation.Pair back = Translation.pair(matrices, new Base(0.1), rates.schedule(), new Hyperball(), angles);
         assertThat(back.schedule().peak()).isCloseTo(0.02, within(0.02 * 0.1));
         assertThat(rates.error()).isLessThan(0.15);
     }
@@ -196,12 +226,15 @@ class PredictionTest {
         refused(() -> new Expected(1, Double.NaN, Memory.none()), "direction's norm is NaN");
         refused(() -> Expected.muon(0, 4, 1, 0.95), "0 x 4 is empty");
         refused(() -> Memory.momentum(1), "decay 1.0");
+        refused(() -> new Onset(1.5, 1, 0), "part 1.5");
+        refused(() -> new Onset(1, -1, 0), "angle -1.0");
+        refused(() -> new Onset(1, 1, 1), "decay 1.0");
         refused(() -> Equilibrium.of(SQUARE, 0.1, 0), "0.1 and 0.0");
         refused(() -> Equilibrium.steps(0.1, 0.1, 1), "0.1, 0.1 and 1.0");
         refused(() -> Prediction.of(SQUARE, new Base(40), TENTH), "step 16 times weight decay 40");
         refused(() -> Prediction.following(SQUARE, new Base(1), new double[0]), "there are none");
         refused(() -> Prediction.following(SQUARE, new Base(1), new double[] {-1}), "step 0 is -1.0");
-        refused(() -> Translation.pair(List.of(), new Base(1), TENTH, new Base(1)), "at least one matrix");
+        refused(() -> Translation.pair(List.of(), new Base(1), TENTH, new Base(1), TENTH), "at least one matrix");
         refused(() -> new Matrix(SQUARE, SQUARE, 0), "0 matrices");
     }
 

@@ -2,6 +2,7 @@ package hypertransfer.djl;
 
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.types.Shape;
+import hypertransfer.core.Limits;
 import java.util.List;
 
 /**
@@ -16,8 +17,8 @@ import java.util.List;
 public record AdaMuon(Muon muon, double beta2, double epsilon) implements Direction {
     /** Refuses what is out of range. */
     public AdaMuon {
-        Means.fraction("beta2", beta2);
-        Means.aboveZero("AdaMuon's epsilon", epsilon);
+        Limits.fraction("beta2", beta2);
+        Limits.aboveZero("AdaMuon's epsilon", epsilon);
     }
 
     @Override

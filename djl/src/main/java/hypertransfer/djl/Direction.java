@@ -3,6 +3,7 @@ package hypertransfer.djl;
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.types.Shape;
 import hypertransfer.core.Coefficients;
+import hypertransfer.core.Limits;
 import hypertransfer.core.Refusal;
 import hypertransfer.core.ShapeFactor;
 import java.util.List;
@@ -88,7 +89,7 @@ public interface Direction {
             implements Direction {
         /** Refuses a momentum or a number of steps out of range. */
         public Muon {
-            Means.fraction("momentum", momentum);
+            Limits.fraction("momentum", momentum);
             coefficients.steps(steps);
         }
 
@@ -170,8 +171,8 @@ public interface Direction {
     record Adam(double beta1, double beta2, double epsilon) implements Direction {
         /** Refuses what is out of range. */
         public Adam {
-            Means.fraction("beta1", beta1);
-            Means.fraction("beta2", beta2);
+            Limits.fraction("beta1", beta1);
+            Limits.fraction("beta2", beta2);
             if (!(epsilon >= 0 && epsilon < Double.POSITIVE_INFINITY)) {
                 throw new Refusal("Adam's epsilon is " + epsilon + "; it must be a finite number, zero or more");
             }

@@ -2,6 +2,7 @@ package hypertransfer.djl;
 
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.types.Shape;
+import hypertransfer.core.Limits;
 import java.util.List;
 
 /**
@@ -14,8 +15,8 @@ import java.util.List;
 public record Lion(double beta1, double beta2) implements Direction {
     /** Refuses what is out of range. */
     public Lion {
-        Means.fraction("beta1", beta1);
-        Means.fraction("beta2", beta2);
+        Limits.fraction("beta1", beta1);
+        Limits.fraction("beta2", beta2);
     }
 
     @Override

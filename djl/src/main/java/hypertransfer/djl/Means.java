@@ -1,7 +1,6 @@
 package hypertransfer.djl;
 
 import ai.djl.ndarray.NDArray;
-import hypertransfer.core.Refusal;
 
 /**
  * The means of gradients that directions are made of.
@@ -29,18 +28,6 @@ record Means(NDArray value, boolean own) implements AutoCloseable {
     static void mix(NDArray mean, double beta, NDArray value) {
         try (NDArray part = value.mul(1 - beta)) {
             mean.muli(beta).addi(part);
-        }
-    }
-
-    static void fraction(String name, double value) {
-        if (!(value >= 0 && value < 1)) {
-            throw new Refusal(name + " is " + value + "; it must be from 0 to less than 1");
-        }
-    }
-
-    static void aboveZero(String name, double value) {
-        if (!(value > 0 && value < Double.POSITIVE_INFINITY)) {
-            throw new Refusal(name + " is " + value + "; it must be a finite number above zero");
         }
     }
 

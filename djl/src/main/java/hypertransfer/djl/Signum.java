@@ -2,6 +2,7 @@ package hypertransfer.djl;
 
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.types.Shape;
+import hypertransfer.core.Limits;
 import java.util.List;
 
 /**
@@ -13,7 +14,7 @@ import java.util.List;
 public record Signum(double momentum, boolean nesterov) implements Direction {
     /** Refuses a momentum out of range. */
     public Signum {
-        Means.fraction("momentum", momentum);
+        Limits.fraction("momentum", momentum);
     }
 
     @Override

@@ -6,6 +6,7 @@ import static hypertransfer.djl.TinyWeights.N;
 import hypertransfer.engine.Dims;
 import hypertransfer.engine.Engine;
 import hypertransfer.engine.Iteration;
+import hypertransfer.engine.Nonlinearity;
 import hypertransfer.engine.Role;
 import hypertransfer.engine.Tensor;
 import hypertransfer.engine.provider.Engines;
@@ -125,12 +126,13 @@ final class TinyReference {
         engine.zero(List.copyOf(dw.values()));
 
         engine.embed(w.get("embed.weight"), a.get("x"));
-        engine.norm(a.get("x"), w.get("embed.gain"), a.get("h"), a.get("hr"));
-        engine.norm(a.get("h"), w.get("mlp.gain"), a.get("y0"), a.get("mr"));
+        engine.norm(a.get("x"), w.get("embed.gain"), a.get("h"), a.get("hr"), false);
+        engine.norm(a.get("h"), w.get("mlp.gain"), a.get("y0"), a.get("mr"), false);
         engine.product(a.get("y0"), w.get("fc"), a.get("f"));
-        engine.activation(a.get("f"), fr, a.get("s"));
+        engine.activation(a.get("f"), fr, a.get("s"), Nonlinearity.RELU_SQUARED);
         engine.product(a.get("s"), w.get("proj"), a.get("z"));
-        engine.residualNorm(a.get("h"), a.get("z"), zr, a.get("out"), w.get("head.gain"), a.get("y"), a.get("yr"));
+        engine.residualNorm(
+                a.get("h"), a.get("z"), zr, a.get("out"), w.get("head.gain"), a.get("y"), a.get("yr"), false);
         engine.head(a.get("y"), w.get("head.weight"), a.get("losses"), 1.0 / N, a.get("dy"), dw.get("head.weight"));
 
         engine.zero(List.of(a.get("dh")));
@@ -143,13 +145,15 @@ final class TinyReference {
                 a.get("yr"),
                 a.get("dh"),
                 a.get("dz"),
-                dw.get("head.gain"));
+                dw.get("head.gain"),
+                false);
         engine.productWeight(dz, a.get("s"), dw.get("proj"));
         engine.productInput(dz, w.get("proj"), a.get("ds"));
-        engine.activationBackward(a.get("f"), fr, a.get("ds"));
+        engine.activationBackward(a.get("f"), fr, a.get("ds"), a.get("ds"), Nonlinearity.RELU_SQUARED);
         engine.productWeight(a.get("ds"), a.get("y0"), dw.get("fc"));
         engine.productInput(a.get("ds"), w.get("fc"), a.get("dm"));
-        engine.normBackward(a.get("dm"), a.get("h"), w.get("mlp.gain"), a.get("mr"), a.get("dx"), dw.get("mlp.gain"));
+        engine.normBackward(
+                a.get("dm"), a.get("h"), w.get("mlp.gain"), a.get("mr"), a.get("dx"), dw.get("mlp.gain"), false);
         double[] dh = engine.read(a.get("dh"));
         double[] through = engine.read(a.get("dx"));
         for (int i = 0; i < dh.length; i++) {
@@ -157,7 +161,7 @@ final class TinyReference {
         }
         engine.write(a.get("dh"), dh);
         engine.normBackward(
-                a.get("dh"), a.get("x"), w.get("embed.gain"), a.get("hr"), a.get("dx"), dw.get("embed.gain"));
+                a.get("dh"), a.get("x"), w.get("embed.gain"), a.get("hr"), a.get("dx"), dw.get("embed.gain"), false);
         engine.embedBackward(a.get("dx"), dw.get("embed.weight"));
         return engine.sum(a.get("losses")) / N;
     }

@@ -3,6 +3,7 @@ package hypertransfer.engine;
 import java.lang.foreign.MemorySegment;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Optional;
 import java.util.function.BooleanSupplier;
 
 /**
@@ -13,7 +14,7 @@ import java.util.function.BooleanSupplier;
 public final class Checked implements Engine {
     private final Engine engine;
     private final Dims dims;
-    private final int N, C, H, V;
+    private final int N, C, D, H, V, Q, F;
     private final Rules rules = new Rules();
 
     public Checked(Engine engine) {
@@ -21,8 +22,11 @@ public final class Checked implements Engine {
         dims = engine.dims();
         N = dims.N();
         C = dims.C();
+        D = dims.D();
         H = dims.H();
         V = dims.V();
+        Q = dims.Q();
+        F = dims.F();
     }
 
     @Override
@@ -43,6 +47,11 @@ public final class Checked implements Engine {
     @Override
     public Format weights() {
         return engine.weights();
+    }
+
+    @Override
+    public Optional<String> remark() {
+        return engine.remark();
     }
 
     @Override
@@ -230,37 +239,47 @@ public final class Checked implements Engine {
     }
 
     @Override
-    public void norm(Tensor x, Tensor gain, Tensor y, Tensor r) {
+    public void norm(Tensor x, Tensor gain, Tensor y, Tensor r, boolean center) {
         rules.ready("norm");
         rules.shape(N, C, "x", x, "y", y);
         rules.shape(1, C, "gain", gain);
         rules.shape(N, 1, "r", r);
-        engine.norm(x, gain, y, r);
+        engine.norm(x, gain, y, r, center);
     }
 
     @Override
-    public void normBackward(Tensor dy, Tensor x, Tensor gain, Tensor r, Tensor dx, Tensor dgain) {
+    public void normBackward(Tensor dy, Tensor x, Tensor gain, Tensor r, Tensor dx, Tensor dgain, boolean center) {
         rules.ready("normBackward");
         rules.shape(N, C, "dy", dy, "x", x, "dx", dx);
         rules.shape(1, C, "gain", gain, "dgain", dgain);
         rules.shape(N, 1, "r", r);
-        engine.normBackward(dy, x, gain, r, dx, dgain);
+        engine.normBackward(dy, x, gain, r, dx, dgain, center);
     }
 
     @Override
-    public void residualNorm(Tensor h, Tensor z, Tensor zr, Tensor out, Tensor gain, Tensor y, Tensor r) {
+    public void residualNorm(
+            Tensor h, Tensor z, Tensor zr, Tensor out, Tensor gain, Tensor y, Tensor r, boolean center) {
         rules.ready("residualNorm");
         rules.shape(N, C, "h", h, "z", z, "out", out);
         rules.shape(N, C, "y", y);
         rules.shape(1, C, "gain", gain);
         rules.shape(N, 1, "r", r);
         rules.optional(N, 1, "zr", zr);
-        engine.residualNorm(h, z, zr, out, gain, y, r);
+        engine.residualNorm(h, z, zr, out, gain, y, r, center);
     }
 
     @Override
     public void residualNormBackward(
-            Tensor dy, Tensor z, Tensor zr, Tensor out, Tensor gain, Tensor r, Tensor dh, Tensor dz, Tensor dgain) {
+            Tensor dy,
+            Tensor z,
+            Tensor zr,
+            Tensor out,
+            Tensor gain,
+            Tensor r,
+            Tensor dh,
+            Tensor dz,
+            Tensor dgain,
+            boolean center) {
         rules.ready("residualNormBackward");
         rules.shape(N, C, "dy", dy);
         if (zr != null) {
@@ -270,29 +289,31 @@ public final class Checked implements Engine {
         rules.shape(N, C, "out", out, "dh", dh);
         rules.shape(1, C, "gain", gain, "dgain", dgain);
         rules.shape(N, 1, "r", r);
-        engine.residualNormBackward(dy, z, zr, out, gain, r, dh, dz, dgain);
+        engine.residualNormBackward(dy, z, zr, out, gain, r, dh, dz, dgain, center);
     }
 
     @Override
-    public void heads(Tensor qkv, Tensor r, boolean normV) {
+    public void heads(Tensor qkv, Tensor r, HeadRule rule) {
         rules.ready("heads");
-        rules.shape(N, 3 * C, "qkv", qkv);
-        rules.shape(N, 3 * H, "r", r);
-        engine.heads(qkv, r, normV);
+        rules.shape(N, Q * D, "qkv", qkv);
+        rules.shape(N, Q, "r", r);
+        rules.present("rule", rule);
+        engine.heads(qkv, r, rule);
     }
 
     @Override
-    public void headsBackward(Tensor dqkv, Tensor qkv, Tensor r, boolean normV) {
+    public void headsBackward(Tensor dqkv, Tensor qkv, Tensor r, HeadRule rule) {
         rules.ready("headsBackward");
-        rules.shape(N, 3 * C, "dqkv", dqkv, "qkv", qkv);
-        rules.shape(N, 3 * H, "r", r);
-        engine.headsBackward(dqkv, qkv, r, normV);
+        rules.shape(N, Q * D, "dqkv", dqkv, "qkv", qkv);
+        rules.shape(N, Q, "r", r);
+        rules.present("rule", rule);
+        engine.headsBackward(dqkv, qkv, r, rule);
     }
 
     @Override
     public void attention(Tensor qkv, Tensor o, Tensor lse) {
         rules.ready("attention");
-        rules.shape(N, 3 * C, "qkv", qkv);
+        rules.shape(N, Q * D, "qkv", qkv);
         rules.shape(N, C, "o", o);
         rules.shape(N, H, "lse", lse);
         engine.attention(qkv, o, lse);
@@ -301,26 +322,30 @@ public final class Checked implements Engine {
     @Override
     public void attentionBackward(Tensor qkv, Tensor o, Tensor lse, Tensor dO, Tensor dqkv) {
         rules.ready("attentionBackward");
-        rules.shape(N, 3 * C, "qkv", qkv, "dqkv", dqkv);
+        rules.shape(N, Q * D, "qkv", qkv, "dqkv", dqkv);
         rules.shape(N, C, "o", o, "dO", dO);
         rules.shape(N, H, "lse", lse);
         engine.attentionBackward(qkv, o, lse, dO, dqkv);
     }
 
     @Override
-    public void activation(Tensor f, Tensor fr, Tensor s) {
+    public void activation(Tensor f, Tensor fr, Tensor s, Nonlinearity kind) {
         rules.ready("activation");
-        rules.shape(N, 4 * C, "f", f, "s", s);
-        rules.optional(N, 1, "fr", fr);
-        engine.activation(f, fr, s);
+        rules.present("kind", kind);
+        rules.shape(N, F * kind.inputs(), "f", f);
+        rules.shape(N, F, "s", s);
+        rules.optional(N, kind.inputs(), "fr", fr);
+        engine.activation(f, fr, s, kind);
     }
 
     @Override
-    public void activationBackward(Tensor f, Tensor fr, Tensor ds) {
+    public void activationBackward(Tensor f, Tensor fr, Tensor ds, Tensor df, Nonlinearity kind) {
         rules.ready("activationBackward");
-        rules.shape(N, 4 * C, "f", f, "ds", ds);
-        rules.optional(N, 1, "fr", fr);
-        engine.activationBackward(f, fr, ds);
+        rules.present("kind", kind);
+        rules.shape(N, F * kind.inputs(), "f", f, "df", df);
+        rules.shape(N, F, "ds", ds);
+        rules.optional(N, kind.inputs(), "fr", fr);
+        engine.activationBackward(f, fr, ds, df, kind);
     }
 
     @Override
@@ -421,8 +446,10 @@ public final class Checked implements Engine {
         rules.list("x", x);
         for (int k = 0; k < x.size(); k++) {
             Tensor t = x.get(k);
-            if (Math.min(t.rows(), t.cols()) > C || t.size() > 4L * C * C) { // what engines set memory aside for
-                String expected = "at most a hidden matrix's, " + Rules.text(4 * C, C);
+            int longest = Math.max(4 * C, F);
+            if (Math.min(t.rows(), t.cols()) > C
+                    || t.size() > (long) longest * C) { // what engines set memory aside for
+                String expected = "at most a hidden matrix's, " + Rules.text(longest, C);
                 throw rules.misshapen("x[" + k + "]", t, expected + "; give it another direction than Muon's");
             }
         }

@@ -8,8 +8,16 @@ package hypertransfer.engine;
  * @param C width of the network
  * @param D width of a head
  * @param V vocabulary
+ * @param G heads of keys and of values; H/G heads of queries share one of each
+ * @param F width of the MLP
+ * @param W how many keys a query sees, itself and those before it; T or more: all
  */
-public record Dims(int B, int T, int C, int D, int V) {
+public record Dims(int B, int T, int C, int D, int V, int G, int F, int W) {
+    /** A head of keys and values for each of queries, an MLP of four times the width, and no window. */
+    public Dims(int B, int T, int C, int D, int V) {
+        this(B, T, C, D, V, D > 0 ? C / D : 1, 4 * C, T);
+    }
+
     public Dims {
         positive("batch", B);
         positive("sequence", T);
@@ -22,7 +30,15 @@ public record Dims(int B, int T, int C, int D, int V) {
         if (D % 2 != 0) {
             throw new EngineException("head size " + D + " is odd; rotary embedding turns pairs, so make it even");
         }
+        positive("number of key/value heads", G);
+        if (C / D % G != 0) {
+            throw new EngineException("width " + C + " has " + C / D + " heads of " + D + ", which " + G
+                    + " key/value heads do not divide; change either");
+        }
         fits("width " + C + " makes hidden matrices of 4 x " + C + " x " + C, C, 4L * C, "lower the width");
+        positive("MLP's width", F);
+        positive("window", W);
+        fits("width " + C + " x MLP's width " + F, C, F, "lower either");
         fits("vocabulary " + V + " x width " + C, V, C, "lower either");
         fits(
                 "batch " + B + " x sequence " + T + " x 4 x width " + C,
@@ -46,6 +62,16 @@ public record Dims(int B, int T, int C, int D, int V) {
     /** Heads. */
     public int H() {
         return C / D;
+    }
+
+    /** Heads of queries, keys and values together: so many lie in a row of qkv, in this order. */
+    public int Q() {
+        return H() + 2 * G;
+    }
+
+    /** Whether every query has keys and values of its own and sees all that came before. */
+    public boolean plainAttention() {
+        return G == H() && W >= T;
     }
 
     private static void positive(String name, int value) {

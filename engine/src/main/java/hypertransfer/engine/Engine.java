@@ -4,6 +4,7 @@ import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Optional;
 import java.util.function.BooleanSupplier;
 
 /**
@@ -13,7 +14,8 @@ import java.util.function.BooleanSupplier;
  * <p>First all tensors are declared, then {@link #commit}, called once, allocates them. Forward operations overwrite
  * their outputs. Backward operations overwrite the gradients of activations and add to those of parameters. Norms are
  * RMS norms, {@code x r} with {@code r = 1/sqrt(mean(x^2) + 1e-10)}, times {@code 1 + gain} where there is a gain;
- * {@code r} is kept, one number per row.
+ * {@code r} is kept, one number per row. A norm that is asked to center takes the row's mean away first, which makes it a
+ * LayerNorm.
  *
  * <p>Everything is reproducible: the same calls give the same bits, whatever the number of threads inside the engine.
  * An engine is used by one thread at a time. {@link Checked} refuses wrong calls; the engines behind it check nothing.
@@ -43,6 +45,11 @@ public interface Engine extends Motion, AutoCloseable {
      * called before the first product; an engine that decides nothing by measuring writes no file.
      */
     default void decisions(Path file) {}
+
+    /** One sentence about what is slower here than its user would expect, if anything is. */
+    default Optional<String> remark() {
+        return Optional.empty();
+    }
 
     // ------------------------------------------------------------------ memory
 
@@ -77,8 +84,8 @@ public interface Engine extends Motion, AutoCloseable {
     }
 
     /**
-     * Copies tensors as they are, one after the other, to memory that {@link hypertransfer.engine.Ranks} carries,
-     * and waits until they are there.
+     * Copies tensors as they are, one after the other, to memory that {@link hypertransfer.engine.Ranks} carries. What
+     * is begun afterwards carries them; the host's memory has them on return.
      */
     default void pack(List<Tensor> tensors, MemorySegment to) {
         long at = 0;
@@ -159,43 +166,58 @@ public interface Engine extends Motion, AutoCloseable {
     void productWeight(Tensor dy, Tensor x, Tensor dw);
 
     /** y = norm(x, gain). x, y (N,C), gain (1,C), r (N,1). */
-    void norm(Tensor x, Tensor gain, Tensor y, Tensor r);
+    void norm(Tensor x, Tensor gain, Tensor y, Tensor r, boolean center);
 
     /** dx = the gradient through the norm; dgain += its share. */
-    void normBackward(Tensor dy, Tensor x, Tensor gain, Tensor r, Tensor dx, Tensor dgain);
+    void normBackward(Tensor dy, Tensor x, Tensor gain, Tensor r, Tensor dx, Tensor dgain, boolean center);
 
     /**
      * The end of a sublayer and the start of the next: out = h + post(z), y = norm(out, gain). post is a norm without
-     * gain that leaves zr (N,1), or the identity where zr is null.
+     * gain that leaves zr (N,1), or the identity where zr is null; it never centers.
      */
-    void residualNorm(Tensor h, Tensor z, Tensor zr, Tensor out, Tensor gain, Tensor y, Tensor r);
+    void residualNorm(Tensor h, Tensor z, Tensor zr, Tensor out, Tensor gain, Tensor y, Tensor r, boolean center);
 
     /**
      * On entry dh holds what later blocks sent to out; on return, what goes to h. dz = the gradient at z; where zr is
      * null that is dh itself, and dz is not written.
      */
     void residualNormBackward(
-            Tensor dy, Tensor z, Tensor zr, Tensor out, Tensor gain, Tensor r, Tensor dh, Tensor dz, Tensor dgain);
+            Tensor dy,
+            Tensor z,
+            Tensor zr,
+            Tensor out,
+            Tensor gain,
+            Tensor r,
+            Tensor dh,
+            Tensor dz,
+            Tensor dgain,
+            boolean center);
 
     /**
-     * Per head and in place: q, k = rotary(norm(q)), rotary(norm(k)), and v = norm(v) if so asked. qkv (N,3C), q first;
-     * r (N,3H).
+     * Per head and in place: q, k = rotary(norm(q)), rotary(norm(k)), and v = norm(v), each if so asked. qkv (N,QD): H
+     * heads of queries, then G of keys, then G of values; r (N,Q), written for the heads that are normed.
      */
-    void heads(Tensor qkv, Tensor r, boolean normV);
+    void heads(Tensor qkv, Tensor r, HeadRule rule);
 
     /** dqkv in place. */
-    void headsBackward(Tensor dqkv, Tensor qkv, Tensor r, boolean normV);
+    void headsBackward(Tensor dqkv, Tensor qkv, Tensor r, HeadRule rule);
 
-    /** Causal softmax attention, scale 1/sqrt(D). o (N,C), lse (N,H): the logarithm of each row's sum. */
+    /**
+     * Causal softmax attention over the last W keys, scale 1/sqrt(D); head h of queries meets head h G/H of keys and values.
+     * o (N,C), lse (N,H): the logarithm of each row's sum.
+     */
     void attention(Tensor qkv, Tensor o, Tensor lse);
 
     void attentionBackward(Tensor qkv, Tensor o, Tensor lse, Tensor dO, Tensor dqkv);
 
-    /** s = relu(post(f))^2, post as above with fr (N,1). f, s (N,4C). */
-    void activation(Tensor f, Tensor fr, Tensor s);
+    /**
+     * s = kind(post(f)), post as above for each of the kind's inputs, which lie beside each other in f (N,F inputs); fr
+     * (N,inputs), s (N,F).
+     */
+    void activation(Tensor f, Tensor fr, Tensor s, Nonlinearity kind);
 
-    /** ds becomes the gradient at f, in place. */
-    void activationBackward(Tensor f, Tensor fr, Tensor ds);
+    /** df = the gradient at f. It may be ds itself where the kind has one input. */
+    void activationBackward(Tensor f, Tensor fr, Tensor ds, Tensor df, Nonlinearity kind);
 
     /**
      * Cross entropy of the targets under softmax(x w^T): losses (N,1), and, unless dx is null, dx and dw += the

@@ -3,17 +3,28 @@ package hypertransfer.engine;
 import java.util.Locale;
 import java.util.Map;
 
-/** How many bytes each role takes. */
-public record Memory(Map<Role, Long> bytes) {
-    public long total() {
-        return bytes.values().stream().mapToLong(Long::longValue).sum();
+/**
+ * How many bytes each role takes.
+ *
+ * @param messages bytes that travel between ranks, which lie beside the engine's own memory
+ */
+public record Memory(Map<Role, Long> bytes, long messages) {
+    public Memory(Map<Role, Long> bytes) {
+        this(bytes, 0);
     }
 
-    /** One line per role, and the sum. */
+    public long total() {
+        return bytes.values().stream().mapToLong(Long::longValue).sum() + messages;
+    }
+
+    /** One line per role, one for messages where there are any, and the sum. */
     public String table() {
         StringBuilder table = new StringBuilder("memory\n");
         bytes.forEach((role, n) ->
                 table.append(line(role.name().toLowerCase(Locale.ROOT).replace('_', ' '), n)));
+        if (messages > 0) {
+            table.append(line("messages", messages));
+        }
         return table.append(line("total", total())).toString();
     }
 

@@ -8,7 +8,7 @@ import java.time.Duration;
 import java.util.List;
 
 /**
- * The processes that train one run together. Every method from {@link #exchange} on is called by all ranks in the same
+ * The processes that train one run together. Every method from {@link #begin} on is called by all ranks in the same
  * order. No call waits longer than a limit: one that would is refused with a sentence that names the ranks which did not
  * answer.
  */
@@ -28,16 +28,27 @@ public interface Ranks extends AutoCloseable {
     /** The longest that any call waits; ten minutes, unless told otherwise. In one process nothing is late. */
     default void limit(Duration limit) {}
 
-    /** Zeroed memory that {@link #exchange} and {@link #gather} carry, on the host or on the card; freed by close. */
+    /** Zeroed memory that {@link #begin} and {@link #gather} carry, on the host or on the card; freed by close. */
     default MemorySegment buffer(long bytes) {
         return Arena.ofAuto().allocate(bytes, 64);
     }
 
+    /** Bytes under way. */
+    interface Delivery {
+        /** Waits until what is sent may change, and what is received may be read. */
+        void await();
+    }
+
     /**
-     * Part k of {@code out} goes to rank k, and part k of {@code in} comes from it. A rank's own part is not touched,
-     * empty parts are not sent.
+     * Starts to bring part k of {@code out} to rank k, and part k of {@code in} from it, and returns at once. A rank's
+     * own part is not touched, empty parts are not sent. Several may be under way; all ranks begin them in one order.
      */
-    void exchange(List<MemorySegment> out, List<MemorySegment> in);
+    Delivery begin(List<MemorySegment> out, List<MemorySegment> in);
+
+    /** The same, and waits for it. */
+    default void exchange(List<MemorySegment> out, List<MemorySegment> in) {
+        begin(out, in).await();
+    }
 
     /** Part k is copied from rank k to all others. */
     void gather(List<MemorySegment> parts);

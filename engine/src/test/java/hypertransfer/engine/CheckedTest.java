@@ -72,16 +72,16 @@ class CheckedTest {
             product x:N,C w:3C,C y:N,3C
             productInput dy:N,3C w:3C,C dx:N,C
             productWeight dy:N,3C x:N,C dw:3C,C
-            norm x:N,C gain:1,C y:N,C r:N,1
-            normBackward dy:N,C x:N,C gain:1,C r:N,1 dx:N,C dgain:1,C
-            residualNorm h:N,C z:N,C ?zr:N,1 out:N,C gain:1,C y:N,C r:N,1
-            residualNormBackward dy:N,C z:N,C ?zr:N,1 out:N,C gain:1,C r:N,1 dh:N,C dz:N,C dgain:1,C
-            heads qkv:N,3C r:N,3H =true
-            headsBackward dqkv:N,3C qkv:N,3C r:N,3H =true
+            norm x:N,C gain:1,C y:N,C r:N,1 =true
+            normBackward dy:N,C x:N,C gain:1,C r:N,1 dx:N,C dgain:1,C =true
+            residualNorm h:N,C z:N,C ?zr:N,1 out:N,C gain:1,C y:N,C r:N,1 =true
+            residualNormBackward dy:N,C z:N,C ?zr:N,1 out:N,C gain:1,C r:N,1 dh:N,C dz:N,C dgain:1,C =true
+            heads qkv:N,3C r:N,3H rule
+            headsBackward dqkv:N,3C qkv:N,3C r:N,3H rule
             attention qkv:N,3C o:N,C lse:N,H
             attentionBackward qkv:N,3C o:N,C lse:N,H dO:N,C dqkv:N,3C
-            activation f:N,4C ?fr:N,1 s:N,4C
-            activationBackward f:N,4C ?fr:N,1 ds:N,4C
+            activation f:N,8C ?fr:N,2 s:N,4C kind
+            activationBackward f:N,8C ?fr:N,2 ds:N,4C df:N,8C kind
             head x:N,C w:V,C losses:N,1 =0.5 dx:N,C dw:V,C
             logits x:N,C row=0..2 w:V,C
             read tensor
@@ -184,7 +184,13 @@ class CheckedTest {
                 values.put(null, "tensor is null");
                 values.put(new Handle("stranger", 3, 4), "tensor 'stranger' belongs to another engine");
             } else {
-                values.put(POLYNOMIAL, "");
+                values.put(
+                        switch (name) {
+                            case "rule" -> new HeadRule(true, true, true);
+                            case "kind" -> Nonlinearity.SWIGLU;
+                            default -> POLYNOMIAL;
+                        },
+                        "");
                 values.put(null, name + " is null");
             }
             return values;
@@ -300,6 +306,7 @@ class CheckedTest {
                         "motion",
                         "name",
                         "pack", // PackTest
+                        "remark",
                         "replay",
                         "separateWeights",
                         "slice",

@@ -4,6 +4,7 @@ import hypertransfer.lab.command.CleanCommand;
 import hypertransfer.lab.command.CompletionCommand;
 import hypertransfer.lab.command.DemoCommand;
 import hypertransfer.lab.command.ExportCommand;
+import hypertransfer.lab.command.ImportCommand;
 import hypertransfer.lab.command.InvarianceCommand;
 import hypertransfer.lab.command.NewCommand;
 import hypertransfer.lab.command.PresetsCommand;
@@ -79,6 +80,7 @@ public final class Main implements Callable<Integer> {
             DoctorCommand.class,
             EffectiveCommand.class,
             ExportCommand.class,
+            ImportCommand.class,
             InvarianceCommand.class,
             NewCommand.class,
             PredictCommand.class,

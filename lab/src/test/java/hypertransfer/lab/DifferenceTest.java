@@ -6,8 +6,13 @@ import static org.assertj.core.api.Assertions.within;
 
 import hypertransfer.core.Refusal;
 import hypertransfer.lab.experiment.Difference;
+import java.io.File;
+import java.io.IOException;
 import java.io.PrintWriter;
 import java.io.StringWriter;
+import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -33,6 +38,19 @@ class DifferenceTest {
         assertThatThrownBy(() -> Difference.row("w", A, new double[3]))
                 .isInstanceOf(Refusal.class)
                 .hasMessageContaining("4 numbers in one run and 3");
+    }
+
+    /** What stands in a run's files for TensorBoard, as text. */
+    private static String events(String run) {
+        StringBuilder text = new StringBuilder();
+        for (File file : new File(run).listFiles((folder, name) -> name.startsWith("events"))) {
+            try {
+                text.append(Files.readString(file.toPath(), StandardCharsets.ISO_8859_1));
+            } catch (IOException e) {
+                throw new UncheckedIOException(e);
+            }
+        }
+        return text.toString();
     }
 
     private String ht(int exit, String... arguments) {
@@ -80,6 +98,10 @@ class DifferenceTest {
                     .containsPattern("step " + step + " +matrices [0-9.]+e-1[5-9] \\(.*\\) +momenta 0.0e\\+00 ");
         }
         assertThat(dir.resolve("follower/angles.json")).content().contains("\"step\":2", "\"momenta\":0.0");
+        assertThat(events(follower)).contains("angle/matrices", "angle/momenta").contains("loss/train");
+        int files = new File(follower).list().length;
+        ht(0, "transfer", dir.resolve("muon").toString(), "--mode", "hypertransfer", "--out", follower);
+        assertThat(new File(follower).list()).as("nothing new to tell").hasSizeLessThanOrEqualTo(files + 1);
         train("other", "matrices.rate=0.2");
         String run = dir.resolve("muon").toString();
         assertThat(ht(0, "diff", follower, run))
@@ -87,6 +109,10 @@ class DifferenceTest {
                         "tensors at step 4",
                         "momentum:blocks.0.attn.q.weight",
                         "no loss that both have logged differs");
+        assertThat(ht(0, "diff", follower, run, "--json"))
+                .startsWith("{\"first_loss\":null,\"step\":4,\"tensors\":[{\"tensor\":\"embed.weight\",\"norm_a\":");
+        assertThat(ht(1, "diff", dir.resolve("other").toString(), run, "--json"))
+                .startsWith("{\"first_loss\":1,");
         assertThat(ht(1, "diff", dir.resolve("other").toString(), run, "--at", "2"))
                 .contains("the first loss that differs is at step 1");
         assertThat(ht(2, "diff", run, run, "--at", "3")).contains("has no checkpoint of step 3", "[4, 2]");

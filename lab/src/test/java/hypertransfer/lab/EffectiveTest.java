@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.within;
 
 import hypertransfer.core.Rates;
 import java.io.ByteArrayOutputStream;
+import java.io.IOException;
 import java.io.OutputStream;
 import java.io.OutputStreamWriter;
 import java.io.Writer;
@@ -14,6 +15,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
 import java.util.zip.GZIPOutputStream;
+import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -61,6 +63,48 @@ class EffectiveTest {
         assertThat(fc.get("end_to_peak").asDouble()).isEqualTo(0.5);
         assertThat(fc.get("implied_decay").asDouble()).isCloseTo(0.2 / 0.46875, within(1e-15));
         assertThat(Files.readAllLines(csv)).hasSize(3).contains("0,fc,2.0,0.9375,,0.21333333333333335");
+    }
+
+    /** With the inner product the angle of a step is the one between the matrix before and after it. */
+    @Test
+    void angleIsExactWithTheInnerProduct() throws Exception {
+        double[] w = {2, 1}, u = {-1, 3};
+        double inner = w[0] * u[0] + w[1] * u[1], rate = 0.3, decay = 0.2;
+        String row = "0,fc," + Math.sqrt(5) + "," + Math.sqrt(10) + "," + inner + "," + rate + "," + decay + "\n";
+        Path csv = directory.resolve("angles.csv");
+        String out = ht.fine(
+                "effective",
+                log("a.csv", "step,matrix,weight_norm,direction_norm,inner_product,rate,decay\n" + row),
+                "--csv",
+                csv);
+        double x = (1 - rate * decay) * w[0] - rate * u[0], y = (1 - rate * decay) * w[1] - rate * u[1];
+        double turned = Math.abs(Math.atan2(y, x) - Math.atan2(w[1], w[0]));
+        assertThat(Double.parseDouble(Files.readAllLines(csv).get(1).split(",")[4]))
+                .isCloseTo(turned, within(1e-14));
+        assertThat(out).doesNotContain("without inner_product");
+    }
+
+    /** The lines of docs/RECIPES.md for PyTorch and JAX write such a file; here with stand-ins for both. */
+    @Test
+    void recipesWriteSuchALog() throws Exception {
+        Path script = Path.of(getClass().getResource("recipes.py").toURI());
+        Path torch = directory.resolve("torch.csv"), jax = directory.resolve("jax.csv");
+        List<String> command = List.of("python3", "" + script, "../docs/RECIPES.md", "" + torch, "" + jax);
+        Process process;
+        try {
+            process = new ProcessBuilder(command).redirectErrorStream(true).start();
+        } catch (IOException e) {
+            Assumptions.abort("python3 is not installed, so the recipes were not run");
+            return;
+        }
+        String said = new String(process.getInputStream().readAllBytes());
+        assertThat(process.waitFor()).as(said).isZero();
+        for (Path log : List.of(torch, jax)) {
+            JsonNode fc = json("effective", log).get("matrices").get(0);
+            double effective = Rates.effective(0.3, 0.2, Math.sqrt(10), Math.sqrt(5));
+            assertThat(fc.get("peak_effective").asDouble()).isCloseTo(effective, within(1e-15));
+            assertThat(ht.err()).isEmpty();
+        }
     }
 
     /** Names come from a stranger's file, and stay text on the page. */

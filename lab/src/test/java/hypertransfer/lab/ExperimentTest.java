@@ -22,6 +22,8 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
+import tools.jackson.databind.JsonNode;
+import tools.jackson.databind.json.JsonMapper;
 
 class ExperimentTest {
     private static final String[] TINY = {
@@ -107,6 +109,12 @@ class ExperimentTest {
     void theMatchedRatioIsTheMeasuredOne() {
         assertThat(tiny("reproduce", "exp3", "--out", directory.toString())).isZero();
         double measured = Plan.ratio(directory.resolve("muon"));
+        assertThat(tiny("reproduce", "exp3", "--out", directory.toString(), "--json"))
+                .isZero();
+        JsonNode rows = JsonMapper.shared().readTree(out.toString());
+        assertThat(rows.path(0).path("end_over_peak").asDouble()).isEqualTo(measured);
+        assertThat(rows.path(0).path("final_gap").isNull()).isTrue();
+        assertThat(err.toString()).contains("finished before", "end/peak");
         assertThat(Plan.ratio(directory.resolve("muonh-matched"))).isCloseTo(measured, within(1e-9));
         assertThat(measured).isBetween(0.01, 0.5);
     }

@@ -14,6 +14,9 @@ import java.io.UncheckedIOException;
 import java.nio.file.AccessDeniedException;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeMap;
 import java.util.concurrent.Callable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -141,6 +144,29 @@ class MainTest {
                 .containsSubsequence("Start", "Train", "Look", "Answers without a run", "Verify", "Other")
                 .anyMatch(line -> line.matches(" {2}demo {9}Trains Muon and MuonH .*"))
                 .noneMatch(line -> line.contains("%n") || line.contains("\u001b"));
+    }
+
+    /** Whoever prints a list or a table prints it for programs too. These print none. */
+    @Test
+    void everyListIsThereForPrograms() {
+        Set<String> without = Set.of(
+                "completion",
+                "data",
+                "data tokenize",
+                "export",
+                "help",
+                "import",
+                "new",
+                "report",
+                "sample",
+                "transfer",
+                "watch");
+        Map<String, CommandLine> all = new TreeMap<>(Main.commands().getSubcommands());
+        all.get("data").getSubcommands().forEach((name, line) -> all.put("data " + name, line));
+        all.forEach(
+                (name, line) -> assertThat(line.getCommandSpec().optionsMap().containsKey("--json"))
+                        .as(name)
+                        .isEqualTo(!without.contains(name)));
     }
 
     @Test

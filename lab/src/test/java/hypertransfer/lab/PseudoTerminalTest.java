@@ -20,16 +20,17 @@ class PseudoTerminalTest {
     Path dir;
 
     @Test
-    void nothingThatTrainingShowsWraps() throws Exception {
+    void nothingThatIsShownWraps() throws Exception {
         assumeTrue(Files.isExecutable(SCRIPT), "there is no " + SCRIPT);
+        String run = dir.resolve("run").toString();
         Path file = Files.writeString(dir.resolve("muon.yaml"), "network: M1\n");
-        Stream<String> train =
-                Stream.of("train", file.toString(), "--out", dir.resolve("run").toString());
-        String command = Stream.concat(Stream.concat(Child.java().stream(), train), Ht.TINY.stream())
-                .map(word -> "'" + word + "'")
-                .collect(Collectors.joining(" "));
+        Stream<String> train = Stream.of("train", file.toString(), "--out", run);
         Path script = Files.writeString(
-                dir.resolve("run.sh"), "stty cols 70 rows 20\nunset COLUMNS NO_COLOR\nTERM=xterm exec " + command);
+                dir.resolve("run.sh"),
+                "set -e\nstty cols 70 rows 20\nunset COLUMNS NO_COLOR\nexport TERM=xterm\n"
+                        + command(Stream.concat(train, Ht.TINY.stream()))
+                        + command(Stream.of("diff", run, run))
+                        + command(Stream.of("predict", run)));
         Process process = new ProcessBuilder(List.of(SCRIPT.toString(), "-qec", "sh " + script, "/dev/null"))
                 .redirectErrorStream(true)
                 .start();
@@ -41,7 +42,17 @@ class PseudoTerminalTest {
                 .filter(row -> !row.startsWith("WARNING") && !row.contains(dir.toString()))
                 .toList();
         assertThat(shown).as("colour, unless NO_COLOR").contains("\u001b[1mloss ");
-        assertThat(rows).anyMatch(row -> row.startsWith("step 00003/00003 (100.00%) | loss "));
+        assertThat(rows)
+                .anyMatch(row -> row.startsWith("step 00003/00003 (100.00%) | loss "))
+                .anyMatch(row -> row.startsWith("momentum:blocks.0.mlp.p") || row.startsWith("…"))
+                .anyMatch(row -> row.startsWith("    "))
+                .noneMatch(row -> row.startsWith("{"));
         assertThat(rows).allMatch(row -> row.length() < 70);
+    }
+
+    private static String command(Stream<String> words) {
+        return Stream.concat(Child.java().stream(), words)
+                .map(word -> "'" + word + "'")
+                .collect(Collectors.joining(" ", "", "\n"));
     }
 }

@@ -256,6 +256,8 @@ class RunCommandsTest {
                         .path("change")
                         .asDouble())
                 .isGreaterThan(json.path("rounding").asDouble());
+        fine("invariance", file, "--set", "network=M2", "--json");
+        assertThat(out.toString()).isEqualToIgnoringNewLines(json.toString());
         fine("invariance", file);
         assertThat(out.toString()).contains("so hypertransfer and inverse-hypertransfer are exact here");
     }

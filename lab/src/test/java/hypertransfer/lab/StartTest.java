@@ -51,6 +51,14 @@ class StartTest {
                 .containsPattern("time +\\d+:\\d\\d: .* s per step \\(2 measured\\)")
                 .containsPattern("total +[\\d.]+ MiB");
         assertThat(run).doesNotExist();
+        JsonNode answer =
+                JsonMapper.shared().readTree(ht.fine("train", file, "--out", run, Ht.TINY, "--dry-run", "--json"));
+        assertThat(answer.path("parameters").asInt()).isEqualTo(11_328);
+        assertThat(answer.path("tokens").asInt()).isEqualTo(96);
+        assertThat(answer.path("bytes").asLong()).isGreaterThan(4 * 11_328);
+        assertThat(answer.path("seconds").asDouble()).isPositive();
+        assertThat(run).doesNotExist();
+        assertThat(ht.refused("train", file, "--out", run, Ht.TINY, "--json")).contains("--json is for --dry-run");
     }
 
     @Test
@@ -81,6 +89,12 @@ class StartTest {
         Files.writeString(out.resolve("a/config.yaml.part"), "half");
         assertThat(ht.run("clean", out)).isEqualTo(2);
         assertThat(ht.err()).contains("no terminal to ask on; nothing was removed: give --yes");
+        assertThat(page).exists();
+        JsonNode found = JsonMapper.shared().readTree(ht.fine("clean", out, "--json"));
+        assertThat(found).hasSize(2);
+        assertThat(found.get(0).path("path").asString())
+                .isEqualTo(out.resolve("a/config.yaml.part").toString());
+        assertThat(found.get(0).path("bytes").asInt()).isEqualTo(4);
         assertThat(page).exists();
         assertThat(ht.fine("clean", out, "--yes", "--checkpoints", "--failed"))
                 .contains("page.html (a page; 'ht report' makes it again)", "config.yaml.part (half written)")

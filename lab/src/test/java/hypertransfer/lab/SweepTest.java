@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Arrays;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -49,10 +50,20 @@ class SweepTest {
                 .contains("diverged", "Infinity", "matrices.rate down, adamw.rate across")
                 .containsPattern("best \\d\\.\\d+ with matrices.rate=0.0[0-9]+ adamw.rate=0.01");
         assertThat(ht.out())
-                .contains("the best lies on the edge of matrices.rate and adamw.rate; next: ht sweep " + file)
+                .contains("the best lies on the edge of matrices.rate and adamw.rate" + System.lineSeparator()
+                        + "next: ht sweep " + file)
                 .contains("--grid adamw.rate=0.0000000102,0.0000101,0.01 ", " --set stop_above=9 ", "-next");
         assertThat(results().path(1).path("validation").isNull()).isTrue();
-        assertThat(ht.fine(sweep)).as("the second call trains nothing").doesNotContain("step 00001");
+        Object[] again = Arrays.copyOf(sweep, sweep.length + 1);
+        again[sweep.length] = "--json";
+        assertThat(ht.fine(again))
+                .as("only the results")
+                .isEqualToIgnoringNewLines(results().toString());
+        assertThat(ht.err())
+                .as("the second call trains nothing")
+                .contains("best ")
+                .doesNotContain("step 00001");
+        assertThat(to.resolve("report.html")).isNotEmptyFile();
     }
 
     /** Several workers on one directory: what one holds is left to it, and taken over when it is killed. */

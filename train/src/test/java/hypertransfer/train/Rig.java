@@ -6,6 +6,7 @@ import hypertransfer.engine.Engine;
 import hypertransfer.engine.Memory;
 import hypertransfer.engine.provider.Engines;
 import hypertransfer.train.network.Architecture;
+import hypertransfer.train.network.Design;
 import hypertransfer.train.network.Initializer;
 import hypertransfer.train.network.Network;
 import hypertransfer.train.network.Parameter;
@@ -17,7 +18,7 @@ import hypertransfer.train.optimizer.Routing;
 import java.util.Arrays;
 import java.util.Random;
 
-/** A tiny network on the reference engine, with gains that are not zero and a fixed micro-batch. */
+/** A tiny network, on the reference engine unless another is named, with gains that are not zero and a fixed micro-batch. */
 public final class Rig implements AutoCloseable {
     public static final Transfer MUON = Transfer.plain(new Space.Base(0.1));
 
@@ -38,8 +39,17 @@ public final class Rig implements AutoCloseable {
     }
 
     public Rig(Variant variant, Routing routing, int micros, boolean recompute) {
-        Architecture architecture = new Architecture(variant, 11, 2, 8, 4, 5);
-        engine = Engines.open("reference", architecture.dims(2));
+        this("reference", architecture(Design.of(variant)), routing, micros, recompute);
+    }
+
+    /** The sizes of every rig. */
+    public static Architecture architecture(Design design) {
+        return new Architecture(design, 11, 2, 8, 4, 5);
+    }
+
+    /** Of another design, or on another engine. */
+    public Rig(String name, Architecture architecture, Routing routing, int micros, boolean recompute) {
+        engine = Engines.open(name, architecture.dims(2));
         parameters = new Parameters(engine, architecture, routing.masters(Parameters.hidden(architecture)));
         network = new Network(engine, architecture, parameters, micros, recompute);
         optimizer = new Optimizer(engine, parameters, routing);

@@ -1,33 +1,37 @@
 package hypertransfer.engine.cpu;
 
+import hypertransfer.engine.Nonlinearity;
 import hypertransfer.engine.cpu.thread.Chunks;
 import hypertransfer.engine.cpu.thread.Pool;
 import hypertransfer.engine.cpu.thread.Task;
 import hypertransfer.engine.cpu.vector.Lanes;
 import jdk.incubator.vector.FloatVector;
 
-/** relu(post(f))^2, forward and backward. */
+/** What an MLP does between its matrices, forward and backward, after the post norms of its inputs. */
 final class Activation {
     private final Pool pool;
     private final Task forward = this::forward;
     private final Task backward = this::backward;
+    private Nonlinearity kind;
     private int rows, cols;
-    private long f, fr, s;
+    private long f, fr, s, df;
 
     Activation(Pool pool) {
         this.pool = pool;
     }
 
     /** fr = 0: post is the identity. */
-    void forward(int rows, int cols, long f, long fr, long s) {
-        run(forward, rows, cols, f, fr, s);
+    void forward(Nonlinearity kind, int rows, int cols, long f, long fr, long s) {
+        run(forward, kind, rows, cols, f, fr, s);
     }
 
-    void backward(int rows, int cols, long f, long fr, long ds) {
-        run(backward, rows, cols, f, fr, ds);
+    void backward(Nonlinearity kind, int rows, int cols, long f, long fr, long ds, long df) {
+        this.df = df;
+        run(backward, kind, rows, cols, f, fr, ds);
     }
 
-    private void run(Task task, int rows, int cols, long f, long fr, long s) {
+    private void run(Task task, Nonlinearity kind, int rows, int cols, long f, long fr, long s) {
+        this.kind = kind;
         this.rows = rows;
         this.cols = cols;
         this.f = f;
@@ -39,21 +43,53 @@ final class Activation {
     private void forward(int piece, int worker) {
         int from = piece * Chunks.rows(rows), to = Math.min(rows, from + Chunks.rows(rows));
         for (int n = from; n < to; n++) {
-            long row = 4L * n * cols;
-            float post = fr == 0 ? 1 : Norms.factor(f + row, cols, fr + 4L * n);
-            square(f + row, post, s + row, cols);
+            long row = s + 4L * n * cols, x = input(f, n, 0), y = input(f, n, 1);
+            float post = fr == 0 ? 1 : Norms.factor(x, cols, factor(n, 0));
+            switch (kind) {
+                case RELU_SQUARED -> square(x, post, row, cols);
+                case GELU -> Gelu.forward(x, post, row, cols);
+                case SWIGLU -> Swiglu.forward(x, post, y, fr == 0 ? 1 : Norms.factor(y, cols, factor(n, 1)), row, cols);
+            }
         }
     }
 
     private void backward(int piece, int worker) {
         int from = piece * Chunks.rows(rows), to = Math.min(rows, from + Chunks.rows(rows));
         for (int n = from; n < to; n++) {
-            long row = 4L * n * cols;
-            float post = fr == 0 ? 1 : Lanes.get(fr + 4L * n);
-            float along = slope(f + row, post, s + row, cols);
-            if (fr != 0) {
-                NormGradients.throughPost(s + row, f + row, post, along * post / cols, s + row, cols);
+            long ds = s + 4L * n * cols, x = input(f, n, 0), dx = input(df, n, 0);
+            float post = fr == 0 ? 1 : Lanes.get(factor(n, 0));
+            switch (kind) {
+                case RELU_SQUARED -> throughPost(n, 0, slope(x, post, ds, dx, cols));
+                case GELU -> {
+                    Gelu.backward(x, post, ds, dx, cols);
+                    throughPost(n, 0, Lanes.dot(dx, x, cols));
+                }
+                case SWIGLU -> {
+                    long y = input(f, n, 1), dy = input(df, n, 1);
+                    float second = fr == 0 ? 1 : Lanes.get(factor(n, 1));
+                    Swiglu.backward(x, post, y, second, ds, dx, cols);
+                    throughPost(n, 0, Lanes.dot(dx, x, cols));
+                    throughPost(n, 1, Lanes.dot(dy, y, cols));
+                }
             }
+        }
+    }
+
+    /** Where input i of row n starts. */
+    private long input(long inputs, int n, int i) {
+        return inputs + 4L * ((long) n * kind.inputs() + i) * cols;
+    }
+
+    private long factor(int n, int i) {
+        return fr + 4L * ((long) n * kind.inputs() + i);
+    }
+
+    /** From the gradient behind an input's post norm to the one before it; along is their sum of products with it. */
+    private void throughPost(int n, int i, float along) {
+        if (fr != 0) {
+            long d = input(df, n, i);
+            float post = Lanes.get(factor(n, i));
+            NormGradients.throughPost(d, input(f, n, i), post, along * post / cols, d, cols);
         }
     }
 
@@ -70,20 +106,20 @@ final class Activation {
         }
     }
 
-    /** d = 2 d relu(f r); returns the sum of d f. */
-    private static float slope(long f, float r, long d, int n) {
+    /** to = 2 d relu(f r); returns the sum of to f. */
+    private static float slope(long f, float r, long d, long to, int n) {
         FloatVector sums = Lanes.zero();
-        long dd = d - f, whole = Lanes.whole(f, n), end = Lanes.end(f, n);
+        long dd = d - f, dt = to - f, whole = Lanes.whole(f, n), end = Lanes.end(f, n);
         for (; f < whole; f += Lanes.STEP) {
             FloatVector v = Lanes.load(f);
             FloatVector g = v.mul(2 * r).max(0f).mul(Lanes.load(f + dd));
-            Lanes.store(g, f + dd);
+            Lanes.store(g, f + dt);
             sums = g.fma(v, sums);
         }
         float sum = Lanes.sum(sums);
         for (; f < end; f += 4) {
             float g = Math.max(0, 2 * r * Lanes.get(f)) * Lanes.get(f + dd);
-            Lanes.put(f + dd, g);
+            Lanes.put(f + dt, g);
             sum += g * Lanes.get(f);
         }
         return sum;

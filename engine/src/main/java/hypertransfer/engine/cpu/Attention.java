@@ -12,8 +12,8 @@ import jdk.incubator.vector.FloatVector;
 import jdk.incubator.vector.VectorOperators;
 
 /**
- * Causal attention, one head of one sequence per piece. A strip of queries meets the keys up to its last one, in a scratch
- * that stays in the cache; what lies right of the strip is never computed, and no T x T matrix exists.
+ * Causal attention, one head of one sequence per piece; backward one head of keys and values, with all queries it serves. A strip of queries meets the keys up to its last one, in a scratch
+ * that stays in the cache; what lies right of the strip or left of its window is never computed, and no T x T matrix exists.
  */
 final class Attention {
     /** Queries in a strip: few waste little above the diagonal, many make better products. */
@@ -21,6 +21,8 @@ final class Attention {
 
     private final Pool pool;
     private final Dims dims;
+    private final int row; // numbers of qkv per token
+    private final int share; // heads of queries for each of keys and values
     private final int width; // of a strip's rows: T in whole pairs of the widest vectors
     private final Floats strips; // (workers, 2, STRIP, width)
     private final Floats means; // (N, H)
@@ -33,6 +35,8 @@ final class Attention {
     Attention(Pool pool, Dims dims, Blocks blocks) {
         this.pool = pool;
         this.dims = dims;
+        row = dims.Q() * dims.D();
+        share = dims.H() / dims.G();
         width = (dims.T() + 31) / 32 * 32;
         strips = blocks.declare(Role.SCRATCH, "attention.strips", pool.size() * 2 * STRIP, width);
         means = blocks.declare(Role.SCRATCH, "attention.means", dims.N(), dims.H());
@@ -53,7 +57,7 @@ final class Attention {
         this.dO = dO;
         this.dqkv = dqkv;
         pool.run(toMeans, Chunks.count(dims.N()));
-        pool.run(backward, dims.B() * dims.H());
+        pool.run(backward, dims.B() * dims.G());
     }
 
     private void forward(int piece, int worker) {
@@ -76,62 +80,82 @@ final class Attention {
         }
     }
 
-    /** From the last strip, whose keys are all keys, so that it starts the sums. */
+    /** From the last strip, which starts the sums of all keys, unless a window hides some from it. */
     private void backward(int piece, int worker) {
-        int last = (dims.T() - 1) / STRIP * STRIP;
-        for (int i = last; i >= 0; i -= STRIP) {
-            long first = (long) piece / dims.H() * dims.T(), p = strip(worker), dp = p + 4L * STRIP * width;
-            backward(first, piece % dims.H(), i, Math.min(STRIP, dims.T() - i), i == last ? 0 : 1, p, dp);
+        int last = (dims.T() - 1) / STRIP * STRIP, shared = piece % dims.G();
+        long sequence = (long) piece / dims.G() * dims.T(), p = strip(worker), dp = p + 4L * STRIP * width;
+        boolean started = first(last) > 0;
+        for (int t = 0; started && t < dims.T(); t++) {
+            Lanes.fill(0, part(dqkv, sequence + t, 1, shared * share), dims.D());
+            Lanes.fill(0, part(dqkv, sequence + t, 2, shared * share), dims.D());
         }
+        for (int h = shared * share; h < (shared + 1) * share; h++) {
+            for (int i = last; i >= 0; i -= STRIP) {
+                backward(sequence, h, i, Math.min(STRIP, dims.T() - i), started ? 1 : 0, p, dp);
+                started = true;
+            }
+        }
+    }
+
+    /** The first key that a strip from query i on sees. */
+    private int first(int i) {
+        return Math.max(0, i - dims.W() + 1);
     }
 
     private long strip(int worker) {
         return strips.at() + 8L * worker * STRIP * width;
     }
 
-    private void forward(long first, int h, int i, int rows, long p) {
-        int C = dims.C(), D = dims.D(), keys = i + rows;
-        long q = part(qkv, first + i, 0, h), k = part(qkv, first, 1, h), v = part(qkv, first, 2, h);
-        long to = o + 4L * ((first + i) * C + (long) h * D), kept = lse + 4L * ((first + i) * dims.H() + h);
-        Blas.gemm(Blas.N, Blas.T, rows, keys, D, scale, q, 3 * C, k, 3 * C, 0, p, width);
-        for (int row = 0; row < rows; row++) {
-            int seen = i + row + 1;
-            long at = p + 4L * row * width;
+    private void forward(long sequence, int h, int i, int rows, long p) {
+        int C = dims.C(), D = dims.D(), first = first(i), keys = i + rows - first;
+        long q = part(qkv, sequence + i, 0, h);
+        long k = part(qkv, sequence + first, 1, h), v = part(qkv, sequence + first, 2, h);
+        long to = o + 4L * ((sequence + i) * C + (long) h * D), kept = lse + 4L * ((sequence + i) * dims.H() + h);
+        Blas.gemm(Blas.N, Blas.T, rows, keys, D, scale, q, row, k, row, 0, p, width);
+        for (int line = 0; line < rows; line++) {
+            int seen = i + line + 1 - first;
+            long at = p + 4L * line * width;
             blind(at, seen, keys, -Float.MAX_VALUE);
+            passed(at, seen, -Float.MAX_VALUE);
             float max = max(at, pairs(seen) * 2);
             float sum = Exp.shifted(at, pairs(seen), max);
-            Lanes.put(kept + 4L * row * dims.H(), (float) (max + Math.log(sum)));
+            Lanes.put(kept + 4L * line * dims.H(), (float) (max + Math.log(sum)));
             Lanes.scale(1 / sum, at, at, seen);
             blind(at, seen, keys, 0);
+            passed(at, seen, 0);
         }
-        Blas.gemm(Blas.N, Blas.N, rows, D, keys, 1, p, width, v, 3 * C, 0, to, C);
+        Blas.gemm(Blas.N, Blas.N, rows, D, keys, 1, p, width, v, row, 0, to, C);
     }
 
-    private void backward(long first, int h, int i, int rows, float beta, long p, long dp) {
-        int C = dims.C(), D = dims.D(), keys = i + rows;
-        long q = part(qkv, first + i, 0, h), k = part(qkv, first, 1, h), v = part(qkv, first, 2, h);
-        long dq = part(dqkv, first + i, 0, h), dk = part(dqkv, first, 1, h), dv = part(dqkv, first, 2, h);
-        long head = 4L * ((first + i) * C + (long) h * D), kept = lse + 4L * ((first + i) * dims.H() + h);
-        Blas.gemm(Blas.N, Blas.T, rows, keys, D, scale, q, 3 * C, k, 3 * C, 0, p, width);
-        Blas.gemm(Blas.N, Blas.T, rows, keys, D, 1, dO + head, C, v, 3 * C, 0, dp, width);
-        for (int row = 0; row < rows; row++) {
-            int seen = i + row + 1;
-            long at = p + 4L * row * width, d = dp + 4L * row * width;
+    private void backward(long sequence, int h, int i, int rows, float beta, long p, long dp) {
+        int C = dims.C(), D = dims.D(), first = first(i), keys = i + rows - first;
+        long q = part(qkv, sequence + i, 0, h), dq = part(dqkv, sequence + i, 0, h);
+        long k = part(qkv, sequence + first, 1, h), v = part(qkv, sequence + first, 2, h);
+        long dk = part(dqkv, sequence + first, 1, h), dv = part(dqkv, sequence + first, 2, h);
+        long head = 4L * ((sequence + i) * C + (long) h * D), kept = lse + 4L * ((sequence + i) * dims.H() + h);
+        Blas.gemm(Blas.N, Blas.T, rows, keys, D, scale, q, row, k, row, 0, p, width);
+        Blas.gemm(Blas.N, Blas.T, rows, keys, D, 1, dO + head, C, v, row, 0, dp, width);
+        for (int line = 0; line < rows; line++) {
+            int seen = i + line + 1 - first;
+            long at = p + 4L * line * width, d = dp + 4L * line * width;
             blind(at, seen, keys, -Float.MAX_VALUE);
-            float mean = Lanes.get(means.at() + 4L * ((first + i + row) * dims.H() + h));
-            Exp.shifted(at, pairs(seen), Lanes.get(kept + 4L * row * dims.H()));
+            passed(at, seen, -Float.MAX_VALUE);
+            float mean = Lanes.get(means.at() + 4L * ((sequence + i + line) * dims.H() + h));
+            Exp.shifted(at, pairs(seen), Lanes.get(kept + 4L * line * dims.H()));
             blind(at, seen, keys, 0);
+            passed(at, seen, 0);
             slopes(at, d, pairs(seen) * 2, mean, scale);
             blind(d, seen, keys, 0);
         }
-        Blas.gemm(Blas.T, Blas.N, keys, D, rows, 1, p, width, dO + head, C, beta, dv, 3 * C);
-        Blas.gemm(Blas.N, Blas.N, rows, D, keys, 1, dp, width, k, 3 * C, 0, dq, 3 * C);
-        Blas.gemm(Blas.T, Blas.N, keys, D, rows, 1, dp, width, q, 3 * C, beta, dk, 3 * C);
+        Blas.gemm(Blas.T, Blas.N, keys, D, rows, 1, p, width, dO + head, C, beta, dv, row);
+        Blas.gemm(Blas.N, Blas.N, rows, D, keys, 1, dp, width, k, row, 0, dq, row);
+        Blas.gemm(Blas.T, Blas.N, keys, D, rows, 1, dp, width, q, row, beta, dk, row);
     }
 
-    /** Where token n's query (0), key (1) or value (2) of head h starts. */
+    /** Where the query (0), key (1) or value (2) of token n that head h works with starts. */
     private long part(long x, long n, int part, int h) {
-        return x + 4L * ((3 * n + part) * dims.C() + (long) h * dims.D());
+        int head = part == 0 ? h : dims.H() + (part - 1) * dims.G() + h / share;
+        return x + 4L * (n * row + (long) head * dims.D());
     }
 
     /** In how many pairs of vectors the keys lie that a query sees. */
@@ -142,6 +166,13 @@ final class Attention {
     /** Blanks the keys that a query must not see, to the end of the strip or of a pair of vectors. */
     private static void blind(long row, int seen, int keys, float blank) {
         for (int j = seen; j < Math.max(keys, pairs(seen) * 2 * Lanes.W); j++) {
+            Lanes.put(row + 4L * j, blank);
+        }
+    }
+
+    /** Blanks the keys that have left a query's window. */
+    private void passed(long row, int seen, float blank) {
+        for (int j = 0; j < seen - dims.W(); j++) {
             Lanes.put(row + 4L * j, blank);
         }
     }

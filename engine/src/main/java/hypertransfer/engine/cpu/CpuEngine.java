@@ -3,8 +3,10 @@ package hypertransfer.engine.cpu;
 import hypertransfer.engine.Dims;
 import hypertransfer.engine.Engine;
 import hypertransfer.engine.EngineException;
+import hypertransfer.engine.HeadRule;
 import hypertransfer.engine.Memory;
 import hypertransfer.engine.Motion;
+import hypertransfer.engine.Nonlinearity;
 import hypertransfer.engine.Role;
 import hypertransfer.engine.Simd;
 import hypertransfer.engine.Tensor;
@@ -219,26 +221,38 @@ public final class CpuEngine implements Engine {
     }
 
     @Override
-    public void norm(Tensor x, Tensor gain, Tensor y, Tensor r) {
-        norms.norm(x.rows(), x.cols(), at(x), at(gain), at(y), at(r));
+    public void norm(Tensor x, Tensor gain, Tensor y, Tensor r, boolean center) {
+        norms.norm(center, x.rows(), x.cols(), at(x), at(gain), at(y), at(r));
     }
 
     @Override
-    public void normBackward(Tensor dy, Tensor x, Tensor gain, Tensor r, Tensor dx, Tensor dgain) {
-        normGradients.run(false, x.rows(), x.cols(), at(dy), 0, 0, at(x), at(gain), at(r), at(dx), 0, at(dgain));
+    public void normBackward(Tensor dy, Tensor x, Tensor gain, Tensor r, Tensor dx, Tensor dgain, boolean center) {
+        normGradients.run(
+                false, center, x.rows(), x.cols(), at(dy), 0, 0, at(x), at(gain), at(r), at(dx), 0, at(dgain));
     }
 
     @Override
-    public void residualNorm(Tensor h, Tensor z, Tensor zr, Tensor out, Tensor gain, Tensor y, Tensor r) {
-        norms.residual(h.rows(), h.cols(), at(h), at(z), optional(zr), at(out), at(gain), at(y), at(r));
+    public void residualNorm(
+            Tensor h, Tensor z, Tensor zr, Tensor out, Tensor gain, Tensor y, Tensor r, boolean center) {
+        norms.residual(center, h.rows(), h.cols(), at(h), at(z), optional(zr), at(out), at(gain), at(y), at(r));
     }
 
     @Override
     public void residualNormBackward(
-            Tensor dy, Tensor z, Tensor zr, Tensor out, Tensor gain, Tensor r, Tensor dh, Tensor dz, Tensor dgain) {
+            Tensor dy,
+            Tensor z,
+            Tensor zr,
+            Tensor out,
+            Tensor gain,
+            Tensor r,
+            Tensor dh,
+            Tensor dz,
+            Tensor dgain,
+            boolean center) {
         long zs = zr == null ? 0 : at(z), dzs = zr == null ? 0 : at(dz);
         normGradients.run(
                 true,
+                center,
                 out.rows(),
                 out.cols(),
                 at(dy),
@@ -253,13 +267,13 @@ public final class CpuEngine implements Engine {
     }
 
     @Override
-    public void heads(Tensor qkv, Tensor r, boolean normV) {
-        heads.forward(at(qkv), at(r), normV);
+    public void heads(Tensor qkv, Tensor r, HeadRule rule) {
+        heads.forward(at(qkv), at(r), rule);
     }
 
     @Override
-    public void headsBackward(Tensor dqkv, Tensor qkv, Tensor r, boolean normV) {
-        heads.backward(at(dqkv), at(qkv), at(r), normV);
+    public void headsBackward(Tensor dqkv, Tensor qkv, Tensor r, HeadRule rule) {
+        heads.backward(at(dqkv), at(qkv), at(r), rule);
     }
 
     @Override
@@ -273,13 +287,13 @@ public final class CpuEngine implements Engine {
     }
 
     @Override
-    public void activation(Tensor f, Tensor fr, Tensor s) {
-        activation.forward(f.rows(), f.cols(), at(f), optional(fr), at(s));
+    public void activation(Tensor f, Tensor fr, Tensor s, Nonlinearity kind) {
+        activation.forward(kind, s.rows(), s.cols(), at(f), optional(fr), at(s));
     }
 
     @Override
-    public void activationBackward(Tensor f, Tensor fr, Tensor ds) {
-        activation.backward(f.rows(), f.cols(), at(f), optional(fr), at(ds));
+    public void activationBackward(Tensor f, Tensor fr, Tensor ds, Tensor df, Nonlinearity kind) {
+        activation.backward(kind, ds.rows(), ds.cols(), at(f), optional(fr), at(ds), at(df));
     }
 
     @Override

@@ -1,6 +1,7 @@
 package hypertransfer.engine.cpu;
 
 import hypertransfer.engine.Dims;
+import hypertransfer.engine.HeadRule;
 import hypertransfer.engine.Role;
 import hypertransfer.engine.cpu.thread.Chunks;
 import hypertransfer.engine.cpu.thread.Pool;
@@ -15,7 +16,7 @@ final class Heads {
     private final Floats cos, sin; // (T, D/2)
     private final Task forward = this::forward;
     private final Task backward = this::backward;
-    private boolean normV;
+    private HeadRule rule;
     private long d, qkv, r;
 
     Heads(Pool pool, Dims dims, Blocks blocks) {
@@ -37,32 +38,33 @@ final class Heads {
         }
     }
 
-    void forward(long qkv, long r, boolean normV) {
+    void forward(long qkv, long r, HeadRule rule) {
         this.qkv = qkv;
         this.r = r;
-        this.normV = normV;
+        this.rule = rule;
         pool.run(forward, Chunks.count(dims.N()));
     }
 
-    void backward(long dqkv, long qkv, long r, boolean normV) {
+    void backward(long dqkv, long qkv, long r, HeadRule rule) {
         this.d = dqkv;
         this.qkv = qkv;
         this.r = r;
-        this.normV = normV;
+        this.rule = rule;
         pool.run(backward, Chunks.count(dims.N()));
     }
 
     private void forward(int piece, int worker) {
         int rows = Chunks.rows(dims.N()), from = piece * rows, to = Math.min(dims.N(), from + rows);
-        int D = dims.D(), H = dims.H(), heads = normV ? 3 * H : 2 * H;
+        int D = dims.D(), Q = dims.Q(), turned = dims.H() + dims.G(), heads = rule.normV() ? Q : turned;
         for (int n = from; n < to; n++) {
             long turn = 4L * (n % dims.T()) * (D / 2);
             for (int head = 0; head < heads; head++) { // queries, then keys, then values: they lie one after the other
-                long at = qkv + 4L * (3L * n * dims.C() + (long) head * D);
-                float rn = Norms.factor(at, D, r + 4L * (3L * n * H + head));
-                if (head < 2 * H) {
+                long at = qkv + 4L * ((long) n * Q + head) * D;
+                boolean normed = head >= turned || rule.normQK();
+                float rn = normed ? Norms.factor(at, D, r + 4L * ((long) n * Q + head)) : 1;
+                if (head < turned && rule.rotary()) {
                     rotate(at, D / 2, rn, cos.at() + turn, sin.at() + turn, rn);
-                } else {
+                } else if (normed) {
                     Lanes.scale(rn, at, at, D);
                 }
             }
@@ -71,14 +73,16 @@ final class Heads {
 
     private void backward(int piece, int worker) {
         int rows = Chunks.rows(dims.N()), from = piece * rows, to = Math.min(dims.N(), from + rows);
-        int D = dims.D(), H = dims.H(), heads = normV ? 3 * H : 2 * H;
+        int D = dims.D(), Q = dims.Q(), turned = dims.H() + dims.G(), heads = rule.normV() ? Q : turned;
         for (int n = from; n < to; n++) {
             long turn = 4L * (n % dims.T()) * (D / 2);
             for (int head = 0; head < heads; head++) {
-                long offset = 4L * (3L * n * dims.C() + (long) head * D), at = d + offset, normed = qkv + offset;
-                float rn = Lanes.get(r + 4L * (3L * n * H + head)), mean = Lanes.dot(at, normed, D) / D;
-                through(at, normed, rn, -rn * mean, D);
-                if (head < 2 * H) {
+                long offset = 4L * ((long) n * Q + head) * D, at = d + offset, xhat = qkv + offset;
+                if (head >= turned || rule.normQK()) {
+                    float rn = Lanes.get(r + 4L * ((long) n * Q + head)), mean = Lanes.dot(at, xhat, D) / D;
+                    through(at, xhat, rn, -rn * mean, D);
+                }
+                if (head < turned && rule.rotary()) {
                     rotate(at, D / 2, 1, cos.at() + turn, sin.at() + turn, -1);
                 }
             }

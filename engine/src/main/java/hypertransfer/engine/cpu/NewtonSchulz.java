@@ -26,7 +26,8 @@ final class NewtonSchulz implements Task {
 
     private final Pool pool;
     private final Dims dims;
-    private final Floats scratch; // (workers, 8, C, C): four squares and the other X
+    private final int rows; // of a worker's scratch
+    private final Floats scratch; // (workers, rows, C): four squares and the other X
     private List<Tensor> x;
     private Iteration iteration;
     private int[] order = {};
@@ -34,7 +35,8 @@ final class NewtonSchulz implements Task {
     NewtonSchulz(Pool pool, Dims dims, Blocks blocks) {
         this.pool = pool;
         this.dims = dims;
-        scratch = blocks.declare(Role.SCRATCH, "newtonSchulz", pool.size() * 8 * dims.C(), dims.C());
+        rows = 4 * dims.C() + Math.max(4 * dims.C(), dims.F());
+        scratch = blocks.declare(Role.SCRATCH, "newtonSchulz", pool.size() * rows, dims.C());
     }
 
     void run(List<Tensor> x, Iteration iteration) {
@@ -58,7 +60,7 @@ final class NewtonSchulz implements Task {
     public void piece(int piece, int worker) {
         Tensor t = x.get(order[piece]);
         int m = Math.min(t.rows(), t.cols()), n = Math.max(t.rows(), t.cols());
-        orthogonalize(((Floats) t).at(), m, n, t.rows() > t.cols(), scratch.at() + 32L * dims.C() * dims.C() * worker);
+        orthogonalize(((Floats) t).at(), m, n, t.rows() > t.cols(), scratch.at() + 4L * rows * dims.C() * worker);
     }
 
     private void orthogonalize(long x, int m, int n, boolean tall, long free) {

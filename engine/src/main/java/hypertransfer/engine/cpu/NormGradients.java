@@ -12,13 +12,15 @@ import jdk.incubator.vector.FloatVector;
 final class NormGradients implements Task {
     private final Pool pool;
     private final Floats partial; // (chunks, C)
-    private boolean residual;
+    private final Floats centered; // (workers, 2, C): a row without its mean, and the gradient there
+    private boolean residual, center;
     private int rows, cols;
     private long dy, z, zr, out, gain, r, dh, dz;
 
     NormGradients(Pool pool, Dims dims, Blocks blocks) {
         this.pool = pool;
         partial = blocks.declare(Role.SCRATCH, "norms", Chunks.count(dims.N()), dims.C());
+        centered = blocks.declare(Role.SCRATCH, "norms.centered", 2 * pool.size(), dims.C());
     }
 
     /**
@@ -27,6 +29,7 @@ final class NormGradients implements Task {
      */
     void run(
             boolean residual,
+            boolean center,
             int rows,
             int cols,
             long dy,
@@ -39,6 +42,7 @@ final class NormGradients implements Task {
             long dz,
             long dgain) {
         this.residual = residual;
+        this.center = center;
         this.rows = rows;
         this.cols = cols;
         this.dy = dy;
@@ -63,6 +67,10 @@ final class NormGradients implements Task {
         Lanes.fill(0, sums, cols);
         for (int n = from; n < to; n++) {
             long row = 4L * n * cols;
+            if (center) {
+                layer(n, sums, centered.at() + 8L * worker * cols);
+                continue;
+            }
             float rn = Lanes.get(r + 4L * n);
             float mean = toGain(dy + row, out + row, gain, rn, sums, cols) * rn / cols;
             float post = zr == 0 ? 0 : Lanes.get(zr + 4L * n);
@@ -71,6 +79,26 @@ final class NormGradients implements Task {
             if (zr != 0) {
                 throughPost(dh + row, z + row, post, along * post / cols, dz + row, cols);
             }
+        }
+    }
+
+    /** Row n where the norm takes its mean away: a symmetric projection, so the same is done to the gradient. */
+    private void layer(int n, long sums, long x) {
+        long row = 4L * n * cols, d = x + 4L * cols;
+        float rn = Lanes.get(r + 4L * n);
+        Lanes.copy(out + row, x, 4L * cols);
+        Lanes.center(x, cols);
+        float mean = toGain(dy + row, x, gain, rn, sums, cols) * rn / cols;
+        toRow(dy + row, x, gain, rn, mean, d, false, x, cols);
+        Lanes.center(d, cols);
+        if (residual) {
+            Lanes.add(d, dh + row, cols);
+        } else {
+            Lanes.copy(d, dh + row, 4L * cols);
+        }
+        if (zr != 0) {
+            float post = Lanes.get(zr + 4L * n), along = Lanes.dot(dh + row, z + row, cols);
+            throughPost(dh + row, z + row, post, along * post / cols, dz + row, cols);
         }
     }
 

@@ -11,6 +11,7 @@ final class Norms {
     private final Pool pool;
     private final Task norm = this::norm;
     private final Task residual = this::residual;
+    private boolean center;
     private int rows, cols;
     private long h, z, zr, out, gain, y, r;
 
@@ -19,19 +20,20 @@ final class Norms {
     }
 
     /** y = norm(x, gain). */
-    void norm(int rows, int cols, long x, long gain, long y, long r) {
-        run(norm, rows, cols, x, gain, y, r);
+    void norm(boolean center, int rows, int cols, long x, long gain, long y, long r) {
+        run(norm, center, rows, cols, x, gain, y, r);
     }
 
     /** out = h + post(z), y = norm(out, gain). zr = 0: post is the identity. */
-    void residual(int rows, int cols, long h, long z, long zr, long out, long gain, long y, long r) {
+    void residual(boolean center, int rows, int cols, long h, long z, long zr, long out, long gain, long y, long r) {
         this.h = h;
         this.z = z;
         this.zr = zr;
-        run(residual, rows, cols, out, gain, y, r);
+        run(residual, center, rows, cols, out, gain, y, r);
     }
 
-    private void run(Task task, int rows, int cols, long out, long gain, long y, long r) {
+    private void run(Task task, boolean center, int rows, int cols, long out, long gain, long y, long r) {
+        this.center = center;
         this.rows = rows;
         this.cols = cols;
         this.out = out;
@@ -45,8 +47,20 @@ final class Norms {
         int from = piece * Chunks.rows(rows), to = Math.min(rows, from + Chunks.rows(rows));
         for (int n = from; n < to; n++) {
             long row = 4L * n * cols;
-            gained(out + row, factor(out + row, cols, r + 4L * n), gain, y + row, cols);
+            if (center) {
+                layer(n);
+            } else {
+                gained(out + row, factor(out + row, cols, r + 4L * n), gain, y + row, cols);
+            }
         }
+    }
+
+    /** The norm of row n with its mean taken away, by way of y. */
+    private void layer(int n) {
+        long row = 4L * n * cols;
+        Lanes.copy(out + row, y + row, 4L * cols);
+        Lanes.center(y + row, cols);
+        gained(y + row, factor(y + row, cols, r + 4L * n), gain, y + row, cols);
     }
 
     /** A row's factor, which the backward pass will want. */
@@ -61,9 +75,14 @@ final class Norms {
         for (int n = from; n < to; n++) {
             long row = 4L * n * cols;
             float post = zr == 0 ? 1 : factor(z + row, cols, zr + 4L * n);
-            float rn = Lanes.rms(residual(h + row, z + row, post, out + row, cols), cols);
-            Lanes.put(r + 4L * n, rn);
-            gained(out + row, rn, gain, y + row, cols);
+            float squares = residual(h + row, z + row, post, out + row, cols);
+            if (center) {
+                layer(n);
+            } else {
+                float rn = Lanes.rms(squares, cols);
+                Lanes.put(r + 4L * n, rn);
+                gained(out + row, rn, gain, y + row, cols);
+            }
         }
     }
 

@@ -3,6 +3,7 @@ package hypertransfer.engine.cuda;
 import static java.lang.foreign.ValueLayout.JAVA_FLOAT;
 
 import hypertransfer.engine.Dims;
+import hypertransfer.engine.HeadRule;
 import hypertransfer.engine.Tensor;
 import hypertransfer.engine.cuda.driver.Device;
 import java.lang.foreign.Arena;
@@ -13,18 +14,20 @@ final class Attention {
     private final Kernels kernels;
     private final Geometry geometry;
     private final Scratch scratch;
-    private final long heads; // of the whole micro-batch
+    private final Dims dims;
+    private final long heads; // of queries, in the whole micro-batch
 
     Attention(Device device, Kernels kernels, Geometry geometry, Scratch scratch) {
         this.kernels = kernels;
         this.geometry = geometry;
         this.scratch = scratch;
-        heads = (long) geometry.dims().N() * geometry.dims().H();
-        uploadRotations(device, geometry.dims());
+        dims = geometry.dims();
+        heads = (long) dims.N() * dims.H();
+        uploadRotations(device);
     }
 
     /** The rotary embedding's angles, in double here, so that no kernel needs a cosine. */
-    private void uploadRotations(Device device, Dims dims) {
+    private void uploadRotations(Device device) {
         int half = dims.D() / 2;
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment host = arena.allocate(JAVA_FLOAT, 2L * dims.T() * half);
@@ -40,15 +43,22 @@ final class Attention {
         }
     }
 
-    /** @param parts 2, or 3 where v is normed too */
-    void heads(Tensor qkv, Tensor r, int parts) {
-        long count = heads * parts;
-        kernels.launch(Kernel.HEADS, geometry.heads(count), qkv, r, scratch.rotary, parts, count);
+    void heads(Tensor qkv, Tensor r, HeadRule rule) {
+        long each = touched(rule), count = dims.N() * each;
+        boolean norm = rule.normQK(), turn = rule.rotary();
+        kernels.launch(Kernel.HEADS, geometry.heads(count), qkv, r, scratch.rotary, each, norm, turn, count);
     }
 
-    void headsBackward(Tensor dqkv, Tensor qkv, Tensor r, int parts) {
-        long count = heads * parts;
-        kernels.launch(Kernel.HEADS_BACKWARD, geometry.heads(count), dqkv, qkv, r, scratch.rotary, parts, count);
+    void headsBackward(Tensor dqkv, Tensor qkv, Tensor r, HeadRule rule) {
+        long each = touched(rule), count = dims.N() * each;
+        boolean norm = rule.normQK(), turn = rule.rotary();
+        kernels.launch(
+                Kernel.HEADS_BACKWARD, geometry.heads(count), dqkv, qkv, r, scratch.rotary, each, norm, turn, count);
+    }
+
+    /** Heads of a row that are worked on: values only where they are normed. */
+    private int touched(HeadRule rule) {
+        return dims.H() + (rule.normV() ? 2 : 1) * dims.G();
     }
 
     void forward(Tensor qkv, Tensor o, Tensor lse) {
@@ -56,7 +66,7 @@ final class Attention {
             Flash flash = kernels.flash().get();
             kernels.launch(Kernel.FLASH, flash.launch(flash.forward()), qkv, o, lse);
         } else {
-            kernels.launch(Kernel.ATTENTION, geometry.warps(), qkv, o, lse, heads);
+            kernels.launch(Kernel.ATTENTION, geometry.warps(dims.H()), qkv, o, lse, heads);
         }
     }
 
@@ -68,8 +78,9 @@ final class Attention {
             kernels.launch(Kernel.FLASH_KEY, flash.launch(flash.key()), qkv, lse, delta, dO, dqkv);
             kernels.launch(Kernel.FLASH_QUERY, flash.launch(flash.query()), qkv, lse, delta, dO, dqkv);
         } else {
-            kernels.launch(Kernel.ATTENTION_QUERY, geometry.warps(), qkv, lse, delta, dO, dqkv, heads);
-            kernels.launch(Kernel.ATTENTION_KEY, geometry.warps(), qkv, lse, delta, dO, dqkv, heads);
+            kernels.launch(Kernel.ATTENTION_QUERY, geometry.warps(dims.H()), qkv, lse, delta, dO, dqkv, heads);
+            long keys = (long) dims.N() * dims.G();
+            kernels.launch(Kernel.ATTENTION_KEY, geometry.warps(dims.G()), qkv, lse, delta, dO, dqkv, keys);
         }
     }
 }

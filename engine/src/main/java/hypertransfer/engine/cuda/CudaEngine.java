@@ -5,8 +5,10 @@ import hypertransfer.engine.Engine;
 import hypertransfer.engine.EngineException;
 import hypertransfer.engine.Exchange;
 import hypertransfer.engine.Format;
+import hypertransfer.engine.HeadRule;
 import hypertransfer.engine.Memory;
 import hypertransfer.engine.Motion;
+import hypertransfer.engine.Nonlinearity;
 import hypertransfer.engine.Ranks;
 import hypertransfer.engine.Role;
 import hypertransfer.engine.Tensor;
@@ -43,6 +45,7 @@ public final class CudaEngine implements Engine {
     private Feed feed;
     private Lists lists;
     private Attention attention;
+    private boolean onCards; // what travels between ranks does not pass through the host
 
     /**
      * On the card of this number, as the driver counts them; numbers beyond the last card begin again with the first.
@@ -105,6 +108,14 @@ public final class CudaEngine implements Engine {
     }
 
     @Override
+    public Optional<String> remark() {
+        return precision == Precision.BF16 && !dims.plainAttention()
+                ? Optional.of(
+                        "attention runs on the plain kernels: the fast ones have no window and no shared key/value heads")
+                : Optional.empty();
+    }
+
+    @Override
     public void decisions(Path file) {
         blas.own(file);
     }
@@ -135,17 +146,19 @@ public final class CudaEngine implements Engine {
     @Override
     public Ranks carrier(Ranks ranks, Exchange choice) {
         Driver driver = device.driver();
-        return Carriers.onCards(ranks, choice, driver.uuid(), driver.functions(), device.stream());
+        Ranks carrier = Carriers.onCards(ranks, choice, driver.uuid(), driver.functions(), device.stream());
+        onCards = carrier != ranks;
+        return carrier;
     }
 
     @Override
     public void pack(List<Tensor> tensors, MemorySegment to) {
-        storage.carry(tensors, to.address(), true);
+        storage.carry(tensors, to.address(), true, !onCards);
     }
 
     @Override
     public void unpack(MemorySegment from, List<Tensor> tensors) {
-        storage.carry(tensors, from.address(), false);
+        storage.carry(tensors, from.address(), false, !onCards);
     }
 
     @Override
@@ -231,29 +244,52 @@ public final class CudaEngine implements Engine {
     }
 
     @Override
-    public void norm(Tensor x, Tensor gain, Tensor y, Tensor r) {
-        residualNorm(x, null, null, null, gain, y, r);
+    public void norm(Tensor x, Tensor gain, Tensor y, Tensor r, boolean center) {
+        residualNorm(x, null, null, null, gain, y, r, center);
     }
 
     @Override
-    public void residualNorm(Tensor h, Tensor z, Tensor zr, Tensor out, Tensor gain, Tensor y, Tensor r) {
-        kernels.launch(Kernel.ROW_NORM, rows(h), h, z, zr, out, gain, y, r, h.rows());
+    public void residualNorm(
+            Tensor h, Tensor z, Tensor zr, Tensor out, Tensor gain, Tensor y, Tensor r, boolean center) {
+        Kernel kernel = center ? Kernel.LAYER_NORM : Kernel.ROW_NORM;
+        kernels.launch(kernel, rows(h), h, z, zr, out, gain, y, r, h.rows());
     }
 
     @Override
-    public void normBackward(Tensor dy, Tensor x, Tensor gain, Tensor r, Tensor dx, Tensor dgain) {
-        Launch shares = geometry.shares(x.rows(), x.cols());
-        long partial = scratch.partial;
-        kernels.launch(Kernel.ROW_NORM_BACKWARD, shares, dy, x, gain, r, null, dx, null, null, null, partial, x.rows());
-        addColumns(shares.x(), dgain);
+    public void normBackward(Tensor dy, Tensor x, Tensor gain, Tensor r, Tensor dx, Tensor dgain, boolean center) {
+        throughNorm(center, dy, x, gain, r, null, dx, null, null, null, dgain);
     }
 
     @Override
     public void residualNormBackward(
-            Tensor dy, Tensor z, Tensor zr, Tensor out, Tensor gain, Tensor r, Tensor dh, Tensor dz, Tensor dgain) {
-        Launch shares = geometry.shares(out.rows(), out.cols());
-        long partial = scratch.partial;
-        kernels.launch(Kernel.ROW_NORM_BACKWARD, shares, dy, out, gain, r, dh, dh, z, zr, dz, partial, out.rows());
+            Tensor dy,
+            Tensor z,
+            Tensor zr,
+            Tensor out,
+            Tensor gain,
+            Tensor r,
+            Tensor dh,
+            Tensor dz,
+            Tensor dgain,
+            boolean center) {
+        throughNorm(center, dy, out, gain, r, dh, dh, z, zr, dz, dgain);
+    }
+
+    private void throughNorm(
+            boolean center,
+            Tensor dy,
+            Tensor x,
+            Tensor gain,
+            Tensor r,
+            Tensor dh,
+            Tensor dx,
+            Tensor z,
+            Tensor zr,
+            Tensor dz,
+            Tensor dgain) {
+        Kernel kernel = center ? Kernel.LAYER_NORM_BACKWARD : Kernel.ROW_NORM_BACKWARD;
+        Launch shares = geometry.shares(x.rows(), x.cols());
+        kernels.launch(kernel, shares, dy, x, gain, r, dh, dx, z, zr, dz, scratch.partial, x.rows());
         addColumns(shares.x(), dgain);
     }
 
@@ -266,13 +302,13 @@ public final class CudaEngine implements Engine {
     }
 
     @Override
-    public void heads(Tensor qkv, Tensor r, boolean normV) {
-        attention.heads(qkv, r, normV ? 3 : 2);
+    public void heads(Tensor qkv, Tensor r, HeadRule rule) {
+        attention.heads(qkv, r, rule);
     }
 
     @Override
-    public void headsBackward(Tensor dqkv, Tensor qkv, Tensor r, boolean normV) {
-        attention.headsBackward(dqkv, qkv, r, normV ? 3 : 2);
+    public void headsBackward(Tensor dqkv, Tensor qkv, Tensor r, HeadRule rule) {
+        attention.headsBackward(dqkv, qkv, r, rule);
     }
 
     @Override
@@ -286,13 +322,23 @@ public final class CudaEngine implements Engine {
     }
 
     @Override
-    public void activation(Tensor f, Tensor fr, Tensor s) {
-        kernels.launch(Kernel.ACTIVATION, rows(f), f, fr, s, f.rows());
+    public void activation(Tensor f, Tensor fr, Tensor s, Nonlinearity kind) {
+        Kernel kernel = switch (kind) {
+            case RELU_SQUARED -> Kernel.RELU_SQUARED;
+            case GELU -> Kernel.GELU;
+            case SWIGLU -> Kernel.SWIGLU;
+        };
+        kernels.launch(kernel, rows(s), f, fr, s, s.rows());
     }
 
     @Override
-    public void activationBackward(Tensor f, Tensor fr, Tensor ds) {
-        kernels.launch(Kernel.ACTIVATION_BACKWARD, rows(f), f, fr, ds, f.rows());
+    public void activationBackward(Tensor f, Tensor fr, Tensor ds, Tensor df, Nonlinearity kind) {
+        Kernel kernel = switch (kind) {
+            case RELU_SQUARED -> Kernel.RELU_SQUARED_BACKWARD;
+            case GELU -> Kernel.GELU_BACKWARD;
+            case SWIGLU -> Kernel.SWIGLU_BACKWARD;
+        };
+        kernels.launch(kernel, rows(ds), f, fr, ds, df, ds.rows());
     }
 
     @Override

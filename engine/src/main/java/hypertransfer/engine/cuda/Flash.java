@@ -31,13 +31,14 @@ record Flash(Dims dims, String file, int stages, Tile forward, Tile key, Tile qu
     }
 
     /**
-     * None where the plain kernels run: the tensor cores want bfloat16 and a head that their tiles divide.
+     * None where the plain kernels run: the tensor cores want bfloat16 and a head that their tiles divide, and these kernels
+     * know no window and no shared keys.
      *
      * @param target the card's own instructions, 10 major + minor; 0 where the compiler does not know them
      * @param shared bytes that a block may ask for
      */
     static Optional<Flash> of(Dims dims, Precision precision, int target, int shared) {
-        if (precision != Precision.BF16 || !List.of(32, 64, 128).contains(dims.D())) {
+        if (precision != Precision.BF16 || !List.of(32, 64, 128).contains(dims.D()) || !dims.plainAttention()) {
             return Optional.empty();
         }
         return Optional.of(

@@ -46,21 +46,23 @@ record Geometry(Dims dims, Precision precision) {
 
     /** The text that stands before a kernel file: all numbers that both sides must agree on. */
     String constants(String file) {
-        int T = dims.T(), C = dims.C(), D = dims.D(), H = dims.H(), V = dims.V();
+        int T = dims.T(), C = dims.C(), D = dims.D(), H = dims.H(), V = dims.V(), F = dims.F();
         String network = constant("T", T) + constant("C", C) + constant("D", D) + constant("H", H);
+        String shared = constant("G", dims.G());
+        String head = constant("T", T) + constant("D", D) + constant("H", H) + shared;
         return "#define BF16 " + (precision == Precision.BF16 ? 1 : 0) + "\n"
                 + switch (file) {
                     case "rows" ->
                         constant("C", C)
+                                + constant("F", F)
                                 + epsilon()
                                 + constant("THREADS", THREADS)
                                 + constant("NARROW_VEC", vector(C))
                                 + constant("NARROW_LANES", lanes(C))
-                                + constant("WIDE_VEC", vector(4 * C))
-                                + constant("WIDE_LANES", lanes(4 * C))
+                                + constant("WIDE_VEC", vector(F))
+                                + constant("WIDE_LANES", lanes(F))
                                 + constant("COLUMN_ROWS", COLUMN_ROWS);
-                    case "heads" ->
-                        network + epsilon() + constant("VEC", vector(D / 2)) + constant("LANES", headLanes());
+                    case "heads" -> head + epsilon() + constant("VEC", vector(D / 2)) + constant("LANES", headLanes());
                     case "tokens" ->
                         constant("C", C)
                                 + constant("V", V)
@@ -69,6 +71,8 @@ record Geometry(Dims dims, Precision precision) {
                                 + constant("SOFTMAX_THREADS", SOFTMAX_THREADS);
                     case "attention" ->
                         network
+                                + shared
+                                + constant("WINDOW", Math.min(dims.W(), T))
                                 + constant("VEC", vector(D))
                                 + constant("WARPS", WARPS)
                                 + constant("DELTA_LANES", DELTA_LANES);
@@ -117,9 +121,9 @@ record Geometry(Dims dims, Precision precision) {
         return Launch.each(heads * headLanes(), THREADS);
     }
 
-    /** One warp per row and head. */
-    Launch warps() {
-        return Launch.each((long) WARP * dims.N() * dims.H(), WARPS * WARP);
+    /** One warp per row and each of so many heads. */
+    Launch warps(int heads) {
+        return Launch.each((long) WARP * dims.N() * heads, WARPS * WARP);
     }
 
     Launch delta() {

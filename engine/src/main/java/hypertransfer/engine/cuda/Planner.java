@@ -39,7 +39,7 @@ final class Planner {
                 - own;
         long fixed = memory.total() - growing - own;
         for (int B = dims.B() - 1; B > 0; B--) {
-            Dims smaller = new Dims(B, dims.T(), dims.C(), dims.D(), dims.V());
+            Dims smaller = new Dims(B, dims.T(), dims.C(), dims.D(), dims.V(), dims.G(), dims.F(), dims.W());
             long scratch = new Scratch(0, smaller, precision, matrix, side).bytes();
             if (fixed + scratch + growing / dims.B() * B <= free) {
                 return B;

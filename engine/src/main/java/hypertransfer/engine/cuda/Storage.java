@@ -111,13 +111,17 @@ final class Storage {
     /**
      * Copies tensors to or from memory at an address, one after the other. The driver knows by an address whether it is
      * the host's or a card's.
+     *
+     * @param wait whether to wait until they are there, as the host's memory needs
      */
-    void carry(List<Tensor> tensors, long at, boolean there) {
+    void carry(List<Tensor> tensors, long at, boolean there, boolean wait) {
         for (Tensor tensor : tensors) {
             DeviceTensor t = (DeviceTensor) tensor;
             device.copy(there ? t.pointer() : at, there ? at : t.pointer(), t.bytes());
             at += t.bytes();
         }
-        device.synchronize();
+        if (wait) {
+            device.synchronize();
+        }
     }
 }

@@ -2,7 +2,9 @@ package hypertransfer.engine.proof;
 
 import hypertransfer.engine.Dims;
 import hypertransfer.engine.Engine;
+import hypertransfer.engine.HeadRule;
 import hypertransfer.engine.Iteration;
+import hypertransfer.engine.Nonlinearity;
 import hypertransfer.engine.Role;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -19,12 +21,14 @@ public final class Comparison {
             new Dims(3, 24, 32, 16, 61),
             new Dims(2, 150, 64, 32, 300),
             new Dims(1, 200, 128, 64, 257),
-            new Dims(2, 257, 256, 128, 512));
+            new Dims(2, 257, 256, 128, 512),
+            new Dims(2, 70, 48, 8, 37, 2, 20, 33), // shared keys, a narrow MLP and a window
+            new Dims(1, 100, 256, 64, 61, 1, 680, 100));
 
     static final Iteration MUON = Iteration.repeated(5, 3.4445, -4.7750, 2.0315);
 
     private final Pair pair;
-    private final int N, T, C, D, V;
+    private final int N, T, C, D, V, Q, F;
 
     private Comparison(Pair pair, Dims dims) {
         this.pair = pair;
@@ -33,6 +37,8 @@ public final class Comparison {
         C = dims.C();
         D = dims.D();
         V = dims.V();
+        Q = dims.Q();
+        F = dims.F();
     }
 
     /** All operations, those of the optimizer on hidden matrices, a slice of one and one of zeros. */
@@ -53,6 +59,7 @@ public final class Comparison {
             comparison.products();
             comparison.block(true);
             comparison.block(false);
+            comparison.others();
             return pair.results();
         }
     }
@@ -64,20 +71,23 @@ public final class Comparison {
         for (String name : List.of("r", "zr", "fr", "losses")) {
             pair.tensor(Role.STATISTIC, name, N, 1);
         }
-        pair.tensor(Role.ACTIVATION, "qkv", N, 3 * C)
-                .tensor(Role.ACTIVATION, "dqkv", N, 3 * C)
-                .tensor(Role.STATISTIC, "rqkv", N, 3 * H)
+        pair.tensor(Role.ACTIVATION, "qkv", N, Q * D)
+                .tensor(Role.ACTIVATION, "dqkv", N, Q * D)
+                .tensor(Role.STATISTIC, "rqkv", N, Q)
                 .tensor(Role.STATISTIC, "lse", N, H)
-                .tensor(Role.ACTIVATION, "f", N, 4 * C)
-                .tensor(Role.ACTIVATION, "s", N, 4 * C)
+                .tensor(Role.ACTIVATION, "f", N, F)
+                .tensor(Role.ACTIVATION, "s", N, F)
+                .tensor(Role.ACTIVATION, "gated", N, 2 * F)
+                .tensor(Role.ACTIVATION, "dgated", N, 2 * F)
+                .tensor(Role.STATISTIC, "rgated", N, 2)
                 .tensor(Role.WEIGHT, "words", V, C)
                 .tensor(Role.GAIN, "gain", 1, C)
-                .tensor(Role.WEIGHT, "w", 3 * C, C)
+                .tensor(Role.WEIGHT, "w", Q * D, C)
                 .tensor(Role.GRADIENT, "dwords", V, C)
                 .tensor(Role.GRADIENT, "dgain", 1, C)
-                .tensor(Role.HIDDEN_GRADIENT, "dw", 3 * C, C)
-                .tensor(Role.WEIGHT, "wide", 4 * C, C)
-                .tensor(Role.HIDDEN_GRADIENT, "dwide", 4 * C, C)
+                .tensor(Role.HIDDEN_GRADIENT, "dw", Q * D, C)
+                .tensor(Role.WEIGHT, "wide", F, C)
+                .tensor(Role.HIDDEN_GRADIENT, "dwide", F, C)
                 .commit();
     }
 
@@ -116,7 +126,7 @@ public final class Comparison {
         pair.run("product", s -> s.engine().product(s.t("y"), s.t("w"), s.t("qkv")))
                 .same(C, "qkv")
                 .run("productInput", s -> s.engine().productInput(s.t("dqkv"), s.t("w"), s.t("dx")))
-                .same(3 * C, "dx")
+                .same(Q * D, "dx")
                 .run("productWeight", s -> s.engine().productWeight(s.t("dqkv"), s.t("y"), s.t("dw")))
                 .same(N, "dw")
                 .run("product wide", s -> s.engine().product(s.t("y"), s.t("wide"), s.t("f")))
@@ -128,12 +138,40 @@ public final class Comparison {
     /** What a block does between products, in M1, which has post norms, and in M2, which has none. */
     private void block(boolean post) {
         String in = post ? " M1" : " M2";
-        pair.run("norm" + in, s -> s.engine().norm(s.t("h"), s.t("gain"), s.t("y"), s.t("r")))
+        norms(in, post, false);
+        activation(in, post, Nonlinearity.RELU_SQUARED, "f", "fr", "s");
+        pair.fill("qkv", 1) // products of random numbers would make attention look at one key only
+                .run("attention" + in, s -> s.engine().attention(s.t("qkv"), s.t("o"), s.t("lse")))
+                .same(T, "o", "lse")
+                .run(
+                        "attentionBackward" + in,
+                        s -> s.engine().attentionBackward(s.t("qkv"), s.t("o"), s.t("lse"), s.t("dO"), s.t("dqkv")))
+                .same(T, "dqkv");
+        heads(in, new HeadRule(true, post, true));
+    }
+
+    /** What other networks have there. */
+    private void others() {
+        for (boolean post : new boolean[] {true, false}) {
+            if (C > 2) { // of two numbers a LayerNorm leaves the sign only, and its gradient is rounding
+                norms(post ? " layer M1" : " layer", post, true);
+            }
+            activation(post ? " gelu M1" : " gelu", post, Nonlinearity.GELU, "f", "fr", "s");
+            activation(post ? " swiglu M1" : " swiglu", post, Nonlinearity.SWIGLU, "gated", "rgated", "dgated");
+        }
+        heads(" turned only", new HeadRule(false, false, true));
+        heads(" normed only", new HeadRule(true, true, false));
+        heads(" values only", new HeadRule(false, true, false));
+    }
+
+    private void norms(String in, boolean post, boolean center) {
+        pair.run("norm" + in, s -> s.engine().norm(s.t("h"), s.t("gain"), s.t("y"), s.t("r"), center))
                 .same(C, "y", "r")
                 .run(
                         "normBackward" + in,
                         s -> s.engine()
-                                .normBackward(s.t("dy"), s.t("h"), s.t("gain"), s.t("r"), s.t("dx"), s.t("dgain")))
+                                .normBackward(
+                                        s.t("dy"), s.t("h"), s.t("gain"), s.t("r"), s.t("dx"), s.t("dgain"), center))
                 .same(C, "dx")
                 .same(N, "dgain")
                 .run(
@@ -146,7 +184,8 @@ public final class Comparison {
                                         s.t("out"),
                                         s.t("gain"),
                                         s.t("y"),
-                                        s.t("r")))
+                                        s.t("r"),
+                                        center))
                 .same(C, "zr", "out", "y", "r")
                 .run(
                         "residualNormBackward" + in,
@@ -160,25 +199,26 @@ public final class Comparison {
                                         s.t("r"),
                                         s.t("dh"),
                                         s.t("dz"),
-                                        s.t("dgain")))
+                                        s.t("dgain"),
+                                        center))
                 .same(C, "dh", "dz")
-                .same(N, "dgain")
-                .run("activation" + in, s -> s.engine().activation(s.t("f"), post ? s.t("fr") : null, s.t("s")))
-                .same(4 * C, "fr", "s")
+                .same(N, "dgain");
+    }
+
+    /** The gradient goes to a tensor of its own, or where it came from. */
+    private void activation(String in, boolean post, Nonlinearity kind, String f, String fr, String df) {
+        pair.run("activation" + in, s -> s.engine().activation(s.t(f), post ? s.t(fr) : null, s.t("s"), kind))
+                .same(F, fr, "s")
                 .run(
                         "activationBackward" + in,
-                        s -> s.engine().activationBackward(s.t("f"), post ? s.t("fr") : null, s.t("s")))
-                .same(4 * C, "s");
-        pair.fill("qkv", 1) // products of random numbers would make attention look at one key only
-                .run("attention" + in, s -> s.engine().attention(s.t("qkv"), s.t("o"), s.t("lse")))
-                .same(T, "o", "lse")
-                .run(
-                        "attentionBackward" + in,
-                        s -> s.engine().attentionBackward(s.t("qkv"), s.t("o"), s.t("lse"), s.t("dO"), s.t("dqkv")))
-                .same(T, "dqkv")
-                .run("heads" + in, s -> s.engine().heads(s.t("qkv"), s.t("rqkv"), post))
+                        s -> s.engine().activationBackward(s.t(f), post ? s.t(fr) : null, s.t("s"), s.t(df), kind))
+                .same(F, df);
+    }
+
+    private void heads(String in, HeadRule rule) {
+        pair.run("heads" + in, s -> s.engine().heads(s.t("qkv"), s.t("rqkv"), rule))
                 .same(D, "qkv", "rqkv")
-                .run("headsBackward" + in, s -> s.engine().headsBackward(s.t("dqkv"), s.t("qkv"), s.t("rqkv"), post))
+                .run("headsBackward" + in, s -> s.engine().headsBackward(s.t("dqkv"), s.t("qkv"), s.t("rqkv"), rule))
                 .same(D, "dqkv");
     }
 

@@ -78,29 +78,21 @@ public final class Mpi implements Ranks {
     }
 
     @Override
-    public void exchange(List<MemorySegment> out, List<MemorySegment> in) {
-        try (Messages messages = new Messages()) {
-            for (int peer = 0; peer < size; peer++) {
-                if (peer != rank) {
-                    messages.receive(in.get(peer), peer);
-                    messages.send(out.get(peer), peer);
-                }
+    public Delivery begin(List<MemorySegment> out, List<MemorySegment> in) {
+        Messages messages = new Messages();
+        for (int peer = 0; peer < size; peer++) {
+            if (peer != rank) {
+                messages.receive(in.get(peer), peer);
+                messages.send(out.get(peer), peer);
             }
-            messages.await();
         }
+        messages.nudge();
+        return messages;
     }
 
     @Override
     public void gather(List<MemorySegment> parts) {
-        try (Messages messages = new Messages()) {
-            for (int peer = 0; peer < size; peer++) {
-                if (peer != rank) {
-                    messages.receive(parts.get(peer), peer);
-                    messages.send(parts.get(rank), peer);
-                }
-            }
-            messages.await();
-        }
+        begin(parts(_ -> parts.get(rank)), parts).await();
     }
 
     @Override
@@ -153,7 +145,7 @@ public final class Mpi implements Ranks {
     }
 
     /** Messages under way. */
-    private final class Messages implements AutoCloseable {
+    private final class Messages implements Delivery {
         private final Arena local = Arena.ofConfined();
         private final List<Integer> peers = new ArrayList<>();
         private final List<MemorySegment> requests = new ArrayList<>();
@@ -176,7 +168,21 @@ public final class Mpi implements Ranks {
             }
         }
 
-        void await() {
+        /** Open MPI moves bytes only while it is called: one call moves those of all that is under way. */
+        void nudge() {
+            if (!requests.isEmpty()) {
+                finished(0);
+            }
+        }
+
+        @Override
+        public void await() {
+            try (local) {
+                awaitAll();
+            }
+        }
+
+        private void awaitAll() {
             long end = System.nanoTime() + limit.toNanos();
             int done = 0;
             for (int tries = 0; ; tries++) {
@@ -215,11 +221,6 @@ public final class Mpi implements Ranks {
                     + String.join(", ", missing.stream().map(String::valueOf).toList())
                     + " of " + size + ": they ended, hang, or need longer than ranks.limit;"
                     + " run the same command again to continue from the last checkpoint");
-        }
-
-        @Override
-        public void close() {
-            local.close();
         }
     }
 }

@@ -17,7 +17,8 @@ import java.util.function.IntSupplier;
 
 /**
  * Ranks with one card each, whose tensors NCCL carries from card to card. What is small, and NCCL's own identifier, is
- * carried by the ranks below. All work is put on the engine's stream, so it runs after what the engine put there.
+ * carried by the ranks below. It works on a stream of its own, beside the engine's: each delivery begins when the card has
+ * done what the engine had asked for until then, and runs beside what the engine asks for next.
  */
 public final class Nccl implements Ranks {
     private static final int NOT_READY = 600; // CUDA_ERROR_NOT_READY
@@ -25,7 +26,9 @@ public final class Nccl implements Ranks {
     private final Ranks below;
     private final NcclLibrary nccl;
     private final Native cuda;
+    private final long engine; // the engine's stream
     private final long stream;
+    private final long asked; // an event on the engine's stream
     private Duration limit;
     private final Arena arena = Arena.ofShared();
     private final MemorySegment out = arena.allocate(8, 8);
@@ -33,12 +36,16 @@ public final class Nccl implements Ranks {
     private final long communicator;
 
     /** With the card's context current in this thread. Closing it leaves the ranks below open. */
-    Nccl(Ranks below, NcclLibrary nccl, Native cuda, long stream, Duration limit) {
+    Nccl(Ranks below, NcclLibrary nccl, Native cuda, long engine, Duration limit) {
         this.below = below;
         this.nccl = nccl;
         this.cuda = cuda;
-        this.stream = stream;
+        this.engine = engine;
         this.limit = limit;
+        checkCuda("cuStreamCreate", out, 1); // CU_STREAM_NON_BLOCKING
+        stream = out.get(JAVA_LONG, 0);
+        checkCuda("cuEventCreate", out, 2); // CU_EVENT_DISABLE_TIMING
+        asked = out.get(JAVA_LONG, 0);
         byte[] id =
                 below.all(below.rank() == 0 ? nccl.identifier() : new byte[0]).getFirst();
         MemorySegment value = arena.allocateFrom(JAVA_BYTE, id);
@@ -80,25 +87,25 @@ public final class Nccl implements Ranks {
         checkCuda("cuMemAlloc_v2", out, Math.max(1, bytes));
         long pointer = out.get(JAVA_LONG, 0);
         buffers.add(pointer);
-        checkCuda("cuMemsetD8Async", pointer, (byte) 0, bytes, stream);
+        checkCuda("cuMemsetD8Async", pointer, (byte) 0, bytes, engine);
         return MemorySegment.ofAddress(pointer).reinterpret(bytes);
     }
 
     @Override
-    public void exchange(List<MemorySegment> out, List<MemorySegment> in) {
-        nccl.check("ncclGroupStart");
+    public Delivery begin(List<MemorySegment> out, List<MemorySegment> in) {
+        start();
         for (int peer = 0; peer < size(); peer++) {
             if (peer != rank()) {
                 transfer("ncclSend", out.get(peer), peer);
                 transfer("ncclRecv", in.get(peer), peer);
             }
         }
-        finish();
+        return end();
     }
 
     @Override
     public void gather(List<MemorySegment> parts) {
-        nccl.check("ncclGroupStart");
+        start();
         for (int owner = 0; owner < size(); owner++) {
             MemorySegment part = parts.get(owner);
             if (part.byteSize() > 0) {
@@ -106,7 +113,7 @@ public final class Nccl implements Ranks {
                 nccl.check("ncclBroadcast", at, at, part.byteSize(), NcclLibrary.BYTES, owner, communicator, stream);
             }
         }
-        finish();
+        end().await();
     }
 
     private void transfer(String function, MemorySegment part, int peer) {
@@ -115,10 +122,21 @@ public final class Nccl implements Ranks {
         }
     }
 
-    /** Ends the group, and waits until the card has done it. */
-    private void finish() {
+    /** Opens a group of transfers, behind what the engine was asked for so far. */
+    private void start() {
+        checkCuda("cuEventRecord", asked, engine);
+        checkCuda("cuStreamWaitEvent", stream, asked, 0);
+        nccl.check("ncclGroupStart");
+    }
+
+    private Delivery end() {
         nccl.check("ncclGroupEnd");
         settle("ncclGroupEnd");
+        return this::done;
+    }
+
+    /** Waits until the card has done all that was begun. */
+    private void done() {
         await("the card", () -> {
             fail("ncclGroupEnd", asynchronous());
             return cuda.call("cuStreamQuery", stream) == NOT_READY ? NcclLibrary.IN_PROGRESS : 0;
@@ -186,6 +204,8 @@ public final class Nccl implements Ranks {
     public void close() {
         below.all(new byte[0]); // nobody destroys a communicator that another still uses
         nccl.check("ncclCommDestroy", communicator);
+        checkCuda("cuEventDestroy_v2", asked);
+        checkCuda("cuStreamDestroy_v2", stream);
         buffers.forEach(pointer -> checkCuda("cuMemFree_v2", pointer));
         arena.close();
     }

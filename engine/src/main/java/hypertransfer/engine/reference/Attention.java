@@ -3,7 +3,7 @@ package hypertransfer.engine.reference;
 import hypertransfer.engine.Dims;
 import java.util.Arrays;
 
-/** Causal attention, one query after the other. */
+/** Causal attention over a window of keys, one query after the other. */
 final class Attention {
     private Attention() {}
 
@@ -11,7 +11,7 @@ final class Attention {
         int D = dims.D();
         for (int n = 0; n < dims.N(); n++) {
             for (int h = 0; h < dims.H(); h++) {
-                int first = n - n % dims.T();
+                int first = first(dims, n);
                 double[] scores = scores(dims, qkv, n, h);
                 double max = Arrays.stream(scores).max().getAsDouble();
                 double sum = Arrays.stream(scores).map(s -> Math.exp(s - max)).sum();
@@ -32,7 +32,7 @@ final class Attention {
         Arrays.fill(dqkv.data(), dqkv.row(0), dqkv.row(dims.N()), 0);
         for (int n = 0; n < dims.N(); n++) {
             for (int h = 0; h < dims.H(); h++) {
-                int first = n - n % dims.T();
+                int first = first(dims, n);
                 int from = dO.row(n) + h * D;
                 double[] p = scores(dims, qkv, n, h);
                 double[] dp = new double[p.length];
@@ -53,9 +53,14 @@ final class Attention {
         }
     }
 
-    /** Query n of head h against the keys of its sequence up to itself. */
+    /** The first key that query n sees. */
+    private static int first(Dims dims, int n) {
+        return Math.max(n - n % dims.T(), n - dims.W() + 1);
+    }
+
+    /** Query n of head h against the keys that it sees, up to its own. */
     private static double[] scores(Dims dims, Array qkv, int n, int h) {
-        int first = n - n % dims.T();
+        int first = first(dims, n);
         double[] scores = new double[n - first + 1];
         Arrays.setAll(
                 scores,
@@ -69,8 +74,10 @@ final class Attention {
         return scores;
     }
 
-    /** Where token n's query (0), key (1) or value (2) of head h starts. */
+    /** Where the query (0), key (1) or value (2) of token n that head h works with starts. */
     private static int part(Dims dims, Array qkv, int n, int part, int h) {
-        return qkv.row(n) + part * dims.C() + h * dims.D();
+        int shared = h * dims.G() / dims.H();
+        int head = part == 0 ? h : dims.H() + (part - 1) * dims.G() + shared;
+        return qkv.row(n) + head * dims.D();
     }
 }

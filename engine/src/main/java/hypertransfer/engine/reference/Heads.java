@@ -1,54 +1,50 @@
 package hypertransfer.engine.reference;
 
 import hypertransfer.engine.Dims;
+import hypertransfer.engine.HeadRule;
 
 /** The norm of each head and the rotary embedding of queries and keys. */
 final class Heads {
     private Heads() {}
 
-    static void forward(Dims dims, Array qkv, Array r, boolean normV) {
-        each(
-                dims,
-                normV,
-                (n, part, h, at) -> {
-                    double rn = Rows.rms(qkv.data(), at, dims.D());
-                    r.data()[r.row(n) + part * dims.H() + h] = rn;
-                    for (int i = 0; i < dims.D(); i++) {
-                        qkv.data()[at + i] *= rn;
-                    }
-                    if (part < 2) {
-                        rotate(dims, qkv.data(), at, n % dims.T(), 1);
-                    }
-                },
-                qkv);
+    static void forward(Dims dims, Array qkv, Array r, HeadRule rule) {
+        each(dims, (n, head, turned) -> {
+            int at = qkv.row(n) + head * dims.D();
+            if (turned ? rule.normQK() : rule.normV()) {
+                double rn = Rows.rms(qkv.data(), at, dims.D());
+                r.data()[r.row(n) + head] = rn;
+                for (int i = 0; i < dims.D(); i++) {
+                    qkv.data()[at + i] *= rn;
+                }
+            }
+            if (turned && rule.rotary()) {
+                rotate(dims, qkv.data(), at, n % dims.T(), 1);
+            }
+        });
     }
 
     /** A rotation keeps inner products, so the norm's backward may run on the rotated vectors, and the turn back last. */
-    static void backward(Dims dims, Array dqkv, Array qkv, Array r, boolean normV) {
-        each(
-                dims,
-                normV,
-                (n, part, h, at) -> {
-                    double rn = r.data()[r.row(n) + part * dims.H() + h];
-                    int d = at - qkv.row(n) + dqkv.row(n);
-                    Rows.throughNorm(dqkv.data(), d, qkv.data(), at, rn, dims.D());
-                    if (part < 2) {
-                        rotate(dims, dqkv.data(), d, n % dims.T(), -1);
-                    }
-                },
-                qkv);
+    static void backward(Dims dims, Array dqkv, Array qkv, Array r, HeadRule rule) {
+        each(dims, (n, head, turned) -> {
+            int at = qkv.row(n) + head * dims.D(), d = dqkv.row(n) + head * dims.D();
+            if (turned ? rule.normQK() : rule.normV()) {
+                Rows.throughNorm(dqkv.data(), d, qkv.data(), at, r.data()[r.row(n) + head], dims.D());
+            }
+            if (turned && rule.rotary()) {
+                rotate(dims, dqkv.data(), d, n % dims.T(), -1);
+            }
+        });
     }
 
     private interface Head {
-        void at(int n, int part, int h, int offset);
+        void at(int n, int head, boolean turned);
     }
 
-    private static void each(Dims dims, boolean normV, Head head, Array qkv) {
+    /** Queries and keys, which may be turned, then values. */
+    private static void each(Dims dims, Head work) {
         for (int n = 0; n < dims.N(); n++) {
-            for (int part = 0; part < (normV ? 3 : 2); part++) {
-                for (int h = 0; h < dims.H(); h++) {
-                    head.at(n, part, h, qkv.row(n) + part * dims.C() + h * dims.D());
-                }
+            for (int head = 0; head < dims.Q(); head++) {
+                work.at(n, head, head < dims.H() + dims.G());
             }
         }
     }

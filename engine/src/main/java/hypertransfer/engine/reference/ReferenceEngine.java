@@ -4,8 +4,10 @@ import hypertransfer.engine.Dims;
 import hypertransfer.engine.Engine;
 import hypertransfer.engine.EngineException;
 import hypertransfer.engine.Format;
+import hypertransfer.engine.HeadRule;
 import hypertransfer.engine.Memory;
 import hypertransfer.engine.Motion;
+import hypertransfer.engine.Nonlinearity;
 import hypertransfer.engine.Role;
 import hypertransfer.engine.Tensor;
 import java.util.ArrayList;
@@ -158,36 +160,54 @@ public final class ReferenceEngine implements Engine {
     }
 
     @Override
-    public void norm(Tensor x, Tensor gain, Tensor y, Tensor r) {
-        Norms.forward((Array) x, (Array) gain, (Array) y, (Array) r);
+    public void norm(Tensor x, Tensor gain, Tensor y, Tensor r, boolean center) {
+        Norms.forward((Array) x, (Array) gain, (Array) y, (Array) r, center);
     }
 
     @Override
-    public void normBackward(Tensor dy, Tensor x, Tensor gain, Tensor r, Tensor dx, Tensor dgain) {
-        Norms.backward((Array) dy, (Array) x, (Array) gain, (Array) r, (Array) dx, (Array) dgain);
+    public void normBackward(Tensor dy, Tensor x, Tensor gain, Tensor r, Tensor dx, Tensor dgain, boolean center) {
+        Norms.backward((Array) dy, (Array) x, (Array) gain, (Array) r, (Array) dx, (Array) dgain, center);
     }
 
     @Override
-    public void residualNorm(Tensor h, Tensor z, Tensor zr, Tensor out, Tensor gain, Tensor y, Tensor r) {
-        Norms.residual((Array) h, (Array) z, (Array) zr, (Array) out, (Array) gain, (Array) y, (Array) r);
+    public void residualNorm(
+            Tensor h, Tensor z, Tensor zr, Tensor out, Tensor gain, Tensor y, Tensor r, boolean center) {
+        Norms.residual((Array) h, (Array) z, (Array) zr, (Array) out, (Array) gain, (Array) y, (Array) r, center);
     }
 
     @Override
     public void residualNormBackward(
-            Tensor dy, Tensor z, Tensor zr, Tensor out, Tensor gain, Tensor r, Tensor dh, Tensor dz, Tensor dgain) {
+            Tensor dy,
+            Tensor z,
+            Tensor zr,
+            Tensor out,
+            Tensor gain,
+            Tensor r,
+            Tensor dh,
+            Tensor dz,
+            Tensor dgain,
+            boolean center) {
         Norms.residualBackward(
-                (Array) dy, (Array) z, (Array) zr, (Array) out, (Array) gain, (Array) r, (Array) dh, (Array) dz, (Array)
-                        dgain);
+                (Array) dy,
+                (Array) z,
+                (Array) zr,
+                (Array) out,
+                (Array) gain,
+                (Array) r,
+                (Array) dh,
+                (Array) dz,
+                (Array) dgain,
+                center);
     }
 
     @Override
-    public void heads(Tensor qkv, Tensor r, boolean normV) {
-        Heads.forward(dims, (Array) qkv, (Array) r, normV);
+    public void heads(Tensor qkv, Tensor r, HeadRule rule) {
+        Heads.forward(dims, (Array) qkv, (Array) r, rule);
     }
 
     @Override
-    public void headsBackward(Tensor dqkv, Tensor qkv, Tensor r, boolean normV) {
-        Heads.backward(dims, (Array) dqkv, (Array) qkv, (Array) r, normV);
+    public void headsBackward(Tensor dqkv, Tensor qkv, Tensor r, HeadRule rule) {
+        Heads.backward(dims, (Array) dqkv, (Array) qkv, (Array) r, rule);
     }
 
     @Override
@@ -201,29 +221,13 @@ public final class ReferenceEngine implements Engine {
     }
 
     @Override
-    public void activation(Tensor f, Tensor fr, Tensor s) {
-        Array from = (Array) f, to = (Array) s;
-        for (int n = 0; n < f.rows(); n++) {
-            double post = Norms.post(from, n, (Array) fr);
-            for (int c = 0; c < f.cols(); c++) {
-                double relu = Math.max(0, from.data()[from.row(n) + c] * post);
-                to.data()[to.row(n) + c] = relu * relu;
-            }
-        }
+    public void activation(Tensor f, Tensor fr, Tensor s, Nonlinearity kind) {
+        Activation.forward((Array) f, (Array) fr, (Array) s, kind);
     }
 
     @Override
-    public void activationBackward(Tensor f, Tensor fr, Tensor ds) {
-        Array from = (Array) f, d = (Array) ds;
-        for (int n = 0; n < f.rows(); n++) {
-            double post = fr == null ? 1 : ((Array) fr).data()[((Array) fr).row(n)];
-            for (int c = 0; c < f.cols(); c++) {
-                d.data()[d.row(n) + c] *= 2 * Math.max(0, from.data()[from.row(n) + c] * post);
-            }
-            if (fr != null) {
-                Norms.throughPost(d, from, post, n);
-            }
-        }
+    public void activationBackward(Tensor f, Tensor fr, Tensor ds, Tensor df, Nonlinearity kind) {
+        Activation.backward((Array) f, (Array) fr, (Array) ds, (Array) df, kind);
     }
 
     @Override

@@ -1,7 +1,9 @@
-// Causal attention for any head size and format, written plainly: the fallback, and what the fast kernels are compared with. A warp works on one query (or one
-// key); its lanes each score one key (or query) of 32, then each sums some of the D columns.
+// Causal attention for any head size and format, with or without a window and shared keys, written plainly: the fallback, and
+// what the fast kernels are compared with. A warp works on one query (or one key); its lanes each score one key (or query) of
+// 32, then each sums some of the D columns.
 
 constexpr int COLS = (D + 31) / 32; // columns of a lane
+constexpr int SHARE = H / G; // heads of queries for each of keys and values
 
 __device__ __forceinline__ float dot(const float* x, const act* y) {
     float sum = 0;
@@ -20,8 +22,13 @@ __device__ __forceinline__ float warpMax(float x) {
     return x;
 }
 
-// Where query (part 0), key (1) or value (2) of token n and head h starts in qkv (N,3C).
-__device__ __forceinline__ i64 part(i64 n, int part, int h) { return n * 3 * C + part * C + h * D; }
+// Where the query (part 0), key (1) or value (2) of token n that head h works with starts in qkv (N,QD).
+__device__ __forceinline__ i64 part(i64 n, int part, int h) {
+    return (n * (H + 2 * G) + (part ? H + (part - 1) * G + h / SHARE : h)) * D;
+}
+
+// The first key that query n sees.
+__device__ __forceinline__ i64 firstKey(i64 n) { return n % T < WINDOW ? n / T * T : n - WINDOW + 1; }
 
 __device__ __forceinline__ void fetch(float* to, const act* from, int lane, float scale) {
     for (int d = lane; d < D; d += 32) to[d] = scale * wide(from[d]);
@@ -34,7 +41,7 @@ extern "C" __global__ void attention(const act* qkv, act* o, float* lse, i64 cou
     i64 at = (i64)blockIdx.x * WARPS + warp; // n H + h
     if (at >= count) return;
     int h = at % H;
-    i64 n = at / H, first = n / T * T;
+    i64 n = at / H, first = firstKey(n);
     float* q = queries[warp];
     fetch(q, qkv + part(n, 0, h), lane, 1.f / sqrtf((float)D));
     __syncwarp();
@@ -90,7 +97,7 @@ extern "C" __global__ void attention_query(
     i64 at = (i64)blockIdx.x * WARPS + warp; // n H + h
     if (at >= count) return;
     int h = at % H;
-    i64 n = at / H, first = n / T * T;
+    i64 n = at / H, first = firstKey(n);
     float *q = queries[warp], *d = outs[warp], scale = 1.f / sqrtf((float)D);
     fetch(q, qkv + part(n, 0, h), lane, scale);
     fetch(d, dO + n * C + h * D, lane, 1);
@@ -116,36 +123,39 @@ extern "C" __global__ void attention_query(
     }
 }
 
-// dk and dv: one warp per key, against the queries from itself on.
+// dk and dv: one warp per key, against the queries of its heads from itself on to the last that sees it. count = N G.
 extern "C" __global__ void attention_key(
         const act* qkv, const float* lse, const float* delta, const act* dO, act* dqkv, i64 count) {
     __shared__ float keys[WARPS][D], values[WARPS][D];
     int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-    i64 at = (i64)blockIdx.x * WARPS + warp; // n H + h
+    i64 at = (i64)blockIdx.x * WARPS + warp; // n G + g
     if (at >= count) return;
-    int h = at % H;
-    i64 n = at / H, first = n / T * T;
+    int from = at % G * SHARE;
+    i64 n = at / G, end = n / T * T + T;
+    if (end > n + WINDOW) end = n + WINDOW;
     float *key = keys[warp], *value = values[warp], scale = 1.f / sqrtf((float)D);
-    fetch(key, qkv + part(n, 1, h), lane, scale);
-    fetch(value, qkv + part(n, 2, h), lane, 1);
+    fetch(key, qkv + part(n, 1, from), lane, scale);
+    fetch(value, qkv + part(n, 2, from), lane, 1);
     __syncwarp();
     float dk[COLS] = {}, dv[COLS] = {};
-    for (i64 i0 = n; i0 < first + T; i0 += 32) {
-        i64 i = i0 + lane;
-        float p = 0, ds = 0;
-        if (i < first + T) {
-            p = expf(dot(key, qkv + part(i, 0, h)) - lse[i * H + h]);
-            ds = scale * p * (dot(value, dO + i * C + h * D) - delta[i * H + h]);
-        }
-        int queries = first + T - i0 < 32 ? (int)(first + T - i0) : 32;
-        for (int k = 0; k < queries; k++) {
-            float pk = __shfl_sync(0xffffffffu, p, k), dsk = __shfl_sync(0xffffffffu, ds, k);
-            const act *q = qkv + part(i0 + k, 0, h), *d = dO + (i0 + k) * C + h * D;
+    for (int h = from; h < from + SHARE; h++) {
+        for (i64 i0 = n; i0 < end; i0 += 32) {
+            i64 i = i0 + lane;
+            float p = 0, ds = 0;
+            if (i < end) {
+                p = expf(dot(key, qkv + part(i, 0, h)) - lse[i * H + h]);
+                ds = scale * p * (dot(value, dO + i * C + h * D) - delta[i * H + h]);
+            }
+            int queries = end - i0 < 32 ? (int)(end - i0) : 32;
+            for (int k = 0; k < queries; k++) {
+                float pk = __shfl_sync(0xffffffffu, p, k), dsk = __shfl_sync(0xffffffffu, ds, k);
+                const act *q = qkv + part(i0 + k, 0, h), *d = dO + (i0 + k) * C + h * D;
 #pragma unroll
-            for (int c = 0; c < COLS; c++) {
-                if (lane + 32 * c < D) {
-                    dk[c] += dsk * wide(q[lane + 32 * c]);
-                    dv[c] += pk * wide(d[lane + 32 * c]);
+                for (int c = 0; c < COLS; c++) {
+                    if (lane + 32 * c < D) {
+                        dk[c] += dsk * wide(q[lane + 32 * c]);
+                        dv[c] += pk * wide(d[lane + 32 * c]);
+                    }
                 }
             }
         }
@@ -153,8 +163,8 @@ extern "C" __global__ void attention_key(
 #pragma unroll
     for (int c = 0; c < COLS; c++) {
         if (lane + 32 * c < D) {
-            narrow(dk[c], dqkv[part(n, 1, h) + lane + 32 * c]);
-            narrow(dv[c], dqkv[part(n, 2, h) + lane + 32 * c]);
+            narrow(dk[c], dqkv[part(n, 1, from) + lane + 32 * c]);
+            narrow(dv[c], dqkv[part(n, 2, from) + lane + 32 * c]);
         }
     }
 }

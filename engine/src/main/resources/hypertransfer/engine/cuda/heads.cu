@@ -1,7 +1,9 @@
-// The norm of each head and the rotary embedding of queries and keys, in place in qkv (N,3C).
+// The norm of each head and the rotary embedding of queries and keys, in place in qkv (N,QD): H heads of queries, G of keys, G
+// of values.
 // A head is held by LANES threads; each holds chunks of the first half and the same chunks of the second.
 
 constexpr int HALF = D / 2;
+constexpr int Q = H + 2 * G;
 constexpr int CHUNKS = HALF / VEC;
 constexpr int ITER = (CHUNKS + LANES - 1) / LANES;
 
@@ -63,40 +65,44 @@ struct Pair {
     }
 };
 
-// count = N * parts * H heads, parts being 3 where v is normed too, else 2.
-extern "C" __global__ void heads(act* qkv, float* r, const float* turns, i64 parts, i64 count) {
-    u32 at = (blockIdx.x * blockDim.x + threadIdx.x) / LANES, row = (u32)parts * H;
+// count = N * each heads: of a row all where v is normed too, else queries and keys; these are normed and turned if so asked.
+extern "C" __global__ void heads(act* qkv, float* r, const float* turns, i64 each, i64 norm, i64 turn, i64 count) {
+    u32 at = (blockIdx.x * blockDim.x + threadIdx.x) / LANES, row = (u32)each;
     int lane = threadIdx.x % LANES;
     bool live = at < count;
-    int n = at / row, ph = at % row; // ph = part * H + head
-    act* head = qkv + (i64)n * 3 * C + ph * D;
+    int n = at / row, ph = at % row;
+    bool value = ph >= H + G, normed = value || norm;
+    act* head = qkv + ((i64)n * Q + ph) * D;
     Pair x;
     x.load(head, lane, live);
     float s = 1.f / sqrtf(x.mean(x) + EPSILON);
-    if (live && lane == 0) r[(i64)n * 3 * H + ph] = s;
+    if (!normed) s = 1;
+    if (live && normed && lane == 0) r[(i64)n * Q + ph] = s;
 #pragma unroll
     for (int i = 0; i < ITER * VEC; i++) x.a[i] *= s, x.b[i] *= s;
-    if (live && ph < 2 * H) x.turn(turns, n % T, lane, 1);
+    if (live && turn && !value) x.turn(turns, n % T, lane, 1);
     x.store(head, lane, live);
 }
 
 // A turn keeps inner products, so the norm's backward runs on the turned vectors, and the turn back comes last.
 extern "C" __global__ void heads_backward(
-        act* dqkv, const act* qkv, const float* r, const float* turns, i64 parts, i64 count) {
-    u32 at = (blockIdx.x * blockDim.x + threadIdx.x) / LANES, row = (u32)parts * H;
+        act* dqkv, const act* qkv, const float* r, const float* turns, i64 each, i64 norm, i64 turn, i64 count) {
+    u32 at = (blockIdx.x * blockDim.x + threadIdx.x) / LANES, row = (u32)each;
     int lane = threadIdx.x % LANES;
     bool live = at < count;
     int n = at / row, ph = at % row;
-    i64 offset = (i64)n * 3 * C + ph * D;
+    bool value = ph >= H + G, normed = value || norm;
+    i64 offset = ((i64)n * Q + ph) * D;
     Pair x, d;
     x.load(qkv + offset, lane, live);
     d.load(dqkv + offset, lane, live);
-    float s = live ? r[(i64)n * 3 * H + ph] : 0, m = d.mean(x);
+    float s = live ? r[(i64)n * Q + ph] : 0, m = d.mean(x);
+    if (!normed) s = 1, m = 0;
 #pragma unroll
     for (int i = 0; i < ITER * VEC; i++) {
         d.a[i] = s * (d.a[i] - x.a[i] * m);
         d.b[i] = s * (d.b[i] - x.b[i] * m);
     }
-    if (live && ph < 2 * H) d.turn(turns, n % T, lane, -1);
+    if (live && turn && !value) d.turn(turns, n % T, lane, -1);
     d.store(dqkv + offset, lane, live);
 }

@@ -1,4 +1,4 @@
-// Norms over rows of C or 4C numbers, with the residual and the activation around them. A row is held in the registers of
+// Norms over rows of C or F numbers, with the residual and the activation around them. A row is held in the registers of
 // LANES threads.
 
 template <int W> struct Row {
@@ -74,6 +74,18 @@ template <int W> struct Row {
 
     __device__ __forceinline__ float rms() const { return 1.f / sqrtf(mean(*this) + EPSILON); }
 
+    // Takes the row's mean away; what lies past its end stays zero.
+    __device__ __forceinline__ void center() {
+        Row ones;
+#pragma unroll
+        for (int i = 0; i < SIZE; i++) ones.x[i] = 1;
+        float m = mean(ones);
+#pragma unroll
+        for (int i = 0; i < SIZE; i++) {
+            if (lane() + i / VEC * LANES < CHUNKS) x[i] -= m;
+        }
+    }
+
     // From the gradient at xhat = value * r to the one at value: r (d - xhat mean(d xhat)).
     __device__ __forceinline__ void throughNorm(const Row& xhat, float r) {
         float m = mean(xhat);
@@ -83,7 +95,7 @@ template <int W> struct Row {
 };
 
 // y = norm(x, gain); with z: out = h + post(z) first, and x is out. h, z, out, y (rows,C), zr, r (rows,1), gain (1,C).
-extern "C" __global__ void row_norm(
+template <bool CENTER> __device__ __forceinline__ void normed(
         const act* h, const act* z, float* zr, act* out, const float* gain, act* y, float* r, i64 rows) {
     typedef Row<C> R;
     for (i64 first = (i64)blockIdx.x * R::ROWS; first < rows; first += (i64)gridDim.x * R::ROWS) {
@@ -103,6 +115,7 @@ extern "C" __global__ void row_norm(
             for (int i = 0; i < R::SIZE; i++) x.x[i] = rounded(x.x[i] + a.x[i] * post);
             x.store(out + n * C, live);
         }
+        if (CENTER) x.center();
         float s = x.rms();
         if (live && R::lane() == 0) r[n] = s;
         R g;
@@ -113,9 +126,19 @@ extern "C" __global__ void row_norm(
     }
 }
 
+extern "C" __global__ void row_norm(
+        const act* h, const act* z, float* zr, act* out, const float* gain, act* y, float* r, i64 rows) {
+    normed<false>(h, z, zr, out, gain, y, r, rows);
+}
+
+extern "C" __global__ void layer_norm(
+        const act* h, const act* z, float* zr, act* out, const float* gain, act* y, float* r, i64 rows) {
+    normed<true>(h, z, zr, out, gain, y, r, rows);
+}
+
 // dx = dh + the gradient through norm(x, gain), dh absent being 0; where zr is given dz = the gradient through post(z).
 // partial (gridDim.x, C): each block's share of dgain.
-extern "C" __global__ void row_norm_backward(const act* dy, const act* x, const float* gain, const float* r,
+template <bool CENTER> __device__ __forceinline__ void throughNormed(const act* dy, const act* x, const float* gain, const float* r,
         const act* dh, act* dx, const act* z, const float* zr, act* dz, float* partial, i64 rows) {
     typedef Row<C> R;
     R share;
@@ -128,6 +151,7 @@ extern "C" __global__ void row_norm_backward(const act* dy, const act* x, const 
         d.load(dy + n * C, live);
         xhat.load(x + n * C, live);
         g.loadFloats(gain);
+        if (CENTER) xhat.center();
         float s = live ? r[n] : 0;
 #pragma unroll
         for (int i = 0; i < R::SIZE; i++) {
@@ -136,6 +160,7 @@ extern "C" __global__ void row_norm_backward(const act* dy, const act* x, const 
             d.x[i] *= 1 + g.x[i];
         }
         d.throughNorm(xhat, s);
+        if (CENTER) d.center(); // a symmetric projection
         if (dh) {
             g.load(dh + n * C, live);
 #pragma unroll
@@ -171,6 +196,16 @@ extern "C" __global__ void row_norm_backward(const act* dy, const act* x, const 
     for (int c = threadIdx.x; c < C; c += blockDim.x) partial[(i64)blockIdx.x * C + c] = sum[c];
 }
 
+extern "C" __global__ void row_norm_backward(const act* dy, const act* x, const float* gain, const float* r,
+        const act* dh, act* dx, const act* z, const float* zr, act* dz, float* partial, i64 rows) {
+    throughNormed<false>(dy, x, gain, r, dh, dx, z, zr, dz, partial, rows);
+}
+
+extern "C" __global__ void layer_norm_backward(const act* dy, const act* x, const float* gain, const float* r,
+        const act* dh, act* dx, const act* z, const float* zr, act* dz, float* partial, i64 rows) {
+    throughNormed<true>(dy, x, gain, r, dh, dx, z, zr, dz, partial, rows);
+}
+
 // dgain (1,C) += the column sums of partial (count,C). One block of (32, COLUMN_ROWS) threads per 32 columns.
 extern "C" __global__ void columns(const float* partial, float* dgain, i64 count) {
     __shared__ float part[COLUMN_ROWS][32];
@@ -187,44 +222,127 @@ extern "C" __global__ void columns(const float* partial, float* dgain, i64 count
     }
 }
 
-// s = relu(post(f))^2; f, s (rows,4C), fr (rows,1) or absent.
-extern "C" __global__ void activation(const act* f, float* fr, act* s, i64 rows) {
-    typedef Row<4 * C> R;
+struct ReluSquared {
+    static __device__ __forceinline__ float value(float x) {
+        float relu = fmaxf(0, x);
+        return relu * relu;
+    }
+    static __device__ __forceinline__ float slope(float x) { return 2 * fmaxf(0, x); }
+};
+
+__device__ __forceinline__ float sigmoid(float x) { return 1 / (1 + expf(-x)); }
+
+// With the hyperbolic tangent, written by a sigmoid.
+struct Gelu {
+    static constexpr float A = 1.5957691216057308f, B = A * 0.044715f; // A = 2 sqrt(2/pi)
+    static __device__ __forceinline__ float value(float x) { return x * sigmoid(x * (A + B * x * x)); }
+    static __device__ __forceinline__ float slope(float x) {
+        float s = sigmoid(x * (A + B * x * x));
+        return s * (1 + x * (A + 3 * B * x * x) * (1 - s));
+    }
+};
+
+// s = A(post(f)); f, s (rows,F), fr (rows,1) or absent.
+template <typename A> __device__ __forceinline__ void activation(const act* f, float* fr, act* s, i64 rows) {
+    typedef Row<F> R;
     for (i64 first = (i64)blockIdx.x * R::ROWS; first < rows; first += (i64)gridDim.x * R::ROWS) {
         i64 n = first + R::group();
         bool live = n < rows;
         R x;
-        x.load(f + n * 4 * C, live);
+        x.load(f + n * F, live);
         float post = 1;
         if (fr) {
             post = x.rms();
             if (live && R::lane() == 0) fr[n] = post;
         }
 #pragma unroll
-        for (int i = 0; i < R::SIZE; i++) {
-            float relu = fmaxf(0, x.x[i] * post);
-            x.x[i] = relu * relu;
-        }
-        x.store(s + n * 4 * C, live);
+        for (int i = 0; i < R::SIZE; i++) x.x[i] = A::value(x.x[i] * post);
+        x.store(s + n * F, live);
     }
 }
 
-// ds becomes the gradient at f.
-extern "C" __global__ void activation_backward(const act* f, const float* fr, act* ds, i64 rows) {
-    typedef Row<4 * C> R;
+// df = the gradient at f; it may be ds.
+template <typename A> __device__ __forceinline__ void activationBackward(
+        const act* f, const float* fr, const act* ds, act* df, i64 rows) {
+    typedef Row<F> R;
     for (i64 first = (i64)blockIdx.x * R::ROWS; first < rows; first += (i64)gridDim.x * R::ROWS) {
         i64 n = first + R::group();
         bool live = n < rows;
         R x, d;
-        x.load(f + n * 4 * C, live);
-        d.load(ds + n * 4 * C, live);
+        x.load(f + n * F, live);
+        d.load(ds + n * F, live);
         float post = fr ? (live ? fr[n] : 0) : 1;
 #pragma unroll
         for (int i = 0; i < R::SIZE; i++) {
             x.x[i] *= post;
-            d.x[i] *= 2 * fmaxf(0, x.x[i]);
+            d.x[i] *= A::slope(x.x[i]);
         }
         if (fr) d.throughNorm(x, post);
-        d.store(ds + n * 4 * C, live);
+        d.store(df + n * F, live);
+    }
+}
+
+extern "C" __global__ void relu_squared(const act* f, float* fr, act* s, i64 rows) {
+    activation<ReluSquared>(f, fr, s, rows);
+}
+
+extern "C" __global__ void relu_squared_backward(const act* f, const float* fr, const act* ds, act* df, i64 rows) {
+    activationBackward<ReluSquared>(f, fr, ds, df, rows);
+}
+
+extern "C" __global__ void gelu(const act* f, float* fr, act* s, i64 rows) { activation<Gelu>(f, fr, s, rows); }
+
+extern "C" __global__ void gelu_backward(const act* f, const float* fr, const act* ds, act* df, i64 rows) {
+    activationBackward<Gelu>(f, fr, ds, df, rows);
+}
+
+// s = x sigmoid(x) y, of x and y = post of the halves of f (rows,2F); fr (rows,2) or absent.
+extern "C" __global__ void swiglu(const act* f, float* fr, act* s, i64 rows) {
+    typedef Row<F> R;
+    for (i64 first = (i64)blockIdx.x * R::ROWS; first < rows; first += (i64)gridDim.x * R::ROWS) {
+        i64 n = first + R::group();
+        bool live = n < rows;
+        R x, y;
+        x.load(f + n * 2 * F, live);
+        y.load(f + n * 2 * F + F, live);
+        float px = 1, py = 1;
+        if (fr) {
+            px = x.rms(), py = y.rms();
+            if (live && R::lane() == 0) fr[2 * n] = px, fr[2 * n + 1] = py;
+        }
+#pragma unroll
+        for (int i = 0; i < R::SIZE; i++) {
+            float gate = x.x[i] * px;
+            x.x[i] = gate * sigmoid(gate) * (y.x[i] * py);
+        }
+        x.store(s + n * F, live);
+    }
+}
+
+extern "C" __global__ void swiglu_backward(const act* f, const float* fr, const act* ds, act* df, i64 rows) {
+    typedef Row<F> R;
+    for (i64 first = (i64)blockIdx.x * R::ROWS; first < rows; first += (i64)gridDim.x * R::ROWS) {
+        i64 n = first + R::group();
+        bool live = n < rows;
+        R x, y, dx, dy;
+        x.load(f + n * 2 * F, live);
+        y.load(f + n * 2 * F + F, live);
+        dx.load(ds + n * F, live);
+        float px = 1, py = 1;
+        if (fr) px = live ? fr[2 * n] : 0, py = live ? fr[2 * n + 1] : 0;
+#pragma unroll
+        for (int i = 0; i < R::SIZE; i++) {
+            x.x[i] *= px;
+            y.x[i] *= py;
+            float s = sigmoid(x.x[i]), d = dx.x[i] * s;
+            dx.x[i] = d * (1 + x.x[i] * (1 - s)) * y.x[i];
+            dy.x[i] = d * x.x[i];
+        }
+        if (fr) {
+            dx.throughNorm(x, px);
+            dy.throughNorm(y, py);
+        }
+        dx.store(df + n * 2 * F, live);
+        dy.store(df + n * 2 * F + F, live);
     }
 }

@@ -54,6 +54,16 @@ class DryRunTest {
     }
 
     @Test
+    void theFallbackOfAttentionIsNamed() {
+        Dims window = new Dims(1, 12, 64, 64, 64, 1, 256, 5);
+        try (CudaEngine engine = engine(window, Precision.BF16);
+                CudaEngine all = engine(DIMS, Precision.BF16)) {
+            assertThat(engine.remark()).get().asString().contains("plain kernels", "no window");
+            assertThat(all.remark()).isEmpty();
+        }
+    }
+
+    @Test
     void theHeadGivesGradientsWheneverTheyAreAskedFor() {
         try (CudaEngine engine = engine(DIMS, Precision.BF16)) {
             Tensor x = engine.tensor(Role.ACTIVATION, "x", DIMS.N(), DIMS.C());

@@ -23,7 +23,7 @@ import org.junit.jupiter.params.provider.EnumSource;
 
 /** The kernels' text, where there is no card: they compile, and are the ones that the engine asks for. */
 class KernelsTest {
-    private static final Dims GPT2 = new Dims(64, 1024, 768, 128, 50304), ODD = new Dims(2, 13, 18, 6, 37);
+    private static final Dims GPT2 = new Dims(64, 1024, 768, 128, 50304), ODD = new Dims(2, 13, 18, 6, 37, 1, 20, 7);
 
     @TempDir
     private Path folder;

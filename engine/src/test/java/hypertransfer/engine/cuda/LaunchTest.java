@@ -71,6 +71,9 @@ class LaunchTest {
                 .hasValue(1);
         assertThat(Flash.of(wide, Precision.FLOAT32, 90, 227 * 1024)).isEmpty();
         assertThat(Flash.of(odd, Precision.BF16, 90, 227 * 1024)).isEmpty();
+        Dims shared = new Dims(3, 130, 256, 128, 9, 1, 1024, 130), window = new Dims(3, 130, 256, 128, 9, 2, 1024, 129);
+        assertThat(Flash.of(shared, Precision.BF16, 90, 227 * 1024)).isEmpty();
+        assertThat(Flash.of(window, Precision.BF16, 90, 227 * 1024)).isEmpty();
     }
 
     @Test

@@ -40,7 +40,7 @@ class CrookedTest {
             attention 1 2
             attentionBackward 4
             activation 1 2
-            activationBackward 2
+            activationBackward 3
             head 2 4 5
             logits -1
             sum -1
@@ -183,11 +183,13 @@ class CrookedTest {
                         "name",
                         "pack", // as it is: PackTest
                         "read",
+                        "remark",
                         "replay",
                         "separateWeights",
                         "slice",
                         "tensor",
                         "unpack",
+                        "until",
                         "weights");
     }
 }

@@ -21,7 +21,10 @@ class OperationsTest {
             new Dims(1, 207, 12, 4, 25),
             new Dims(2, 33, 78, 26, 702),
             new Dims(2, 64, 128, 32, 256),
-            new Dims(1, 70, 20, 10, 4098));
+            new Dims(1, 70, 20, 10, 4098),
+            new Dims(2, 5, 12, 2, 13, 3, 7, 2), // two heads of queries for each of keys, and a window of two
+            new Dims(2, 99, 48, 8, 61, 2, 200, 33),
+            new Dims(1, 70, 24, 12, 25, 1, 24, 1));
 
     @ParameterizedTest
     @ValueSource(ints = {1, 2, 4})

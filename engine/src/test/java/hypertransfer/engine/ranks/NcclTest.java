@@ -73,6 +73,7 @@ class NcclTest {
     }
 
     static class Driver extends Fake {
+        final List<String> calls = new ArrayList<>();
         int status;
 
         public int cuMemAlloc_v2(MemorySegment out, long bytes) {
@@ -81,6 +82,34 @@ class NcclTest {
         }
 
         public int cuMemsetD8Async(long pointer, byte value, long bytes, long stream) {
+            return 0;
+        }
+
+        public int cuStreamCreate(MemorySegment out, int flags) {
+            out.reinterpret(8).set(JAVA_LONG, 0, 77);
+            return 0;
+        }
+
+        public int cuStreamDestroy_v2(long stream) {
+            return 0;
+        }
+
+        public int cuEventCreate(MemorySegment out, int flags) {
+            out.reinterpret(8).set(JAVA_LONG, 0, 55);
+            return 0;
+        }
+
+        public int cuEventDestroy_v2(long event) {
+            return 0;
+        }
+
+        public int cuEventRecord(long event, long stream) {
+            calls.add("event " + event + " on " + stream);
+            return 0;
+        }
+
+        public int cuStreamWaitEvent(long stream, long event, int flags) {
+            calls.add(stream + " waits for " + event);
             return 0;
         }
 
@@ -114,8 +143,9 @@ class NcclTest {
         assertThat(library.calls)
                 .containsExactly(
                         "init 0/1 id 128 ends with 42, size 24, magic cafebeef, blocking 0",
-                        "broadcast 40 of 0 from 0 on 1234, 99",
+                        "broadcast 40 of 0 from 0 on 1234, 77",
                         "destroy 1234");
+        assertThat(driver.calls).startsWith("event 55 on 99", "77 waits for 55");
     }
 
     @Test

@@ -66,7 +66,7 @@ public record Comparison(List<Side> sides, Map<String, List<String>> differing, 
     public static Comparison of(List<Path> places, Consumer<String> told) {
         Map<Map<String, String>, List<Read>> sides = new LinkedHashMap<>();
         for (Path place : places) {
-            for (Run run : Run.under(place, 4, told)) {
+            for (Run run : Run.under(place, told)) {
                 Map<String, String> settings = new TreeMap<>(run.settings());
                 long seed = Long.parseLong(settings.getOrDefault("seed", "0"));
                 settings.keySet().removeAll(OWN);

@@ -49,7 +49,7 @@ public final class Csv {
     }
 
     private static String cell(Object cell) {
-        String text = cell instanceof Double d && d.isNaN() ? "" : cell.toString();
+        String text = cell == null || cell instanceof Double d && d.isNaN() ? "" : cell.toString();
         return text.contains(",") || text.contains("\"") ? '"' + text.replace("\"", "\"\"") + '"' : text;
     }
 

@@ -1,6 +1,7 @@
 package hypertransfer.lab.answer;
 
 import hypertransfer.core.Expected;
+import hypertransfer.core.Onset;
 import hypertransfer.core.Prediction;
 import hypertransfer.core.Refusal;
 import hypertransfer.core.Schedule;
@@ -10,7 +11,8 @@ import hypertransfer.engine.Iteration;
 import hypertransfer.train.config.Algorithm;
 import hypertransfer.train.config.Configuration;
 import hypertransfer.train.config.Course;
-import hypertransfer.train.network.Parameters;
+import hypertransfer.train.network.Outline;
+import hypertransfer.train.network.Variant;
 import hypertransfer.train.optimizer.Direction;
 import hypertransfer.train.optimizer.NorMuon;
 import java.util.ArrayList;
@@ -18,22 +20,24 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.function.DoubleFunction;
 import java.util.stream.Collectors;
 
 /**
  * The hidden matrices of one kind that the configuration treats alike, and what it lets expect of each.
  *
- * @param name q, k, v, o, fc or proj; with the layers behind it where the kind has several groups
+ * @param name q, k, v, o, gate, fc or proj; with the layers behind it where the kind has several groups
  * @param matrices their names
  */
 public record Kind(String name, int rows, int cols, List<String> matrices, Expected expected, Course course) {
-    /** Newton-Schulz's steps other than Muon's own converge to singular values of one. */
-    private static final double CONVERGED = 1 / 0.88;
+    /** |u| at the first step at width 128, as a part of what it becomes; docs/LOG.md says where the numbers are from. */
+    private static final Map<String, Double> FIRST =
+            Map.of("q", 0.80, "k", 0.80, "v", 0.66, "o", 0.66, "fc", 0.91, "proj", 0.86);
 
     private static final Iteration.Step JORDAN =
             Direction.Muon.standard().iteration().steps().getFirst();
 
-    /** The kinds of a configuration: six, or more where {@code matrices.groups} tells layers apart. */
+    /** The kinds of a configuration: one for each matrix of a block, or more where {@code matrices.groups} tells layers apart. */
     public static List<Kind> of(Configuration c) {
         if (c.matrices().recorded() != null) {
             throw new Refusal("matrices.recorded is " + c.matrices().recorded()
@@ -44,23 +48,29 @@ public record Kind(String name, int rows, int cols, List<String> matrices, Expec
                     + " recursion can be predicted: --set matrices.proxy_growth=null");
         }
         Algorithm algorithm = c.algorithm();
-        int C = c.model().width();
-        List<Kind> kinds = new ArrayList<>();
-        for (String name : List.of("q", "k", "v", "o", "fc", "proj")) {
-            Map<Course, List<String>> alike = new LinkedHashMap<>();
-            for (String matrix : Parameters.hidden(c.architecture())) {
-                if (matrix.contains("." + name + ".")) {
-                    alike.computeIfAbsent(algorithm.of(matrix), course -> new ArrayList<>())
-                            .add(matrix);
-                }
+        Map<String, List<Outline>> named = new LinkedHashMap<>();
+        for (Outline outline : c.architecture().outlines()) {
+            if (outline.hidden()) {
+                named.computeIfAbsent(outline.name().split("\\.")[3], name -> new ArrayList<>())
+                        .add(outline);
             }
+        }
+        List<Kind> kinds = new ArrayList<>();
+        named.forEach((name, outlines) -> {
+            Map<Course, List<String>> alike = new LinkedHashMap<>();
+            for (Outline outline : outlines) {
+                alike.computeIfAbsent(algorithm.of(outline.name()), course -> new ArrayList<>())
+                        .add(outline.name());
+            }
+            Outline shape = outlines.getFirst();
             alike.forEach((course, matrices) -> kinds.add(kind(
                     alike.size() == 1 ? name : name + " of " + layers(matrices),
-                    name.equals("fc") ? 4 * C : C,
-                    name.equals("proj") ? 4 * C : C,
+                    shape.rows(),
+                    shape.cols(),
                     matrices,
-                    course)));
-        }
+                    course,
+                    momentum -> onset(c, name, momentum))));
+        });
         return kinds;
     }
 
@@ -68,15 +78,24 @@ public record Kind(String name, int rows, int cols, List<String> matrices, Expec
         return matrices.stream().map(name -> name.split("\\.")[1]).collect(Collectors.joining(","));
     }
 
-    private static Kind kind(String name, int rows, int cols, List<String> matrices, Course course) {
+    /** Wide networks begin with a lower rank and leave it later; M2 leaves it sooner than M1. */
+    private static Onset onset(Configuration c, String name, double momentum) {
+        double scale = c.model().width() / 128.0;
+        double part = Math.min(1, FIRST.getOrDefault(name, FIRST.get("fc")) * Math.pow(scale, -1.0 / 6));
+        double angle = (c.network() == Variant.M1 ? 1 : 0.3) * Math.sqrt(scale);
+        return new Onset(part, angle, Math.sqrt(momentum));
+    }
+
+    private static Kind kind(
+            String name, int rows, int cols, List<String> matrices, Course course, DoubleFunction<Onset> onset) {
         if (course.radius() != 1) {
             throw new Refusal(
                     "matrices.radius is " + course.radius() + "; only radius 1 can be predicted, and effective"
                             + " rates are the same on every radius: --set matrices.radius=1");
         }
         Expected expected = switch (course.direction()) {
-            case Direction.Muon muon -> muon(muon, rows, cols);
-            case NorMuon nor -> muon(nor.muon(), rows, cols); // whose norm is Muon's
+            case Direction.Muon muon -> muon(muon, rows, cols, onset);
+            case NorMuon nor -> muon(nor.muon(), rows, cols, onset); // whose norm is Muon's
             case Direction.Adam adam -> Expected.adam(rows, cols, adam.beta1());
             case Direction other ->
                 throw new Refusal("matrices.direction is "
@@ -91,10 +110,11 @@ public record Kind(String name, int rows, int cols, List<String> matrices, Expec
         return matrices.size();
     }
 
-    private static Expected muon(Direction.Muon muon, int rows, int cols) {
+    /** Newton-Schulz's steps other than Muon's own converge to singular values of one. */
+    private static Expected muon(Direction.Muon muon, int rows, int cols, DoubleFunction<Onset> onset) {
         boolean own = muon.iteration().steps().getFirst().equals(JORDAN);
-        double factor = muon.shape().factor(rows, cols) * (own ? 1 : CONVERGED);
-        return Expected.muon(rows, cols, factor, muon.momentum());
+        double factor = muon.shape().factor(rows, cols) * (own ? 1 : 1 / Expected.singularValue(rows, cols));
+        return Expected.muon(rows, cols, factor, muon.momentum()).withOnset(onset.apply(muon.momentum()));
     }
 
     /** The rates of the run that the configuration asks for, as its target takes them. */
@@ -116,12 +136,9 @@ public record Kind(String name, int rows, int cols, List<String> matrices, Expec
         return matrices.contains(matrix);
     }
 
-    /** Refuses groups, where one answer for all matrices is asked for. */
-    public static void requireOne(Configuration c) {
-        if (!c.matrices().groups().isEmpty()) {
-            throw new Refusal("matrices.groups gives some matrices settings of their own, and here one schedule is"
-                    + " carried over; ask for each group by itself: --set matrices.groups=null");
-        }
+    /** The name of some of these. */
+    String name(List<String> some) {
+        return name.split(" ")[0] + " of " + layers(some);
     }
 
     /** {@code Muon}, {@code AdamH}: the direction with the space it is used in. */

@@ -1,10 +1,13 @@
 package hypertransfer.lab.command;
 
 import hypertransfer.core.Refusal;
+import hypertransfer.lab.command.option.JsonOption;
 import hypertransfer.lab.terminal.Exit;
+import hypertransfer.lab.terminal.JsonLine;
 import hypertransfer.lab.terminal.Size;
 import hypertransfer.lab.terminal.Width;
 import hypertransfer.train.file.Atomic;
+import hypertransfer.train.file.Tree;
 import hypertransfer.train.log.Hold;
 import hypertransfer.train.log.Run;
 import hypertransfer.train.log.Standing.State;
@@ -14,7 +17,6 @@ import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
-import java.util.Comparator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -22,6 +24,7 @@ import java.util.concurrent.Callable;
 import java.util.function.Supplier;
 import java.util.stream.Stream;
 import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
@@ -40,11 +43,10 @@ import picocli.CommandLine.Spec;
             "  ht clean",
             "  ht clean out --checkpoints    of finished runs, all but the newest",
             "  ht clean out --failed --yes   also runs that failed or never began",
-            "  ht clean --run out/old        one run"
+            "  ht clean --run out/old        one run",
+            "  ht clean --json               the list only; with --yes these are removed"
         })
 public final class CleanCommand implements Callable<Integer> {
-    private static final int DEPTH = 4;
-
     @Spec
     private CommandSpec spec;
 
@@ -67,6 +69,11 @@ public final class CleanCommand implements Callable<Integer> {
     @Option(names = "--yes", description = "Do not ask.")
     private boolean yes;
 
+    @Mixin
+    private JsonOption json;
+
+    private record Row(String path, long bytes, String why) {}
+
     private final Supplier<String> answer;
     private final Map<Path, String> found = new LinkedHashMap<>(); // what to remove, and why
 
@@ -87,25 +94,31 @@ public final class CleanCommand implements Callable<Integer> {
         } else {
             named.forEach(this::run);
         }
+        List<Row> rows = new ArrayList<>();
+        for (Map.Entry<Path, String> entry : found.entrySet()) {
+            rows.add(new Row(entry.getKey().toString(), size(entry.getKey()), entry.getValue()));
+        }
+        long total = rows.stream().mapToLong(Row::bytes).sum();
+        if (json.only) {
+            out.println(JsonLine.of(rows));
+            out.flush();
+            if (yes) {
+                found.keySet().forEach(CleanCommand::remove);
+            }
+            return Exit.FINE;
+        }
         if (found.isEmpty()) {
             out.println("nothing to remove in " + directory);
             out.flush();
             return Exit.FINE;
         }
-        long total = 0;
-        for (Map.Entry<Path, String> entry : found.entrySet()) {
-            long size = size(entry.getKey());
-            total += size;
-            out.printf("%10s  %s (%s)%n", Size.of(size), entry.getKey(), entry.getValue());
-        }
+        rows.forEach(row -> out.printf("%10s  %s (%s)%n", Size.of(row.bytes), row.path, row.why));
         if (!yes && !agreed(total, out)) {
             out.println("nothing was removed");
             out.flush();
             return Exit.FINE;
         }
-        for (Path path : found.keySet()) {
-            remove(path);
-        }
+        found.keySet().forEach(CleanCommand::remove);
         out.println("removed " + Size.of(total));
         out.flush();
         return Exit.FINE;
@@ -123,7 +136,7 @@ public final class CleanCommand implements Callable<Integer> {
     }
 
     private void search() throws IOException {
-        List<Run> runs = Run.under(directory, DEPTH, unreadable -> {});
+        List<Run> runs = Run.under(directory, unreadable -> {});
         for (Run run : runs) {
             if (Hold.held(run.directory())) {
                 continue;
@@ -135,7 +148,7 @@ public final class CleanCommand implements Callable<Integer> {
                 run.checkpoints().stream().skip(1).forEach(this::checkpoint);
             }
         }
-        try (Stream<Path> files = Files.walk(directory, DEPTH + 2)) {
+        try (Stream<Path> files = Files.walk(directory, Run.DEPTH + 2)) {
             for (Path file : files.filter(Files::isRegularFile).sorted().toList()) {
                 if (found.keySet().stream().noneMatch(file::startsWith) && !held(file)) {
                     if (file.toString().endsWith(".part")) {
@@ -196,12 +209,8 @@ public final class CleanCommand implements Callable<Integer> {
     }
 
     private static void remove(Path path) {
-        List<Path> all = new ArrayList<>();
-        try (Stream<Path> files = Files.walk(path)) {
-            files.sorted(Comparator.reverseOrder()).forEach(all::add);
-            for (Path file : all) {
-                Files.delete(file);
-            }
+        try {
+            Tree.delete(path);
         } catch (IOException e) {
             throw new UncheckedIOException("cannot remove " + path + ": " + Atomic.reason(e), e);
         }

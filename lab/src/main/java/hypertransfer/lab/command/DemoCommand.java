@@ -1,12 +1,15 @@
 package hypertransfer.lab.command;
 
+import hypertransfer.lab.command.option.JsonOption;
 import hypertransfer.lab.command.option.OutOption;
 import hypertransfer.lab.experiment.Experiment;
 import hypertransfer.lab.experiment.Next;
 import hypertransfer.lab.experiment.Plan;
 import hypertransfer.lab.terminal.Exit;
 import hypertransfer.lab.terminal.Interrupt;
+import hypertransfer.lab.terminal.JsonLine;
 import hypertransfer.train.network.Preset;
+import java.io.PrintWriter;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.concurrent.Callable;
@@ -39,23 +42,25 @@ public final class DemoCommand implements Callable<Integer> {
     @Mixin
     private OutOption out;
 
+    @Mixin
+    private JsonOption json;
+
     @Override
     public Integer call() {
         String name = quick ? "demo-quick" : "demo";
         Path to = out.or(Path.of("out", name));
-        Plan plan = new Plan(
-                Experiment.read(name),
-                Preset.DEMO,
-                List.of(),
-                to,
-                spec.commandLine().getOut());
+        PrintWriter words = json.words(spec);
+        Plan plan = new Plan(Experiment.read(name), Preset.DEMO, List.of(), to, words);
         try (Interrupt interrupt = new Interrupt()) {
             if (!plan.run(interrupt)) {
-                spec.commandLine().getOut().print(Next.again(to));
+                words.print(Next.again(to));
                 return Exit.INTERRUPTED;
             }
         }
         plan.show();
+        if (json.only) {
+            spec.commandLine().getOut().println(JsonLine.of(plan.rows()));
+        }
         return Exit.FINE;
     }
 }

@@ -1,8 +1,10 @@
 package hypertransfer.lab.command;
 
 import hypertransfer.core.Refusal;
+import hypertransfer.lab.command.option.Labels;
 import hypertransfer.lab.terminal.Exit;
 import hypertransfer.train.log.Run;
+import hypertransfer.train.network.Dialect;
 import hypertransfer.train.run.Trained;
 import java.io.PrintWriter;
 import java.nio.file.Files;
@@ -22,6 +24,7 @@ import picocli.CommandLine.Spec;
             "",
             "Examples:",
             "  ht export out/muon --out muon.safetensors",
+            "  ht export out/llama --out llama.safetensors --format llama",
             "",
             "The weights are those the network is evaluated at. docs/FORMATS.md shows how to",
             "read them with Python."
@@ -36,13 +39,23 @@ public final class ExportCommand implements Callable<Integer> {
     @Option(names = "--out", required = true, paramLabel = "FILE", description = "A new file.")
     private Path out;
 
+    @Option(
+            names = "--format",
+            defaultValue = "own",
+            paramLabel = "FORMAT",
+            converter = Labels.Dialects.class,
+            completionCandidates = Labels.Dialects.class,
+            description =
+                    "Whose names and forms the tensors have, one of ${COMPLETION-CANDIDATES} (default: ${DEFAULT-VALUE}).")
+    private Dialect format;
+
     @Override
     public Integer call() {
         if (Files.exists(out)) {
             throw new Refusal(out + " is already there; choose another --out");
         }
         PrintWriter print = spec.commandLine().getOut();
-        int step = Trained.export(new Run(run), out, warning -> print.println("warning: " + warning));
+        int step = Trained.export(new Run(run), out, format, warning -> print.println("warning: " + warning));
         print.println(out + ": the weights of " + run + " at step " + step);
         print.flush();
         return Exit.FINE;

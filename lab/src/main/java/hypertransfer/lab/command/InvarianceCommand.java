@@ -1,13 +1,16 @@
 package hypertransfer.lab.command;
 
 import hypertransfer.core.GradientRule;
+import hypertransfer.lab.command.option.JsonOption;
 import hypertransfer.lab.command.option.SetOption;
 import hypertransfer.lab.experiment.Experiment;
 import hypertransfer.lab.experiment.Room;
 import hypertransfer.lab.terminal.Exit;
+import hypertransfer.lab.terminal.Width;
 import hypertransfer.train.config.Configuration;
 import hypertransfer.train.run.Invariance;
 import java.io.PrintWriter;
+import java.io.Writer;
 import java.nio.file.Path;
 import java.util.Locale;
 import java.util.concurrent.Callable;
@@ -28,7 +31,7 @@ import tools.jackson.databind.node.ObjectNode;
             "",
             "Examples:",
             "  ht invariance runs/muon.yaml",
-            "  ht invariance runs/muon.yaml --set network=M2 | tail -n 1",
+            "  ht invariance runs/muon.yaml --set network=M2 --json",
             "",
             "matrices.gradient=auto measures the same at the start of a run, and uses it."
         })
@@ -42,39 +45,44 @@ public final class InvarianceCommand implements Callable<Integer> {
     @Mixin
     private SetOption set;
 
+    @Mixin
+    private JsonOption json;
+
     @Override
     public Integer call() {
         PrintWriter out = spec.commandLine().getOut();
         Configuration c = Experiment.configuration(file, set.settings);
         Room.require(c);
         Invariance measured = Invariance.measure(c);
-        ObjectNode json = JsonMapper.shared().createObjectNode();
-        json.put("network", c.network().name()).put("loss", measured.loss()).put("rounding", measured.rounding());
-        ObjectNode matrices = json.putObject("matrices");
-        out.printf("%-28s %16s  %-16s %s%n", "matrix", "largest change", "scale-invariant", "exact rule");
+        ObjectNode line = JsonMapper.shared().createObjectNode();
+        line.put("network", c.architecture().design().label())
+                .put("loss", measured.loss())
+                .put("rounding", measured.rounding());
+        ObjectNode matrices = line.putObject("matrices");
+        PrintWriter words = json.only ? new PrintWriter(Writer.nullWriter()) : Width.folded(out);
+        words.printf("%-28s %16s  %-16s %s%n", "matrix", "largest change", "scale-invariant", "exact rule");
         measured.change().forEach((name, change) -> {
             boolean invariant = measured.invariant(name);
             GradientRule own = measured.rules().get(name); // as it is where the run follows nothing
             GradientRule followers = invariant ? GradientRule.RESCALED : GradientRule.REPRESENTATIVE;
             String rule = (own == GradientRule.AS_IS ? followers : own).name().toLowerCase(Locale.ROOT);
-            out.printf(Locale.ROOT, "%-28s %16.2e  %-16s %s%n", name, change, invariant ? "yes" : "no", rule);
+            words.printf(Locale.ROOT, "%-28s %16.2e  %-16s %s%n", name, change, invariant ? "yes" : "no", rule);
             matrices.putObject(name)
                     .put("change", change)
                     .put("invariant", invariant)
                     .put("rule", rule);
         });
         boolean all = measured.change().keySet().stream().allMatch(measured::invariant);
-        out.printf(
+        words.printf(
                 Locale.ROOT,
                 "changes are |f(cw) - f(w)| / f(w), the largest over c = 1/4, 1/2, 2, 4; up to %.1e is rounding%n",
                 measured.rounding());
-        out.println(
+        words.println(
                 all
                         ? "so hypertransfer and inverse-hypertransfer are exact here, and the plus forms too"
                         : "so hypertransfer-plus and inverse-hypertransfer-plus are exact here; or any mode with"
                                 + " matrices.gradient=auto, which rescales where it can");
-        out.println(json.put("exact", all ? "hypertransfer" : "hypertransfer-plus"));
-        out.flush();
+        json.line(out, line.put("exact", all ? "hypertransfer" : "hypertransfer-plus"));
         return Exit.FINE;
     }
 }

@@ -1,6 +1,7 @@
 package hypertransfer.lab.command;
 
 import hypertransfer.lab.command.option.OutOption;
+import hypertransfer.lab.report.Paper;
 import hypertransfer.lab.report.Report;
 import hypertransfer.lab.terminal.Exit;
 import java.nio.file.Path;
@@ -21,7 +22,8 @@ import picocli.CommandLine.Spec;
             "Examples:",
             "  ht report out/muon",
             "  ht report out/muon out/muon-hypertransfer --out report.html",
-            "  ht report out/muon-sweep --title \"Rates of Muon on my text\""
+            "  ht report out/muon-sweep --title \"Rates of Muon on my text\"",
+            "  ht report out/muon --pdf muon.pdf"
         })
 public final class ReportCommand implements Callable<Integer> {
     @Spec
@@ -40,12 +42,24 @@ public final class ReportCommand implements Callable<Integer> {
             description = "The file to write (default: ${DEFAULT-VALUE}).")
     private Path out;
 
-    @Option(names = "--title", paramLabel = "TEXT", description = "The page's title (default: HyperTransfer).")
+    @Option(names = "--title", paramLabel = "TEXT", description = "The page's title (default: what the runs are).")
     private String title;
+
+    @Option(
+            names = "--note",
+            paramLabel = "TEXT",
+            description = "A sentence under the title that says the result (default: one made from the losses).")
+    private String note;
+
+    @Option(
+            names = "--pdf",
+            paramLabel = "FILE",
+            description = "Also print the page to a PDF, with an installed Chromium or Chrome.")
+    private Path pdf;
 
     @Override
     public Integer call() {
-        Report report = Report.write(title, places, OutOption.checked(out));
+        Report report = Report.write(title, note, places, OutOption.checked(out));
         for (String sentence : report.skipped()) {
             spec.commandLine().getErr().println("left out: " + sentence);
         }
@@ -59,6 +73,12 @@ public final class ReportCommand implements Callable<Integer> {
                                 ? ""
                                 : " (" + report.skipped().size() + " left out)") + ": "
                         + out.toAbsolutePath().normalize().toUri());
+        if (pdf != null) {
+            Paper.print(out, OutOption.checked(pdf));
+            spec.commandLine()
+                    .getOut()
+                    .println("printed: " + pdf.toAbsolutePath().normalize().toUri());
+        }
         return Exit.FINE;
     }
 }

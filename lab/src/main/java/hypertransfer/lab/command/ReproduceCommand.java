@@ -1,6 +1,7 @@
 package hypertransfer.lab.command;
 
 import hypertransfer.core.Refusal;
+import hypertransfer.lab.command.option.JsonOption;
 import hypertransfer.lab.command.option.Labels;
 import hypertransfer.lab.command.option.OutOption;
 import hypertransfer.lab.command.option.SetOption;
@@ -10,6 +11,7 @@ import hypertransfer.lab.experiment.Plan;
 import hypertransfer.lab.experiment.Spread;
 import hypertransfer.lab.terminal.Exit;
 import hypertransfer.lab.terminal.Interrupt;
+import hypertransfer.lab.terminal.JsonLine;
 import hypertransfer.train.network.Preset;
 import java.io.PrintWriter;
 import java.nio.file.Path;
@@ -72,6 +74,12 @@ public final class ReproduceCommand implements Callable<Integer> {
     @Mixin
     private OutOption out;
 
+    @Mixin
+    private JsonOption json;
+
+    /** One seed's part of the JSON line; of one seed only the runs are printed. */
+    private record Answer(long seed, List<Plan.Row> runs) {}
+
     /** Adds the list of experiments to the help, so that there is only one such list. */
     static final class ListsExperiments implements IModelTransformer {
         @Override
@@ -92,7 +100,8 @@ public final class ReproduceCommand implements Callable<Integer> {
         if (seeds < 1) {
             throw new Refusal("--seeds is " + seeds + "; it must be one or more");
         }
-        PrintWriter print = spec.commandLine().getOut();
+        PrintWriter print = json.words(spec);
+        List<Answer> answers = new ArrayList<>();
         Experiment experiment = Experiment.read(name);
         Path to = out.or(OutOption.named(Path.of(name), "-" + preset.label()));
         Spread spread = new Spread();
@@ -105,16 +114,25 @@ public final class ReproduceCommand implements Callable<Integer> {
                 Path directory = seeds > 1 ? to.resolve("seed-" + seed) : to;
                 Plan plan = new Plan(experiment, preset, settings, directory, print);
                 if (!plan.run(interrupt)) {
-                    spec.commandLine().getOut().print(Next.again(to));
+                    print.print(Next.again(to));
                     return Exit.INTERRUPTED;
                 }
                 plan.show();
                 spread.add(plan.validations());
+                if (json.only) {
+                    answers.add(new Answer(seed, plan.rows()));
+                }
             }
         }
         if (seeds > 1) {
             print.print(spread.table());
             print.flush();
+        }
+        if (json.only) {
+            spec.commandLine()
+                    .getOut()
+                    .println(
+                            JsonLine.of(seeds > 1 ? answers : answers.getFirst().runs()));
         }
         return Exit.FINE;
     }

@@ -37,7 +37,6 @@ import picocli.CommandLine.Spec;
             "  ht train RUN"
         })
 public final class RunsCommand implements Callable<Integer> {
-    private static final int DEPTH = 4;
     /** The columns beside the run's name. */
     private static final int OTHERS = 58;
 
@@ -90,7 +89,7 @@ public final class RunsCommand implements Callable<Integer> {
     @Override
     public Integer call() {
         PrintWriter out = spec.commandLine().getOut(), err = spec.commandLine().getErr();
-        List<Row> rows = Run.under(directory, DEPTH, unreadable -> err.println("warning: " + unreadable)).stream()
+        List<Row> rows = Run.under(directory, unreadable -> err.println("warning: " + unreadable)).stream()
                 .map(Row::of)
                 .toList();
         if (json.only) {

@@ -1,5 +1,6 @@
 package hypertransfer.lab.command;
 
+import hypertransfer.lab.command.option.JsonOption;
 import hypertransfer.lab.command.option.OutOption;
 import hypertransfer.lab.command.option.SetOption;
 import hypertransfer.lab.experiment.Grid;
@@ -7,6 +8,7 @@ import hypertransfer.lab.experiment.Next;
 import hypertransfer.lab.experiment.Sweep;
 import hypertransfer.lab.terminal.Exit;
 import hypertransfer.lab.terminal.Interrupt;
+import java.io.PrintWriter;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.concurrent.Callable;
@@ -51,17 +53,24 @@ public final class SweepCommand implements Callable<Integer> {
     @Mixin
     private OutOption out;
 
+    @Mixin
+    private JsonOption json;
+
     @Override
     public Integer call() {
         Path to = out.or(OutOption.named(file, "-sweep"));
-        Sweep sweep = new Sweep(
-                file, set.settings, Grid.parse(grid), to, spec.commandLine().getOut());
+        PrintWriter words = json.words(spec);
+        Sweep sweep = new Sweep(file, set.settings, Grid.parse(grid), to, words);
         try (Interrupt interrupt = new Interrupt()) {
             if (!sweep.run(interrupt)) {
-                spec.commandLine().getOut().print(Next.again(to));
+                words.print(Next.again(to));
                 return Exit.INTERRUPTED;
             }
         }
-        return sweep.show() ? Exit.FINE : Exit.CHECK_FAILED;
+        boolean best = sweep.show();
+        if (json.only) {
+            spec.commandLine().getOut().println(sweep.json());
+        }
+        return best ? Exit.FINE : Exit.CHECK_FAILED;
     }
 }

@@ -3,6 +3,7 @@ package hypertransfer.lab.command;
 import hypertransfer.core.Refusal;
 import hypertransfer.engine.Ranks;
 import hypertransfer.engine.ranks.Carriers;
+import hypertransfer.lab.command.option.JsonOption;
 import hypertransfer.lab.command.option.OutOption;
 import hypertransfer.lab.command.option.SetOption;
 import hypertransfer.lab.experiment.Ending;
@@ -12,6 +13,7 @@ import hypertransfer.lab.experiment.Launch;
 import hypertransfer.lab.experiment.Next;
 import hypertransfer.lab.terminal.Exit;
 import hypertransfer.lab.terminal.Interrupt;
+import hypertransfer.lab.terminal.Width;
 import hypertransfer.train.config.Configuration;
 import hypertransfer.train.config.ConfigurationFile;
 import hypertransfer.train.log.Run;
@@ -65,6 +67,9 @@ public final class TrainCommand implements Callable<Integer> {
             description = "Measure a few steps and show what the run would take: parameters, tokens, memory, time.")
     private boolean dry;
 
+    @Mixin
+    private JsonOption json;
+
     @Override
     public Integer call() {
         Ranks ranks = Carriers.open();
@@ -91,8 +96,16 @@ public final class TrainCommand implements Callable<Integer> {
         PrintWriter writer = ranks.rank() == 0
                 ? spec.commandLine().getOut()
                 : new PrintWriter(Writer.nullWriter()); // one of them is enough
+        if (json.only && !dry) {
+            throw new Refusal("--json is for --dry-run; what a run does is in its metrics.jsonl");
+        }
         if (dry) {
-            writer.print(Forecast.of(c).text());
+            Forecast forecast = Forecast.of(c);
+            if (json.only) {
+                json.line(writer, forecast.answer());
+            } else {
+                Width.folded(writer).print(forecast.text());
+            }
             writer.flush();
             return Exit.FINE;
         }

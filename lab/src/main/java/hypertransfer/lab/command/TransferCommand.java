@@ -107,10 +107,10 @@ public final class TransferCommand implements Callable<Integer> {
                     .table(Curves.read(to, damage -> print.println("warning: " + damage))
                             .losses()
                             .size()));
-            print.print(finished ? Next.transferred(run, to) : Next.stopped(to));
             List<Angles> angles = Angles.of(new Run(to), new Run(run), print);
             print.print(Angles.table(angles));
             Angles.write(angles, to);
+            print.print(finished ? Next.transferred(run, to) : Next.stopped(to));
             print.flush();
             return finished ? Exit.FINE : Exit.INTERRUPTED;
         }

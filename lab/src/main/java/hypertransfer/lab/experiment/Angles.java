@@ -3,8 +3,11 @@ package hypertransfer.lab.experiment;
 import hypertransfer.core.Refusal;
 import hypertransfer.train.file.Atomic;
 import hypertransfer.train.log.Run;
+import hypertransfer.train.run.Events;
+import java.io.IOException;
 import java.io.PrintWriter;
 import java.io.UncheckedIOException;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Comparator;
@@ -54,9 +57,29 @@ public record Angles(long step, double matrices, String matrix, double momenta, 
                         + (memory ? "matrix's momentum" : "matrix") + " in common"));
     }
 
-    /** Into the follower's directory, where the page finds them: an object for each checkpoint. */
+    /** Into the follower's directory, where the page and TensorBoard find them: an object for each checkpoint. */
     public static void write(List<Angles> angles, Path run) {
-        Atomic.write(run.resolve(Run.ANGLES), JsonMapper.shared().writeValueAsString(angles));
+        String text = JsonMapper.shared().writeValueAsString(angles);
+        Path file = run.resolve(Run.ANGLES);
+        if (told(file, text)) {
+            return;
+        }
+        try (Events events = new Events(run, Integer.MAX_VALUE)) { // earlier files stay whole
+            for (Angles a : angles) {
+                events.scalar((int) a.step, "angle/matrices", a.matrices);
+                events.scalar((int) a.step, "angle/momenta", a.momenta);
+            }
+            events.flush();
+        }
+        Atomic.write(file, text);
+    }
+
+    private static boolean told(Path file, String text) {
+        try {
+            return Files.exists(file) && Files.readString(file).equals(text);
+        } catch (IOException e) {
+            return false;
+        }
     }
 
     /** The lines below {@code ht transfer}'s table. */

@@ -20,6 +20,34 @@ public record Forecast(Rehearsal rehearsal) {
         return new Forecast(Rehearsal.of(c, SECONDS));
     }
 
+    /** What a program is told. */
+    public record Answer(
+            String network,
+            String preset,
+            String engine,
+            long parameters,
+            long tokens,
+            int steps,
+            double seconds,
+            double stepSeconds,
+            double validationSeconds,
+            long bytes) {}
+
+    public Answer answer() {
+        Configuration c = rehearsal.configuration();
+        return new Answer(
+                c.network().name(),
+                c.preset().label(),
+                rehearsal.engine(),
+                c.architecture().parameters(),
+                rehearsal.tokens(),
+                c.steps(),
+                rehearsal.seconds(),
+                rehearsal.stepSeconds(),
+                rehearsal.validationSeconds(),
+                rehearsal.memory().total());
+    }
+
     public String text() {
         Configuration c = rehearsal.configuration();
         return String.format(
@@ -31,7 +59,7 @@ public record Forecast(Rehearsal rehearsal) {
                 time        %s: %.3g s per step (%d measured), %.3g s per validation
                 %snothing was written; without --dry-run it starts
                 """,
-                c.network(),
+                c.architecture().design().label(),
                 c.preset().label(),
                 rehearsal.engine(),
                 c.architecture().parameters(),

@@ -9,6 +9,7 @@ import hypertransfer.lab.terminal.Interrupt;
 import hypertransfer.lab.terminal.StepLine;
 import hypertransfer.train.config.Configuration;
 import hypertransfer.train.config.ConfigurationFile;
+import hypertransfer.train.file.Tree;
 import hypertransfer.train.log.Hold;
 import hypertransfer.train.log.Run;
 import hypertransfer.train.log.Standing;
@@ -22,12 +23,12 @@ import java.nio.file.Path;
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;
 import java.util.ArrayList;
-import java.util.Comparator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.function.Consumer;
 import java.util.stream.Stream;
 
 /**
@@ -94,21 +95,22 @@ public record Launch(
         }
     }
 
-    /** What failed before its first step leaves nothing behind. */
-    private static void remove(Path directory, Throwable failure) {
-        try {
-            delete(directory);
-        } catch (IOException | UncheckedIOException e) {
-            failure.addSuppressed(e);
+    /** Begins a run in a new directory; what fails leaves nothing behind. */
+    public static void create(Path directory, Configuration c, Consumer<Hold> beginning) {
+        try (Hold held = Hold.create(directory, c)) {
+            beginning.accept(held);
+        } catch (RuntimeException | Error e) {
+            remove(directory, e);
+            throw e;
         }
     }
 
-    /** A directory with all that is in it. */
-    static void delete(Path directory) throws IOException {
-        try (Stream<Path> files = Files.walk(directory)) {
-            for (Path file : files.sorted(Comparator.reverseOrder()).toList()) {
-                Files.delete(file);
-            }
+    /** What failed before its first step leaves nothing behind. */
+    private static void remove(Path directory, Throwable failure) {
+        try {
+            Tree.delete(directory);
+        } catch (IOException | UncheckedIOException e) {
+            failure.addSuppressed(e);
         }
     }
 
@@ -171,7 +173,8 @@ public record Launch(
         });
     }
 
-    private static Map<String, String> provenance() {
+    /** What is remembered of the program and the machine. */
+    public static Map<String, String> provenance() {
         Version version = Version.built();
         Machine machine = Machine.here();
         Map<String, String> provenance = new LinkedHashMap<>();

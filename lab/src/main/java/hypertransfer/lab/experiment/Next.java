@@ -5,7 +5,6 @@ import hypertransfer.core.Transfer;
 import hypertransfer.train.config.Configuration;
 import hypertransfer.train.log.Run;
 import hypertransfer.train.log.Standing;
-import hypertransfer.train.network.Variant;
 import java.nio.file.Path;
 import java.util.LinkedHashMap;
 import java.util.Map;
@@ -22,7 +21,7 @@ public final class Next {
         Transfer transfer = c.algorithm().common().transfer();
         if (transfer.isPlain()) {
             String mode = (transfer.target() instanceof Space.Base ? "" : "inverse-") + "hypertransfer"
-                    + (c.network() == Variant.M2 ? "-plus" : "");
+                    + (c.architecture().design().invariant() ? "" : "-plus");
             commands.put("ht transfer " + word(run) + " --mode " + mode, "the same losses in the other space");
         }
         return list(commands);

@@ -3,6 +3,7 @@ package hypertransfer.lab.experiment;
 import hypertransfer.train.config.Configuration;
 import hypertransfer.train.config.ConfigurationFile;
 import hypertransfer.train.file.Atomic;
+import hypertransfer.train.file.Tree;
 import hypertransfer.train.log.Hold;
 import hypertransfer.train.run.Trainee;
 import hypertransfer.train.run.Trainer;
@@ -35,7 +36,7 @@ public final class Phases implements Watcher {
             try {
                 return measure(preset, directory);
             } finally {
-                Launch.delete(directory);
+                Tree.delete(directory);
             }
         } catch (IOException e) {
             throw new UncheckedIOException("no temporary directory can be used: " + e.getMessage(), e);

@@ -164,6 +164,33 @@ public final class Plan {
         return String.format(Locale.ROOT, format, value);
     }
 
+    /**
+     * What came out of a run.
+     *
+     * @param finalGap of the validation loss to the run that is followed, as the largest one; null where none is followed
+     * @param endOverPeak the last effective rate over the largest, the mean over all matrices
+     */
+    public record Row(String run, double validation, Double finalGap, Double largestGap, double endOverPeak) {}
+
+    /** A row for each run. */
+    public List<Row> rows() {
+        return experiment.runs().keySet().stream()
+                .map(name -> {
+                    String follows = experiment.runs().get(name).follows();
+                    Path run = directory.resolve(name);
+                    Gap.Loss gap = follows == null
+                            ? null
+                            : Gap.of(run, directory.resolve(follows)).validation();
+                    return new Row(
+                            name,
+                            validation(name),
+                            gap == null ? null : gap.last(),
+                            gap == null ? null : gap.largest(),
+                            ratio(run));
+                })
+                .toList();
+    }
+
     /** The table of final losses and gaps, and a report for each network. */
     public void show() {
         Map<String, List<Path>> networks = new TreeMap<>();
@@ -174,26 +201,25 @@ public final class Plan {
                 .orElseThrow();
         String format = "%-" + Math.max(3, width) + "s %10s %9s %11s %8s%n";
         out.printf("%n" + format, "run", "validation", "final gap", "largest gap", "end/peak");
-        for (String name : experiment.runs().keySet()) {
-            Path run = directory.resolve(name);
-            String follows = experiment.runs().get(name).follows();
-            Gap gap = follows == null ? null : Gap.of(run, directory.resolve(follows));
+        for (Row row : rows()) {
+            Path run = directory.resolve(row.run);
+            String follows = experiment.runs().get(row.run).follows();
             out.printf(
                     format,
-                    name,
-                    number("%.5f", validation(name)),
-                    gap == null ? "" : number("%+.1e", gap.validation().last()),
-                    gap == null ? "" : number("%.1e", gap.validation().largest()),
-                    number("%.4f", ratio(run)));
+                    row.run,
+                    number("%.5f", row.validation),
+                    row.finalGap == null ? "" : number("%+.1e", row.finalGap),
+                    row.largestGap == null ? "" : number("%.1e", row.largestGap),
+                    number("%.4f", row.endOverPeak));
             Configuration c = new Run(run).configuration();
             String network = c.network().name();
             networks.computeIfAbsent(network, n -> new ArrayList<>()).add(run);
             boolean placebo = c.matrices().weights().placebo() != 1;
             Contrast contrast = contrasts.computeIfAbsent(network, n -> new Contrast());
-            if (gap == null) {
-                contrast.lead(name, validation(name));
+            if (follows == null) {
+                contrast.lead(row.run, row.validation);
             } else if (!placebo) {
-                contrast.follower(gap);
+                contrast.follower(Gap.of(run, directory.resolve(follows)));
             }
         }
         out.println("gaps are of the validation loss, to the run that is followed;");
@@ -203,7 +229,8 @@ public final class Plan {
         Map<String, Path> reports = new LinkedHashMap<>();
         networks.forEach((network, runs) -> {
             Path report = directory.resolve(networks.size() == 1 ? "report.html" : "report-" + network + ".html");
-            Report.write(experiment.title(), runs, report);
+            String title = experiment.title() + (networks.size() == 1 ? "" : ": network " + network);
+            Report.write(title, null, runs, report);
             reports.put(network, report);
         });
         out.println();

@@ -2,6 +2,7 @@ package hypertransfer.lab.experiment;
 
 import hypertransfer.core.Diverged;
 import hypertransfer.core.Refusal;
+import hypertransfer.lab.report.Report;
 import hypertransfer.lab.terminal.Interrupt;
 import hypertransfer.train.config.Configuration;
 import hypertransfer.train.file.Atomic;
@@ -106,7 +107,7 @@ public final class Sweep {
                 : Double.POSITIVE_INFINITY;
     }
 
-    /** Prints the losses and writes {@code sweep.json}; returns whether there is a best point. */
+    /** Prints the losses and writes {@code sweep.json} and a page; returns whether there is a best point. */
     public boolean show() {
         Optional<Point> best = points.stream()
                 .filter(point -> Double.isFinite(point.validation))
@@ -122,11 +123,14 @@ public final class Sweep {
                     best.filter(b -> b == point).isPresent() ? " *" : "  ",
                     String.join(" ", point.settings)));
         }
-        write();
+        Atomic.write(directory.resolve("sweep.json"), json());
         out.println(best.map(point -> String.format(
                         Locale.ROOT, "best %.5f with %s", point.validation, String.join(" ", point.settings)))
                 .orElse("no best: every point diverged; lower the rates"));
         best.flatMap(this::edge).ifPresent(out::println);
+        Path page = directory.resolve("report.html");
+        Report.write(List.copyOf(runs.keySet()), page);
+        out.println("report: " + page.toAbsolutePath().normalize().toUri());
         out.flush();
         return best.isPresent();
     }
@@ -145,8 +149,8 @@ public final class Sweep {
         }
         return keys.isEmpty()
                 ? Optional.empty()
-                : Optional.of("the best lies on the edge of " + String.join(" and ", keys) + "; next: ht sweep " + file
-                        + " " + String.join(" ", next)
+                : Optional.of("the best lies on the edge of " + String.join(" and ", keys) + System.lineSeparator()
+                        + "next: ht sweep " + file + " " + String.join(" ", next)
                         + settings.stream().map(setting -> " --set " + setting).collect(Collectors.joining())
                         + " --out " + directory + "-next");
     }
@@ -160,8 +164,8 @@ public final class Sweep {
                 .collect(Collectors.joining(","));
     }
 
-    /** Values as the configuration understands them: numbers, truth values or words. */
-    private void write() {
+    /** The points, with values as the configuration understands them: numbers, truth values or words. */
+    public String json() {
         ArrayNode all = JsonMapper.shared().createArrayNode();
         for (Point point : points) {
             ObjectNode node = all.addObject();
@@ -175,7 +179,7 @@ public final class Sweep {
                 node.putNull("validation");
             }
         }
-        Atomic.write(directory.resolve("sweep.json"), all.toString());
+        return all.toString();
     }
 
     /** Rows and columns of validation losses, darker where they are lower. */

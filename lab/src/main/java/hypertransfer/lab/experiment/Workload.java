@@ -1,20 +1,19 @@
 package hypertransfer.lab.experiment;
 
-import hypertransfer.core.Transfer;
-import hypertransfer.engine.Engine;
-import hypertransfer.engine.Format;
+import hypertransfer.core.Mode;
+import hypertransfer.engine.Dims;
 import hypertransfer.engine.Memory;
-import hypertransfer.engine.provider.Engines;
-import hypertransfer.train.network.Architecture;
-import hypertransfer.train.optimizer.Direction;
-import hypertransfer.train.optimizer.Representation;
-import hypertransfer.train.optimizer.Routing;
+import hypertransfer.train.config.Configuration;
+import hypertransfer.train.config.ConfigurationFile;
+import hypertransfer.train.network.Preset;
+import hypertransfer.train.network.Variant;
 import hypertransfer.train.run.Trainee;
+import java.util.Map;
 import java.util.Random;
 
 /**
  * Training steps on random tokens, to be timed: micro-batches, whose gradients are added in order where there are
- * several, and one step of Muon and AdamW, with the masters that {@code ht train} has by default.
+ * several, and one step of the optimizer.
  */
 public final class Workload implements AutoCloseable {
     private static final double RATE = 1e-3;
@@ -32,30 +31,24 @@ public final class Workload implements AutoCloseable {
         }
     }
 
-    /** One micro-batch per step. */
-    public Workload(String engineName, Architecture architecture, int batch, Transfer transfer, boolean recompute) {
-        this(engineName, architecture, batch, 1, transfer, recompute);
-    }
-
-    public Workload(
-            String engineName, Architecture architecture, int batch, int micros, Transfer transfer, boolean recompute) {
-        this.micros = micros;
-        Engine engine = Engines.open(engineName, architecture.dims(batch));
-        Routing routing = Routing.standard(muon(engine.weights()), transfer)
-                .with(new Representation(engine.separateWeights(), Engine.FULL_GRID, 1));
-        trainee = Trainee.of(engine, architecture, routing, micros, recompute).initialize(1234);
+    /** As {@code ht train} would train it, apart from the data. */
+    public Workload(Configuration c) {
+        micros = c.model().accumulation();
+        trainee = Trainee.open(c, Map.of());
+        Dims dims = trainee.engine().dims();
         Random random = new Random(1);
-        inputs = random.ints(engine.dims().N(), 0, engine.dims().V()).toArray();
-        targets = random.ints(engine.dims().N(), 0, engine.dims().V()).toArray();
+        inputs = random.ints(dims.N(), 0, dims.V()).toArray();
+        targets = random.ints(dims.N(), 0, dims.V()).toArray();
     }
 
-    /** Newton-Schulz in the format that the engine's users take: bfloat16 where the engine trains in it. */
-    private static Direction.Muon muon(Format weights) {
-        Direction.Muon muon = Direction.Muon.standard();
-        return weights == Format.BF16
-                ? new Direction.Muon(
-                        muon.momentum(), muon.nesterov(), muon.iteration().inBf16(), muon.shape())
-                : muon;
+    /** One micro-batch per step of a preset. */
+    public static Workload of(Preset preset, Variant network, String engine, Mode mode) {
+        return new Workload(ConfigurationFile.of(
+                "preset=" + preset.label(),
+                "network=" + network,
+                "engine=" + engine,
+                "matrices.mode=" + mode.label(),
+                "model.accumulation=1"));
     }
 
     public int tokens() {

@@ -35,11 +35,13 @@ final class Page {
 
     private Page() {}
 
-    /** A report of what was read; {@code title} may be null. */
-    static String report(String title, List<String> messages) {
-        return page("{\"live\":false,\"title\":" + JsonMapper.shared().writeValueAsString(title) + ",\"written\":\""
-                + Instant.now().truncatedTo(ChronoUnit.SECONDS) + "\",\"messages\":[" + String.join(",", messages)
-                + "]}");
+    /** A report of what was read; {@code title} and {@code note} may be null. */
+    static String report(String title, String note, List<String> messages) {
+        JsonMapper json = JsonMapper.shared();
+        return page("{\"live\":false,\"title\":" + json.writeValueAsString(title) + ",\"note\":"
+                + json.writeValueAsString(note) + ",\"written\":\""
+                + Instant.now().truncatedTo(ChronoUnit.SECONDS)
+                + "\",\"messages\":[" + String.join(",", messages) + "]}");
     }
 
     /** A page that asks its server for messages. */

@@ -26,11 +26,11 @@ public record Report(List<String> names, List<String> skipped, List<String> dama
 
     /** Writes the page, whole or not at all. One run that cannot be read does not keep the others from being shown. */
     public static Report write(List<Path> places, Path out) {
-        return write(null, places, out);
+        return write(null, null, places, out);
     }
 
-    /** The same under a title, or null. */
-    public static Report write(String title, List<Path> places, Path out) {
+    /** The same under a title, and with a sentence that says the result; the page finds its own for what is null. */
+    public static Report write(String title, String note, List<Path> places, Path out) {
         if (places.isEmpty()) {
             throw new Refusal("a report needs at least one run; name the directories: ht report RUN...");
         }
@@ -65,7 +65,7 @@ public record Report(List<String> names, List<String> skipped, List<String> dama
             throw skipped.values().iterator().next();
         }
         skipped.forEach((run, reason) -> messages.add(damaged(run.getFileName().toString(), reason)));
-        write(out, Page.report(title, messages));
+        write(out, Page.report(title, note, messages));
         return new Report(
                 List.copyOf(names.values()),
                 Stream.concat(skipped.values().stream().map(Report::sentence), unlisted.stream())

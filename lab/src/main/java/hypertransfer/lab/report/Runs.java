@@ -14,13 +14,11 @@ import java.util.stream.Stream;
 
 /** Finds runs and names them: by the last part of the path, and by more of it where two would be the same. */
 final class Runs {
-    private static final int DEPTH = 3;
-
     private Runs() {}
 
     /** {@code place} itself where it is a run, else the runs inside it, in the order of their names. */
     static List<Path> under(Path place, Consumer<String> unlisted) {
-        return Run.under(place, DEPTH, unlisted).stream()
+        return Run.under(place, unlisted).stream()
                 .map(run -> real(run.directory()))
                 .toList();
     }

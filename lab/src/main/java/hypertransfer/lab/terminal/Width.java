@@ -2,6 +2,7 @@ package hypertransfer.lab.terminal;
 
 import java.io.Console;
 import java.io.IOException;
+import java.io.PrintWriter;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
@@ -77,6 +78,11 @@ public record Width(int columns) {
     /** A text with every line that is too long continued below, indented by so much. */
     public String fold(String text, int indent) {
         return text.lines().map(line -> foldLine(line, indent)).collect(Collectors.joining("\n"));
+    }
+
+    /** Where to print tables and sentences, so that none wraps in the middle of a word. */
+    public static PrintWriter folded(PrintWriter out) {
+        return terminal() ? new PrintWriter(new Folding(out, here())) : out;
     }
 
     private String foldLine(String line, int indent) {

@@ -1,7 +1,7 @@
 // Line charts as SVG: cells that share x, one below the other or in a grid. What is on the page is what is saved.
 
 /** How all charts are looked at: the x axis, its zoom, smoothing as a part of x, the run that is subtracted, and the setting that colours the runs. */
-const view = { x: 'step', zoom: null, smooth: 0, focus: true, shared: false, seeds: false, baseline: '', colour: '', pick: null };
+const view = { x: 'step', zoom: null, smooth: 0, focus: true, shared: false, seeds: false, apart: false, paper: 'screen', baseline: '', colour: '', pick: null };
 const HEAD = 0.15; // of the steps, in which a loss falls by more than in all that follow
 const X_LABEL = { step: 'step', tokens: 'tokens', hours: 'hours of training' };
 
@@ -19,18 +19,18 @@ class Chart {
   render() {
     this.host.hidden = Boolean(this.spec.rare) && !this.spec.cells().some(cell => cell.series.length);
     if (this.host.hidden) return;
-    put(this.canvas, this.svg(this.canvas.clientWidth, false));
+    put(this.canvas, this.svg(this.canvas.clientWidth));
     this.host.querySelector('.reset').hidden = !view.zoom && !this.y.size;
     values(this);
   }
 
-  /** The picture; with title and legend where it has to stand alone. */
+  /** The picture; with legend, and perhaps a title, where it has to stand alone. */
   svg(width, alone) {
-    const { grid, height, second = 1 } = this.spec;
-    const parts = alone ? [html`<text x="4" y="20" class="title">${this.spec.title}</text>`] : [];
-    const names = alone ? this.legend(width, 34) : { height: 0 };
+    const { grid, second = 1 } = this.spec, squeeze = alone?.squeeze ?? (document.documentElement.classList.contains('paper') && !grid ? 0.65 : 1);
+    const height = Math.round(this.spec.height * squeeze);
+    const parts = [heading(this.spec, alone)], names = alone ? this.legend(width, alone.title ? 34 : 0) : null;
     if (alone) parts.push(names.svg);
-    const top = alone ? 36 + names.height : 2;
+    const top = alone ? (alone.title ? 36 : 4) + names.height : 2, breaks = [];
     const cells = this.spec.cells().filter(cell => cell.series.length);
     const columns = grid ? Math.min(this.spec.columns(width), Math.max(1, cells.length)) : 1;
     this.range = this.domain(cells);
@@ -49,12 +49,13 @@ class Chart {
         this.cells.push(cell);
       }
       y += head + high + foot;
+      breaks.push(y);
     }
     if (!cells.length) {
       parts.push(html`<text x="${width / 2}" y="${top + 60}" class="empty" text-anchor="middle">nothing to show yet</text>`);
       y = top + 110;
     }
-    return picture(width, y, this.spec.title, html`${parts}<g class="over"></g>`);
+    return picture(width, y, this.spec.title, html`${parts}<g class="over"></g>`, grid ? breaks : []);
   }
 
   legend(width, top) {
@@ -185,6 +186,10 @@ function textWidth(text, size) {
   return ruler.measureText(text).width;
 }
 
-function picture(width, height, title, inside) {
-  return html`<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}" role="img" aria-label="${title}">${inside}</svg>`;
+const heading = ({ title }, alone) => (alone?.title ? html`<text x="4" y="20" class="title">${title}</text>` : '');
+
+/** A picture. On paper a picture of its own between any two of these breaks, so that a sheet can end there. */
+function picture(width, height, title, inside, breaks = []) {
+  const cuts = document.documentElement.classList.contains('paper') ? [0, ...breaks.filter(at => at < height), height] : [0, height];
+  return html`${d3.pairs(cuts, (from, to) => html`<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${to - from}" viewBox="0 ${from} ${width} ${to - from}" role="img" aria-label="${title}">${inside}</svg>`)}`;
 }

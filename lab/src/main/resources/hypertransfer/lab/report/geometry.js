@@ -29,7 +29,8 @@ class Geometry {
   }
 
   render() {
-    put(this.canvas, this.svg(this.canvas.clientWidth, false));
+    put(this.canvas, this.svg(this.canvas.clientWidth));
+    values(this);
   }
 
   svg(width, alone) {
@@ -37,8 +38,8 @@ class Geometry {
     if (!at) return picture(width, 110, this.spec.title, html`<text x="${width / 2}" y="60" class="empty" text-anchor="middle">nothing to show yet</text>`);
     const { run, m, i } = at;
     const [norm, target, effective, angle, implied] = ['norm', 'target_norm', 'effective', 'angle', 'implied_decay'].map(column => track(run, column, m)[i]);
-    const top = alone ? 30 : 0, wide = width >= 640;
-    const parts = alone ? [html`<text x="4" y="20" class="title">${this.spec.title}</text>`] : [];
+    const top = alone?.title ? 30 : 0, wide = width >= 640;
+    const parts = [heading(this.spec, alone)];
     const stretch = this.stretch(run, m, i, implied, effective) ?? turned(effective, angle);
     const spaces = [{ name: 'carrier', radius: norm, stretch, colour: 'var(--dashed-0)' }];
     if (Math.abs(target - norm) > 1e-4 * norm) spaces.unshift({ name: 'target', radius: target, stretch, colour: 'var(--solid-0)' });
@@ -47,8 +48,9 @@ class Geometry {
     parts.push(this.whole(spaces, angle, far, { x: 0, y: top, w: overview, h: 250 }));
     spaces.forEach((space, k) => parts.push(this.near(space, angle, { x: (wide ? overview + 20 : 0) + k * detail, y: top + (wide ? 0 : 262), w: detail - 12, h: 250 }, implied * effective, (overview - 40) / far)));
     const facts = `${run.name}, ${run.matrices[m].name}, step ${whole(run.logged.step[i])}: |w| ${show(norm)}, target norm ${show(target)}, effective rate ${show(effective)}, angle ${show(angle)}`;
-    parts.push(html`<text x="4" y="${top + (wide ? 274 : 536)}" class="label">${fitting(facts, width)}</text>`);
-    return picture(width, top + (wide ? 286 : 548), this.spec.title, html`${parts}`);
+    const lines = folded(facts, width - 8, 12), foot = top + (wide ? 274 : 536);
+    parts.push(html`${lines.map((line, k) => html`<text x="4" y="${foot + 16 * k}" class="label">${line}</text>`)}`);
+    return picture(width, foot + 16 * lines.length - 4, this.spec.title, html`${parts}`);
   }
 
   /** |w − a|w|û| / |w|: from the ball's shrinking back, or from the next norm where it was logged; undefined where neither is known. */
@@ -92,7 +94,7 @@ class Geometry {
     const arc = d3.line(t => x(radius * Math.cos(t)), t => y(radius * Math.sin(t))).digits(1)(d3.range(-20, 41).map(k => (k / 20) * (reach / radius)));
     const ray = t => html`<line x1="${x((radius - 3 * reach) * Math.cos(t))}" y1="${y((radius - 3 * reach) * Math.sin(t))}" x2="${x((radius + 3 * reach) * Math.cos(t))}" y2="${y((radius + 3 * reach) * Math.sin(t))}" class="ray"/>`;
     const arrow = (from, till, kind) => html`<line x1="${x(from[0])}" y1="${y(from[1])}" x2="${x(till[0])}" y2="${y(till[1])}" stroke="${colour}" stroke-width="2" stroke-dasharray="${kind}"/><circle cx="${x(till[0])}" cy="${y(till[1])}" r="3" fill="${colour}"/>`;
-    return html`<text x="${box.x + 4}" y="${box.y + 12}" class="cell">${fitting(`${name}, enlarged ${whole(unit / overview)} times`, box.w)}</text>
+    return html`<text x="${box.x + 4}" y="${box.y + 12}" class="cell">${fitting(`${name}, ×${whole(unit / overview)}`, box.w / 1.12)}</text>
       <clipPath id="${clip}"><rect x="${box.x}" y="${box.y + 20}" width="${box.w}" height="${box.h - 20}"/></clipPath>
       <rect x="${box.x}" y="${box.y + 20}" width="${box.w}" height="${box.h - 20}" class="pane"/>
       <g clip-path="url(#${clip})">${ray(0)}${ray(angle)}<path d="${arc}" fill="none" stroke="${colour}" stroke-dasharray="3 3"/>
@@ -102,6 +104,7 @@ class Geometry {
   }
 
   csv() {
+    if (!this.at) return '';
     const { run, m, i } = this.at;
     return d3.csvFormatRows([['run', 'matrix', 'step', ...COLUMNS], [run.name, run.matrices[m].name, run.logged.step[i], ...COLUMNS.map(column => track(run, column, m)[i])]]) + '\n';
   }

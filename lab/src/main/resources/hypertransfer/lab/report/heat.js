@@ -10,7 +10,8 @@ class Heat {
   }
 
   render() {
-    put(this.canvas, this.svg(this.canvas.clientWidth, false));
+    put(this.canvas, this.svg(this.canvas.clientWidth));
+    values(this);
   }
 
   svg(width, alone) {
@@ -19,15 +20,16 @@ class Heat {
     const text = this.spec.text ?? notation(known);
     const shade = shades(known, this.spec.from0);
     const left = Math.max(46, ...maps.flatMap(map => map.rows.map(row => 16 + textWidth(row, 11.5))), ...maps.map(map => 16 + textWidth(map.down ?? '', 12)));
-    const gap = 10, high = 30, across = d3.max(maps, map => map.columns.length + (map.mean ? 1 : 0)) ?? 1;
-    const fit = Math.max(1, Math.min(maps.length, Math.floor((width + 28) / (left + across * 60 + gap + 28))));
+    const paper = document.documentElement.classList.contains('paper'), least = paper || (alone && !alone.title) ? 42 : 52;
+    const gap = 10, high = paper ? 22 : 30, across = d3.max(maps, map => map.columns.length + (map.mean ? 1 : 0)) ?? 1;
+    const fit = Math.max(1, Math.min(maps.length, Math.floor((width + 28) / (left + across * (least + 8) + gap + 28))));
     const columns = Math.ceil(maps.length / Math.ceil(maps.length / fit)) || 1;
     const room = (width + 28) / columns - 28;
-    const wide = Math.max(52, Math.min(112, (room - left - gap) / across));
+    const wide = Math.max(least, Math.min(112, (room - left - gap) / across));
     const total = Math.max(width, left + gap + across * wide);
     const height = 58 + (d3.max(maps, map => map.rows.length) ?? 0) * high + 28;
-    const top = alone ? 30 : 0;
-    const parts = alone ? [html`<text x="4" y="20" class="title">${this.spec.title}</text>`] : [];
+    const top = alone?.title ? 30 : 0;
+    const parts = [heading(this.spec, alone)];
     maps.forEach((map, i) => {
       const x = (i % columns) * (room + 28), y = top + Math.floor(i / columns) * height;
       const at = c => x + left + c * wide + (map.mean && c === map.columns.length ? gap : 0);
@@ -53,7 +55,8 @@ class Heat {
     if (!maps.length) parts.push(html`<text x="${width / 2}" y="60" class="empty" text-anchor="middle">nothing to show yet</text>`);
     const below = top + Math.max(1, Math.ceil(maps.length / columns)) * height;
     if (known.length) parts.push(this.bar(shade, below, text));
-    return picture(total, below + (known.length ? 36 : 0), this.spec.title, html`${parts}`);
+    const breaks = d3.range(1, Math.ceil(maps.length / columns)).map(row => top + row * height);
+    return picture(total, below + (known.length ? 36 : 0), this.spec.title, html`${parts}`, breaks);
   }
 
   /** What the colours mean. */
@@ -66,6 +69,14 @@ class Heat {
   csv() {
     return d3.csvFormatRows(this.spec.csv()) + '\n';
   }
+}
+
+/** The text in as many lines as it needs. */
+function folded(text, width, size) {
+  return text.split(' ').reduce((lines, word) => {
+    const longer = [last(lines), word].filter(Boolean).join(' ');
+    return textWidth(longer, size) <= 0.97 * width || !last(lines) ? [...lines.slice(0, -1), longer] : [...lines, word];
+  }, ['']);
 }
 
 /** The text, cut where it does not fit. */
@@ -97,12 +108,10 @@ function luminance(colour) {
 }
 
 function ratioMaps() {
-  return visible().map(run => {
-    const cells = ratios(run).filter(cell => cell.ratio !== null);
-    return {
-      run, title: run.name, across: 'layer', mean: true, rows: kindsOf(cells), columns: [...new Set(cells.map(cell => cell.layer))].sort(d3.ascending),
-      cells: cells.map(cell => ({ row: cell.kind, column: cell.layer, value: cell.ratio, name: cell.kind + cell.layer })),
-    };
+  return ordered().filter(run => !model.hidden.has(run.name)).map(run => {
+    const all = ratios(run);
+    const cells = panels([run]).map(({ layer, kind, part, of }) => ({ row: kind + (part === undefined ? '' : ' ' + part), column: layer, value: d3.mean(of(run), m => all[m].ratio ?? NaN), name: kind + layer + (part === undefined ? '' : '-' + part) })).filter(cell => finite(cell.value));
+    return { run, title: label(run), across: 'layer', mean: true, rows: [...new Set(cells.map(cell => cell.row))], columns: [...new Set(cells.map(cell => cell.column))].sort(d3.ascending), cells };
   }).filter(map => map.cells.length);
 }
 

@@ -1,7 +1,7 @@
 // What the page knows: runs, built up from messages, and what follows from their numbers.
 
 const COLUMNS = ['norm', 'target_norm', 'rate', 'effective', 'angle', 'implied_decay', 'radial'];
-const KINDS = ['q', 'k', 'v', 'o', 'fc', 'proj'];
+const KINDS = ['q', 'k', 'v', 'o', 'gate', 'fc', 'proj'];
 const model = { runs: new Map(), hidden: new Set(), damaged: new Map(), notices: [], shape: null, query: '' };
 
 function apply(message) {
@@ -58,10 +58,28 @@ function begin(message) {
   };
 }
 
-/** blocks.3.attn.q.weight is layer 3, kind q. */
+/** blocks.3.attn.q.weight is layer 3, kind q; blocks.3.attn.q#1.weight is the second part of it that counts as a matrix. */
 function part(name) {
-  const found = /^blocks\.(\d+)\.(?:attn|mlp)\.(\w+)\.weight$/.exec(name);
-  return found ? { name, layer: Number(found[1]), kind: found[2] } : { name, layer: 0, kind: name };
+  const found = /^blocks\.(\d+)\.(?:attn|mlp)\.(\w+)(?:#(\d+))?\.weight$/.exec(name);
+  return found ? { name, layer: Number(found[1]), kind: found[2], part: found[3] === undefined ? undefined : Number(found[3]) } : { name, layer: 0, kind: name };
+}
+
+const cut = run => run.matrices.some(matrix => matrix.part !== undefined);
+
+/** What one panel shows: a matrix with all its parts, or each part on its own. Runs that cut it in other ways are laid over each other. */
+function panels(among) {
+  const order = kindsOf(among.flatMap(run => run.matrices)), found = new Map();
+  const alike = (a, b) => a.layer === b.layer && a.kind === b.kind && (!view.apart || a.part === undefined || b.part === undefined || a.part === b.part);
+  for (const run of among) {
+    const word = run.config['matrices.view'] === 'heads' ? 'head' : 'part';
+    for (const { layer, kind, part } of run.matrices) {
+      const own = view.apart && part !== undefined ? part : undefined;
+      if (own === undefined && view.apart && among.some(other => other.matrices.some(m => m.layer === layer && m.kind === kind && m.part !== undefined))) continue;
+      const key = [layer, kind, own].join(' ');
+      if (!found.has(key)) found.set(key, { key, layer, kind, part: own, title: `layer ${layer} ${kind}` + (own === undefined ? '' : `, ${word} ${own}`), of: other => d3.range(other.matrices.length).filter(m => alike(other.matrices[m], { layer, kind, part: own })) });
+    }
+  }
+  return d3.sort(found.values(), (a, b) => a.layer - b.layer || order.indexOf(a.kind) - order.indexOf(b.kind) || (a.part ?? 0) - (b.part ?? 0));
 }
 
 /** The kinds there are, the usual ones in their usual order. */
@@ -119,6 +137,18 @@ function swept(among = runs()) {
     .map(({ key, values }) => ({ key, values: values.map(Number).sort(d3.ascending) }))
     .sort((a, b) => b.values.length - a.values.length)
     .filter((axis, i, all) => all[0].values.length > 2 && free.length > 3 && i < 3);
+}
+
+/** The runs in the order of tables and legends: a sweep's by what it went through, which the names' alphabet does not know. */
+function ordered() {
+  const axes = swept();
+  return axes.length ? d3.sort(runs(), ...axes.map(({ key }) => run => Number(run.config[key]))) : runs();
+}
+
+/** What a run is called: in a sweep its values, unless another run has the same ones. */
+function label(run) {
+  const axes = swept(), at = other => axes.map(({ key }) => other.config[key]).join();
+  return !axes.length || follows(run) || runs().some(other => other !== run && at(other) === at(run)) ? run.name : setting(axes, { at: axes.map(({ key }) => Number(run.config[key])) });
 }
 
 /** Run minus another at the steps both have. Of a long run the page has not all of them; those to its target came as they are. */
@@ -192,6 +222,21 @@ function band(run, column, matrix) {
   return { y, low: side('low'), high: side('high') };
 }
 
+/** The mean over some matrices, between the lowest and the highest of them. */
+function bands(run, column, matrices) {
+  if (matrices.length < 2) return matrices.length ? band(run, column, matrices[0]) : { y: [] };
+  return (run.cache[column + matrices] ??= (all => {
+    const over = (how, pick) => d3.range(all[0].y.length).map(i => how(all, one => pick(one)[i]));
+    return { y: over(d3.mean, one => one.y), low: over(d3.min, one => one.low ?? one.y), high: over(d3.max, one => one.high ?? one.y) };
+  })(matrices.map(m => band(run, column, m))));
+}
+
+/** Without the steps at which the number was not measured: most lines have no radial part. */
+function measured({ run, x, y, low, high }) {
+  const at = d3.range(y.length).filter(i => !Number.isNaN(y[i] ?? NaN)), some = values => values && at.map(i => values[i]);
+  return at.length === y.length ? { run, x, y, low, high } : { run, x: some(x), y: some(y), low: some(low), high: some(high) };
+}
+
 /** A row of numbers over the matrices for each logged step; {@code side} is low or high. */
 function rowsIn(run, column, side) {
   return run.logged.parts.flatMap(part => {
@@ -238,8 +283,28 @@ function position(run, steps, unit) {
   return known.get(steps);
 }
 
+/** What the page is called where nobody gave it a title. */
+function title() {
+  const shown = runs(), axes = swept(), pairs = shown.filter(follows);
+  if (axes.length) return 'Sweep of ' + axes.map(axis => short(axis.key)).join(' and ');
+  if (pairs.length === 1 && shown.length === 2) return `${pairs[0].name} follows ${follows(pairs[0]).name}`;
+  const leads = shown.filter(run => !follows(run));
+  if (leads.length === 2 && pairs.length > 1) return leads.map(run => run.name).join(' and ') + ', and the runs that follow them';
+  return !shown.length ? 'HyperTransfer' : shown.length <= 4 ? shown.map(run => run.name).join(', ') : `${shown.length} runs of ${shown[0].network}`;
+}
+
+/** What a sweep found. */
+function found(axes) {
+  const points = sweepPoints(axes).filter(p => p.loss !== null), lowest = d3.least(points, p => p.loss);
+  if (!lowest) return 'No run has a finite loss yet.';
+  const worst = d3.max(points, p => p.loss), failed = runs().length - points.length;
+  return `${setting(axes, lowest)} is the best of ${points.length} points, with a last validation loss of ${show(lowest.loss)}; the worst ends ${gap(worst - lowest.loss)} above it${failed ? `, and ${failed} without a loss` : ''}.` + (edge(axes, lowest).length ? ' The best lies on the edge of the grid.' : '');
+}
+
 /** What the page shows, in one sentence: how far the optimizers are from each other, and how near each transfer is to its target. */
 function claim() {
+  const axes = swept();
+  if (axes.length) return found(axes);
   const measured = runs().filter(run => finite(summary(run).validation)), done = measured.filter(run => run.state.state === 'finished');
   const all = done.length ? done : measured;
   const leads = all.filter(run => !follows(run)), pairs = all.filter(run => finite(summary(run).largest) && !placebo(run));

@@ -60,21 +60,16 @@ function throughput(run) {
 }
 
 function matrixCells() {
-  const shown = visible().filter(run => run.logged.step.length);
-  const { column } = QUANTITIES[filter.quantity], matrices = runs()[0]?.matrices ?? [], order = kindsOf(matrices);
-  return matrices.map((matrix, m) => ({ matrix, m }))
-    .filter(({ matrix }) => filter.kinds.has(matrix.kind) && filter.layers.has(matrix.layer))
-    .sort((a, b) => a.matrix.layer - b.matrix.layer || order.indexOf(a.matrix.kind) - order.indexOf(b.matrix.kind))
-    .map(({ matrix, m }) => ({
-      key: matrix.name,
-      title: `layer ${matrix.layer} ${matrix.kind}`,
-      series: shown.map(run => ({ run, x: position(run, run.logged.step, view.x), ...band(run, column(run), m) })),
-    }));
+  const shown = visible().filter(run => run.logged.step.length), { column } = QUANTITIES[filter.quantity];
+  return panels(shown).filter(({ kind, layer }) => filter.kinds.has(kind) && filter.layers.has(layer)).map(({ key, title, of }) => ({
+    key, title,
+    series: shown.filter(run => of(run).length).map(run => measured({ run, x: position(run, run.logged.step, view.x), ...bands(run, column(run), of(run)) })),
+  }));
 }
 
 /** As many columns as there are kinds where they fit, else a divisor of that. */
 function matrixColumns(width) {
-  const kinds = filter.kinds?.size || 1;
+  const kinds = view.apart ? 1 : filter.kinds?.size || 1;
   for (let columns = kinds; columns > 1; columns--) if (kinds % columns === 0 && width / columns >= 168) return columns;
   return kinds === 1 ? Math.max(2, Math.min(4, Math.floor(width / 220))) : width >= 336 ? 2 : 1;
 }
@@ -127,7 +122,8 @@ function chips(host, values, chosen, label, change) {
 }
 
 function filters() {
-  const all = runs()[0]?.matrices ?? [];
+  const all = runs().flatMap(run => run.matrices);
+  element('apart').parentNode.hidden = !runs().some(cut);
   const kinds = kindsOf(all), layers = [...new Set(all.map(m => m.layer))].sort(d3.ascending);
   const key = kinds + '|' + layers;
   if (filter.key !== key) {
@@ -144,7 +140,7 @@ function filters() {
   chips(element('layers'), layers, filter.layers, layer => 'layer ' + layer, change);
   const { text, note } = QUANTITIES[filter.quantity];
   element('multiples').querySelector('h3').textContent = matrices.spec.title = 'Every matrix: ' + text;
-  element('multiples').querySelector('.note').textContent = note;
+  element('multiples').querySelector('.note').textContent = note + (runs().some(cut) && !view.apart ? ' Of a matrix in parts: their mean, between the lowest and the highest.' : '');
 }
 
 /** A button for each network; two of one name are told apart by what differs. */
@@ -192,8 +188,8 @@ function redraw() {
     ? [`${shown.length} ${shown.length === 1 ? 'run' : 'runs'}`, 'network ' + first.network, finite(parameters) ? whole(parameters) + ' parameters' : '',
       data.written ? 'written ' + data.written.replace('T', ' ').replace('Z', ' UTC') : ''].filter(Boolean).join(' · ')
     : model.query ? 'no run passes the filter' : 'waiting for the first run';
-  document.title = (data.title ?? 'HyperTransfer') + (first && !data.title ? ': ' + shown.map(run => run.name).join(', ') : '');
-  element('claim').textContent = claim();
+  document.title = element('title').textContent = data.title ?? title();
+  element('claim').textContent = data.note ?? claim();
   put(element('damaged'), html`${[...model.notices.map(text => ['', text]), ...model.damaged].map(([run, message]) => html`<p class="card"><b>${run}</b> ${message}</p>`)}`);
   put(element('transfers'), transferCards());
   put(element('table'), summaryTable());
@@ -224,12 +220,21 @@ const sight = new IntersectionObserver(entries => {
   }
 }, { rootMargin: '600px' });
 
-function theme(name) {
-  document.documentElement.dataset.theme = name;
+const theme = name => (document.documentElement.dataset.theme = name);
+
+/** The theme that the reader chose last, for all pages; some browsers keep nothing for a page of a file. */
+function remembered(chosen) {
+  try {
+    if (chosen) localStorage.setItem('theme', chosen);
+    return localStorage.getItem('theme');
+  } catch {
+    return null;
+  }
 }
 
 /** Paper has a width of its own, and is white. */
 function print(on) {
+  if (document.documentElement.classList.contains('only-sheet')) return;
   print.before ??= document.documentElement.dataset.theme;
   document.documentElement.classList.toggle('paper', on);
   theme(on ? 'light' : print.before);
@@ -246,20 +251,22 @@ function start() {
     action(e.target);
     redraw();
   });
-  theme(dark.matches ? 'dark' : 'light');
+  theme(remembered() ?? (dark.matches ? 'dark' : 'light'));
   dark.addEventListener('change', () => {
     theme(dark.matches ? 'dark' : 'light');
     redraw();
   });
-  change('theme', 'click', () => theme(document.documentElement.dataset.theme === 'dark' ? 'light' : 'dark'));
+  change('theme', 'click', () => remembered(theme(document.documentElement.dataset.theme === 'dark' ? 'light' : 'dark')));
   put(element('quantity'), html`${Object.entries(QUANTITIES).map(([key, { text }]) => html`<option value="${key}">${text}</option>`)}`);
   change('quantity', 'change', box => (filter.quantity = box.value));
   change('everything', 'change', () => {});
+  change('apart', 'change', box => (view.apart = box.checked));
   change('search', 'input', box => (model.query = box.value));
   change('axis', 'change', box => Object.assign(view, { x: box.value, zoom: null }));
   change('colour', 'change', box => (view.pick = box.value));
   change('baseline', 'change', box => (view.baseline = box.value));
   change('focus', 'change', box => (view.focus = box.checked));
+  element('paper').addEventListener('change', event => (view.paper = event.target.value));
   change('seeds', 'change', box => (view.seeds = box.checked));
   const smooth = i => {
     view.smooth = SMOOTH[i];
@@ -280,7 +287,6 @@ function start() {
   });
   addEventListener('beforeprint', () => print(true));
   addEventListener('afterprint', () => print(false));
-  if (data.title) element('title').textContent = data.title;
   data.messages.forEach(apply);
   smooth(d3.max([...model.runs.values()], run => run.training.step.length) > 1000 ? 3 : 0); // noise of long runs hides the curves
   redraw();

@@ -46,8 +46,9 @@ function legend() {
   const host = element('legend');
   const scale = colourScale();
   const focused = host.contains(document.activeElement) ? document.activeElement.dataset.run : null;
-  put(host, html`${scale ? bar(scale) : ''}${runs().map((run, i) => html`<button type="button" class="key" data-run="${run.name}" tabindex="${i ? -1 : 0}" aria-pressed="${!model.hidden.has(run.name)}">${swatch(run)}${run.name}</button>`)}`);
-  const top = document.querySelector('header').offsetHeight, sticky = getComputedStyle(host).position === 'sticky';
+  put(host, html`${scale ? bar(scale) : ''}${ordered().map((run, i) => html`<button type="button" class="key" data-run="${run.name}" tabindex="${i ? -1 : 0}" aria-pressed="${!model.hidden.has(run.name)}">${swatch(run)}${label(run)}</button>`)}`);
+  const header = document.querySelector('header'), sticks = what => getComputedStyle(what).position === 'sticky';
+  const top = sticks(header) ? header.offsetHeight : 0, sticky = sticks(host);
   host.style.top = top + 'px';
   document.documentElement.style.scrollPaddingTop = top + (sticky ? host.offsetHeight : 0) + 12 + 'px';
   const keys = [...host.querySelectorAll('.key')];

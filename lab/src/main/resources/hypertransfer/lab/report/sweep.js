@@ -18,7 +18,9 @@ class Sweep {
 
   render() {
     this.host.hidden = !swept().length;
-    if (!this.host.hidden) put(this.canvas, this.svg(this.canvas.clientWidth, false));
+    if (this.host.hidden) return;
+    put(this.canvas, this.svg(this.canvas.clientWidth));
+    values(this);
   }
 
   svg(width, alone) {
@@ -26,13 +28,13 @@ class Sweep {
     const points = sweepPoints(axes), known = points.filter(p => p.loss !== null);
     const groups = d3.groups(points, p => others.map((axis, i) => `${short(axis.key)} ${plain(p.at[i + 1])}`).join(', '));
     const names = groups.length > 1 ? 52 + d3.max(groups, ([name]) => textWidth(name, 11.5)) : 14;
-    const top = alone ? 44 : 18, box = { x: 64, y: top, w: width - 64 - Math.min(names, width / 2), h: 260 };
+    const top = alone?.title ? 44 : 18, box = { x: 64, y: top, w: width - 64 - Math.min(names, width / 2), h: Math.round(260 * (alone?.squeeze ?? 1)) };
     const [lo, hi] = d3.extent(first.values), log = lo > 0 && hi / lo >= 4;
     const x = (log ? d3.scaleLog : d3.scaleLinear)([lo, hi], [box.x + 14, box.x + box.w - 14]);
     // One diverged point must not press the others into a line.
     const losses = known.map(p => p.loss).sort(d3.ascending), floor = losses[0], middle = d3.quantileSorted(losses, 0.75);
     const y = d3.scaleLinear([floor, Math.min(last(losses), floor + 3 * Math.max(middle - floor, 1e-9))], [box.y + box.h - 10, box.y + 6]).nice();
-    const parts = alone ? [html`<text x="4" y="20" class="title">${this.spec.title}</text>`] : [];
+    const parts = [heading(this.spec, alone)];
     for (const t of axisTicks(y, 6, false).at) {
       parts.push(html`<line x1="${box.x}" x2="${box.x + box.w}" y1="${y(t.v)}" y2="${y(t.v)}" class="grid"/><text x="${box.x - 8}" y="${y(t.v)}" dy="0.35em" text-anchor="end" class="tick">${t.text}</text>`);
     }
@@ -50,10 +52,11 @@ class Sweep {
       if (groups.length > 1) parts.push(html`<line x1="${box.x + box.w + 14}" x2="${box.x + box.w + 34}" y1="${box.y + 8 + i * 18}" y2="${box.y + 8 + i * 18}" stroke="${colour}" stroke-width="2"/><text x="${box.x + box.w + 40}" y="${box.y + 12 + i * 18}" class="tick">${name}</text>`);
     });
     const lowest = d3.least(known, p => p.loss);
+    const said = lowest ? [[`best ${show(lowest.loss)} at ${setting(axes, lowest)}`], edge(axes, lowest)] : [];
+    const words = said.flatMap((texts, warn) => texts.flatMap(text => folded(text, width - 4, 13).map(line => ({ text: line, kind: warn ? 'name edge' : 'name' }))));
     if (lowest) parts.push(html`<circle cx="${x(lowest.at[0])}" cy="${y(lowest.loss)}" r="7" class="ring"/>
-      <text x="4" y="${box.y + box.h + 56}" class="name">${fitting(`best ${show(lowest.loss)} at ${axes.map((axis, i) => short(axis.key) + '=' + plain(lowest.at[i])).join(', ')}`, width)}</text>
-      ${edge(axes, lowest).map((text, i) => html`<text x="4" y="${box.y + box.h + 74 + 18 * i}" class="name edge">${fitting(text, width)}</text>`)}`);
-    return picture(width, box.y + box.h + 100, this.spec.title, html`${parts}`);
+      ${words.map(({ text, kind }, i) => html`<text x="4" y="${box.y + box.h + 56 + 18 * i}" class="${kind}">${text}</text>`)}`);
+    return picture(width, box.y + box.h + 46 + 18 * words.length, this.spec.title, html`${parts}`);
   }
 
   csv() {
@@ -61,6 +64,8 @@ class Sweep {
     return d3.csvFormatRows([['run', ...axes.map(axis => axis.key), 'validation'], ...sweepPoints(axes).map(p => [p.run.name, ...p.at, p.loss ?? ''])]) + '\n';
   }
 }
+
+const setting = (axes, { at }) => axes.map((axis, i) => short(axis.key) + '=' + plain(at[i])).join(', ');
 
 /** The last part of a key, or all of it where another swept key ends alike. */
 const short = key => (swept().filter(axis => axis.key.endsWith(key.replace(/^.*(?=\.)/, ''))).length > 1 ? key : key.replace(/^.*\./, ''));

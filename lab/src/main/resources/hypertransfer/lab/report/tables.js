@@ -1,8 +1,9 @@
 // The tables: summary, configuration, provenance. A cell that shows a rounded number has all of it in data-value.
 
-const WIDE = new Set(['optimizer', 'engine']); // columns that a phone leaves out
+/** Columns that paper and a phone leave out, and those that only a phone does. */
+const room = key => (['optimizer', 'engine'].includes(key) ? ' wide' : ['steps', 'training', 'trainingLargest', 'speed'].includes(key) ? ' roomy' : '');
 const sorting = { key: null, down: false };
-const number = (key, value, format, mark) => html`<td class="number ${mark ? 'best' : ''}" data-key="${key}" data-value="${value}" title="${mark ? 'the lowest of all' : value}">${mark ? '★ ' : ''}${format(value)}</td>`;
+const number = (key, value, format, mark) => html`<td class="number${mark ? ' best' : ''}${room(key)}" data-key="${key}" data-value="${value}" title="${mark ? 'the lowest of all' : value}">${mark ? '★ ' : ''}${format(value)}</td>`;
 
 /** The columns of the first table; those in which no run has a value are left out. */
 function summaryColumns() {
@@ -33,24 +34,24 @@ const optimizer = run => [run.direction, run.mode].filter(Boolean).join(' · ');
 function runCell(run) {
   const target = follows(run);
   const note = run.config.target && run.config.target !== 'null' ? html`<small>${target ? 'follows ' + target.name : 'its target is not on this page'}</small>` : '';
-  return html`<th scope="row">${swatch(run)}${run.name}${note}</th>`;
+  return html`<th scope="row" title="${run.name}"><span class="named">${swatch(run)}<span>${label(run)}</span></span>${note}</th>`;
 }
 
 function stepsCell(run) {
   const { steps } = summary(run), planned = run.state.steps ?? Number(run.config.steps);
-  return html`<td class="number" data-key="steps" data-value="${steps}">${whole(steps)}${planned && planned !== steps ? html`<small>of ${whole(planned)}</small>` : ''}</td>`;
+  return html`<td class="number roomy" data-key="steps" data-value="${steps}">${whole(steps)}${planned && planned !== steps ? html`<small>of ${whole(planned)}</small>` : ''}</td>`;
 }
 
 function summaryTable() {
   const columns = summaryColumns(), by = columns.find(column => column.key === sorting.key);
-  let rows = runs();
+  let rows = ordered();
   if (by) {
     const empty = run => by.of(run) === undefined || by.of(run) === null || Number.isNaN(by.of(run));
     rows = [...d3.sort(rows.filter(run => !empty(run)), (a, b) => (sorting.down ? d3.descending : d3.ascending)(by.of(a), by.of(b))), ...rows.filter(empty)];
   }
   const head = ({ key, head, title, text }) => {
     const order = sorting.key !== key ? 'none' : sorting.down ? 'descending' : 'ascending';
-    return html`<th scope="col" class="${text ? '' : 'number'}${WIDE.has(key) ? ' wide' : ''}" title="${title}" aria-sort="${order}"><button type="button" data-sort="${key}">${head}${{ ascending: ' ↑', descending: ' ↓' }[order]}</button></th>`;
+    return html`<th scope="col" class="${text ? '' : 'number'}${room(key)}" title="${title}" aria-sort="${order}"><button type="button" data-sort="${key}">${head}${{ ascending: ' ↑', descending: ' ↓' }[order]}</button></th>`;
   };
   return html`<thead><tr>${columns.map(head)}</tr></thead><tbody>${rows.map(run => html`<tr data-run="${run.name}">${columns.map(column => column.cell(run))}</tr>`)}</tbody>`;
 }
@@ -91,9 +92,9 @@ function transferCards() {
 
 /** Keys down and runs across; of many runs, what all have in common first, then the runs down and what differs across. */
 function comparison(rows) {
-  const all = runs(), text = value => (value === undefined || value === 'null' ? '–' : value);
+  const all = ordered(), text = value => (value === undefined || value === 'null' ? '–' : value);
   const cell = value => html`<td class="value">${text(value)}</td>`;
-  const name = (run, scope) => html`<th scope="${scope}">${swatch(run)}${run.name}</th>`;
+  const name = (run, scope) => html`<th scope="${scope}"><span class="named">${swatch(run)}<span>${label(run)}</span></span></th>`;
   const key = (text, scope) => html`<th scope="${scope}"><code>${text}</code></th>`;
   if (all.length <= 6) {
     return html`<thead><tr><th scope="col"></th>${all.map(run => name(run, 'col'))}</tr></thead><tbody>${rows.map(([k, values]) => html`<tr>${key(k, 'row')}${values.map(cell)}</tr>`)}</tbody>`;
@@ -105,7 +106,7 @@ function comparison(rows) {
 }
 
 function rowsOf(field) {
-  const all = runs();
+  const all = ordered();
   return [...new Set(all.flatMap(run => Object.keys(run[field])))].map(key => [key, all.map(run => run[field][key])]);
 }
 

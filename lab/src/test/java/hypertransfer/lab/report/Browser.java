@@ -1,5 +1,6 @@
 package hypertransfer.lab.report;
 
+import hypertransfer.train.file.Tree;
 import java.io.IOException;
 import java.net.URI;
 import java.net.http.HttpClient;
@@ -10,7 +11,6 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Base64;
-import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -24,13 +24,14 @@ import java.util.stream.Stream;
 import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.json.JsonMapper;
 
-/** Headless Chromium, driven through its DevTools protocol on 127.0.0.1. */
+/** A tab of headless Chromium, driven through its DevTools protocol on 127.0.0.1. */
 final class Browser implements AutoCloseable {
     private static final JsonMapper JSON = JsonMapper.shared();
     private static final long PATIENCE_SECONDS = 60;
 
-    private final Path profile;
-    private final Process process;
+    private static String port; // of the one Chromium that all tests of this process share
+
+    private final String id;
     private final WebSocket socket;
     private final HttpClient http = HttpClient.newHttpClient();
     private final AtomicInteger ids = new AtomicInteger();
@@ -44,9 +45,13 @@ final class Browser implements AutoCloseable {
                 .findFirst();
     }
 
-    Browser() throws Exception {
-        profile = Files.createTempDirectory("chromium");
-        process = new ProcessBuilder(
+    /** Starting one takes seconds; it ends with this process. */
+    private static synchronized String port() throws Exception {
+        if (port != null) {
+            return port;
+        }
+        Path profile = Files.createTempDirectory("chromium");
+        Process process = new ProcessBuilder(
                         installed().orElseThrow().toString(),
                         "--headless",
                         "--no-sandbox",
@@ -58,6 +63,8 @@ final class Browser implements AutoCloseable {
                         "--disable-sync",
                         "--disable-dev-shm-usage",
                         "--hide-scrollbars",
+                        "--disable-renderer-backgrounding",
+                        "--disable-background-timer-throttling",
                         "--user-data-dir=" + profile,
                         "--remote-debugging-address=127.0.0.1",
                         "--remote-debugging-port=0",
@@ -65,26 +72,41 @@ final class Browser implements AutoCloseable {
                 .redirectErrorStream(true)
                 .redirectOutput(ProcessBuilder.Redirect.DISCARD)
                 .start();
-        Path port = profile.resolve("DevToolsActivePort");
+        Runtime.getRuntime().addShutdownHook(new Thread(() -> {
+            process.descendants().forEach(ProcessHandle::destroyForcibly);
+            process.destroyForcibly().onExit().join();
+            try {
+                Tree.delete(profile);
+            } catch (IOException e) { // a file that Chromium wrote meanwhile: it is in the temporary directory
+            }
+        }));
+        Path file = profile.resolve("DevToolsActivePort");
         waitFor(
                 "Chromium's port",
-                () -> Files.exists(port) && Files.readAllLines(port).size() > 1);
-        URI targets = URI.create("http://127.0.0.1:" + Files.readAllLines(port).getFirst() + "/json/new?about:blank");
-        String tab = http.send(
-                        HttpRequest.newBuilder(targets)
-                                .PUT(HttpRequest.BodyPublishers.noBody())
-                                .build(),
-                        BodyHandlers.ofString())
-                .body();
+                () -> Files.exists(file) && Files.readAllLines(file).size() > 1);
+        port = Files.readAllLines(file).getFirst();
+        return port;
+    }
+
+    Browser() throws Exception {
+        JsonNode tab = JSON.readTree(ask("new?about:blank"));
+        id = tab.path("id").asString();
         socket = http.newWebSocketBuilder()
-                .buildAsync(
-                        URI.create(
-                                JSON.readTree(tab).path("webSocketDebuggerUrl").asString()),
-                        new Ear())
+                .buildAsync(URI.create(tab.path("webSocketDebuggerUrl").asString()), new Ear())
                 .get(PATIENCE_SECONDS, TimeUnit.SECONDS);
         for (String domain : List.of("Runtime", "Log", "Page", "Network")) {
             call(domain + ".enable", Map.of());
         }
+    }
+
+    private String ask(String what) throws Exception {
+        URI address = URI.create("http://127.0.0.1:" + port() + "/json/" + what);
+        return http.send(
+                        HttpRequest.newBuilder(address)
+                                .PUT(HttpRequest.BodyPublishers.noBody())
+                                .build(),
+                        BodyHandlers.ofString())
+                .body();
     }
 
     /** What the page wrote to the console, threw, or failed to load. */
@@ -163,16 +185,10 @@ final class Browser implements AutoCloseable {
     }
 
     @Override
-    public void close() throws IOException {
+    public void close() throws Exception {
         socket.abort();
-        process.descendants().forEach(ProcessHandle::destroyForcibly);
-        process.destroyForcibly().onExit().join();
+        ask("close/" + id);
         http.close();
-        try (Stream<Path> files = Files.walk(profile)) {
-            for (Path file : files.sorted(Comparator.reverseOrder()).toList()) {
-                Files.deleteIfExists(file);
-            }
-        }
     }
 
     private final class Ear implements WebSocket.Listener {

@@ -114,6 +114,13 @@ class LongRunTest {
 
     @Test
     @EnabledIfSystemProperty(named = "ht.slow", matches = "true")
+    void oneRunOfThePapersLength() throws Exception {
+        write("muon", 5_723, 72, 1, null, 0);
+        page(20_000_000, 3_000);
+    }
+
+    @Test
+    @EnabledIfSystemProperty(named = "ht.slow", matches = "true")
     void fortyRunsOfThePapersLength() throws Exception {
         for (int i = 0; i < 40; i++) {
             write("run-" + i, 5_723, 72, 10, null, i * 1e-3);

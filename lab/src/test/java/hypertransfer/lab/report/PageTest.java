@@ -3,12 +3,16 @@ package hypertransfer.lab.report;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
 
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Base64;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
+import java.util.regex.MatchResult;
+import java.util.regex.Pattern;
 import javax.xml.parsers.DocumentBuilderFactory;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
@@ -30,6 +34,7 @@ class PageTest {
     private static Browser browser;
     private static Map<String, SyntheticRun> runs;
     private static String address;
+    private static boolean touched; // whether a test changed what the page shows
 
     @BeforeAll
     static void write() throws Exception {
@@ -43,6 +48,7 @@ class PageTest {
         Report.write(List.of(folder.resolve("runs")), page);
         address = page.toUri().toString();
         browser = new Browser();
+        touched = true;
     }
 
     @AfterAll
@@ -54,7 +60,11 @@ class PageTest {
 
     @BeforeEach
     void open() throws Exception {
+        if (!touched) {
+            return;
+        }
         browser.open(address, 1280, 7000, false);
+        touched = false;
         Browser.waitFor("the heat map", () -> count("#heat [data-cell]") > 0);
         // The page learns what is in sight with the next frame.
         browser.evaluate(
@@ -167,6 +177,12 @@ class PageTest {
         double peak = rates.stream().mapToDouble(v -> v).max().orElseThrow();
         assertThat(muon.matrices.get(8)).isEqualTo("blocks.1.attn.v.weight");
         assertThat(numbers("#heat [data-run=muon] [data-cell=v1]")).containsExactly(rates.getLast() / peak);
+        assertThat(browser.evaluate("new Set([...document.querySelectorAll('#heat [data-cell] text')]"
+                                + ".map(e => e.textContent.replace(/\\d/g, '0'))).size")
+                        .asInt())
+                .as("one notation")
+                .isEqualTo(1);
+        assertThat(count("#heat .scale rect")).as("what the colours mean").isEqualTo(48);
         assertThat(count("#heat [data-run=muon] [data-cell]")).isEqualTo(24 + 6);
     }
 
@@ -215,6 +231,9 @@ class PageTest {
         assertThat(ground()).isEqualTo("rgb(245, 246, 248)");
         click("#theme");
         assertThat(ground()).isEqualTo("rgb(14, 18, 23)");
+        browser.open(address, 390, 4000, false);
+        assertThat(ground()).as("remembered").isEqualTo("rgb(14, 18, 23)");
+        browser.evaluate("localStorage.clear()");
         browser.open(address, 390, 4000, true);
         assertThat(ground()).isEqualTo("rgb(14, 18, 23)");
         assertThat(browser.evaluate("document.documentElement.scrollWidth").asInt())
@@ -248,6 +267,58 @@ class PageTest {
         assertThat(svg.getElementsByTagName("path").getLength()).isEqualTo(3 + 4 + 2 + 2);
         assertThat(Files.readAllBytes(saved.resolve("validation-loss.png"))).startsWith(0x89, 'P', 'N', 'G');
         assertThat(Files.readAllLines(saved.resolve("final-to-peak.csv"))).hasSize(1 + 4 * 24);
+    }
+
+    /** Saved figures had one size, for the screen, and no PDF. */
+    @Test
+    void figuresHaveThePapersSize() throws Exception {
+        Path saved = Files.createDirectories(folder.resolve("paper"));
+        browser.call("Browser.setDownloadBehavior", Map.of("behavior", "allow", "downloadPath", saved.toString()));
+        choose("paper", "column");
+        click("#figures .figure:nth-child(1) [data-as=svg]");
+        click("#heat [data-as=svg]");
+        Browser.waitFor(
+                "figures",
+                () -> Files.exists(saved.resolve("validation-loss.svg"))
+                        && Files.exists(saved.resolve("final-to-peak.svg")));
+        assertThat(saved.resolve("validation-loss.svg"))
+                .content()
+                .contains("width=\"3.300in\"", "svg.paper-size text { font-size: 8pt; }", "hypertransfer", "#ffffff")
+                .doesNotContain("class=\"title\"", "var(");
+        assertThat(saved.resolve("final-to-peak.svg"))
+                .as("many panels take the page's width")
+                .content()
+                .contains("width=\"6.900in\"");
+        assertThat(pages("column", 3.3)).isEqualTo(1);
+        assertThat(pages("page", 6.9)).isEqualTo(1);
+        assertThat(count("#sheet *")).as("nothing is left behind").isZero();
+    }
+
+    /** What the figure's PDF button prints: as many sheets, of the figure's width. */
+    private static int pages(String size, double inches) throws Exception {
+        choose("paper", size);
+        browser.evaluate("window.print = () => { kept = [document.querySelector('#sheet').firstChild.cloneNode(true),"
+                + " document.adoptedStyleSheets[0], document.title]; }");
+        click("#figures .figure:nth-child(1) [data-as=pdf]");
+        assertThat(browser.evaluate("kept[2]").asString()).isEqualTo("validation-loss");
+        assertThat(browser.evaluate("document.title").asString()).isNotEqualTo("validation-loss");
+        browser.evaluate("document.querySelector('#sheet').append(kept[0]); document.adoptedStyleSheets = [kept[1]];"
+                + " document.documentElement.classList.add('only-sheet')");
+        String pdf = new String(
+                Base64.getDecoder()
+                        .decode(browser.call("Page.printToPDF", Map.of("preferCSSPageSize", true))
+                                .path("data")
+                                .asString()),
+                StandardCharsets.ISO_8859_1);
+        browser.evaluate("document.querySelector('#sheet').replaceChildren(); document.adoptedStyleSheets = [];"
+                + " document.documentElement.classList.remove('only-sheet')");
+        List<MatchResult> boxes = Pattern.compile("/MediaBox \\[0 0 ([0-9.]+) ([0-9.]+)]")
+                .matcher(pdf)
+                .results()
+                .toList();
+        assertThat(boxes)
+                .allSatisfy(box -> assertThat(Double.parseDouble(box.group(1))).isCloseTo(72 * inches, within(1.0)));
+        return boxes.size();
     }
 
     @Test
@@ -306,11 +377,25 @@ class PageTest {
 
     @Test
     void smoothingKeepsTheRawLineBehind() throws Exception {
+        touched = true;
         assertThat(count("#figures .raw")).isZero();
         browser.evaluate(
                 "(e => { e.value = 4; e.dispatchEvent(new Event('input')); })(document.getElementById('smooth'))");
         assertThat(count("#figures .figure:nth-child(2) .raw")).isEqualTo(4 + 2 + 2);
         assertThat(count("#figures .figure:nth-child(1) .raw")).isZero();
+    }
+
+    /** The first steps took 85 % of the height. */
+    @Test
+    void theFirstStepsDoNotSetTheRange() throws Exception {
+        String top =
+                "Math.max(...[...document.querySelectorAll('#figures .figure:nth-child(1) .tick[text-anchor=end]')]"
+                        + ".map(e => Number(e.textContent)).filter(Number.isFinite))";
+        assertThat(browser.evaluate(top).doubleValue()).isLessThan(3);
+        assertThat(text("#figures .figure:nth-child(1) svg")).contains("↑ to 5.5450");
+        click("#focus");
+        assertThat(browser.evaluate(top).doubleValue()).isGreaterThan(5);
+        assertThat(text("#figures .figure:nth-child(1) svg")).doesNotContain("↑ to");
     }
 
     @Test
@@ -366,6 +451,7 @@ class PageTest {
 
     @Test
     void keysReadAFigure() throws Exception {
+        touched = true;
         browser.evaluate("document.querySelector('#figures .figure:nth-child(1) .canvas').focus()");
         for (int i = 0; i < 3; i++) {
             browser.evaluate("document.activeElement.dispatchEvent("
@@ -377,10 +463,18 @@ class PageTest {
         assertThat(count("#legend [tabindex='0']")).isEqualTo(1);
         browser.evaluate("document.querySelector('#figures .figure:nth-child(1) summary').click()");
         Browser.waitFor("the values", () -> count("#figures .figure:nth-child(1) .values tbody tr") == 8);
+        assertThat(count("main .figure:not(:has(.values))"))
+                .as("all but the drawing of the networks")
+                .isEqualTo(1);
+        browser.evaluate("document.querySelector('#heat summary').click()");
+        Browser.waitFor("the ratios", () -> count("#heat .values tbody tr") == 4 * 24);
+        browser.evaluate("document.querySelector('#multiples summary').click()");
+        Browser.waitFor("the matrices", () -> count("#multiples .values tbody tr") == 4 * 24);
     }
 
     @Test
     void nothingIsCutOnPaper() throws Exception {
+        touched = true;
         for (int width : new int[] {1280, 700}) {
             browser.open(address, width, 1000, true);
             media("print");
@@ -391,6 +485,14 @@ class PageTest {
                                     + ".getBoundingClientRect().left).reduce((a, b) => Math.max(a, b))")
                             .doubleValue())
                     .isLessThanOrEqualTo(703); // A4 without the page's margins
+            assertThat(browser.evaluate("[...document.querySelectorAll('main svg')]"
+                                    + ".map(e => e.getBoundingClientRect().height).reduce((a, b) => Math.max(a, b))")
+                            .doubleValue())
+                    .as("no picture is higher than a sheet")
+                    .isLessThanOrEqualTo(1030);
+            assertThat(count("#multiples svg"))
+                    .as("a sheet can end between any rows")
+                    .isEqualTo(8);
             assertThat(ground()).isEqualTo("rgb(255, 255, 255)");
             browser.evaluate("dispatchEvent(new Event('afterprint'))");
             assertThat(ground()).isEqualTo("rgb(14, 18, 23)");
@@ -400,6 +502,7 @@ class PageTest {
 
     @Test
     void exportsAreLightAndLinesStandOut() throws Exception {
+        touched = true;
         for (boolean dark : new boolean[] {false, true}) {
             browser.open(address, 1280, 1500, dark);
             Browser.waitFor("the legend", () -> count("#legend .key") == 4);
@@ -418,6 +521,17 @@ class PageTest {
                     .map(JsonNode::doubleValue)
                     .toList();
             assertThat(contrasts).hasSize(12).allMatch(contrast -> contrast >= 3);
+            assertThat(browser.evaluate("""
+                    (() => {
+                      const light = colour => colour.match(/[\\d.]+/g).slice(0, 3).map(v => v / 255)
+                        .map(v => v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4)
+                        .reduce((sum, v, i) => sum + v * [0.2126, 0.7152, 0.0722][i], 0);
+                      const ratio = ([a, b]) => (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
+                      return Math.min(...[...document.querySelectorAll('#heat [data-cell]')].map(cell =>
+                        ratio(['rect', 'text'].map(part => light(getComputedStyle(cell.querySelector(part)).fill)))));
+                    })()""").doubleValue())
+                    .as("numbers on their colours")
+                    .isGreaterThanOrEqualTo(4.5);
         }
         Path saved = Files.createDirectories(folder.resolve("dark"));
         browser.call("Browser.setDownloadBehavior", Map.of("behavior", "allow", "downloadPath", saved.toString()));
@@ -434,6 +548,23 @@ class PageTest {
     void oneStepIsDrawnToScale() throws Exception {
         Browser.waitFor("the step", () -> count("#step svg circle") > 4);
         assertThat(text("#step svg")).contains("to scale", "carrier", "target norm", "effective rate");
+        // The distances from the origin are the norms that were logged.
+        String[] norms = text("#step svg")
+                .replaceAll("(?s).*\\|w\\| ([0-9.]+), target norm ([0-9.]+),.*", "$1 $2")
+                .split(" ");
+        List<Double> far =
+                browser.evaluate("""
+                (svg => {
+                  const at = circle => ['cx', 'cy'].map(key => Number(circle.getAttribute(key)));
+                  const [x, y] = at(svg.querySelector('.origin'));
+                  return [...svg.querySelectorAll('circle[r="3.5"]')].map(at).map(([u, v]) => Math.hypot(u - x, v - y));
+                })(document.querySelector('#step svg'))""").valueStream().map(JsonNode::doubleValue).toList();
+        double carrier = Double.parseDouble(norms[0]), target = Double.parseDouble(norms[1]);
+        assertThat(Math.abs(carrier / target - 1))
+                .as("there is something to see")
+                .isGreaterThan(1e-3);
+        assertThat(far.get(1)).as("a step of the target turns it").isCloseTo(far.get(0), within(0.01));
+        assertThat(far.get(2) / far.get(0)).isCloseTo(carrier / target, within(1e-3));
         assertThat(count("#network rect.matrix")).isGreaterThanOrEqualTo(12);
         assertThat(text("#network")).contains("attn.q.weight", "mlp.proj.weight", "head.gain", "embed.gain");
         assertThat(text("#claim")).contains("muon and muonh end", "times closer");
@@ -497,11 +628,13 @@ class PageTest {
     }
 
     private static void choose(String id, String value) throws Exception {
+        touched = true;
         browser.evaluate("(e => { e.value = '" + value + "'; e.dispatchEvent(new Event('change')); })"
                 + "(document.getElementById('" + id + "'))");
     }
 
     private static void drag(double x, double y, double toX, double toY) throws Exception {
+        touched = true;
         browser.mouse("mouseMoved", x, y);
         browser.mouse("mousePressed", x, y);
         browser.mouse("mouseMoved", (x + toX) / 2, (y + toY) / 2);
@@ -512,6 +645,7 @@ class PageTest {
 
     /** A real click, where the element is. */
     private static void click(String selector) throws Exception {
+        touched = true;
         double[] box = box(selector);
         double x = box[0] + box[2] / 2, y = box[1] + box[3] / 2;
         browser.mouse("mouseMoved", x, y);

@@ -54,6 +54,12 @@ class RealRunTest {
             browser.evaluate("quantity = document.querySelector('#quantity'); quantity.value = 'radial';"
                     + " quantity.dispatchEvent(new Event('change'))");
             assertThat(text(browser, "#multiples")).contains("radial part of the gradient");
+            assertThat(browser.evaluate("[...document.querySelectorAll('#multiples path')]"
+                                    + ".filter(path => path.getAttribute('d')?.includes('L')).length")
+                            .asInt())
+                    .as(
+                            "lines between the steps at which it was measured, the first and the last, of 12 matrices in 2 runs")
+                    .isGreaterThanOrEqualTo(24);
             browser.evaluate("document.querySelector('#legend [data-run=twin]').click()");
             assertThat(browser.evaluate("document.querySelector('#figures > :last-child').hidden")
                             .asBoolean())

@@ -10,6 +10,7 @@ import java.io.IOException;
 import java.io.PrintWriter;
 import java.io.StringWriter;
 import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
@@ -36,6 +37,30 @@ class ReportCommandTest {
                 .contains("muon, hypertransfer, muonh, inverse")
                 .contains(out.toUri().toString());
         assertThat(out).content().startsWith("<!doctype html>").doesNotContainPattern("\\{\\{\\w+}}");
+    }
+
+    /** A title and a sentence of one's own, and a PDF of what a browser prints. */
+    @Test
+    void aPageIsPrinted() throws Exception {
+        assertThat(Paper.browser(folder.toString())).as("nothing there").isEmpty();
+        Assumptions.assumeTrue(Browser.installed().isPresent(), "no Chromium is installed, so nothing was printed");
+        SyntheticRun.pairs(folder, 20);
+        Path out = folder.resolve("all.html"), pdf = folder.resolve("all.pdf");
+        var said = new StringWriter();
+        int exit = new CommandLine(new ReportCommand())
+                .setOut(new PrintWriter(said, true))
+                .execute(
+                        folder.toString(),
+                        "--out=" + out,
+                        "--pdf=" + pdf,
+                        "--title=Two <of> them",
+                        "--note=They are \"equal\".");
+        assertThat(exit).isZero();
+        assertThat(said.toString()).contains("printed: " + pdf.toUri());
+        assertThat(out).content().contains("\"title\":\"Two \\u003cof> them\",\"note\":\"They are \\\"equal\\\".\"");
+        String printed = Files.readString(pdf, StandardCharsets.ISO_8859_1);
+        assertThat(printed).startsWith("%PDF-").contains("/MediaBox [0 0 594.95996 841.91998]");
+        assertThat(printed.split("/Type /Page\\s").length - 1).as("sheets").isBetween(4, 9);
     }
 
     @Test

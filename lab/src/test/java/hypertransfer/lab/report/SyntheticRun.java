@@ -4,6 +4,7 @@ import hypertransfer.core.Rates;
 import hypertransfer.core.Schedule;
 import hypertransfer.train.config.Configuration;
 import hypertransfer.train.config.ConfigurationFile;
+import hypertransfer.train.optimizer.View;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -15,6 +16,7 @@ import java.util.List;
 import java.util.Random;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
+import java.util.stream.Stream;
 import tools.jackson.databind.json.JsonMapper;
 import tools.jackson.databind.node.ObjectNode;
 
@@ -48,8 +50,16 @@ final class SyntheticRun {
                 .boxed()
                 .flatMap(l -> Arrays.stream("attn.q attn.k attn.v attn.o mlp.fc mlp.proj".split(" "))
                         .map(kind -> "blocks." + l + "." + kind + ".weight"))
+                .flatMap(this::parts)
                 .toList();
         invent(new Random(7), new Random(directory.getFileName().toString().hashCode()), gap, carrierBall);
+    }
+
+    /** Of attention, the heads where these count as matrices. */
+    private Stream<String> parts(String matrix) {
+        boolean heads = configuration.matrices().view().kind() == View.Kind.HEADS && matrix.contains(".attn.");
+        int count = configuration.model().width() / configuration.model().head();
+        return heads ? IntStream.range(0, count).mapToObj(k -> View.part(matrix, k)) : Stream.of(matrix);
     }
 
     private void invent(Random shared, Random own, double gap, boolean carrierBall) {

@@ -2,6 +2,8 @@ package hypertransfer.lab.terminal;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import java.io.PrintWriter;
+import java.io.StringWriter;
 import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
@@ -31,5 +33,16 @@ class WidthTest {
         assertThat(new Width(8).fold("jdk a/very/long/path", 4)).isEqualTo("jdk a/very/long/path");
         assertThat(Width.end("out/exp1/muon", 8)).isEqualTo("…p1/muon");
         assertThat(Width.end("muon", 8)).isEqualTo("muon");
+    }
+
+    @Test
+    void whatIsPrintedIsFoldedExceptCommands() {
+        StringWriter shown = new StringWriter();
+        PrintWriter out = new PrintWriter(new Folding(new PrintWriter(shown), new Width(12)));
+        out.printf("one two three four%n");
+        out.println("next: ht report out/muon out/muonh");
+        out.flush();
+        assertThat(shown.toString().lines())
+                .containsExactly("one two", "    three", "    four", "next: ht report out/muon out/muonh");
     }
 }

@@ -3,8 +3,10 @@ package hypertransfer.train.config;
 import com.fasterxml.jackson.annotation.JsonUnwrapped;
 import hypertransfer.core.Refusal;
 import hypertransfer.engine.Exchange;
+import hypertransfer.engine.Nonlinearity;
 import hypertransfer.train.data.text.Vocabulary;
 import hypertransfer.train.network.Architecture;
+import hypertransfer.train.network.Design;
 import hypertransfer.train.network.Preset;
 import hypertransfer.train.network.Variant;
 
@@ -28,8 +30,26 @@ public record Configuration(
         From from,
         String target) {
 
+    /** Sizes, and where the network differs from {@code network}; see {@link Design}. */
     public record Model(
-            int vocab, int layers, int width, int head, int sequence, int batch, int accumulation, boolean recompute) {}
+            int vocab,
+            int layers,
+            int width,
+            int head,
+            int sequence,
+            int batch,
+            int accumulation,
+            boolean recompute,
+            Nonlinearity mlp,
+            int mlpWidth,
+            int kvHeads,
+            int window,
+            boolean qkNorm,
+            Design.Positions positions,
+            Design.Norm norm,
+            boolean gain,
+            boolean embedNorm,
+            boolean tied) {}
 
     /** Everything that is no hidden matrix. */
     public record AdamW(
@@ -45,7 +65,21 @@ public record Configuration(
 
     public record Validation(int every, int everyLate, int batches) {}
 
-    public record Log(int matricesEvery) {}
+    /**
+     * @param matricesEvery steps from line to line of {@code matrices.jsonl}
+     * @param radialEvery lines from one to the next that has the radial part of the gradient
+     */
+    public record Log(int matricesEvery, int radialEvery) {
+        /** Whether a step has a line; the last one always has. */
+        public boolean matrices(int step, int steps) {
+            return step % matricesEvery == 0 || step == steps - 1;
+        }
+
+        /** Whether the line of a step has the radial part, which takes one more reading of all hidden matrices. */
+        public boolean radial(int step, int steps) {
+            return matrices(step, steps) && (step / matricesEvery % radialEvery == 0 || step == steps - 1);
+        }
+    }
 
     public record Saving(int every, int keep) {}
 
@@ -71,11 +105,15 @@ public record Configuration(
             throw new Refusal("model.layers is " + model.layers + "; it must be at most " + MOST_LAYERS);
         }
         positive("model.accumulation", model.accumulation);
+        zeroOrMore("model.mlp_width", model.mlpWidth);
+        zeroOrMore("model.kv_heads", model.kvHeads);
+        zeroOrMore("model.window", model.window);
         zeroOrMore("validation.every", validation.every);
         zeroOrMore("validation.every_late", validation.everyLate);
         zeroOrMore("stop_above", stopAbove);
         positive("validation.batches", validation.batches);
         positive("log.matrices_every", log.matricesEvery);
+        positive("log.radial_every", log.radialEvery);
         positive("checkpoint.every", checkpoint.every);
         positive("checkpoint.keep", checkpoint.keep);
         positive("ranks.limit", ranks.limit);
@@ -103,7 +141,23 @@ public record Configuration(
     }
 
     public Architecture architecture() {
-        return new Architecture(network, model.vocab, model.layers, model.width, model.head, model.sequence);
+        return new Architecture(design(), model.vocab, model.layers, model.width, model.head, model.sequence);
+    }
+
+    private Design design() {
+        Model m = model;
+        return new Design(
+                network == Variant.M1,
+                m.qkNorm,
+                m.mlp,
+                m.mlpWidth,
+                m.kvHeads,
+                m.window,
+                m.positions,
+                m.norm,
+                m.gain,
+                m.embedNorm,
+                m.tied);
     }
 
     /** Tokens in one step. */

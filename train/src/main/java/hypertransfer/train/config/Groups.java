@@ -37,7 +37,7 @@ final class Groups {
         patterns.forEach((pattern, text) -> {
             if (names.stream().noneMatch(name -> pattern.matcher(name).matches())) {
                 throw new Refusal(KEY + "." + text + " matches none of the hidden matrices; their names are "
-                        + names.getFirst() + " to " + names.getLast() + ", their kinds q, k, v, o, fc and proj");
+                        + names.getFirst() + " to " + names.getLast() + ", their kinds " + kinds(names));
             }
             TreeSet<String> known = new TreeSet<>(ConfigurationFile.keys(base));
             known.removeAll(COMMON);
@@ -72,6 +72,15 @@ final class Groups {
     /** How messages name them. */
     static String key(List<String> matched) {
         return matched.isEmpty() ? "matrices" : KEY + "." + String.join(" and ", matched);
+    }
+
+    /** {@code q, k, v, o, fc and proj}. */
+    private static String kinds(List<String> names) {
+        List<String> kinds = names.stream()
+                .map(name -> name.replaceAll("^.*\\.(\\w+)\\.weight$", "$1"))
+                .distinct()
+                .toList();
+        return String.join(", ", kinds.subList(0, kinds.size() - 1)) + " and " + kinds.getLast();
     }
 
     private static Pattern compiled(String text) {

@@ -5,6 +5,8 @@ import hypertransfer.core.Mode;
 import hypertransfer.core.Refusal;
 import hypertransfer.core.ShapeFactor;
 import hypertransfer.engine.Exchange;
+import hypertransfer.engine.Nonlinearity;
+import hypertransfer.train.network.Design;
 import hypertransfer.train.network.Preset;
 import hypertransfer.train.optimizer.View;
 import java.util.Arrays;
@@ -50,6 +52,15 @@ final class Words extends SimpleModule {
                 Matrices.Gradient.class,
                 text -> of(Matrices.Gradient.class, "matrices.gradient", text, all(Matrices.Gradient.class)),
                 Words::label);
+        word(
+                Nonlinearity.class,
+                text -> of(Nonlinearity.class, "model.mlp", text, all(Nonlinearity.class)),
+                Words::label);
+        word(
+                Design.Positions.class,
+                text -> of(Design.Positions.class, "model.positions", text, "rotary or none"),
+                Words::label);
+        word(Design.Norm.class, text -> of(Design.Norm.class, "model.norm", text, "rms or layer"), Words::label);
         word(Exchange.class, text -> of(Exchange.class, "ranks.carrier", text, "auto, mpi or nccl"), Words::label);
     }
 

@@ -28,6 +28,7 @@ public final class SafeTensors implements AutoCloseable {
     private static final ValueLayout.OfDouble F64 =
             ValueLayout.JAVA_DOUBLE_UNALIGNED.withOrder(ByteOrder.LITTLE_ENDIAN);
     private static final ValueLayout.OfFloat F32 = ValueLayout.JAVA_FLOAT_UNALIGNED.withOrder(ByteOrder.LITTLE_ENDIAN);
+    private static final ValueLayout.OfShort I16 = ValueLayout.JAVA_SHORT_UNALIGNED.withOrder(ByteOrder.LITTLE_ENDIAN);
     private static final ValueLayout.OfInt I32 = ValueLayout.JAVA_INT_UNALIGNED.withOrder(ByteOrder.LITTLE_ENDIAN);
 
     /** Where one tensor lies in the data. */
@@ -110,9 +111,10 @@ public final class SafeTensors implements AutoCloseable {
         return switch (entry.dtype) {
             case "F64", "I64" -> 8;
             case "F32", "I32" -> 4;
+            case "BF16", "F16" -> 2;
             default ->
-                throw new Refusal(
-                        file + ": tensor " + name + " has type " + entry.dtype + "; F64, F32, I64 and I32 can be read");
+                throw new Refusal(file + ": tensor " + name + " has type " + entry.dtype
+                        + "; F64, F32, BF16, F16, I64 and I32 can be read");
         };
     }
 
@@ -129,7 +131,7 @@ public final class SafeTensors implements AutoCloseable {
         return width(name, entry(name));
     }
 
-    /** The values of a tensor, whatever its type; F32 and I32 become doubles exactly. */
+    /** The values of a tensor, whatever its type; all but I64 become doubles exactly. */
     public double[] values(String name) {
         Entry entry = entry(name);
         int width = width(name, entry);
@@ -138,6 +140,8 @@ public final class SafeTensors implements AutoCloseable {
         return switch (entry.dtype) {
             case "F64" -> own.toArray(F64);
             case "F32" -> values(count, i -> own.getAtIndex(F32, i));
+            case "BF16" -> values(count, i -> Float.intBitsToFloat(own.getAtIndex(I16, i) << 16));
+            case "F16" -> values(count, i -> Float.float16ToFloat(own.getAtIndex(I16, i)));
             case "I64" -> values(count, i -> own.getAtIndex(I64, i));
             default -> values(count, i -> own.getAtIndex(I32, i));
         };

@@ -99,7 +99,7 @@ public sealed interface Line {
             double[] push)
             implements Line {
 
-        /** @param radial the cosine between each gradient and its matrix */
+        /** @param radial the cosine between each gradient and its matrix; null where it was not measured */
         public static Matrices of(int step, List<Step> taken, double[] radial) {
             return new Matrices(
                     step,
@@ -109,7 +109,7 @@ public sealed interface Line {
                     array(taken, Step::effective),
                     array(taken, Step::angle),
                     array(taken, Step::impliedDecay),
-                    radial,
+                    radial == null ? none(taken.size()) : radial,
                     array(taken, Step::push));
         }
 
@@ -126,7 +126,9 @@ public sealed interface Line {
             put(node, "effective", effective);
             put(node, "angle", angle);
             put(node, "implied_decay", impliedDecay);
-            put(node, "radial", radial);
+            if (!Arrays.stream(radial).allMatch(Double::isNaN)) {
+                put(node, "radial", radial);
+            }
             put(node, "push", push);
             return node.toString();
         }
@@ -163,7 +165,7 @@ public sealed interface Line {
     /** The arrays of every line of {@code matrices.jsonl}. */
     List<String> ARRAYS = List.of("norm", "target_norm", "rate", "effective", "angle", "implied_decay");
 
-    /** Those that earlier versions did not write. */
+    /** Those that earlier versions did not write; the first is in some lines only. */
     List<String> LATER_ARRAYS = List.of("radial", "push");
 
     /** A line of {@code matrices.jsonl} of a run that has so many hidden matrices. */

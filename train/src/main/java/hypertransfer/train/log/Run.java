@@ -34,6 +34,10 @@ public record Run(Path directory) {
     public static final String ANGLES = "angles.json";
 
     public static final String CHECKPOINTS = "checkpoints";
+
+    /** How deep below a directory runs are looked for: {@code out/exp1/seed-1234/muon} is three deep in {@code out}. */
+    public static final int DEPTH = 4;
+
     private static final Pattern NUMBERS = Pattern.compile("step-(\\d{8,10})\\.json");
 
     /** Whether there is a run in a directory. */
@@ -42,13 +46,13 @@ public record Run(Path directory) {
     }
 
     /** The run itself where the place is one, else the runs below it, in the order of their names. */
-    public static List<Run> under(Path place, int depth, Consumer<String> passedOver) {
+    public static List<Run> under(Path place, Consumer<String> passedOver) {
         if (!Files.isDirectory(place)) {
             throw new Refusal(
                     "there is no directory " + place + "; give a run's directory, or one that has runs inside");
         }
         List<Run> found = new ArrayList<>();
-        collect(place, depth, found, passedOver);
+        collect(place, DEPTH, found, passedOver);
         found.sort(Comparator.comparing(Run::directory));
         return found;
     }

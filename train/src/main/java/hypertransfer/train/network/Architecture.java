@@ -1,6 +1,7 @@
 package hypertransfer.train.network;
 
 import hypertransfer.engine.Dims;
+import hypertransfer.engine.Nonlinearity;
 import java.util.ArrayList;
 import java.util.List;
 
@@ -13,41 +14,70 @@ import java.util.List;
  * @param head the width of a head, D
  * @param sequence T
  */
-public record Architecture(Variant variant, int vocab, int layers, int width, int head, int sequence) {
+public record Architecture(Design design, int vocab, int layers, int width, int head, int sequence) {
+    public Architecture(Variant variant, int vocab, int layers, int width, int head, int sequence) {
+        this(Design.of(variant), vocab, layers, width, head, sequence);
+    }
 
     /** The sizes an engine is opened for. */
     public Dims dims(int batch) {
-        return new Dims(batch, sequence, width, head, vocab);
+        int window = design.window() > 0 ? design.window() : sequence;
+        return new Dims(batch, sequence, width, head, vocab, kvHeads(), mlpWidth(), window);
     }
 
-    /** The number of parameters without the head, which is a matrix of its own here; sizes are often told so. */
+    /** Heads of keys, and of values. */
+    private int kvHeads() {
+        return design.kvHeads() > 0 ? design.kvHeads() : head > 0 ? width / head : 1;
+    }
+
+    /** F. */
+    private int mlpWidth() {
+        if (design.mlpWidth() > 0 || design.mlp() != Nonlinearity.SWIGLU || head <= 0) {
+            return design.mlpWidth() > 0 ? design.mlpWidth() : 4 * width;
+        }
+        return (int) ((8L * width + 3L * head - 1) / (3L * head)) * head; // the same work as two matrices of 4 C
+    }
+
+    /** The number of parameters without the head where it is a matrix of its own; sizes are often told so. */
     public long parametersWithoutHead() {
-        return parameters() - (long) vocab * width;
+        return parameters() - (design.tied() ? 0 : (long) vocab * width);
     }
 
     /** The number of parameters. */
     public long parameters() {
-        return 2L * vocab * width + 12L * layers * width * width + (2L * layers + 2) * width;
+        return outlines().stream().mapToLong(Outline::size).sum();
     }
 
     /** The name and shape of every parameter, in the order of {@link Parameters#all}. */
     public List<Outline> outlines() {
         List<Outline> all = new ArrayList<>();
+        int keys = kvHeads() * head, F = mlpWidth();
         all.add(new Outline("embed.weight", vocab, width, false));
-        all.add(new Outline("embed.gain", 1, width, false));
+        gain(all, design.embedNorm(), "embed.gain");
         for (int l = 0; l < layers; l++) {
             String at = "blocks." + l + ".";
-            for (String part : List.of("q", "k", "v")) {
-                all.add(new Outline(at + "attn." + part + ".weight", width, width, true));
-            }
-            all.add(new Outline(at + "attn.gain", 1, width, false));
+            all.add(new Outline(at + "attn.q.weight", width, width, true));
+            all.add(new Outline(at + "attn.k.weight", keys, width, true));
+            all.add(new Outline(at + "attn.v.weight", keys, width, true));
+            gain(all, true, at + "attn.gain");
             all.add(new Outline(at + "attn.o.weight", width, width, true));
-            all.add(new Outline(at + "mlp.gain", 1, width, false));
-            all.add(new Outline(at + "mlp.fc.weight", 4 * width, width, true));
-            all.add(new Outline(at + "mlp.proj.weight", width, 4 * width, true));
+            gain(all, true, at + "mlp.gain");
+            if (design.mlp() == Nonlinearity.SWIGLU) {
+                all.add(new Outline(at + "mlp.gate.weight", F, width, true));
+            }
+            all.add(new Outline(at + "mlp.fc.weight", F, width, true));
+            all.add(new Outline(at + "mlp.proj.weight", width, F, true));
         }
-        all.add(new Outline("head.gain", 1, width, false));
-        all.add(new Outline("head.weight", vocab, width, false));
+        gain(all, true, "head.gain");
+        if (!design.tied()) {
+            all.add(new Outline("head.weight", vocab, width, false));
+        }
         return all;
+    }
+
+    private void gain(List<Outline> all, boolean normed, String name) {
+        if (normed && design.gain()) {
+            all.add(new Outline(name, 1, width, false));
+        }
     }
 }

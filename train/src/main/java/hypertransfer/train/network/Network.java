@@ -2,22 +2,25 @@ package hypertransfer.train.network;
 
 import hypertransfer.engine.Dims;
 import hypertransfer.engine.Engine;
+import hypertransfer.engine.HeadRule;
 import hypertransfer.engine.Role;
 import hypertransfer.engine.Tensor;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.function.IntConsumer;
+import java.util.stream.Stream;
 
-/** The GPT of the paper, forward and backward, written out over an engine's operations. */
+/** A GPT as its {@link Design} says, forward and backward, written out over an engine's operations. */
 public final class Network {
 
     /** What the forward pass of one block leaves for its backward pass. Post norms leave null where there are none. */
     private record Trace(
             Tensor a, // (N,C) normed input of attention
             Tensor ra, // (N,1)
-            Tensor qkv, // (N,3C) after norms and rotary
-            Tensor rqkv, // (N,3H)
+            Tensor qkv, // (N,QD) after norms and rotary
+            Tensor rqkv, // (N,Q)
             Tensor o, // (N,C)
             Tensor lse, // (N,H)
             Tensor z, // (N,C) attention's output
@@ -25,15 +28,17 @@ public final class Network {
             Tensor middle, // (N,C) the stream after attention
             Tensor m, // (N,C) normed input of the MLP
             Tensor rm, // (N,1)
-            Tensor f, // (N,4C)
-            Tensor rf, // (N,1) or null
-            Tensor s, // (N,4C)
+            Tensor f, // (N,F), or (N,2F) with a gate
+            Tensor rf, // (N,1), (N,2) or null
+            Tensor s, // (N,F)
             Tensor y, // (N,C) the MLP's output
             Tensor ry, // (N,1) or null
             Tensor end) {} // (N,C) the stream after the MLP
 
     private final Engine engine;
-    private final Variant variant;
+    private final Design design;
+    private final HeadRule heads;
+    private final boolean center; // what makes a norm of the stream a LayerNorm
     private final Parameters parameters;
     private final boolean recompute;
     private final List<Trace> traces = new ArrayList<>();
@@ -42,7 +47,9 @@ public final class Network {
     private final Tensor last, rlast; // the normed stream that the head sees
     private final Tensor losses; // (N A,1), for each micro-batch of a step
     private final List<Tensor> microLosses = new ArrayList<>();
-    private final Tensor dh, dx, dz, dqkv, ds; // gradients: of the stream, of what is normed, of z and y, ...
+    private final Tensor dh, dx, dz, dqkv, ds, df; // gradients: of the stream, of what is normed, of z and y, ...
+
+    private final List<Tensor> sums; // what a backward pass begins with zeros, apart from the parameters' gradients
 
     /** For steps of one micro-batch. */
     public Network(Engine engine, Architecture architecture, Parameters parameters) {
@@ -57,33 +64,38 @@ public final class Network {
      */
     public Network(Engine engine, Architecture architecture, Parameters parameters, int micros, boolean recompute) {
         this.engine = engine;
-        this.variant = architecture.variant();
+        this.design = architecture.design();
+        heads = design.heads();
+        center = design.norm() == Design.Norm.LAYER;
         this.parameters = parameters;
         this.recompute = recompute;
         Dims dims = engine.dims();
-        int C = dims.C();
+        int C = dims.C(),
+                QD = dims.Q() * dims.D(),
+                F = dims.F(),
+                inputs = design.mlp().inputs();
         x = activation("embedding", C);
-        rx = statistic("embedding.r", 1);
-        start = activation("start", C);
+        rx = design.embedNorm() ? statistic("embedding.r", 1) : null;
+        start = design.embedNorm() ? activation("start", C) : x;
         for (int l = 0; l < architecture.layers(); l++) {
             String at = "blocks." + l + ".";
             traces.add(new Trace(
                     inside(Role.ACTIVATION, at, "a", C),
                     statistic(at + "ra", 1),
-                    inside(Role.ACTIVATION, at, "qkv", 3 * C),
-                    inside(Role.STATISTIC, at, "rqkv", 3 * dims.H()),
+                    inside(Role.ACTIVATION, at, "qkv", QD),
+                    inside(Role.STATISTIC, at, "rqkv", dims.Q()),
                     inside(Role.ACTIVATION, at, "o", C),
                     inside(Role.STATISTIC, at, "lse", dims.H()),
                     inside(Role.ACTIVATION, at, "z", C),
-                    variant.post() ? inside(Role.STATISTIC, at, "rz", 1) : null,
+                    design.postNorm() ? inside(Role.STATISTIC, at, "rz", 1) : null,
                     inside(Role.ACTIVATION, at, "middle", C),
                     inside(Role.ACTIVATION, at, "m", C),
                     inside(Role.STATISTIC, at, "rm", 1),
-                    inside(Role.ACTIVATION, at, "f", 4 * C),
-                    variant.post() ? inside(Role.STATISTIC, at, "rf", 1) : null,
-                    inside(Role.ACTIVATION, at, "s", 4 * C),
+                    inside(Role.ACTIVATION, at, "f", inputs * F),
+                    design.postNorm() ? inside(Role.STATISTIC, at, "rf", inputs) : null,
+                    inside(Role.ACTIVATION, at, "s", F),
                     inside(Role.ACTIVATION, at, "y", C),
-                    variant.post() ? statistic(at + "ry", 1) : null,
+                    design.postNorm() ? statistic(at + "ry", 1) : null,
                     activation(at + "end", C)));
         }
         last = activation("last", C);
@@ -95,8 +107,11 @@ public final class Network {
         dh = activation("dh", C);
         dx = activation("dx", C);
         dz = activation("dz", C);
-        dqkv = activation("dqkv", 3 * C);
-        ds = activation("ds", 4 * C);
+        dqkv = activation("dqkv", QD);
+        ds = activation("ds", F);
+        sums = Stream.concat(Stream.of(dh), parameters.noGain().map(Parameter::gradient).stream())
+                .toList();
+        df = inputs == 1 ? ds : activation("df", inputs * F);
     }
 
     /** The mean cross entropy of a micro-batch. */
@@ -116,12 +131,32 @@ public final class Network {
     public void gradient(int[] inputs, int[] targets, int micro) {
         engine.feed(inputs, targets);
         engine.replay("micro-batch " + micro, () -> {
-            forward();
-            Tensor head = parameters.head.weight();
-            engine.head(last, head, microLosses.get(micro), 1.0 / losses.rows(), dx, parameters.head.gradient());
-            backward();
+            head(micro);
+            for (int l = traces.size() - 1; l >= 0; l--) {
+                backward(l);
+            }
+            backwardStart();
         });
-        engine.embedBackward(dx, parameters.embed.gradient()); // its work depends on the tokens
+        engine.embedBackward(atEmbedding(), parameters.embed.gradient()); // its work depends on the tokens
+    }
+
+    /**
+     * The same in parts, for one who sends gradients while others are computed.
+     *
+     * @param ready told after each part what is complete, a number of {@link Parameters#completed}
+     */
+    public void gradient(int[] inputs, int[] targets, int micro, IntConsumer ready) {
+        engine.feed(inputs, targets);
+        String name = "micro-batch " + micro;
+        engine.replay(name + ", head", () -> head(micro));
+        ready.accept(traces.size());
+        for (int l = traces.size() - 1; l >= 0; l--) {
+            int block = l;
+            engine.replay(name + ", block " + l, () -> backward(block));
+            ready.accept(l);
+        }
+        engine.replay(name + ", start", this::backwardStart);
+        engine.embedBackward(atEmbedding(), parameters.embed.gradient());
     }
 
     /** The losses of each micro-batch of the step, token by token. */
@@ -143,19 +178,22 @@ public final class Network {
 
     private void forward() {
         engine.embed(parameters.embed.weight(), x);
-        engine.norm(x, parameters.embedGain.weight(), start, rx);
+        if (design.embedNorm()) {
+            engine.norm(x, parameters.embedGain.weight(), start, rx, center);
+        }
         norm(0);
         for (int l = 0; l < traces.size(); l++) {
             Trace t = traces.get(l);
             block(l);
-            engine.residualNorm(t.middle, t.y, t.ry, t.end, gainAfter(l).weight(), normedAfter(l), factorAfter(l));
+            engine.residualNorm(
+                    t.middle, t.y, t.ry, t.end, gainAfter(l).weight(), normedAfter(l), factorAfter(l), center);
         }
     }
 
     /** The normed input of block l's attention. */
     private void norm(int l) {
         Trace t = traces.get(l);
-        engine.norm(before(l), parameters.blocks.get(l).attnGain().weight(), t.a, t.ra);
+        engine.norm(before(l), parameters.blocks.get(l).attnGain().weight(), t.a, t.ra, center);
     }
 
     /** Block l, from the normed input to the MLP's output. */
@@ -163,49 +201,69 @@ public final class Network {
         Parameters.Block p = parameters.blocks.get(l);
         Trace t = traces.get(l);
         engine.product(t.a, p.qkv().weight(), t.qkv);
-        engine.heads(t.qkv, t.rqkv, variant.post());
+        if (!heads.nothing()) {
+            engine.heads(t.qkv, t.rqkv, heads);
+        }
         engine.attention(t.qkv, t.o, t.lse);
         engine.product(t.o, p.o().weight(), t.z);
-        engine.residualNorm(before(l), t.z, t.rz, t.middle, p.mlpGain().weight(), t.m, t.rm);
+        engine.residualNorm(before(l), t.z, t.rz, t.middle, p.mlpGain().weight(), t.m, t.rm, center);
         engine.product(t.m, p.fc().weight(), t.f);
-        engine.activation(t.f, t.rf, t.s);
+        engine.activation(t.f, t.rf, t.s, design.mlp());
         engine.product(t.s, p.proj().weight(), t.y);
     }
 
-    /** On entry dx is the loss's gradient at the head's input, on return the one at the embedding. */
-    private void backward() {
-        engine.zero(List.of(dh));
-        for (int l = traces.size() - 1; l >= 0; l--) {
-            Parameters.Block p = parameters.blocks.get(l);
-            Trace t = traces.get(l);
-            if (recompute && l < traces.size() - 1) { // the last block's is still there
-                norm(l);
-                block(l);
-            }
-            Tensor gain = gainAfter(l).weight(), dgain = gainAfter(l).gradient();
-            engine.residualNormBackward(dx, t.y, t.ry, t.end, gain, factorAfter(l), dh, dz, dgain);
-            Tensor dy = variant.post() ? dz : dh;
-            engine.productWeight(dy, t.s, p.proj().gradient());
-            engine.productInput(dy, p.proj().weight(), ds);
-            engine.activationBackward(t.f, t.rf, ds);
-            engine.productWeight(ds, t.m, p.fc().gradient());
-            engine.productInput(ds, p.fc().weight(), dx);
+    /** The loss of a micro-batch and its gradient at the head's input, in dx. */
+    private void head(int micro) {
+        forward();
+        Tensor head = parameters.head.weight();
+        engine.head(last, head, microLosses.get(micro), 1.0 / losses.rows(), dx, parameters.head.gradient());
+        engine.zero(sums);
+    }
 
-            gain = p.mlpGain().weight();
-            engine.residualNormBackward(
-                    dx, t.z, t.rz, t.middle, gain, t.rm, dh, dz, p.mlpGain().gradient());
-            engine.productWeight(dy, t.o, p.o().gradient());
-            engine.productInput(dy, p.o().weight(), dx);
-            engine.attentionBackward(t.qkv, t.o, t.lse, dx, dqkv);
-            engine.headsBackward(dqkv, t.qkv, t.rqkv, variant.post());
-            engine.productWeight(dqkv, t.a, p.qkv().gradient());
-            engine.productInput(dqkv, p.qkv().weight(), dx);
+    /** On entry dx is the loss's gradient at what follows block l's norm after it, on return at its attention's input. */
+    private void backward(int l) {
+        Parameters.Block p = parameters.blocks.get(l);
+        Trace t = traces.get(l);
+        if (recompute && l < traces.size() - 1) { // the last block's is still there
+            norm(l);
+            block(l);
         }
+        Tensor gain = gainAfter(l).weight(), dgain = gainAfter(l).gradient();
+        engine.residualNormBackward(dx, t.y, t.ry, t.end, gain, factorAfter(l), dh, dz, dgain, center);
+        Tensor dy = design.postNorm() ? dz : dh;
+        engine.productWeight(dy, t.s, p.proj().gradient());
+        engine.productInput(dy, p.proj().weight(), ds);
+        engine.activationBackward(t.f, t.rf, ds, df, design.mlp());
+        engine.productWeight(df, t.m, p.fc().gradient());
+        engine.productInput(df, p.fc().weight(), dx);
+
+        gain = p.mlpGain().weight();
+        engine.residualNormBackward(
+                dx, t.z, t.rz, t.middle, gain, t.rm, dh, dz, p.mlpGain().gradient(), center);
+        engine.productWeight(dy, t.o, p.o().gradient());
+        engine.productInput(dy, p.o().weight(), dx);
+        engine.attentionBackward(t.qkv, t.o, t.lse, dx, dqkv);
+        if (!heads.nothing()) {
+            engine.headsBackward(dqkv, t.qkv, t.rqkv, heads);
+        }
+        engine.productWeight(dqkv, t.a, p.qkv().gradient());
+        engine.productInput(dqkv, p.qkv().weight(), dx);
+    }
+
+    /** From the first block's input back to the embedding's output, again in dx. */
+    private void backwardStart() {
         Parameter gain = parameters.blocks.getFirst().attnGain();
         Tensor r = traces.getFirst().ra;
-        engine.residualNormBackward(dx, null, null, start, gain.weight(), r, dh, null, gain.gradient());
-        gain = parameters.embedGain;
-        engine.normBackward(dh, x, gain.weight(), rx, dx, gain.gradient());
+        engine.residualNormBackward(dx, null, null, start, gain.weight(), r, dh, null, gain.gradient(), center);
+        if (design.embedNorm()) {
+            gain = parameters.embedGain;
+            engine.normBackward(dh, x, gain.weight(), rx, dx, gain.gradient(), center);
+        }
+    }
+
+    /** The gradient at the embedding, after the backward pass. */
+    private Tensor atEmbedding() {
+        return design.embedNorm() ? dx : dh;
     }
 
     /** The stream that block l reads. */

@@ -1,18 +1,22 @@
 package hypertransfer.train.network;
 
+import hypertransfer.engine.Dims;
 import hypertransfer.engine.Engine;
+import hypertransfer.engine.Nonlinearity;
 import hypertransfer.engine.Role;
 import hypertransfer.engine.Tensor;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
+import java.util.Optional;
 
 /**
- * All parameters of a network, declared on an engine. The three matrices q, k, v of a block lie in one. The network sees
- * every parameter whole; the optimizer sees the pieces that this rank owns, which in one process is everything.
+ * All parameters of a network, declared on an engine. The three matrices q, k, v of a block lie in one, and so do gate and fc
+ * where there is a gate. The network sees every parameter whole; the optimizer sees the pieces that this rank owns, which in one process is everything.
  */
 public final class Parameters {
 
-    /** One block's parameters; qkv is q, k and v one below the other. */
+    /** One block's parameters; qkv is q, k and v one below the other, fc the gate, if there is one, and fc. */
     record Block(Parameter qkv, Parameter attnGain, Parameter o, Parameter mlpGain, Parameter fc, Parameter proj) {}
 
     final Parameter embed;
@@ -21,10 +25,12 @@ public final class Parameters {
     final Parameter headGain;
     final Parameter head;
     private final Engine engine;
+    private final Design design;
     private final Masters masters;
     private final Share share;
     private final List<Parameter> all = new ArrayList<>();
     private final List<Parameter> own = new ArrayList<>();
+    private Parameter noGain;
 
     /** Of one process whose steps have one micro-batch. */
     public Parameters(Engine engine, Architecture architecture, Masters masters) {
@@ -36,38 +42,49 @@ public final class Parameters {
         this.engine = engine;
         this.masters = masters;
         this.share = share;
-        int C = architecture.width();
-        embed = single("embed.weight", architecture.vocab(), C, false);
-        embedGain = gain("embed.gain", C);
+        this.design = architecture.design();
+        Dims dims = engine.dims();
+        int C = dims.C(), keys = dims.G() * dims.D(), F = dims.F();
+        embed = single("embed.weight", dims.V(), C, false);
+        embedGain = design.embedNorm() ? gain("embed.gain", C) : null;
         for (int l = 0; l < architecture.layers(); l++) {
-            String at = "blocks." + l + ".";
-            Parameter qkv = declare(Role.WEIGHT, at + "attn.qkv.weight", 3 * C, C, true);
-            int from = 0;
-            for (String part : List.of("q", "k", "v")) {
-                listed(part(qkv, at + "attn." + part + ".weight", from, C));
-                from += C;
-            }
+            String attn = "blocks." + l + ".attn.", mlp = "blocks." + l + ".mlp.";
             blocks.add(new Block(
-                    qkv,
-                    gain(at + "attn.gain", C),
-                    single(at + "attn.o.weight", C, C, true),
-                    gain(at + "mlp.gain", C),
-                    single(at + "mlp.fc.weight", 4 * C, C, true),
-                    single(at + "mlp.proj.weight", C, 4 * C, true)));
+                    joined(attn, C, List.of("q", "k", "v"), C, keys, keys),
+                    gain(attn + "gain", C),
+                    single(attn + "o.weight", C, C, true),
+                    gain(mlp + "gain", C),
+                    design.mlp() == Nonlinearity.SWIGLU
+                            ? joined(mlp, C, List.of("gate", "fc"), F, F)
+                            : single(mlp + "fc.weight", F, C, true),
+                    single(mlp + "proj.weight", C, F, true)));
         }
         headGain = gain("head.gain", C);
-        head = single("head.weight", architecture.vocab(), C, false);
+        head = design.tied() ? embed : single("head.weight", dims.V(), C, false);
+    }
+
+    /** What norms without gain have instead: zeros that nobody trains. None where they have gains. */
+    Optional<Parameter> noGain() {
+        return Optional.ofNullable(noGain);
     }
 
     /** The names of an architecture's hidden matrices, in the order of all arrays. */
     public static List<String> hidden(Architecture architecture) {
-        List<String> names = new ArrayList<>();
-        for (int l = 0; l < architecture.layers(); l++) {
-            for (String part : List.of("attn.q", "attn.k", "attn.v", "attn.o", "mlp.fc", "mlp.proj")) {
-                names.add("blocks." + l + "." + part + ".weight");
-            }
+        return architecture.outlines().stream()
+                .filter(Outline::hidden)
+                .map(Outline::name)
+                .toList();
+    }
+
+    /**
+     * After which part of the backward pass a parameter's gradient is complete: a hidden matrix's after its block, the
+     * head's matrix before all blocks, after the number of blocks; -1 for the embedding, which is at the end, and for gains.
+     */
+    public int completed(Outline parameter) {
+        if (parameter.hidden()) {
+            return Integer.parseInt(parameter.name().split("\\.")[1]);
         }
-        return names;
+        return parameter.name().equals("head.weight") ? blocks.size() : -1;
     }
 
     /** Every parameter under the name it has in files, always in the same order. */
@@ -119,7 +136,23 @@ public final class Parameters {
     }
 
     private Parameter gain(String name, int cols) {
-        return listed(declare(Role.GAIN, name, 1, cols, false));
+        if (design.gain()) {
+            return listed(declare(Role.GAIN, name, 1, cols, false));
+        }
+        noGain = noGain == null ? declare(Role.GAIN, "no gain", 1, cols, false) : noGain;
+        return noGain;
+    }
+
+    /** Matrices one below the other in one, so that one product serves all. */
+    private Parameter joined(String at, int cols, List<String> parts, int... rows) {
+        String name = at + String.join("", parts) + ".weight";
+        Parameter whole = declare(Role.WEIGHT, name, Arrays.stream(rows).sum(), cols, true);
+        int from = 0;
+        for (int k = 0; k < rows.length; k++) {
+            listed(part(whole, at + parts.get(k) + ".weight", from, rows[k]));
+            from += rows[k];
+        }
+        return whole;
     }
 
     private Parameter declare(Role role, String name, int rows, int cols, boolean hidden) {

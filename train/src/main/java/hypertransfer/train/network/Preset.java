@@ -30,7 +30,12 @@ public enum Preset {
     }
 
     public Architecture architecture(Variant variant) {
-        return new Architecture(variant, vocab, layers, width, head, sequence);
+        return architecture(Design.of(variant));
+    }
+
+    /** These sizes with other choices than the paper's. */
+    public Architecture architecture(Design design) {
+        return new Architecture(design, vocab, layers, width, head, sequence);
     }
 
     /** Sequences in a micro-batch. */

@@ -1,5 +1,6 @@
 package hypertransfer.train.optimizer;
 
+import hypertransfer.core.Limits;
 import hypertransfer.engine.Engine;
 import hypertransfer.engine.Iteration;
 import hypertransfer.engine.Tensor;

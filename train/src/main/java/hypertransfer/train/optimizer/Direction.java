@@ -1,6 +1,7 @@
 package hypertransfer.train.optimizer;
 
 import hypertransfer.core.Coefficients;
+import hypertransfer.core.Limits;
 import hypertransfer.core.Refusal;
 import hypertransfer.core.ShapeFactor;
 import hypertransfer.engine.Engine;

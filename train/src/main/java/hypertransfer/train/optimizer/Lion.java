@@ -1,5 +1,6 @@
 package hypertransfer.train.optimizer;
 
+import hypertransfer.core.Limits;
 import hypertransfer.engine.Engine;
 import hypertransfer.engine.Tensor;
 import java.util.List;

@@ -16,15 +16,19 @@ import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
 import java.util.function.Supplier;
 import java.util.function.ToLongFunction;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
+import java.util.stream.Stream;
 
 /**
  * One network trained by all ranks. A step's gradient is the sum over its micro-batches in their order, whoever computed
  * them: each rank sends every owner its gradient of what that one owns, and the owner adds what it receives in the order
- * of micro-batches. So nothing that is computed depends on the number of ranks.
+ * of micro-batches. So nothing that is computed depends on the number of ranks. Gradients are sent while the backward pass
+ * computes those of the blocks before.
  */
 public final class Team {
     private final Engine engine;
@@ -36,14 +40,29 @@ public final class Team {
     private final double[] one;
     private final double[] minusOne;
     // only among several ranks: by owner, the tensors that are sent to it, and the memory they travel in
-    private final List<List<Tensor>> sent = new ArrayList<>();
+    private final Map<Integer, Group> groups = new TreeMap<>(); // by the part of the backward pass that completes them
     private final List<List<Tensor>> weights = new ArrayList<>();
+    private final List<Tensor> own; // this rank's gradients of what it owns
     private final List<Tensor> received = new ArrayList<>(); // what one other rank sent
     private final List<List<Tensor>> losses = new ArrayList<>();
-    private List<MemorySegment> out;
-    private List<MemorySegment> in;
     private List<MemorySegment> fresh;
     private List<MemorySegment> lost;
+    private long taken; // bytes of all that travels
+
+    /** Gradients that travel together. */
+    private static final class Group {
+        private final List<List<Tensor>> sent; // by owner
+        private final List<Tensor> received = new ArrayList<>();
+        private List<MemorySegment> out;
+        private List<MemorySegment> in;
+        private Ranks.Delivery delivery;
+
+        Group(int size) {
+            sent = Stream.generate(() -> (List<Tensor>) new ArrayList<Tensor>())
+                    .limit(size)
+                    .toList();
+        }
+    }
 
     /** Declares what the exchange needs; {@link #start} it after the engine's commit. */
     public Team(Engine engine, Ranks ranks, Parameters parameters) {
@@ -53,16 +72,21 @@ public final class Team {
         share = parameters.share();
         gradients = parameters.gradients();
         sums = parameters.own().stream().map(Parameter::gradient).toList();
+        own = share.own().stream().map(parameters::gradient).toList();
         one = filled(sums.size(), 1);
         minusOne = filled(sums.size(), -1);
         if (ranks.several()) {
             for (int owner = 0; owner < ranks.size(); owner++) {
                 List<Ownership.Piece> pieces = share.ownership().of(owner);
-                sent.add(pieces.stream().map(parameters::gradient).toList());
                 weights.add(pieces.stream().map(parameters::weight).toList());
+                for (Ownership.Piece piece : pieces) {
+                    group(piece).sent.get(owner).add(parameters.gradient(piece));
+                }
             }
-            for (Tensor sum : sums) {
+            for (int k = 0; k < sums.size(); k++) {
+                Tensor sum = sums.get(k);
                 received.add(engine.tensor(Role.GRADIENT, "received." + sum.name(), sum.rows(), sum.cols()));
+                group(share.own().get(k)).received.add(received.get(k));
             }
         }
     }
@@ -91,19 +115,27 @@ public final class Team {
         return new Share(architecture, size, ranks.rank(), micros);
     }
 
-    /** Takes the memory that messages travel in. */
-    public void start() {
+    private Group group(Ownership.Piece piece) {
+        return groups.computeIfAbsent(parameters.completed(piece.whole()), _ -> new Group(ranks.size()));
+    }
+
+    /** Takes the memory that messages travel in, and returns how many bytes that is. */
+    public long start() {
         if (ranks.several()) {
-            out = buffers(owner -> bytes(sent.get(owner)));
-            in = buffers(peer -> bytes(sums));
+            for (Group group : groups.values()) {
+                group.out = buffers(owner -> owner == rank() ? 0 : bytes(group.sent.get(owner)));
+                group.in = buffers(peer -> peer == rank() ? 0 : bytes(group.received));
+            }
             fresh = buffers(owner -> bytes(weights.get(owner)));
         }
+        return taken;
     }
 
     private List<MemorySegment> buffers(ToLongFunction<Integer> bytes) {
         List<MemorySegment> buffers = new ArrayList<>();
         for (int rank = 0; rank < ranks.size(); rank++) {
             buffers.add(ranks.buffer(bytes.applyAsLong(rank)));
+            taken += buffers.getLast().byteSize();
         }
         return buffers;
     }
@@ -138,6 +170,25 @@ public final class Team {
         }
     }
 
+    /** Whether gradients are sent to others. */
+    public boolean exchanges() {
+        return share.sums() && ranks.several();
+    }
+
+    /** Begins to send the gradients that this part of the backward pass completed. */
+    public void send(int completed) {
+        Group group = groups.get(completed);
+        if (group == null) { // a tied head is complete with the embedding
+            return;
+        }
+        for (int owner = 0; owner < ranks.size(); owner++) {
+            if (owner != rank()) {
+                engine.pack(group.sent.get(owner), group.out.get(owner));
+            }
+        }
+        group.delivery = ranks.begin(group.out, group.in);
+    }
+
     /** After a micro-batch of every rank: adds the gradients that stand ready to the sums, in the order of ranks. */
     public void add() {
         if (!share.sums()) {
@@ -146,17 +197,14 @@ public final class Team {
         if (!ranks.several()) {
             add(gradients);
         } else {
-            for (int owner = 0; owner < ranks.size(); owner++) {
-                if (owner != rank()) {
-                    engine.pack(sent.get(owner), out.get(owner));
-                }
-            }
-            ranks.exchange(out, in);
+            send(-1);
+            groups.values().forEach(group -> group.delivery.await());
             for (int peer = 0; peer < ranks.size(); peer++) {
                 if (peer == rank()) {
-                    add(sent.get(peer));
+                    add(own);
                 } else {
-                    engine.unpack(in.get(peer), received);
+                    int from = peer;
+                    groups.values().forEach(group -> engine.unpack(group.in.get(from), group.received));
                     add(received);
                 }
             }

@@ -14,15 +14,19 @@ import java.nio.file.StandardOpenOption;
 import java.util.zip.CRC32C;
 
 /** A TensorBoard event file: TFRecords that hold Event messages of one scalar each. */
-final class Events implements AutoCloseable {
+public final class Events implements AutoCloseable {
     private static final int DOUBLE = 1, BYTES = 2, FLOAT = 5; // protocol buffers' wire types
 
     private final Path file;
     private final FileChannel channel;
     private final ByteArrayOutputStream waiting = new ByteArrayOutputStream();
 
-    /** Starts a new file, since TensorBoard reads all of a directory in the order of their times. */
-    Events(Path directory, int firstStep) {
+    /**
+     * Starts a new file, since TensorBoard reads all of a directory in the order of their times.
+     *
+     * @param firstStep what earlier files have from this step on is dropped
+     */
+    public Events(Path directory, int firstStep) {
         long now = System.currentTimeMillis();
         file = directory.resolve("events.out.tfevents." + now / 1000 + "."
                 + ProcessHandle.current().pid() + "." + now % 1000 + "." + host());
@@ -38,7 +42,7 @@ final class Events implements AutoCloseable {
     }
 
     /** Adds a number, which is in the file after {@link #flush}. */
-    void scalar(int step, String tag, double value) {
+    public void scalar(int step, String tag, double value) {
         Message scalar = new Message().text(1, tag).number(2, (float) value);
         record(new Message()
                 .time(System.currentTimeMillis())
@@ -64,7 +68,7 @@ final class Events implements AutoCloseable {
     }
 
     /** Writes what was added. */
-    void flush() {
+    public void flush() {
         try {
             Atomic.writeFully(channel, ByteBuffer.wrap(waiting.toByteArray()));
             waiting.reset();

@@ -10,6 +10,8 @@ import hypertransfer.train.config.ConfigurationFile;
 import hypertransfer.train.file.SafeTensors;
 import hypertransfer.train.file.SafeTensorsWriter;
 import hypertransfer.train.log.Run;
+import hypertransfer.train.network.Dialect;
+import hypertransfer.train.network.Foreign;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -18,6 +20,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.function.Consumer;
+import java.util.function.Function;
 
 /** A run's network at its newest good checkpoint, evaluated where training evaluates it. */
 public final class Trained implements AutoCloseable {
@@ -99,10 +102,12 @@ public final class Trained implements AutoCloseable {
     /**
      * Writes the weights that the network is evaluated at as F32, without an engine.
      *
+     * @param dialect the names and forms that another program expects
      * @return the steps the network was trained for
      */
-    public static int export(Run run, Path file, Consumer<String> passedOver) {
+    public static int export(Run run, Path file, Dialect dialect, Consumer<String> passedOver) {
         Configuration c = run.configuration();
+        dialect.require(c.architecture());
         Algorithm algorithm = c.algorithm();
         return new Checkpoints(run)
                 .newest(
@@ -116,32 +121,31 @@ public final class Trained implements AutoCloseable {
                                                     .rule(rule)
                                                     .transfer()
                                                     .evaluationScale(checkpoint.state(name))));
-                            write(tensors, scales, metadata(c, checkpoint), file);
+                            write(tensors, scales, c, dialect, checkpoint.step(), file);
                             return checkpoint.step();
                         },
                         passedOver);
     }
 
-    private static Map<String, String> metadata(Configuration c, Checkpoint checkpoint) {
-        return new TreeMap<>(Map.of("network", c.network().name(), "step", Integer.toString(checkpoint.step())));
-    }
-
     private static void write(
-            SafeTensors tensors, Map<String, Double> scales, Map<String, String> metadata, Path file) {
+            SafeTensors tensors, Map<String, Double> scales, Configuration c, Dialect dialect, int step, Path file) {
+        Function<String, double[]> ours = name -> {
+            double scale = scales.getOrDefault(name, 1.0);
+            return Arrays.stream(tensors.values(name))
+                    .map(value -> scale * value)
+                    .toArray();
+        };
+        String prefix = dialect.prefixes().getFirst();
         List<SafeTensorsWriter.Entry> entries = new ArrayList<>();
-        for (String name : tensors.names()) {
-            if (!name.contains(":")) { // what the optimizer remembers has one
-                int[] shape = tensors.shape(name);
-                double scale = scales.getOrDefault(name, 1.0);
-                entries.add(new SafeTensorsWriter.Entry(
-                        name,
-                        shape.length == 1 ? 1 : shape[0],
-                        shape[shape.length - 1],
-                        Float.BYTES,
-                        () -> Arrays.stream(tensors.values(name))
-                                .map(value -> scale * value)
-                                .toArray()));
-            }
+        for (Foreign foreign : dialect.tensors(c.architecture())) {
+            String name = foreign.name().equals(dialect.head()) ? foreign.name() : prefix + foreign.name();
+            entries.add(new SafeTensorsWriter.Entry(
+                    name, foreign.rows(), foreign.cols(), Float.BYTES, () -> foreign.values(ours)));
+        }
+        Map<String, String> metadata =
+                new TreeMap<>(Map.of("network", c.network().name(), "step", "" + step));
+        if (dialect != Dialect.OWN) {
+            metadata.put("format", "pt"); // without which the transformers library reads nothing
         }
         SafeTensorsWriter.write(file, entries, metadata);
     }

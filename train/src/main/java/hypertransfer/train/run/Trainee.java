@@ -60,8 +60,7 @@ public final class Trainee implements AutoCloseable {
         network = new Network(engine, architecture, parameters, micros, recompute);
         team = new Team(engine, engine.carrier(ranks, carrier), parameters);
         optimizer = new Optimizer(engine, parameters, routing, team);
-        memory = engine.commit();
-        team.start();
+        memory = new Memory(engine.commit().bytes(), team.start());
     }
 
     /**
@@ -183,9 +182,7 @@ public final class Trainee implements AutoCloseable {
             Feed.Batch batch = feed.training(step, micro);
             int index = micro;
             try {
-                engine.until(
-                        team.size() == 1 ? stop : () -> false,
-                        () -> network.gradient(batch.inputs(), batch.targets(), index));
+                engine.until(team.size() == 1 ? stop : () -> false, () -> gradient(batch, index));
             } catch (Stopped e) {
                 return false;
             }
@@ -193,6 +190,14 @@ public final class Trainee implements AutoCloseable {
         }
         team.gather(network.losses());
         return true;
+    }
+
+    private void gradient(Feed.Batch batch, int micro) {
+        if (team.exchanges()) {
+            network.gradient(batch.inputs(), batch.targets(), micro, team::send);
+        } else {
+            network.gradient(batch.inputs(), batch.targets(), micro);
+        }
     }
 
     /**

@@ -21,7 +21,6 @@ import hypertransfer.train.log.Standing;
 import hypertransfer.train.log.Standing.State;
 import hypertransfer.train.log.Tail;
 import hypertransfer.train.network.Parameters;
-import hypertransfer.train.network.Variant;
 import hypertransfer.train.optimizer.Clip;
 import hypertransfer.train.optimizer.View;
 import hypertransfer.train.ranks.Passport;
@@ -108,6 +107,7 @@ public final class Trainer {
             }
             origin = Origin.of(c, rules, feed);
             warnIfInexact(rules);
+            trainee.engine().remark().ifPresent(watcher::warned);
             begin(trainee, resume, changed);
             return train(feed, trainee, stop);
         } catch (UncheckedIOException e) {
@@ -148,7 +148,8 @@ public final class Trainer {
                 .filter(name -> algorithm.of(name).gradient() == Matrices.Gradient.AT_RADIUS)
                 .toList();
         requireInvariantParts(c, atRadius);
-        if (auto.isEmpty() && (atRadius.isEmpty() || c.network() == Variant.M1)) { // a norm follows every matrix there
+        if (auto.isEmpty()
+                && atRadius.stream().allMatch(c.architecture().design()::invariant)) { // by the norms that follow
             return Map.of();
         }
         Invariance measured = Invariance.measure(c);
@@ -183,7 +184,8 @@ public final class Trainer {
                 .distinct()
                 .toList();
         if (!inexact.isEmpty()) {
-            watcher.warned("mode " + c.matrices().mode().label() + " is not exact on " + c.network()
+            watcher.warned("mode " + c.matrices().mode().label() + " is not exact on "
+                    + c.architecture().design().label()
                     + ": the loss depends on the scale of " + String.join(", ", inexact)
                     + "; take a plus mode, or matrices.gradient=auto");
         }
@@ -191,7 +193,8 @@ public final class Trainer {
 
     private boolean invariant(String part) {
         String whole = View.whole(part);
-        return c.network().invariant(whole) && c.algorithm().of(whole).view().keepsInvariance(whole);
+        return c.architecture().design().invariant(whole)
+                && c.algorithm().of(whole).view().keepsInvariance(whole);
     }
 
     private static RuntimeException advised(UncheckedIOException e) {
@@ -345,8 +348,8 @@ public final class Trainer {
         if (!trainee.gradient(feed, step, stop)) {
             return false;
         }
-        boolean logged = step % c.log().matricesEvery() == 0 || step == c.steps() - 1;
-        double[] radial = logged ? trainee.optimizer().radial() : null; // the step turns gradients into directions
+        boolean measured = c.log().radial(step, c.steps());
+        double[] radial = measured ? trainee.optimizer().radial() : null; // the step turns gradients into directions
         List<Step> taken = trainee.optimizer().step(rates.at(step), rates.decaysAt(step), adamRate);
         loss = trainee.network().meanLoss();
         double seconds = (System.nanoTime() - begun) / 1e9;
@@ -368,7 +371,7 @@ public final class Trainer {
         Clip.Outcome clipped = trainee.optimizer().clipped();
         journal.trained(new Line.Training(
                 step, loss, rates.at(step)[0], adamRate, tokens, clipped.norm(), clipped.kept(), seconds));
-        if (logged) {
+        if (c.log().matrices(step, c.steps())) {
             journal.matrices(Line.Matrices.of(step, taken, radial));
         }
         watcher.stepped(step, loss, seconds, tokens);

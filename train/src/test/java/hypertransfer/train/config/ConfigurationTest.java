@@ -6,6 +6,10 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import hypertransfer.core.Mode;
 import hypertransfer.core.Refusal;
 import hypertransfer.core.ShapeFactor;
+import hypertransfer.train.network.Architecture;
+import hypertransfer.train.network.Design;
+import hypertransfer.train.network.Outline;
+import hypertransfer.train.network.Variant;
 import hypertransfer.train.optimizer.AdaMuon;
 import hypertransfer.train.optimizer.Direction;
 import hypertransfer.train.optimizer.Lion;
@@ -57,6 +61,13 @@ class ConfigurationTest {
             model.layers=0           | model.layers is 0; it must be one or more
             model.accumulation=-1    | model.accumulation is -1; it must be one or more
             model.head=48            | model: width 128 is not a multiple of head size 48
+            model.kv_heads=3         | model: width 128 has 4 heads of 32, which 3 key/value heads do not divide; change either
+            model.kv_heads=-1        | model.kv_heads is -1.0; it must be zero or more
+            model.window=-1          | model.window is -1.0; it must be zero or more
+            model.mlp=tanh           | model.mlp is 'tanh'; it must be one of relu-squared, gelu, swiglu
+            model.norm=batch         | model.norm is 'batch'; it must be rms or layer
+            model.positions=learned  | model.positions is 'learned'; it must be rotary or none
+            model.mlp_width=99999999 | model: width 128 x MLP's width 99999999 numbers, but one tensor holds fewer than 2^31
             model.vocab=100          | model.vocab is 100; it must be 256 or more
             checkpoint.keep=0        | checkpoint.keep is 0
             validation.every=-5      | validation.every is -5.0; it must be zero or more
@@ -141,6 +152,29 @@ class ConfigurationTest {
         Configuration c = ConfigurationFile.of("matrices." + setting);
         assertThat(ConfigurationFile.settings(c)).containsEntry("matrices." + parts[0], parts[1]);
         assertThat(ConfigurationFile.write(c)).contains(parts[0] + ": \"" + parts[1] + "\"");
+    }
+
+    /** Each choice is one key, and M1 and M2 are what no key makes. */
+    @Test
+    void networks() {
+        assertThat(ConfigurationFile.of("network=M1").architecture().design()).isEqualTo(Design.of(Variant.M1));
+        assertThat(ConfigurationFile.of("network=M2").architecture().design()).isEqualTo(Design.of(Variant.M2));
+        Architecture llama = ConfigurationFile.of(
+                        "network=M2",
+                        "preset=gpt2-124m",
+                        "model.mlp=swiglu",
+                        "model.kv_heads=2",
+                        "model.qk_norm=false",
+                        "model.embed_norm=false")
+                .architecture();
+        assertThat(llama.design().label())
+                .isEqualTo("M2 with SwiGLU, 2 key/value heads, no Q/K norm, no norm of the embedding");
+        assertThat(llama.outlines())
+                .contains(
+                        new Outline("blocks.3.attn.k.weight", 256, 768, true),
+                        new Outline("blocks.3.mlp.gate.weight", 2048, 768, true),
+                        new Outline("blocks.3.mlp.proj.weight", 768, 2048, true))
+                .noneMatch(outline -> outline.name().equals("embed.gain"));
     }
 
     @Test

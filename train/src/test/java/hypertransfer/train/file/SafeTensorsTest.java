@@ -83,7 +83,7 @@ class SafeTensorsTest {
                 "{\"a\":{\"dtype\":\"F32\",\"shape\":[-1],\"data_offsets\":[4,0]}}",
                 "{\"a\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0,8]}}",
                 "{\"a\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,8]}}",
-                "{\"a\":{\"dtype\":\"F16\",\"shape\":[2],\"data_offsets\":[0,4]}}",
+                "{\"a\":{\"dtype\":\"F8_E4M3\",\"shape\":[2],\"data_offsets\":[0,4]}}",
                 "{\"a\":{\"dtype\":\"F32\",\"shape\":[\"x\"],\"data_offsets\":[0,4]}}",
                 "{\"a\":{\"dtype\":\"F32\",\"shape\":[1]}}",
                 "{\"a\":3}",

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import hypertransfer.train.log.Curves;
 import hypertransfer.train.log.Line;
+import hypertransfer.train.log.Run;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
@@ -27,7 +28,7 @@ class EventsTest {
     @Test
     void theCurvesAreThoseOfTheRun() throws IOException {
         Tiny tiny = new Tiny(dir);
-        Path run = tiny.train("run", tiny.configuration("steps=20", "log.matrices_every=5"));
+        Path run = tiny.train("run", tiny.configuration("steps=20", "log.matrices_every=5", "log.radial_every=2"));
         Map<String, Map<Integer, Float>> curves = curves(run);
         Curves t = Curves.read(run, told -> {});
         assertThat(curves.get("loss/train")).isEqualTo(floats(t.losses())).hasSize(20);
@@ -41,11 +42,21 @@ class EventsTest {
         assertThat(curves.get("norm/attn.q")).containsOnlyKeys(0, 5, 10, 15, 19).containsEntry(5, (float)
                 fifth.norm()[0]);
         assertThat(curves.get("effective_rate/mlp.proj")).containsEntry(5, (float) fifth.effective()[5]);
-        assertThat(curves.get("radial/attn.q")).containsEntry(5, (float) Math.abs(fifth.radial()[0]));
+        assertThat(curves.get("radial/attn.q")).containsOnlyKeys(0, 10, 19).containsEntry(10, (float)
+                Math.abs(Tiny.matrices(run).get(10).radial()[0]));
         assertThat(curves.keySet())
                 .doesNotContain("loss/carrier_minus_represented")
                 .contains("target_norm/mlp.fc", "nominal_rate/attn.v", "implied_decay/attn.o")
                 .noneMatch(tag -> tag.startsWith("gap/"));
+    }
+
+    /** Every head was a kind of its own. */
+    @Test
+    void partsOfAMatrixAreOfItsKind() throws IOException {
+        Tiny tiny = new Tiny(dir);
+        Path run = tiny.train("run", tiny.configuration("steps=2", "matrices.view=heads"));
+        assertThat(new Run(run).provenance().matrices()).contains("blocks.0.attn.q#1.weight");
+        assertThat(curves(run).keySet()).contains("norm/attn.q").noneMatch(tag -> tag.contains("#"));
     }
 
     @Test

@@ -9,6 +9,7 @@ import hypertransfer.train.config.ConfigurationFile;
 import hypertransfer.train.log.Hold;
 import hypertransfer.train.log.Run;
 import hypertransfer.train.log.Standing;
+import hypertransfer.train.network.Dialect;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
@@ -132,16 +133,16 @@ class OriginTest {
     @Test
     void exportTrustsTheCheckpointAndNotTheProvenance() throws IOException {
         Path good = dir.resolve("good"), bad = dir.resolve("bad");
-        Trained.export(run, good, OriginTest::unexpected);
+        Trained.export(run, good, Dialect.OWN, OriginTest::unexpected);
         Files.writeString(run.file(Run.PROVENANCE), "{}");
-        Trained.export(run, bad, OriginTest::unexpected);
+        Trained.export(run, bad, Dialect.OWN, OriginTest::unexpected);
         assertThat(bad).hasSameBinaryContentAs(good);
         assertThat(good)
                 .content(java.nio.charset.StandardCharsets.ISO_8859_1)
                 .contains("{\"network\":\"M2\",\"step\":\"15\"}");
         String config = Files.readString(run.file(Run.CONFIGURATION));
         Files.writeString(run.file(Run.CONFIGURATION), config.replace("hypertransfer-plus", "base"));
-        assertThatThrownBy(() -> Trained.export(run, bad, OriginTest::unexpected))
+        assertThatThrownBy(() -> Trained.export(run, bad, Dialect.OWN, OriginTest::unexpected))
                 .isInstanceOf(Refusal.class)
                 .hasMessageContaining("matrices.mode was hypertransfer-plus, is base");
     }
@@ -280,7 +281,7 @@ class OriginTest {
                     .hasSize(6)
                     .allSatisfy((name, change) -> assertThat(measured.invariant(name))
                             .as(name)
-                            .isEqualTo(of.network().invariant(name)));
+                            .isEqualTo(of.architecture().design().invariant(name)));
         }
     }
 }

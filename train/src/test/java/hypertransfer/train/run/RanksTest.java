@@ -12,12 +12,15 @@ import hypertransfer.train.config.Configuration;
 import hypertransfer.train.config.Update;
 import hypertransfer.train.log.Line;
 import hypertransfer.train.log.Run;
+import hypertransfer.train.network.Outline;
+import hypertransfer.train.network.Parameters;
 import hypertransfer.train.ranks.Threads;
 import java.nio.ByteBuffer;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -145,13 +148,32 @@ class RanksTest {
     }
 
     @Test
+    void norDoTheyInOtherNetworks() throws Exception {
+        Configuration c = new Tiny(directory)
+                .configuration(
+                        "matrices.mode=hypertransfer",
+                        "model.tied=true",
+                        "model.gain=false",
+                        "model.norm=layer",
+                        "model.mlp=swiglu",
+                        "model.kv_heads=1",
+                        "model.accumulation=4");
+        List<Object> one = trained(c, 1);
+        for (int size : new int[] {2, 4}) {
+            assertThat(trained(c, size)).as("%d ranks", size).isEqualTo(one);
+        }
+    }
+
+    @Test
     void masterAndStateAreAtTheOwnerOnly() throws Exception {
         Configuration c =
                 new Tiny(directory).configuration("model.accumulation=4", "model.layers=4", "model.vocab=512");
-        long[] total = new long[4];
+        long[] total = new long[4], messages = new long[4];
         Threads.run(4, ranks -> {
             try (Trainee trainee = Trainee.open(c, Map.of(), ranks)) {
                 total[ranks.rank()] = trainee.memory().bytes().get(Role.STATE);
+                messages[ranks.rank()] = trainee.memory().messages();
+                assertThat(trainee.memory().table()).contains("messages ");
             }
         });
         try (Trainee whole = Trainee.open(c, Map.of())) {
@@ -159,7 +181,50 @@ class RanksTest {
             for (long state : total) {
                 assertThat((double) state / all).isBetween(0.2, 0.3);
             }
+            assertThat(whole.memory().messages()).isZero();
+            assertThat(whole.memory().table()).doesNotContain("messages");
+            long weights = c.architecture().parameters() * Float.BYTES;
+            for (long travelling : messages) { // gradients for three others and from them, and all weights
+                assertThat((double) travelling / weights).isBetween(2.2, 2.8);
+            }
         }
+    }
+
+    /** What is sent is complete, and what is not sent yet may still be computed. */
+    @Test
+    void gradientsAreReadyBlockByBlock() {
+        Configuration c = new Tiny(directory).configuration("model.layers=3");
+        try (Feed feed = Feed.open(c);
+                Trainee trainee = Trainee.open(c, Map.of())) {
+            Feed.Batch batch = feed.training(0, 0);
+            Parameters parameters = trainee.parameters();
+            trainee.network().gradient(batch.inputs(), batch.targets(), 0);
+            Map<String, double[]> whole = gradients(trainee);
+            trainee.engine().zero(parameters.gradients());
+            List<Integer> parts = new ArrayList<>();
+            trainee.network().gradient(batch.inputs(), batch.targets(), 0, part -> {
+                parts.add(part);
+                Map<String, double[]> now = gradients(trainee);
+                for (Outline outline : parameters.share().outlines()) {
+                    int completed = parameters.completed(outline);
+                    if (completed >= part) {
+                        assertThat(now.get(outline.name())).isEqualTo(whole.get(outline.name()));
+                    } else if (completed >= 0) {
+                        assertThat(now.get(outline.name())).containsOnly(0);
+                    }
+                }
+            });
+            assertThat(parts).containsExactly(3, 2, 1, 0);
+            gradients(trainee).forEach((name, values) -> assertThat(values).isEqualTo(whole.get(name)));
+        }
+    }
+
+    private static Map<String, double[]> gradients(Trainee trainee) {
+        Map<String, double[]> values = new HashMap<>();
+        trainee.parameters()
+                .all()
+                .forEach(p -> values.put(p.name(), trainee.engine().read(p.gradient())));
+        return values;
     }
 
     @Test

@@ -59,6 +59,20 @@ class ResumeTest {
         check(17, "matrices.mode=hypertransfer-plus", "matrices.proxy_growth=1.5", "matrices.proxy_power=2");
     }
 
+    @Test
+    void otherNetworks() {
+        check(
+                17,
+                "network=M2",
+                "matrices.mode=hypertransfer-plus",
+                "model.mlp=swiglu",
+                "model.kv_heads=1",
+                "model.window=5",
+                "model.qk_norm=false",
+                "model.embed_norm=false",
+                "model.recompute=true");
+    }
+
     private void check(int at, String... settings) {
         Tiny tiny = new Tiny(dir);
         Configuration c = tiny.configuration(settings);

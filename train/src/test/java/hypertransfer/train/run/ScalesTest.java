@@ -3,17 +3,29 @@ package hypertransfer.train.run;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
 
+import hypertransfer.engine.Engine;
+import hypertransfer.engine.provider.Engines;
+import hypertransfer.train.Rig;
 import hypertransfer.train.config.Configuration;
 import hypertransfer.train.file.SafeTensors;
 import hypertransfer.train.log.Line;
 import hypertransfer.train.log.Run;
 import hypertransfer.train.log.Tail;
+import hypertransfer.train.network.Architecture;
 import hypertransfer.train.network.Parameter;
+import hypertransfer.train.network.Variant;
+import hypertransfer.train.optimizer.Direction;
+import hypertransfer.train.optimizer.Routing;
+import java.lang.reflect.Proxy;
 import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.NavigableMap;
+import java.util.Random;
 import java.util.TreeMap;
+import java.util.function.Predicate;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -28,7 +40,12 @@ class ScalesTest {
         for (String network : List.of("M1", "M2")) {
             Path run = tiny.train(
                     network,
-                    tiny.configuration("engine=reference", "network=" + network, "steps=6", "log.matrices_every=2"));
+                    tiny.configuration(
+                            "engine=reference",
+                            "network=" + network,
+                            "steps=6",
+                            "log.matrices_every=2",
+                            "log.radial_every=1"));
             List<String> names = new Run(run).provenance().matrices();
             assertThat(Tiny.matrices(run)).hasSize(4);
             Tiny.matrices(run).forEach((step, line) -> {
@@ -41,6 +58,43 @@ class ScalesTest {
                             .isEqualTo(invariant);
                 }
             });
+        }
+    }
+
+    @Test
+    void theRadialPartIsInEveryTenthLineAndTheLast() {
+        Tiny tiny = new Tiny(dir);
+        Path run = tiny.train("run", tiny.configuration("engine=reference", "steps=25", "log.matrices_every=2"));
+        Predicate<Line.Matrices> has = line -> !Double.isNaN(line.radial()[0]);
+        assertThat(Tiny.matrices(run)).hasSize(13);
+        assertThat(Tiny.matrices(run).values().stream().filter(has).map(Line.Matrices::step))
+                .containsExactly(0, 20, 24);
+    }
+
+    /** A step reads the hidden matrices once, for the algebra; only where the radial part is asked for, once more. */
+    @Test
+    void aStepReadsTheHiddenMatricesOnce() {
+        Architecture architecture = new Architecture(Variant.M1, 11, 2, 8, 4, 5);
+        Engine real = Engines.open("reference", architecture.dims(2));
+        List<String> calls = new ArrayList<>();
+        Engine counting = (Engine) Proxy.newProxyInstance(
+                Engine.class.getClassLoader(), new Class<?>[] {Engine.class}, (proxy, method, args) -> {
+                    calls.add(method.getName());
+                    return method.invoke(real, args);
+                });
+        Routing routing = Routing.standard(Direction.Muon.standard(), Rig.MUON);
+        try (Trainee trainee = Trainee.of(counting, architecture, routing, 1, false)) {
+            trainee.initialize(1234);
+            int[] tokens = new Random(3).ints(10, 0, 11).toArray();
+            trainee.network().loss(tokens, tokens);
+            double[] rates = new double[trainee.matrices().size()];
+            Arrays.fill(rates, 0.02);
+            calls.clear();
+            trainee.optimizer().step(rates, null, 0.01);
+            assertThat(calls).filteredOn("readings"::equals).hasSize(1);
+            calls.clear();
+            trainee.optimizer().radial();
+            assertThat(calls).containsExactly("readings");
         }
     }
 

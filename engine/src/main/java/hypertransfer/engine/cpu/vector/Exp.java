@@ -9,7 +9,7 @@ import jdk.incubator.vector.VectorOperators;
  * are those of Cephes' expf. Below -87 it stays at 1.6e-38.
  */
 public final class Exp {
-    private static final float LEAST = -87f;
+    private static final float LEAST = -87f, MOST = 88f;
     private static final float LOG2E = 1.44269504f;
     private static final float LN2_HIGH = 0.693359375f;
     private static final float LN2_LOW = -2.12194440e-4f;
@@ -52,6 +52,22 @@ public final class Exp {
             sum += sums.lane(i);
         }
         return sum;
+    }
+
+    /** 1 / (1 + exp(-x)). */
+    public static FloatVector sigmoid(FloatVector x) {
+        FloatVector y = x.neg().max(LEAST).min(MOST), t = y.mul(LOG2E).add(ROUND), n = t.sub(ROUND);
+        FloatVector r = n.fma(Lanes.all(-LN2_LOW), n.fma(Lanes.all(-LN2_HIGH), y));
+        FloatVector p =
+                r.fma(Lanes.all(C0), Lanes.all(C1)).fma(r, Lanes.all(C2)).fma(r, Lanes.all(C3));
+        FloatVector e =
+                p.fma(r, Lanes.all(C4)).fma(r, Lanes.all(C5)).fma(r.mul(r), r).add(1f);
+        return Lanes.all(1).div(power(e, t).add(1f));
+    }
+
+    /** The same of one number. */
+    public static float sigmoid(float x) {
+        return (float) (1 / (1 + Math.exp(-x)));
     }
 
     /** p 2^n, where n stands in the low bits of t. */

@@ -100,6 +100,26 @@ public final class Lanes {
         }
     }
 
+    /** Takes the mean of n numbers away from each. */
+    public static void center(long at, int n) {
+        FloatVector sums = zero();
+        long start = at, whole = whole(at, n), end = end(at, n);
+        for (; at < whole; at += STEP) {
+            sums = sums.add(load(at));
+        }
+        float sum = sum(sums);
+        for (; at < end; at += Float.BYTES) {
+            sum += get(at);
+        }
+        float mean = sum / n;
+        for (at = start; at < whole; at += STEP) {
+            store(load(at).sub(mean), at);
+        }
+        for (; at < end; at += Float.BYTES) {
+            put(at, get(at) - mean);
+        }
+    }
+
     /** Where whole vectors end in n numbers from an address. */
     public static long whole(long at, int n) {
         return at + (long) SPECIES.loopBound(n) * Float.BYTES;

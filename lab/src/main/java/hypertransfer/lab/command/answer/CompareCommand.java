@@ -4,11 +4,12 @@ import hypertransfer.lab.answer.Comparison;
 import hypertransfer.lab.answer.Csv;
 import hypertransfer.lab.command.option.JsonOption;
 import hypertransfer.lab.terminal.Exit;
-import hypertransfer.lab.terminal.JsonLine;
+import hypertransfer.lab.terminal.Width;
 import java.io.PrintWriter;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Locale;
+import java.util.Optional;
 import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
@@ -45,7 +46,10 @@ public final class CompareCommand implements Callable<Integer> {
     @Mixin
     private JsonOption json;
 
-    @Option(names = "--csv", paramLabel = "FILE", description = "A new file: one row per side.")
+    @Option(
+            names = "--csv",
+            paramLabel = "FILE",
+            description = "A new file: one row per side, with its difference to the first.")
     private Path csv;
 
     @Override
@@ -55,21 +59,44 @@ public final class CompareCommand implements Callable<Integer> {
         if (csv != null) {
             Csv.write(
                     csv,
-                    table -> c.sides()
-                            .forEach(s -> table.row(s.name(), s.seeds().size(), s.validation(), s.best(), s.loss())),
+                    table -> c.sides().forEach(side -> row(table, c, side)),
                     "side",
                     "seeds",
                     "validation",
                     "best",
-                    "loss");
+                    "loss",
+                    "difference",
+                    "low",
+                    "high",
+                    "p",
+                    "largest",
+                    "crossover");
         }
         PrintWriter out = spec.commandLine().getOut();
         if (!json.only) {
-            print(out, c);
+            print(Width.folded(out), c);
         }
-        out.println(JsonLine.of(c));
-        out.flush();
+        json.line(out, c);
         return Exit.FINE;
+    }
+
+    /** A side; what it is minus the baseline stays empty for the baseline itself. */
+    private static void row(Csv table, Comparison c, Comparison.Side s) {
+        Optional<Comparison.Difference> d = c.differences().stream()
+                .filter(other -> other.name().equals(s.name()))
+                .findFirst();
+        table.row(
+                s.name(),
+                s.seeds().size(),
+                s.validation(),
+                s.best(),
+                s.loss(),
+                d.map(Comparison.Difference::mean).orElse(null),
+                d.map(Comparison.Difference::low).orElse(null),
+                d.map(Comparison.Difference::high).orElse(null),
+                d.map(Comparison.Difference::p).orElse(null),
+                d.map(Comparison.Difference::largest).orElse(null),
+                d.map(Comparison.Difference::crossover).orElse(null));
     }
 
     private static void print(PrintWriter out, Comparison c) {

@@ -1,7 +1,10 @@
 package hypertransfer.lab.command.answer;
 
+import hypertransfer.lab.command.option.JsonOption;
 import hypertransfer.lab.experiment.Difference;
 import hypertransfer.lab.terminal.Exit;
+import hypertransfer.lab.terminal.JsonLine;
+import hypertransfer.lab.terminal.Width;
 import hypertransfer.train.log.Run;
 import java.io.PrintWriter;
 import java.nio.file.Path;
@@ -10,6 +13,7 @@ import java.util.Locale;
 import java.util.OptionalInt;
 import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
@@ -24,11 +28,15 @@ import picocli.CommandLine.Spec;
             "Examples:",
             "  ht diff out/muon-hypertransfer out/muon",
             "  ht diff out/muon-hypertransfer out/muon --at 100",
+            "  ht diff out/muon-hypertransfer out/muon --json",
             "",
             "A carrier's matrix is scaled to the other's norm first. The exit code is 1 if a",
             "loss differs, else 0."
         })
 public final class DiffCommand implements Callable<Integer> {
+    /** The columns beside the tensor's name. */
+    private static final int OTHERS = 48;
+
     @Spec
     private CommandSpec spec;
 
@@ -44,6 +52,17 @@ public final class DiffCommand implements Callable<Integer> {
             description = "The checkpoint's step (default: the newest common one).")
     private Long step;
 
+    @Mixin
+    private JsonOption json;
+
+    /**
+     * The JSON line.
+     *
+     * @param firstLoss the first step whose loss differs; null where none does
+     * @param step of the checkpoints whose tensors are compared
+     */
+    private record Answer(Integer firstLoss, long step, List<Difference.Row> tensors) {}
+
     @Override
     public Integer call() {
         PrintWriter out = spec.commandLine().getOut();
@@ -54,13 +73,26 @@ public final class DiffCommand implements Callable<Integer> {
                 own, other, damage -> spec.commandLine().getErr().println("warning: " + damage));
         long at = step == null ? Difference.commonStep(own, other) : step;
         List<Difference.Row> rows = Difference.rows(own, other, at);
+        if (json.only) {
+            out.println(JsonLine.of(new Answer(first.isPresent() ? first.getAsInt() : null, at, rows)));
+        } else {
+            print(Width.folded(out), first, at, rows);
+        }
+        out.flush();
+        return first.isPresent() ? Exit.CHECK_FAILED : Exit.FINE;
+    }
+
+    private static void print(PrintWriter out, OptionalInt first, long at, List<Difference.Row> rows) {
         out.printf("tensors at step %d%n", at);
-        out.printf("  %-40s %12s %12s %6s %10s %10s%n", "tensor", "norm of A", "norm of B", "bits", "largest", "angle");
+        int longest = rows.stream().mapToInt(row -> row.tensor().length()).max().orElse(6);
+        int width = Math.min(longest, Math.max(12, Width.here().columns() - OTHERS));
+        String name = "%-" + Math.max(6, width) + "s ";
+        out.printf(name + "%10s %10s %6s %8s %8s%n", "tensor", "norm of A", "norm of B", "bits", "largest", "angle");
         for (Difference.Row row : rows) {
             out.printf(
                     Locale.ROOT,
-                    "  %-40s %12.6g %12.6g %6s %10.1e %10.1e%n",
-                    row.tensor(),
+                    name + "%10.6g %10.6g %6s %8.1e %8.1e%n",
+                    Width.end(row.tensor(), width),
                     row.normA(),
                     row.normB(),
                     row.bits() ? "equal" : "differ",
@@ -73,7 +105,5 @@ public final class DiffCommand implements Callable<Integer> {
                 first.isPresent()
                         ? "the first loss that differs is at step " + first.getAsInt()
                         : "no loss that both have logged differs in any bit");
-        out.flush();
-        return first.isPresent() ? Exit.CHECK_FAILED : Exit.FINE;
     }
 }

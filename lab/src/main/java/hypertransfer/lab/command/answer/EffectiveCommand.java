@@ -5,7 +5,7 @@ import hypertransfer.lab.answer.Effective;
 import hypertransfer.lab.answer.Sheet;
 import hypertransfer.lab.command.option.JsonOption;
 import hypertransfer.lab.terminal.Exit;
-import hypertransfer.lab.terminal.JsonLine;
+import hypertransfer.lab.terminal.Width;
 import java.io.PrintWriter;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -95,10 +95,9 @@ public final class EffectiveCommand implements Callable<Integer> {
         }
         PrintWriter out = spec.commandLine().getOut();
         if (!json.only) {
-            print(out, answer);
+            print(Width.folded(out), answer);
         }
-        out.println(JsonLine.of(answer));
-        out.flush();
+        json.line(out, answer);
         return Exit.FINE;
     }
 

@@ -4,6 +4,7 @@ import hypertransfer.core.Equilibrium;
 import hypertransfer.core.Prediction;
 import hypertransfer.core.Refusal;
 import hypertransfer.core.Space;
+import hypertransfer.lab.answer.Accuracy;
 import hypertransfer.lab.answer.Csv;
 import hypertransfer.lab.answer.Kind;
 import hypertransfer.lab.answer.Measured;
@@ -11,10 +12,9 @@ import hypertransfer.lab.answer.Sheet;
 import hypertransfer.lab.command.option.JsonOption;
 import hypertransfer.lab.command.option.SetOption;
 import hypertransfer.lab.terminal.Exit;
-import hypertransfer.lab.terminal.JsonLine;
+import hypertransfer.lab.terminal.Width;
 import hypertransfer.train.config.Configuration;
 import hypertransfer.train.config.ConfigurationFile;
-import hypertransfer.train.config.Update;
 import hypertransfer.train.log.Run;
 import java.io.PrintWriter;
 import java.nio.file.Files;
@@ -50,9 +50,6 @@ import picocli.CommandLine.Spec;
             "formulas."
         })
 public final class PredictCommand implements Callable<Integer> {
-    /** What the prediction reached on runs that it was not fitted to; docs/LOG.md has the table. */
-    private static final String ERROR = "measured error of the effective rate, rms over steps and matrices: ";
-
     @Spec
     private CommandSpec spec;
 
@@ -85,10 +82,17 @@ public final class PredictCommand implements Callable<Integer> {
             double endEffective,
             double endToPeak,
             Double restEffective,
+            Double restNorm,
             Double stepsToRest) {}
 
     /** The JSON line. */
-    record Answer(String optimizer, int steps, List<Row> kinds, double meanEndToPeak, Measured.Error measured) {}
+    record Answer(
+            String optimizer,
+            int steps,
+            List<Row> kinds,
+            double meanEndToPeak,
+            Accuracy nearest,
+            Measured.Error measured) {}
 
     @Override
     public Integer call() {
@@ -111,16 +115,13 @@ public final class PredictCommand implements Callable<Integer> {
             write(kinds, c);
         }
         if (page != null) {
-            draw(kinds, c, rows);
+            draw(kinds, c, rows, measured);
         }
-        PrintWriter out = spec.commandLine().getOut();
+        PrintWriter out = Width.folded(spec.commandLine().getOut());
         if (!json.only) {
             print(out, c, rows, mean);
             out.println(measured.map(PredictCommand::text)
-                    .orElse(ERROR
-                            + (c.matrices().update().direction() == Update.Kind.ADAM
-                                    ? "demo M1 27 % (200 steps)"
-                                    : "demo M1 10 %, M2 8 % (400 steps)")));
+                    .orElseGet(() -> Accuracy.nearest(c).text(c)));
             if (c.tokensPerStep() < 4L * c.model().width()) {
                 out.println("note: " + c.tokensPerStep() + " tokens per step are few for width "
                         + c.model().width()
@@ -131,8 +132,9 @@ public final class PredictCommand implements Callable<Integer> {
                 out.println("every step is in " + csv);
             }
         }
-        out.println(JsonLine.of(new Answer(Kind.describe(c), c.steps(), rows, mean, measured.orElse(null))));
-        out.flush();
+        json.line(
+                spec.commandLine().getOut(),
+                new Answer(Kind.describe(c), c.steps(), rows, mean, Accuracy.nearest(c), measured.orElse(null)));
         return Exit.FINE;
     }
 
@@ -140,11 +142,11 @@ public final class PredictCommand implements Callable<Integer> {
         Prediction target = kind.target();
         Prediction carrier = kind.carrier();
         int last = target.steps() - 1;
-        Double rest = null;
+        Optional<Equilibrium> rest = Optional.empty();
         Double steps = null;
         double rate = kind.course().schedule().peak();
         if (kind.course().transfer().target() instanceof Space.Base(double decay) && decay > 0 && rate > 0) {
-            rest = Equilibrium.of(kind.expected(), rate, decay).effective();
+            rest = Optional.of(Equilibrium.of(kind.expected(), rate, decay));
             steps = Equilibrium.steps(rate, decay, 0.05);
         }
         return new Row(
@@ -159,7 +161,8 @@ public final class PredictCommand implements Callable<Integer> {
                 target.peakStep(),
                 target.effective()[last],
                 target.finalToPeak(),
-                rest,
+                rest.map(Equilibrium::effective).orElse(null),
+                rest.map(Equilibrium::norm).orElse(null),
                 steps);
     }
 
@@ -168,12 +171,12 @@ public final class PredictCommand implements Callable<Integer> {
                 "%s, mode %s, %d layers, %d steps%n",
                 Kind.describe(c), c.matrices().mode().label(), c.model().layers(), c.steps());
         out.printf(
-                "%-5s %11s %9s %9s %10s %6s %10s %9s %9s%n",
+                "%-5s %11s %8s %8s %9s %5s %9s %8s %8s%n",
                 "kind", "shape", "norm", "at end", "peak eff.", "step", "end eff.", "end/peak", "at rest");
         for (Row r : rows) {
             out.printf(
                     Locale.ROOT,
-                    "%-5s %11s %9.3f %9.3f %10.5f %6d %10.3g %9.4f %9s%n",
+                    "%-5s %11s %8.3f %8.3f %9.5f %5d %9.3g %8.4f %8s%n",
                     r.kind,
                     r.rows + " x " + r.cols,
                     r.startNorm,
@@ -182,13 +185,17 @@ public final class PredictCommand implements Callable<Integer> {
                     r.peakStep,
                     r.endEffective,
                     r.endToPeak,
-                    r.restEffective == null ? "-" : String.format(Locale.ROOT, "%.5f", r.restEffective));
+                    text("%.5f", r.restEffective));
         }
         out.printf(Locale.ROOT, "mean end/peak %.4f; the schedule's own %.4f%n", mean, own(c));
         Double steps = rows.getFirst().stepsToRest;
         if (steps != null) {
             out.printf(Locale.ROOT, "at the peak rate the norm is at rest within 5 %% after %.0f steps%n", steps);
         }
+    }
+
+    private static String text(String format, Double number) {
+        return number == null ? "-" : String.format(Locale.ROOT, format, number);
     }
 
     /** The last nominal rate over the peak: a linear schedule reaches its final ratio one step after the last. */
@@ -210,7 +217,7 @@ public final class PredictCommand implements Callable<Integer> {
                 error.predictedEndToPeak());
     }
 
-    private void draw(List<Kind> kinds, Configuration c, List<Row> rows) {
+    private void draw(List<Kind> kinds, Configuration c, List<Row> rows, Optional<Measured.Error> measured) {
         List<Sheet.Line> effective = new ArrayList<>();
         List<Sheet.Line> norms = new ArrayList<>();
         double[] steps = IntStream.range(0, c.steps()).asDoubleStream().toArray();
@@ -220,18 +227,35 @@ public final class PredictCommand implements Callable<Integer> {
             norms.add(new Sheet.Line(kind.name(), steps, carrier.norm()));
         }
         List<List<String>> table = new ArrayList<>();
-        table.add(List.of("kind", "shape", "norm", "at end", "peak effective", "step", "end/peak"));
+        table.add(List.of(
+                "kind",
+                "shape",
+                "norm",
+                "at end",
+                "at rest",
+                "peak effective",
+                "step",
+                "end effective",
+                "end/peak",
+                "effective at rest"));
         rows.forEach(r -> table.add(List.of(
                 r.kind,
                 r.rows + " x " + r.cols,
                 String.format(Locale.ROOT, "%.3f", r.startNorm),
                 String.format(Locale.ROOT, "%.3f", r.endNorm),
+                text("%.3f", r.restNorm),
                 String.format(Locale.ROOT, "%.5f", r.peakEffective),
                 "" + r.peakStep,
-                String.format(Locale.ROOT, "%.4f", r.endToPeak))));
+                String.format(Locale.ROOT, "%.3g", r.endEffective),
+                String.format(Locale.ROOT, "%.4f", r.endToPeak),
+                text("%.5f", r.restEffective))));
         List<Sheet.Chart> charts =
                 List.of(new Sheet.Chart("Effective rate", true, effective), new Sheet.Chart("Norm", false, norms));
-        Sheet.write(page, "Predicted: " + Kind.describe(c), List.of(file + ", " + c.steps() + " steps"), charts, table);
+        List<String> notes = List.of(
+                file + ", " + c.steps() + " steps",
+                measured.map(PredictCommand::text)
+                        .orElseGet(() -> Accuracy.nearest(c).text(c)));
+        Sheet.write(page, "Predicted: " + Kind.describe(c), notes, charts, table);
     }
 
     private void write(List<Kind> kinds, Configuration c) {

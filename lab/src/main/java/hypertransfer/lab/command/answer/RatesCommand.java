@@ -5,12 +5,13 @@ import hypertransfer.core.Refusal;
 import hypertransfer.core.Schedule.Shaped;
 import hypertransfer.core.Space;
 import hypertransfer.core.Translation;
+import hypertransfer.lab.answer.Carried;
 import hypertransfer.lab.answer.Csv;
 import hypertransfer.lab.answer.Kind;
 import hypertransfer.lab.command.option.JsonOption;
 import hypertransfer.lab.command.option.SetOption;
 import hypertransfer.lab.terminal.Exit;
-import hypertransfer.lab.terminal.JsonLine;
+import hypertransfer.lab.terminal.Width;
 import hypertransfer.train.config.Configuration;
 import hypertransfer.train.config.ConfigurationFile;
 import java.io.PrintWriter;
@@ -44,7 +45,8 @@ import picocli.CommandLine.Spec;
             "",
             "error: of the effective rates that one pair of numbers gives instead of a",
             "schedule of its own for every matrix and step (--csv writes these), rms. It adds",
-            "to the error of the prediction itself, see 'ht predict'."
+            "to the error of the prediction itself, see 'ht predict'. Matrices that",
+            "matrices.groups treats differently have a pair of their own."
         })
 public final class RatesCommand implements Callable<Integer> {
     @Spec
@@ -80,14 +82,18 @@ public final class RatesCommand implements Callable<Integer> {
     /** One kind's answer. */
     record Row(String kind, double effectivePeak, double endToPeak, double rate, double finalRatio, double error) {}
 
-    /** The JSON line. */
+    /** One pair for matrices that are treated alike. */
+    record Group(String pattern, double rate, double finalRatio, double error) {}
+
+    /** The JSON line; without groups the pair is that of all matrices, with groups it is null and each has its own. */
     record Answer(
             String from,
             String to,
-            double rate,
-            double finalRatio,
-            double error,
+            Double rate,
+            Double finalRatio,
+            Double error,
             List<Row> kinds,
+            List<Group> groups,
             Double endsNominal) {}
 
     @Override
@@ -97,9 +103,8 @@ public final class RatesCommand implements Callable<Integer> {
             throw new Refusal(
                     "nothing to carry the rates to; give --to muonh, --with matrices.decay=0.3 or --ends 0.1");
         }
-        Kind.requireOne(from);
         Configuration other = ConfigurationFile.with(from, settings().toArray(String[]::new));
-        PrintWriter out = spec.commandLine().getOut();
+        PrintWriter out = Width.folded(spec.commandLine().getOut());
         if (to == null && with.isEmpty()) {
             reverse(out, from);
         } else {
@@ -128,131 +133,149 @@ public final class RatesCommand implements Callable<Integer> {
     }
 
     private void translate(PrintWriter out, Configuration from, Configuration other) {
-        List<Kind> kinds = Kind.of(from);
-        List<Kind> others = Kind.of(other);
-        Space source = from.algorithm().common().transfer().target();
-        Space goal = other.algorithm().common().transfer().target();
-        Shaped tuned = Kind.schedule(from);
-        List<Translation.Matrix> matrices = new ArrayList<>();
+        List<Carried> answers = Carried.of(from, other);
+        boolean one = answers.size() == 1;
         List<Row> rows = new ArrayList<>();
-        for (int i = 0; i < kinds.size(); i++) {
-            Kind kind = kinds.get(i);
-            var matrix = new Translation.Matrix(kind.expected(), others.get(i).expected(), kind.count());
-            matrices.add(matrix);
-            Translation.Pair own = Translation.pair(List.of(matrix), source, tuned, goal);
-            Prediction p = kind.target();
-            rows.add(new Row(
-                    kind.name(),
-                    p.peak(),
-                    p.finalToPeak(),
-                    own.schedule().peak(),
-                    own.schedule().finalRatio(),
-                    own.error()));
+        List<Group> groups = new ArrayList<>();
+        for (Carried carried : answers) {
+            carried.kinds().forEach(part -> rows.add(row(part)));
+            Shaped pair = carried.pair().schedule();
+            String name = one ? "all" : carried.common() ? "rest" : carried.pattern();
+            groups.add(new Group(
+                    name, pair.peak(), pair.finalRatio(), carried.pair().error()));
         }
-        Translation.Pair all = Translation.pair(matrices, source, tuned, goal);
         if (csv != null) {
-            write(matrices, kinds, source, tuned, goal);
+            write(answers);
         }
         if (!json.only) {
-            out.printf(
-                    Locale.ROOT,
-                    "from %s: rate %s, final ratio %s, %s, %d steps%n",
-                    Kind.describe(from),
-                    tuned.peak(),
-                    tuned.finalRatio(),
-                    from.matrices().fall().schedule(),
-                    tuned.steps());
-            out.println("to   " + Kind.describe(other));
-            out.printf(
-                    "%-5s %10s %9s   %10s %11s %8s%n", "kind", "peak eff.", "end/peak", "rate", "final ratio", "error");
-            rows.forEach(r -> out.printf(
-                    Locale.ROOT,
-                    "%-5s %10.5f %9.4f   %10.5f %11.4f %7.1f%%%n",
-                    r.kind,
-                    r.effectivePeak,
-                    r.endToPeak,
-                    r.rate,
-                    r.finalRatio,
-                    100 * r.error));
-            out.printf(
-                    Locale.ROOT,
-                    "%-5s %10s %9s   %10.5f %11.4f %7.1f%%%n",
-                    "all",
-                    "",
-                    "",
-                    all.schedule().peak(),
-                    all.schedule().finalRatio(),
-                    100 * all.error());
-            if (from.matrices().update().direction()
-                    != other.matrices().update().direction()) {
-                out.println(
-                        "another direction at the same effective rates: a place to start a search, not a tuned rate");
-            }
-            out.println("next: ht train " + file + next(all));
+            print(out, from, other, rows, groups);
+            StringBuilder next = new StringBuilder("next: ht train " + file);
+            set.settings.forEach(s -> next.append(" --set ").append(quoted(s)));
+            settings().forEach(s -> next.append(" --set ").append(quoted(s)));
+            answers.forEach(carried ->
+                    carried.settings().forEach(s -> next.append(" --set ").append(quoted(s))));
+            out.println(next);
             if (csv != null) {
                 out.println("a rate for every step and kind is in " + csv);
             }
         }
-        out.println(JsonLine.of(new Answer(
-                Kind.describe(from),
-                Kind.describe(other),
-                all.schedule().peak(),
-                all.schedule().finalRatio(),
-                all.error(),
-                rows,
-                null)));
+        Group pair = one ? groups.getFirst() : null;
+        json.line(
+                spec.commandLine().getOut(),
+                new Answer(
+                        Kind.describe(from),
+                        Kind.describe(other),
+                        one ? pair.rate : null,
+                        one ? pair.finalRatio : null,
+                        one ? pair.error : null,
+                        rows,
+                        groups,
+                        null));
     }
 
-    /** The settings of a run with the translated rates. */
-    private String next(Translation.Pair pair) {
-        StringBuilder text = new StringBuilder();
-        set.settings.forEach(s -> text.append(" --set ").append(s));
-        settings().forEach(s -> text.append(" --set ").append(s));
-        text.append(String.format(
+    private static Row row(Carried.Part part) {
+        Translation.Pair own = part.own();
+        Prediction p = part.from().target();
+        return new Row(
+                part.name(),
+                p.peak(),
+                p.finalToPeak(),
+                own.schedule().peak(),
+                own.schedule().finalRatio(),
+                own.error());
+    }
+
+    /** A pattern has signs that a shell would take for its own. */
+    private static String quoted(String setting) {
+        return setting.matches("[\\w.=+-]+") ? setting : "'" + setting + "'";
+    }
+
+    private static void print(
+            PrintWriter out, Configuration from, Configuration other, List<Row> rows, List<Group> groups) {
+        Shaped tuned = Kind.schedule(from);
+        out.printf(
                 Locale.ROOT,
-                " --set matrices.rate=%.4g --set matrices.final_ratio=%.4f",
-                pair.schedule().peak(),
-                pair.schedule().finalRatio()));
-        return text.toString();
+                "from %s: rate %s, final ratio %s, %s, %d steps%n",
+                Kind.describe(from),
+                tuned.peak(),
+                tuned.finalRatio(),
+                from.matrices().fall().schedule(),
+                tuned.steps());
+        out.println("to   " + Kind.describe(other));
+        int wide =
+                Math.max(5, rows.stream().mapToInt(r -> r.kind.length()).max().orElseThrow());
+        String start = "%-" + wide + "s %10s %9s   ";
+        out.printf(start + "%10s %11s %8s%n", "kind", "peak eff.", "end/peak", "rate", "final ratio", "error");
+        rows.forEach(r -> out.printf(
+                Locale.ROOT,
+                "%-" + wide + "s %10.5f %9.4f   %10.5f %11.4f %7.1f%%%n",
+                r.kind,
+                r.effectivePeak,
+                r.endToPeak,
+                r.rate,
+                r.finalRatio,
+                100 * r.error));
+        groups.forEach(g -> out.printf(
+                Locale.ROOT,
+                start + "%10.5f %11.4f %7.1f%%%s%n",
+                groups.size() == 1 ? g.pattern : "pair",
+                "",
+                "",
+                g.rate,
+                g.finalRatio,
+                100 * g.error,
+                groups.size() == 1 ? "" : "  " + g.pattern));
+        if (from.matrices().update().direction() != other.matrices().update().direction()) {
+            out.println("another direction at the same effective rates: a place to start a search, not a tuned rate");
+        }
     }
 
     private void reverse(PrintWriter out, Configuration from) {
-        if (!(from.algorithm().common().transfer().target() instanceof Space.Base(double decay))) {
+        List<Kind> kinds = Kind.of(from);
+        if (kinds.stream().allMatch(kind -> kind.course().transfer().target() instanceof Space.Hyperball)) {
             throw new Refusal(
                     "on a Hyperball the nominal schedule is the effective one: set matrices.final_ratio=" + ends);
         }
-        Shaped schedule = Kind.schedule(from);
         List<Row> rows = new ArrayList<>();
         double sum = 0;
         int count = 0;
-        for (Kind kind : Kind.of(from)) {
-            double ratio = Translation.finalRatio(kind.expected(), decay, schedule, ends);
+        for (Kind kind : kinds) {
+            Shaped schedule = kind.course().schedule();
+            double ratio = kind.course().transfer().target() instanceof Space.Base(double decay)
+                    ? Translation.finalRatio(kind.expected(), decay, schedule, ends)
+                    : ends;
             Prediction p = kind.target();
             rows.add(new Row(kind.name(), p.peak(), p.finalToPeak(), schedule.peak(), ratio, 0));
             sum += ratio * kind.count();
             count += kind.count();
         }
+        boolean one = from.matrices().groups().isEmpty();
         if (!json.only) {
             out.println(Kind.describe(from) + ": the final ratio that ends at an effective " + ends);
-            out.printf("%-5s %12s %12s%n", "kind", "end/peak now", "final ratio");
-            rows.forEach(r -> out.printf(Locale.ROOT, "%-5s %12.4f %12.4f%n", r.kind, r.endToPeak, r.finalRatio));
-            out.printf(Locale.ROOT, "%-5s %12s %12.4f%n", "all", "", sum / count);
+            out.printf("%-12s %12s %12s%n", "kind", "end/peak now", "final ratio");
+            rows.forEach(r -> out.printf(Locale.ROOT, "%-12s %12.4f %12.4f%n", r.kind, r.endToPeak, r.finalRatio));
+            if (one) {
+                out.printf(Locale.ROOT, "%-12s %12s %12.4f%n", "all", "", sum / count);
+            }
         }
-        out.println(JsonLine.of(
-                new Answer(Kind.describe(from), Kind.describe(from), schedule.peak(), sum / count, 0, rows, ends)));
+        String described = Kind.describe(from);
+        double rate = Kind.schedule(from).peak();
+        json.line(
+                spec.commandLine().getOut(),
+                one
+                        ? new Answer(described, described, rate, sum / count, 0.0, rows, List.of(), ends)
+                        : new Answer(described, described, null, null, null, rows, List.of(), ends));
     }
 
-    private void write(List<Translation.Matrix> matrices, List<Kind> kinds, Space source, Shaped tuned, Space goal) {
-        Consumer<Csv> rows = table -> {
-            for (int i = 0; i < kinds.size(); i++) {
-                Prediction induced = Translation.induced(matrices.get(i), source, tuned, goal);
-                double[] rate = induced.nominal();
-                double[] effective = induced.effective();
-                for (int t = 0; t < rate.length; t++) {
-                    table.row(t, kinds.get(i).name(), rate[t], effective[t]);
-                }
+    private void write(List<Carried> answers) {
+        Consumer<Csv> rows = table -> answers.forEach(carried -> carried.kinds().forEach(part -> {
+            Prediction induced = part.induced();
+            double[] rate = induced.nominal();
+            double[] effective = induced.effective();
+            for (int t = 0; t < rate.length; t++) {
+                table.row(t, part.name(), rate[t], effective[t]);
             }
-        };
+        }));
         Csv.write(csv, rows, "step", "kind", "rate", "effective");
     }
 }

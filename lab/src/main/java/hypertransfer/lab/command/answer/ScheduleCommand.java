@@ -8,7 +8,7 @@ import hypertransfer.lab.answer.Induced;
 import hypertransfer.lab.answer.Sheet;
 import hypertransfer.lab.command.option.JsonOption;
 import hypertransfer.lab.terminal.Exit;
-import hypertransfer.lab.terminal.JsonLine;
+import hypertransfer.lab.terminal.Width;
 import hypertransfer.train.log.Run;
 import hypertransfer.train.run.RecordedRates;
 import java.io.PrintWriter;
@@ -94,11 +94,12 @@ public final class ScheduleCommand implements Callable<Integer> {
         recorded.write(to);
         PrintWriter print = spec.commandLine().getOut();
         if (!json.only) {
-            print(print, recorded, induced, to);
+            print(Width.folded(print), recorded, induced, to);
         }
-        print.println(JsonLine.of(new Answer(
-                to.toString(), series, recorded.steps(), recorded.logged(), induced.matrices(), induced.all())));
-        print.flush();
+        json.line(
+                print,
+                new Answer(
+                        to.toString(), series, recorded.steps(), recorded.logged(), induced.matrices(), induced.all()));
         return Exit.FINE;
     }
 

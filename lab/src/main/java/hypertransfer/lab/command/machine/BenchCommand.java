@@ -1,16 +1,16 @@
 package hypertransfer.lab.command.machine;
 
 import hypertransfer.core.Mode;
-import hypertransfer.core.Transfer;
 import hypertransfer.lab.command.option.EngineOption;
 import hypertransfer.lab.command.option.JsonOption;
 import hypertransfer.lab.command.option.Labels;
+import hypertransfer.lab.command.option.SetOption;
 import hypertransfer.lab.experiment.Phases;
 import hypertransfer.lab.experiment.Workload;
 import hypertransfer.lab.terminal.Exit;
 import hypertransfer.lab.terminal.JsonLine;
+import hypertransfer.train.config.Configuration;
 import hypertransfer.train.config.ConfigurationFile;
-import hypertransfer.train.network.Architecture;
 import hypertransfer.train.network.Preset;
 import hypertransfer.train.network.Variant;
 import java.io.PrintWriter;
@@ -37,10 +37,10 @@ import picocli.CommandLine.Spec;
             "  ht bench --preset demo --network M1 --engine cpu",
             "  ht bench --preset gpt2-124m --engine cuda --batch 32 --json | tail -n 1",
             "  ht bench --preset demo --accumulation 4    what adding in order costs",
+            "  ht bench --preset small --set matrices.direction=lion",
             "  ht bench --preset demo --phases            what one waits for"
         })
 public final class BenchCommand implements Callable<Integer> {
-    private static final double DECAY = 0.1;
     private static final int LEAST_STEPS = 5;
 
     @Spec
@@ -91,6 +91,9 @@ public final class BenchCommand implements Callable<Integer> {
     private double seconds;
 
     @Mixin
+    private SetOption set;
+
+    @Mixin
     private JsonOption json;
 
     private record Summary(
@@ -116,11 +119,8 @@ public final class BenchCommand implements Callable<Integer> {
         if (phases) {
             return phases(out);
         }
-        Architecture architecture = preset.architecture(variant);
-        int sequences = batch == null ? preset.batch() : batch;
-        String name = engine.chosen();
-        Transfer transfer = mode.transfer(DECAY);
-        try (Workload workload = new Workload(name, architecture, sequences, accumulation, transfer, recompute)) {
+        Configuration c = configuration("model.accumulation=" + accumulation);
+        try (Workload workload = new Workload(c)) {
             if (!json.only) {
                 out.print(workload.memory().table());
                 out.flush();
@@ -137,9 +137,9 @@ public final class BenchCommand implements Callable<Integer> {
                                 + " with %d micro-batches per step (medians of %d)%n",
                         preset.label(),
                         variant,
-                        name,
-                        sequences,
-                        architecture.sequence(),
+                        c.engine(),
+                        c.model().batch(),
+                        c.architecture().sequence(),
                         micro,
                         move,
                         tokens,
@@ -147,14 +147,14 @@ public final class BenchCommand implements Callable<Integer> {
                         steps.size());
             }
             long bytes = workload.memory().total();
-            out.println(JsonLine.of(
-                    new Summary(preset.label(), variant.name(), name, sequences, micro, move, tokens, bytes)));
+            out.println(JsonLine.of(new Summary(
+                    preset.label(), variant.name(), c.engine(), c.model().batch(), micro, move, tokens, bytes)));
             out.flush();
         }
         return Exit.FINE;
     }
 
-    private int phases(PrintWriter out) {
+    private Configuration configuration(String... more) {
         List<String> settings = new ArrayList<>(List.of(
                 "preset=" + preset.label(),
                 "network=" + variant,
@@ -165,7 +165,13 @@ public final class BenchCommand implements Callable<Integer> {
             settings.add("model.batch=" + batch);
             settings.add("model.accumulation=1");
         }
-        Map<String, Double> seconds = Phases.measure(ConfigurationFile.of(settings.toArray(String[]::new)));
+        settings.addAll(List.of(more));
+        settings.addAll(set.settings);
+        return ConfigurationFile.of(settings.toArray(String[]::new));
+    }
+
+    private int phases(PrintWriter out) {
+        Map<String, Double> seconds = Phases.measure(configuration());
         if (!json.only) {
             seconds.forEach((phase, s) -> out.printf(Locale.ROOT, "%-40s %8.2f s%n", phase, s));
         }

@@ -1,6 +1,7 @@
 package hypertransfer.lab.command.option;
 
 import hypertransfer.core.Mode;
+import hypertransfer.train.network.Dialect;
 import hypertransfer.train.network.Preset;
 import java.util.Arrays;
 import java.util.Iterator;
@@ -19,6 +20,18 @@ public final class Labels {
         @Override
         public Iterator<String> iterator() {
             return Arrays.stream(Mode.values()).map(Mode::label).iterator();
+        }
+    }
+
+    public static final class Dialects implements ITypeConverter<Dialect>, Iterable<String> {
+        @Override
+        public Dialect convert(String label) {
+            return Dialect.parse(label);
+        }
+
+        @Override
+        public Iterator<String> iterator() {
+            return Arrays.stream(Dialect.values()).map(Dialect::label).iterator();
         }
     }
 

@@ -1,0 +1,82 @@
+package hypertransfer.lab.command;
+
+import hypertransfer.core.Refusal;
+import hypertransfer.engine.provider.Engines;
+import hypertransfer.lab.command.option.Labels;
+import hypertransfer.lab.command.option.OutOption;
+import hypertransfer.lab.command.option.SetOption;
+import hypertransfer.lab.experiment.Experiment;
+import hypertransfer.lab.experiment.Launch;
+import hypertransfer.lab.experiment.Room;
+import hypertransfer.lab.terminal.Exit;
+import hypertransfer.train.config.Configuration;
+import hypertransfer.train.config.ConfigurationFile;
+import hypertransfer.train.network.Dialect;
+import hypertransfer.train.run.Imported;
+import java.io.PrintWriter;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.concurrent.Callable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Parameters;
+import picocli.CommandLine.Spec;
+
+/** {@code ht import}: a run that starts with the weights of another program. */
+@Command(
+        name = "import",
+        description = "Makes a run that starts with the weights of a .safetensors file.",
+        footer = {
+            "",
+            "Examples:",
+            "  ht import model.safetensors llama.yaml --format llama --out out/llama",
+            "  ht train out/llama",
+            "",
+            "The configuration names the network and how it is trained. docs/FORMATS.md says",
+            "what each format can hold."
+        })
+public final class ImportCommand implements Callable<Integer> {
+    @Spec
+    private CommandSpec spec;
+
+    @Parameters(index = "0", paramLabel = "WEIGHTS", description = "A .safetensors file.")
+    private Path weights;
+
+    @Parameters(index = "1", paramLabel = "FILE", description = "A configuration.")
+    private Path file;
+
+    @Option(
+            names = "--format",
+            defaultValue = "own",
+            paramLabel = "FORMAT",
+            converter = Labels.Dialects.class,
+            completionCandidates = Labels.Dialects.class,
+            description =
+                    "Whose names and forms the tensors have, one of ${COMPLETION-CANDIDATES} (default: ${DEFAULT-VALUE}).")
+    private Dialect format;
+
+    @Option(names = "--out", required = true, paramLabel = "DIR", description = "The directory of the new run.")
+    private Path out;
+
+    @Mixin
+    private SetOption set;
+
+    @Override
+    public Integer call() {
+        if (Files.exists(OutOption.checked(out))) {
+            throw new Refusal(out + " is already there; choose another --out");
+        }
+        Configuration asked = Experiment.configuration(file, set.settings);
+        Configuration c = ConfigurationFile.with(asked, "engine=" + Engines.choose(asked.engine()));
+        Room.require(c);
+        Imported imported = Imported.read(weights, format, c);
+        Launch.create(out, c, hold -> imported.write(hold, c, Launch.provenance()));
+        PrintWriter print = spec.commandLine().getOut();
+        print.println(out + ": a run with the weights of " + weights
+                + " before its first step; continue with: ht train " + out);
+        print.flush();
+        return Exit.FINE;
+    }
+}

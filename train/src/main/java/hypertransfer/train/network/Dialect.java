@@ -1,0 +1,168 @@
+package hypertransfer.train.network;
+
+import hypertransfer.core.Refusal;
+import hypertransfer.engine.Nonlinearity;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.function.Function;
+import java.util.stream.Collectors;
+
+/** The names and forms under which a file of weights has them, as the transformers library writes it. */
+public enum Dialect {
+    OWN,
+    GPT2,
+    LLAMA;
+
+    public String label() {
+        return name().toLowerCase(Locale.ROOT);
+    }
+
+    public static Dialect parse(String label) {
+        return Arrays.stream(values())
+                .filter(dialect -> dialect.label().equals(label))
+                .findFirst()
+                .orElseThrow(() -> new Refusal("unknown format '" + label + "'; the formats are own, gpt2 and llama"));
+    }
+
+    /** What names begin with, the usual first: files of the network only have less in front than those of a model with a head. */
+    public List<String> prefixes() {
+        return switch (this) {
+            case OWN -> List.of("");
+            case GPT2 -> List.of("transformer.", "");
+            case LLAMA -> List.of("model.", "");
+        };
+    }
+
+    /** The head's name, which never has a prefix. */
+    public String head() {
+        return this == OWN ? "head.weight" : "lm_head.weight";
+    }
+
+    /** Whether a file may have this tensor that is no weight: masks and tables. */
+    public boolean ignores(String name) {
+        return this != OWN
+                && (name.endsWith(".attn.bias") || name.endsWith(".masked_bias") || name.endsWith(".inv_freq"));
+    }
+
+    /** Refuses a network that this program does not know. */
+    public void require(Architecture architecture) {
+        Design d = architecture.design();
+        boolean gpt2 = this == GPT2;
+        Map<String, Boolean> wrong = new LinkedHashMap<>();
+        if (this != OWN) {
+            wrong.put("network is M1, not M2", d.postNorm());
+            wrong.put("model.qk_norm is true, not false", d.qkNorm());
+            wrong.put("model.embed_norm is true, not false", d.embedNorm());
+            wrong.put(
+                    "model.mlp is not " + (gpt2 ? "gelu" : "swiglu"),
+                    d.mlp() != (gpt2 ? Nonlinearity.GELU : Nonlinearity.SWIGLU));
+            wrong.put(
+                    "model.norm is not " + (gpt2 ? "layer" : "rms"),
+                    d.norm() != (gpt2 ? Design.Norm.LAYER : Design.Norm.RMS));
+            wrong.put(
+                    "model.positions is not " + (gpt2 ? "none" : "rotary"),
+                    d.positions() != (gpt2 ? Design.Positions.NONE : Design.Positions.ROTARY));
+            wrong.put(
+                    "model.window is " + d.window() + ", not 0",
+                    d.window() > 0 && d.window() < architecture.sequence());
+            wrong.put(
+                    "model.kv_heads is " + d.kvHeads() + ", not 0",
+                    gpt2 && d.kvHeads() > 0 && d.kvHeads() != architecture.width() / architecture.head());
+        }
+        wrong.values().removeIf(applies -> !applies);
+        if (!wrong.isEmpty()) {
+            throw new Refusal("the format " + label() + " has no place for this network: "
+                    + String.join(", ", wrong.keySet()) + "; use the format own, or a network with these keys");
+        }
+    }
+
+    /** The tensors of a file, without prefix. */
+    public List<Foreign> tensors(Architecture architecture) {
+        Map<String, Outline> ours = architecture.outlines().stream()
+                .collect(Collectors.toMap(Outline::name, Function.identity(), (a, b) -> a, LinkedHashMap::new));
+        return switch (this) {
+            case OWN ->
+                ours.values().stream()
+                        .map(o -> Foreign.of(o.name(), Foreign.Form.SAME, 0, o))
+                        .toList();
+            case GPT2 -> gpt2(architecture, ours);
+            case LLAMA -> llama(architecture, ours);
+        };
+    }
+
+    private List<Foreign> llama(Architecture a, Map<String, Outline> ours) {
+        List<Foreign> all = new ArrayList<>();
+        all.add(same("embed_tokens.weight", ours.get("embed.weight")));
+        for (int l = 0; l < a.layers(); l++) {
+            String here = "blocks." + l + ".", there = "layers." + l + ".";
+            String attention = there + "self_attn.", mlp = there + "mlp.";
+            all.add(norm(a, there + "input_layernorm.weight", ours.get(here + "attn.gain")));
+            for (String part : List.of("q", "k")) {
+                Outline own = ours.get(here + "attn." + part + ".weight");
+                all.add(Foreign.of(attention + part + "_proj.weight", Foreign.Form.HALVES, a.head(), own));
+            }
+            all.add(same(attention + "v_proj.weight", ours.get(here + "attn.v.weight")));
+            all.add(same(attention + "o_proj.weight", ours.get(here + "attn.o.weight")));
+            all.add(norm(a, there + "post_attention_layernorm.weight", ours.get(here + "mlp.gain")));
+            all.add(same(mlp + "gate_proj.weight", ours.get(here + "mlp.gate.weight")));
+            all.add(same(mlp + "up_proj.weight", ours.get(here + "mlp.fc.weight")));
+            all.add(same(mlp + "down_proj.weight", ours.get(here + "mlp.proj.weight")));
+        }
+        all.add(norm(a, "norm.weight", ours.get("head.gain")));
+        untied(all, ours);
+        return all;
+    }
+
+    private List<Foreign> gpt2(Architecture a, Map<String, Outline> ours) {
+        List<Foreign> all = new ArrayList<>();
+        int C = a.width();
+        all.add(same("wte.weight", ours.get("embed.weight")));
+        all.add(Foreign.constant("wpe.weight", a.sequence(), C, Foreign.Form.ZEROS));
+        for (int l = 0; l < a.layers(); l++) {
+            String here = "blocks." + l + ".", there = "h." + l + ".";
+            all.add(norm(a, there + "ln_1.weight", ours.get(here + "attn.gain")));
+            all.add(zeros(there + "ln_1.bias", C));
+            Outline q = ours.get(here + "attn.q.weight"), k = ours.get(here + "attn.k.weight");
+            linear(all, there + "attn.c_attn", q, k, ours.get(here + "attn.v.weight"));
+            linear(all, there + "attn.c_proj", ours.get(here + "attn.o.weight"));
+            all.add(norm(a, there + "ln_2.weight", ours.get(here + "mlp.gain")));
+            all.add(zeros(there + "ln_2.bias", C));
+            linear(all, there + "mlp.c_fc", ours.get(here + "mlp.fc.weight"));
+            linear(all, there + "mlp.c_proj", ours.get(here + "mlp.proj.weight"));
+        }
+        all.add(norm(a, "ln_f.weight", ours.get("head.gain")));
+        all.add(zeros("ln_f.bias", C));
+        untied(all, ours);
+        return all;
+    }
+
+    private static void linear(List<Foreign> all, String name, Outline... parts) {
+        Foreign weight = Foreign.of(name + ".weight", Foreign.Form.TRANSPOSED, 0, parts);
+        all.add(weight);
+        all.add(zeros(name + ".bias", weight.cols()));
+    }
+
+    private void untied(List<Foreign> all, Map<String, Outline> ours) {
+        if (ours.containsKey("head.weight")) {
+            all.add(same(head(), ours.get("head.weight")));
+        }
+    }
+
+    private static Foreign same(String name, Outline own) {
+        return Foreign.of(name, Foreign.Form.SAME, 0, own);
+    }
+
+    private static Foreign zeros(String name, int cols) {
+        return Foreign.constant(name, 1, cols, Foreign.Form.ZEROS);
+    }
+
+    private static Foreign norm(Architecture a, String name, Outline gain) {
+        return gain == null
+                ? Foreign.constant(name, 1, a.width(), Foreign.Form.ONES)
+                : Foreign.of(name, Foreign.Form.GAIN, 0, gain);
+    }
+}

@@ -1,0 +1,138 @@
+package hypertransfer.train.network;
+
+import hypertransfer.engine.Dims;
+import hypertransfer.engine.Engine;
+import hypertransfer.engine.Format;
+import hypertransfer.engine.Nonlinearity;
+import hypertransfer.engine.Tensor;
+import hypertransfer.engine.provider.Engines;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Random;
+import java.util.function.Function;
+
+/**
+ * The gradient that an engine computes against finite differences of the loss, which the reference engine takes for every
+ * single number at the weights that the engine holds.
+ *
+ * @param dims the sizes of the network
+ * @param error the length of the difference over the length of the differences' gradient
+ * @param largest the largest number of the differences' gradient, which tells a gradient from none
+ */
+public record Differences(Dims dims, String parameter, double error, double largest) {
+    private static final double STEP = 1e-5;
+
+    /** Networks that have each choice at least once, by a name for people. */
+    public static Map<String, Design> designs() {
+        Map<String, Design> designs = new LinkedHashMap<>();
+        for (Design design : List.of(
+                Design.of(Variant.M1),
+                Design.of(Variant.M2),
+                design(true, true, Nonlinearity.GELU, 0, 0, 2, Design.Norm.LAYER, true, true, false),
+                design(true, false, Nonlinearity.SWIGLU, 5, 1, 0, Design.Norm.RMS, false, true, true),
+                design(false, true, Nonlinearity.SWIGLU, 0, 1, 3, Design.Norm.LAYER, false, true, false),
+                gpt2(),
+                llama(1))) {
+            designs.put(design.label(), design);
+        }
+        return designs;
+    }
+
+    private static Design design(
+            boolean postNorm,
+            boolean qkNorm,
+            Nonlinearity mlp,
+            int mlpWidth,
+            int kvHeads,
+            int window,
+            Design.Norm norm,
+            boolean gain,
+            boolean embedNorm,
+            boolean tied) {
+        return new Design(
+                postNorm, qkNorm, mlp, mlpWidth, kvHeads, window, Design.Positions.ROTARY, norm, gain, embedNorm, tied);
+    }
+
+    /** GPT-2 without biases and learned positions. */
+    private static Design gpt2() {
+        return new Design(
+                false, false, Nonlinearity.GELU, 0, 0, 0, Design.Positions.NONE, Design.Norm.LAYER, true, false, true);
+    }
+
+    private static Design llama(int kvHeads) {
+        return design(false, false, Nonlinearity.SWIGLU, 0, kvHeads, 0, Design.Norm.RMS, true, false, false);
+    }
+
+    /** For every parameter of a tiny network. */
+    public static List<Differences> of(Function<Dims, Engine> open, Design design) {
+        Architecture tiny = new Architecture(design, 7, 1, 8, 4, 4);
+        Random random = new Random(11);
+        int[] inputs = random.ints(4, 0, 7).toArray(),
+                targets = random.ints(4, 0, 7).toArray();
+        try (Engine engine = open.apply(tiny.dims(1));
+                Engine oracle = Engines.open("reference", tiny.dims(1))) {
+            Parameters mine = new Parameters(engine, tiny, Masters.SHARED);
+            Parameters theirs = new Parameters(oracle, tiny, Masters.SHARED);
+            Network network = new Network(engine, tiny, mine), other = new Network(oracle, tiny, theirs);
+            engine.commit();
+            oracle.commit();
+            for (int p = 0; p < mine.all().size(); p++) {
+                Parameter parameter = mine.all().get(p);
+                Tensor master = parameter.master(), weight = parameter.weight();
+                engine.write(master, random.doubles(master.size(), -0.5, 0.5).toArray());
+                if (parameter.separate()) {
+                    engine.represent(List.of(master), new double[] {1}, Engine.FULL_GRID, List.of(weight));
+                }
+                oracle.write(theirs.all().get(p).weight(), engine.read(weight));
+            }
+            engine.zero(mine.gradients());
+            network.gradient(inputs, targets);
+            List<Differences> all = new ArrayList<>();
+            for (int p = 0; p < mine.all().size(); p++) {
+                double[] met = engine.read(mine.all().get(p).gradient());
+                double[] expected =
+                        differences(oracle, other, theirs.all().get(p).weight(), inputs, targets);
+                all.add(compared(engine.dims(), mine.all().get(p).name(), met, expected));
+            }
+            return all;
+        }
+    }
+
+    private static double[] differences(Engine oracle, Network network, Tensor weight, int[] inputs, int[] targets) {
+        double[] weights = oracle.read(weight), gradient = new double[weights.length];
+        for (int i = 0; i < weights.length; i++) {
+            double w = weights[i];
+            weights[i] = w + STEP;
+            oracle.write(weight, weights);
+            double above = network.loss(inputs, targets);
+            weights[i] = w - STEP;
+            oracle.write(weight, weights);
+            gradient[i] = (above - network.loss(inputs, targets)) / (2 * STEP);
+            weights[i] = w;
+        }
+        oracle.write(weight, weights);
+        return gradient;
+    }
+
+    private static Differences compared(Dims dims, String name, double[] met, double[] expected) {
+        double distance = 0, length = 0, largest = 0;
+        for (int i = 0; i < met.length; i++) {
+            distance += Math.pow(met[i] - expected[i], 2);
+            length += expected[i] * expected[i];
+            largest = Math.max(largest, Math.abs(expected[i]));
+        }
+        return new Differences(dims, name, Math.sqrt(distance / length), largest);
+    }
+
+    /** What an engine whose weights have this format must reach; the differences themselves are good to 1e-8 or so. */
+    public boolean accepted(Format weights) {
+        return error
+                <= switch (weights) {
+                    case FLOAT64 -> 1e-6;
+                    case FLOAT32 -> 1e-4;
+                    case BF16 -> 0.1;
+                };
+    }
+}

@@ -1,0 +1,101 @@
+package hypertransfer.train.run;
+
+import hypertransfer.core.GradientRule;
+import hypertransfer.core.Refusal;
+import hypertransfer.engine.Engine;
+import hypertransfer.train.config.Configuration;
+import hypertransfer.train.file.SafeTensors;
+import hypertransfer.train.log.Hold;
+import hypertransfer.train.log.Provenance;
+import hypertransfer.train.log.Standing;
+import hypertransfer.train.network.Dialect;
+import hypertransfer.train.network.Foreign;
+import hypertransfer.train.network.Ownership;
+import hypertransfer.train.network.Parameter;
+import java.nio.file.Path;
+import java.util.Arrays;
+import java.util.HashSet;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+
+/** Weights of another program, read into a run that stands before its first step. */
+public record Imported(Map<String, double[]> weights) {
+
+    /** Reads a file whose names and shapes must be those of the configured network. */
+    public static Imported read(Path file, Dialect dialect, Configuration c) {
+        dialect.require(c.architecture());
+        Map<String, double[]> weights = new LinkedHashMap<>();
+        try (SafeTensors tensors = SafeTensors.read(file)) {
+            List<Foreign> expected = dialect.tensors(c.architecture());
+            String first = expected.getFirst().name();
+            String prefix = dialect.prefixes().stream()
+                    .filter(p -> tensors.names().contains(p + first))
+                    .findFirst()
+                    .orElseThrow(() -> new Refusal(file + " has no tensor "
+                            + dialect.prefixes().getFirst() + first + ", which every file of the format "
+                            + dialect.label() + " has; name its --format"));
+            Set<String> left = new HashSet<>(tensors.names());
+            left.removeIf(dialect::ignores);
+            for (Foreign foreign : expected) {
+                String name = foreign.name().equals(dialect.head()) ? foreign.name() : prefix + foreign.name();
+                if (left.remove(name)) {
+                    weights.putAll(foreign.ours(values(file, tensors, name, foreign)));
+                } else if (!foreign.parts().isEmpty()) {
+                    throw new Refusal(file + " has no tensor " + name
+                            + (name.equals(dialect.head()) ? "; set model.tied to true" : "; see model.layers"));
+                }
+            }
+            if (left.remove(dialect.head())
+                    && !Arrays.equals(tensors.values(dialect.head()), weights.get("embed.weight"))) {
+                throw new Refusal(
+                        file + " has a " + dialect.head() + " other than its embedding; set model.tied to false");
+            }
+            if (!left.isEmpty()) {
+                throw new Refusal(file + " has the tensor "
+                        + left.stream().sorted().toList().getFirst()
+                        + ", for which this network has no place; see model.layers and the keys of the network");
+            }
+        }
+        return new Imported(weights);
+    }
+
+    private static double[] values(Path file, SafeTensors tensors, String name, Foreign foreign) {
+        int[] shape = tensors.shape(name);
+        int[] expected = foreign.rows() == 1 ? new int[] {foreign.cols()} : new int[] {foreign.rows(), foreign.cols()};
+        if (foreign.form() != Foreign.Form.ZEROS && !Arrays.equals(shape, expected)) {
+            throw new Refusal(file + ": " + name + " is " + Arrays.toString(shape) + ", and the network of the"
+                    + " configuration has " + Arrays.toString(expected) + " there; change the keys of model");
+        }
+        return tensors.values(name);
+    }
+
+    /** Writes the checkpoint of a new run before its first step. */
+    public void write(Hold hold, Configuration c, Map<String, String> provenance) {
+        try (Feed feed = Feed.open(c);
+                Trainee trainee = Trainee.open(c, Trainer.rules(c))) {
+            Engine engine = trainee.engine();
+            List<Parameter> own = trainee.parameters().own();
+            List<Ownership.Piece> pieces = trainee.parameters().share().own();
+            for (int i = 0; i < own.size(); i++) { // one process owns every parameter whole
+                engine.write(
+                        own.get(i).master(), weights.get(pieces.get(i).whole().name()));
+            }
+            trainee.optimizer().start();
+            Map<String, GradientRule> rules = new LinkedHashMap<>();
+            for (int k = 0; k < trainee.matrices().size(); k++) {
+                rules.put(trainee.matrices().get(k), trainee.rules().get(k));
+            }
+            trainee.requireFinite(0);
+            new Snapshot(trainee).save(hold.run(), 0, null, Origin.of(c, rules, feed));
+            Map<String, String> facts = new LinkedHashMap<>(provenance);
+            facts.put("engine", engine.name());
+            hold.provenance(new Provenance(
+                    facts,
+                    trainee.matrices(),
+                    trainee.rules().stream().map(GradientRule::name).toList()));
+            hold.standing(new Standing(Standing.State.INTERRUPTED, 0, c.steps(), Double.NaN, Double.NaN, null, null));
+        }
+    }
+}

@@ -1,0 +1,206 @@
+package hypertransfer.train.run;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.Assertions.within;
+
+import hypertransfer.core.Refusal;
+import hypertransfer.train.config.Configuration;
+import hypertransfer.train.config.ConfigurationFile;
+import hypertransfer.train.file.SafeTensors;
+import hypertransfer.train.file.SafeTensorsWriter;
+import hypertransfer.train.log.Hold;
+import hypertransfer.train.log.Run;
+import hypertransfer.train.network.Dialect;
+import hypertransfer.train.network.Foreign;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Random;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Files of other programs, made here: what our network computes of them is what those programs would. */
+class ImportedTest {
+    private static final int[] TOKENS = {3, 1, 4, 1, 5, 9, 2, 6};
+    private static final String[] LLAMA = {
+        "network=M2",
+        "engine=reference",
+        "steps=4",
+        "model.width=16",
+        "model.head=4",
+        "model.kv_heads=2",
+        "model.mlp=swiglu",
+        "model.mlp_width=20",
+        "model.qk_norm=false",
+        "model.embed_norm=false",
+        "model.layers=2"
+    };
+    private static final String[] GPT2 = {
+        "network=M2",
+        "engine=reference",
+        "steps=4",
+        "model.width=16",
+        "model.head=4",
+        "model.mlp=gelu",
+        "model.norm=layer",
+        "model.positions=none",
+        "model.qk_norm=false",
+        "model.embed_norm=false",
+        "model.tied=true",
+        "model.layers=2"
+    };
+
+    @TempDir
+    private Path dir;
+
+    private Configuration configuration(String[] network, String... more) {
+        List<String> settings = new ArrayList<>(List.of(network));
+        settings.addAll(List.of(more));
+        return new Tiny(dir).configuration(settings.toArray(String[]::new));
+    }
+
+    /** Random weights under the other program's names. */
+    private static Map<String, double[]> weights(Dialect dialect, Configuration c) {
+        Random random = new Random(4);
+        Map<String, double[]> weights = new LinkedHashMap<>();
+        for (Foreign f : dialect.tensors(c.architecture())) {
+            String name = f.name().equals("lm_head.weight")
+                    ? f.name()
+                    : dialect.prefixes().getFirst() + f.name();
+            int size = f.rows() * f.cols();
+            weights.put(
+                    name,
+                    f.form() == Foreign.Form.ZEROS
+                            ? new double[size]
+                            : random.doubles(size, -0.5, 0.5)
+                                    .map(v -> (float) v)
+                                    .toArray());
+        }
+        return weights;
+    }
+
+    private Path write(String name, Dialect dialect, Configuration c, Map<String, double[]> weights) {
+        Path file = dir.resolve(name);
+        List<SafeTensorsWriter.Entry> entries = new ArrayList<>();
+        for (Foreign f : dialect.tensors(c.architecture())) {
+            String full = f.name().equals("lm_head.weight")
+                    ? f.name()
+                    : dialect.prefixes().getFirst() + f.name();
+            if (weights.containsKey(full)) {
+                entries.add(new SafeTensorsWriter.Entry(full, f.rows(), f.cols(), 4, () -> weights.get(full)));
+            }
+        }
+        SafeTensorsWriter.write(file, entries, Map.of());
+        return file;
+    }
+
+    private Run imported(Path file, Dialect dialect, Configuration c) {
+        Path run = dir.resolve("run");
+        try (Hold hold = Hold.create(run, c)) {
+            Imported.read(file, dialect, c).write(hold, c, Map.of("version", "test"));
+        }
+        return new Run(run);
+    }
+
+    private void check(Dialect dialect, Configuration c, Map<String, double[]> weights, double[] expected) {
+        Path file = write("there.safetensors", dialect, c, weights);
+        Run run = imported(file, dialect, c);
+        try (Trained trained = Trained.load(run, this::unexpected)) {
+            List<Integer> context = IntStream.of(TOKENS).boxed().toList();
+            assertThat(trained.logits(context)).containsExactly(expected, within(1e-9));
+        }
+        Path back = dir.resolve("back.safetensors");
+        assertThat(Trained.export(run, back, dialect, this::unexpected)).isZero();
+        try (SafeTensors there = SafeTensors.read(file);
+                SafeTensors here = SafeTensors.read(back)) {
+            assertThat(here.names()).isEqualTo(there.names());
+            for (String name : there.names()) {
+                assertThat(here.shape(name)).as(name).isEqualTo(there.shape(name));
+                assertThat(here.values(name)).as(name).containsExactly(there.values(name), within(1e-7));
+            }
+        }
+        assertThat(new Tiny(dir).resume("run")).isEmpty();
+        assertThat(run.standing().state().label()).isEqualTo("finished");
+    }
+
+    private void unexpected(String warning) {
+        throw new AssertionError(warning);
+    }
+
+    @Test
+    void llama() {
+        Configuration c = configuration(LLAMA);
+        Map<String, double[]> weights = weights(Dialect.LLAMA, c);
+        check(Dialect.LLAMA, c, weights, new Llama(weights, 16, 4, 2, 2).logits(TOKENS));
+    }
+
+    @Test
+    void gpt2() {
+        Configuration c = configuration(GPT2);
+        Map<String, double[]> weights = weights(Dialect.GPT2, c);
+        check(Dialect.GPT2, c, weights, new Gpt2(weights, 16, 4, 2).logits(TOKENS));
+    }
+
+    @Test
+    void whatDoesNotFitIsNamed() {
+        Configuration c = configuration(LLAMA);
+        Map<String, double[]> weights = weights(Dialect.LLAMA, c);
+        Path file = write("there.safetensors", Dialect.LLAMA, c, weights);
+        refused(
+                Dialect.LLAMA,
+                file,
+                configuration(LLAMA, "model.kv_heads=4"),
+                "layers.0.self_attn.k_proj.weight is [8, 16]",
+                "[16, 16]");
+        refused(
+                Dialect.LLAMA,
+                file,
+                configuration(LLAMA, "model.layers=1"),
+                "has the tensor model.layers.1.",
+                "no place");
+        refused(
+                Dialect.LLAMA,
+                file,
+                configuration(LLAMA, "model.layers=3"),
+                "has no tensor model.layers.2.input_layernorm.weight");
+        refused(Dialect.LLAMA, file, configuration(LLAMA, "model.tied=true"), "set model.tied to false");
+        refused(
+                Dialect.LLAMA,
+                file,
+                configuration(LLAMA, "model.gain=false"),
+                "input_layernorm.weight has the number",
+                "model.gain");
+        refused(Dialect.GPT2, file, configuration(GPT2), "has no tensor transformer.wte.weight");
+        refused(
+                Dialect.LLAMA,
+                file,
+                ConfigurationFile.of("network=M1", "model.mlp=gelu"),
+                "the format llama has no place for this network: network is M1, not M2, model.qk_norm is true",
+                "model.mlp is not swiglu");
+
+        Configuration gpt2 = configuration(GPT2);
+        Map<String, double[]> biased = weights(Dialect.GPT2, gpt2);
+        biased.get("transformer.h.1.mlp.c_fc.bias")[3] = 0.25;
+        refused(
+                Dialect.GPT2,
+                write("biased.safetensors", Dialect.GPT2, gpt2, biased),
+                gpt2,
+                "h.1.mlp.c_fc.bias has the number 0.25",
+                "without biases");
+        biased.remove("transformer.h.1.mlp.c_fc.bias");
+        assertThat(Imported.read(write("none.safetensors", Dialect.GPT2, gpt2, biased), Dialect.GPT2, gpt2)
+                        .weights())
+                .as("a file without biases")
+                .containsKey("blocks.1.mlp.fc.weight");
+    }
+
+    private static void refused(Dialect dialect, Path file, Configuration c, String... words) {
+        assertThatThrownBy(() -> Imported.read(file, dialect, c))
+                .isInstanceOf(Refusal.class)
+                .hasMessageContainingAll(words);
+    }
+}
