@@ -31,7 +31,7 @@ class DemoTest {
         Experiment experiment = Experiment.read("demo-quick");
         assertThat(experiment.runs()).hasSize(8);
         experiment.runs().forEach((name, member) -> {
-            Curves t = Curves.read(directory.resolve(name));
+            Curves t = Curves.read(directory.resolve(name), told -> {});
             assertThat(t.validations().lastEntry().getValue())
                     .as(name)
                     .isLessThan(0.6 * t.validations().firstEntry().getValue());
