@@ -222,6 +222,8 @@ extern "C" __global__ void columns(const float* partial, float* dgain, i64 count
     }
 }
 
+constexpr int WIDE_THREADS = WIDE_LANES > THREADS ? WIDE_LANES : THREADS; // of a block that works on rows of F
+
 struct ReluSquared {
     static __device__ __forceinline__ float value(float x) {
         float relu = fmaxf(0, x);
@@ -290,14 +292,14 @@ extern "C" __global__ void relu_squared_backward(const act* f, const float* fr, 
     activationBackward<ReluSquared>(f, fr, ds, df, rows);
 }
 
-extern "C" __global__ void gelu(const act* f, float* fr, act* s, i64 rows) { activation<Gelu>(f, fr, s, rows); }
+extern "C" __global__ void __launch_bounds__(WIDE_THREADS) gelu(const act* f, float* fr, act* s, i64 rows) { activation<Gelu>(f, fr, s, rows); }
 
-extern "C" __global__ void gelu_backward(const act* f, const float* fr, const act* ds, act* df, i64 rows) {
+extern "C" __global__ void __launch_bounds__(WIDE_THREADS) gelu_backward(const act* f, const float* fr, const act* ds, act* df, i64 rows) {
     activationBackward<Gelu>(f, fr, ds, df, rows);
 }
 
 // s = x sigmoid(x) y, of x and y = post of the halves of f (rows,2F); fr (rows,2) or absent.
-extern "C" __global__ void swiglu(const act* f, float* fr, act* s, i64 rows) {
+extern "C" __global__ void __launch_bounds__(WIDE_THREADS) swiglu(const act* f, float* fr, act* s, i64 rows) {
     typedef Row<F> R;
     for (i64 first = (i64)blockIdx.x * R::ROWS; first < rows; first += (i64)gridDim.x * R::ROWS) {
         i64 n = first + R::group();
@@ -319,7 +321,7 @@ extern "C" __global__ void swiglu(const act* f, float* fr, act* s, i64 rows) {
     }
 }
 
-extern "C" __global__ void swiglu_backward(const act* f, const float* fr, const act* ds, act* df, i64 rows) {
+extern "C" __global__ void __launch_bounds__(WIDE_THREADS) swiglu_backward(const act* f, const float* fr, const act* ds, act* df, i64 rows) {
     typedef Row<F> R;
     for (i64 first = (i64)blockIdx.x * R::ROWS; first < rows; first += (i64)gridDim.x * R::ROWS) {
         i64 n = first + R::group();
