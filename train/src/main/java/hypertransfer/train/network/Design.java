@@ -84,7 +84,7 @@ public record Design(
             case SWIGLU -> others.add("SwiGLU");
         }
         add(others, mlpWidth > 0, "MLP of " + mlpWidth);
-        add(others, kvHeads > 0, kvHeads + " key/value heads");
+        add(others, kvHeads > 0, kvHeads + " key/value head" + (kvHeads > 1 ? "s" : ""));
         add(others, window > 0, "window of " + window);
         add(others, !qkNorm, "no Q/K norm");
         add(others, positions == Positions.NONE, "no positions");
