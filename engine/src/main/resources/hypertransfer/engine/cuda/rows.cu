@@ -94,6 +94,28 @@ template <int W> struct Row {
     }
 };
 
+// y (rows,cols) += b (period,cols), row n of y getting row n modulo period of b.
+extern "C" __global__ void shift(act* y, const float* b, i64 rows, i64 cols, i64 period) {
+    i64 at = (i64)blockIdx.x * blockDim.x + threadIdx.x;
+    if (at < rows * cols) narrow(wide(y[at]) + b[at / cols % period * cols + at % cols], y[at]);
+}
+
+// db (period,cols) += the sums of the rows of dy that share its rows. One block of (32, SHIFT_ROWS) threads per row and 32 columns.
+extern "C" __global__ void shift_backward(const act* dy, float* db, i64 rows, i64 cols, i64 period) {
+    __shared__ float part[SHIFT_ROWS][32];
+    i64 c = (i64)blockIdx.x * 32 + threadIdx.x;
+    float sum = 0;
+    if (c < cols) {
+        for (i64 n = blockIdx.y + threadIdx.y * period; n < rows; n += SHIFT_ROWS * period) sum += wide(dy[n * cols + c]);
+    }
+    part[threadIdx.y][threadIdx.x] = sum;
+    __syncthreads();
+    if (threadIdx.y == 0 && c < cols) {
+        for (int k = 1; k < SHIFT_ROWS; k++) sum += part[k][threadIdx.x];
+        db[blockIdx.y * cols + c] += sum;
+    }
+}
+
 // y = norm(x, gain); with z: out = h + post(z) first, and x is out. h, z, out, y (rows,C), zr, r (rows,1), gain (1,C).
 template <bool CENTER> __device__ __forceinline__ void normed(
         const act* h, const act* z, float* zr, act* out, const float* gain, act* y, float* r, i64 rows) {
