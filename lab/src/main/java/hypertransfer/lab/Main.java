@@ -33,7 +33,9 @@ import hypertransfer.lab.terminal.Groups;
 import hypertransfer.lab.terminal.Ink;
 import hypertransfer.train.file.ErrorStream;
 import java.io.PrintWriter;
+import java.util.List;
 import java.util.Locale;
+import java.util.Set;
 import java.util.concurrent.Callable;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
@@ -46,7 +48,27 @@ import picocli.CommandLine.Spec;
         name = "ht",
         description = "Exact, online maps between norm-constrained and ordinary neural-network optimizers.",
         synopsisSubcommandLabel = "COMMAND",
-        subcommands = {
+        versionProvider = Version.Provider.class,
+        mixinStandardHelpOptions = true,
+        scope = CommandLine.ScopeType.INHERIT,
+        footer = {
+            "",
+            "Examples:",
+            "  ht demo                                    the first experiment, in minutes",
+            "  ht train runs/muon.yaml                    one run; again to continue it",
+            "  ht transfer out/muon --mode hypertransfer  the same curve in another space",
+            "  ht reproduce exp1                          an experiment of the paper",
+            "  ht doctor                                  which engines work here",
+            "  ht help train                              the options of one command",
+            "",
+            "Exit codes: 0 success, 1 a check failed, 2 bad input, 3 diverged, 4 no room on",
+            "disk or in memory, 5 no permission, 6 other trouble with files, 70 a bug,",
+            "130 interrupted.",
+            "HT_TRACE=1 in the environment adds the stack trace to an error; HT_THREADS=2",
+            "limits the cpu engine. docs/CONFIGURATION.md lists all such variables."
+        })
+public final class Main implements Callable<Integer> {
+    private static final List<Class<?>> COMMANDS = List.of(
             BenchCommand.class,
             CleanCommand.class,
             CompareCommand.class,
@@ -74,28 +96,11 @@ import picocli.CommandLine.Spec;
             TrainCommand.class,
             TransferCommand.class,
             WatchCommand.class,
-            CommandLine.HelpCommand.class
-        },
-        versionProvider = Version.Provider.class,
-        mixinStandardHelpOptions = true,
-        scope = CommandLine.ScopeType.INHERIT,
-        footer = {
-            "",
-            "Examples:",
-            "  ht demo                                    the first experiment, in minutes",
-            "  ht train runs/muon.yaml                    one run; again to continue it",
-            "  ht transfer out/muon --mode hypertransfer  the same curve in another space",
-            "  ht reproduce exp1                          an experiment of the paper",
-            "  ht doctor                                  which engines work here",
-            "  ht help train                              the options of one command",
-            "",
-            "Exit codes: 0 success, 1 a check failed, 2 bad input, 3 diverged, 4 no room on",
-            "disk or in memory, 5 no permission, 6 other trouble with files, 70 a bug,",
-            "130 interrupted.",
-            "HT_TRACE=1 in the environment adds the stack trace to an error; HT_THREADS=2",
-            "limits the cpu engine. docs/CONFIGURATION.md lists all such variables."
-        })
-public final class Main implements Callable<Integer> {
+            CommandLine.HelpCommand.class);
+
+    /** These look at all the others. */
+    private static final Set<String> ABOUT_ALL = Set.of("help", "completion");
+
     @Spec
     private CommandSpec spec;
 
@@ -109,14 +114,25 @@ public final class Main implements Callable<Integer> {
 
     /** Runs one command and returns its exit code; {@code trace} prints the stack trace of a failure. */
     static int run(PrintWriter out, PrintWriter err, boolean trace, String... args) {
-        return execute(commands(), out, err, trace, args);
+        return execute(commands(args), out, err, trace, args);
     }
 
-    /** All commands, listed by what they are for. */
-    static CommandLine commands() {
+    /**
+     * The command that the arguments begin with; all of them, listed by what they are for, where they begin otherwise. To
+     * look at the options of all takes longer than most commands.
+     */
+    static CommandLine commands(String... args) {
         CommandLine line = new CommandLine(new Main());
+        List<Class<?>> named = args.length == 0 || ABOUT_ALL.contains(args[0])
+                ? List.of()
+                : COMMANDS.stream().filter(c -> name(c).equals(args[0])).toList();
+        (named.isEmpty() ? COMMANDS : named).forEach(command -> line.addSubcommand(new CommandLine(command)));
         Groups.in(line);
         return line;
+    }
+
+    private static String name(Class<?> command) {
+        return command.getAnnotation(Command.class).name();
     }
 
     static int execute(CommandLine line, PrintWriter out, PrintWriter err, boolean trace, String... args) {

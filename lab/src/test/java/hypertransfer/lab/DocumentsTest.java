@@ -122,6 +122,19 @@ class DocumentsTest {
         assertThat(rows)
                 .hasSizeGreaterThan(10)
                 .allMatch(row -> row.split("\\|")[2].matches(" (as the run|\\d+( s| min| MB/s)( to \\d+ min)?) "));
+        List<String> lines = Files.readAllLines(ROOT.resolve("README.md"));
+        List<String> untimed = new ArrayList<>();
+        for (int i = 0; i < lines.size(); i++) {
+            if (lines.get(i).matches(" {4}(\\./ht|mvn) .*")) { // its own line says it, or the sentence above
+                String said = String.join(" ", lines.subList(Math.max(0, i - 2), i))
+                        + lines.get(i).replaceFirst(".*#", "#");
+                if (!(lines.get(i).contains("#") ? lines.get(i) : said).matches(".*(\\d+ (seconds|minutes)|hours).*")) {
+                    untimed.add(lines.get(i));
+                }
+            }
+        }
+        assertThat(untimed).isEmpty();
+        assertThat(lines).anyMatch(line -> line.matches(" {4}\\./ht .*"));
     }
 
     private static List<Path> documents() throws IOException {

@@ -40,6 +40,7 @@ class ExperimentFileTest {
                 "{../../x: {settings: []}}           | the run '../../x' needs a name of letters, digits",
                 "{/tmp/x: {settings: []}}            | the run '/tmp/x' needs a name",
                 "{..: {settings: []}}                | the run '..' needs a name",
+                "{\"a\\0b\": {settings: []}}          | needs a name of letters",
                 "{a: {follows: b, settings: []}}     | run a needs run b, which must stand above it",
                 "{a: {settings: steps=5}}            | runs.a.settings: ",
                 "{a: {settings: [[steps=5]]}}        | is not an experiment",
@@ -81,6 +82,10 @@ class ExperimentFileTest {
         assertThat(ht.refused("reproduce", "")).contains("unknown experiment ''");
         assertThat(ht.refused("reproduce", "exp1", "--seeds", "0")).contains("--seeds is 0");
         assertThat(ht.refused("reproduce", "exp1", "--out", "")).contains("--out is ''");
+        assertThat(ht.refused("train", "../runs/muon.yaml", "--out", "")).contains("--out is ''");
+        // plans for all seeds were made before the first was trained, until memory ended
+        assertThat(ht.refused("reproduce", "exp1", "--seeds", "2147483647", "--set", "stepz=1"))
+                .contains("stepz");
         assertThat(ht.refused("report", dir, "--out", "/")).contains("--out is '/'");
         assertThat(ht.refused("train", "/")).contains("/ is not a run: it has no config.yaml");
     }

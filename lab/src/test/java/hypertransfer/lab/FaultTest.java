@@ -130,6 +130,9 @@ class FaultTest {
             assertThat(out.toString()).containsPattern("run +running");
             child.signal(
                     signal, signal); // as timeout(1) does: it was taken for the second Ctrl-C, and nothing was saved
+            assertThat(child.says("run the same command again to continue, or: ht train " + run))
+                    .as("what next")
+                    .isTrue();
             assertThat(child.end()).isEqualTo(130);
             assertThat(child.errors()).containsExactly("ht: saving, then stopping (Ctrl-C again stops immediately)");
         }

@@ -20,8 +20,22 @@ final class Ht {
             "--set", "model.batch=2",
             "--set", "validation.batches=1");
 
+    /** As {@link Main#run}. */
+    interface Runner {
+        int run(PrintWriter out, PrintWriter err, boolean trace, String... args);
+    }
+
+    private final Runner runner;
     private final StringWriter out = new StringWriter();
     private final StringWriter err = new StringWriter();
+
+    Ht() {
+        this(Main::run);
+    }
+
+    Ht(Runner runner) {
+        this.runner = runner;
+    }
 
     /** What the last command printed. */
     String out() {
@@ -41,7 +55,7 @@ final class Ht {
                 .flatMap(arg -> arg instanceof List<?> list ? list.stream() : List.of(arg).stream())
                 .map(Object::toString)
                 .toArray(String[]::new);
-        return Main.run(new PrintWriter(out), new PrintWriter(err), false, texts);
+        return runner.run(new PrintWriter(out), new PrintWriter(err), false, texts);
     }
 
     /** Runs a command that must succeed, and returns what it printed. */

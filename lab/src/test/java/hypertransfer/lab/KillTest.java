@@ -1,47 +1,66 @@
 package hypertransfer.lab;
 
-import static org.assertj.core.api.Assertions.fail;
+import static org.assertj.core.api.Assertions.assertThat;
 
 import hypertransfer.lab.Workshop.Command;
-import java.time.Duration;
-import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.SplittableRandom;
-import java.util.TreeMap;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.condition.EnabledOnOs;
 import org.junit.jupiter.api.condition.OS;
 
 /**
- * Every command that writes, as a process that is ended by a signal at a random moment: what it has made is whole or not
- * there, and the same command, given again, ends with the files of an undisturbed one.
- *
- * <p>{@code -Dht.slow=true} continues for {@code -Dht.minutes=N}; {@code -Dht.seed=N} draws others.
+ * Every command that writes, ended at any moment: what it has made is whole or not there, and the same command, given
+ * again, ends with the files of an undisturbed one.
  */
 @EnabledOnOs({OS.LINUX, OS.MAC})
 class KillTest {
-    private static final int CASES = 4;
-    private static final long SEED = Long.getLong("ht.seed", 17);
     /** The exit codes that a signal may lead to; 0 where it came too late. */
     private static final Map<String, List<Integer>> SIGNALS = Map.of(
             "KILL", List.of(0, 137), "INT", List.of(0, 130), "TERM", List.of(0, 130, 143), "HUP", List.of(0, 130, 129));
 
-    private final Ht ht = new Ht();
-    private final Map<String, Integer> counts = new TreeMap<>();
     private final Map<Command, Long> longest = new HashMap<>();
-    private final List<String> wrong = new ArrayList<>();
 
+    /** Inside this process: it ends before one of its operations on files, or within a write. */
     @Test
-    void everyCommandSurvivesItsEnd() throws Exception {
+    void everyCommandSurvivesItsEndAtAnyOperation() throws Throwable {
         Workshop shop = Workshop.shared();
+        Cases cases = new Cases("KillTest at an operation");
+        Map<Command, Long> operations = new HashMap<>();
+        cases.run(200, (number, random) -> {
+            Command command = shop.anyWriting(random);
+            if (!operations.containsKey(command)) {
+                shop.expected(command);
+                Disk.reset();
+                assertThat(shop.ht.run(command.args())).as(shop.ht::err).isBetween(0, 1);
+                operations.put(command, Disk.reset());
+                shop.tidy(command);
+            }
+            if (operations.get(command) == 0) {
+                return; // all of its work is done
+            }
+            long after = random.nextLong(operations.get(command));
+            Disk.halts(after);
+            int exit = shop.ht.run(command.args());
+            Disk.reset();
+            cases.count(command.name() + " " + exit);
+            String about = "case " + number + ", " + command.name() + " after " + after + " of "
+                    + operations.get(command) + " operations";
+            if (exit != -1) {
+                cases.wrong(about + ": survived with exit " + exit + ", " + shop.ht.err());
+            }
+            after(shop, command, true, cases, about);
+        });
+    }
+
+    /** As a process that gets a signal at a random moment. */
+    @Test
+    void everyCommandSurvivesASignal() throws Throwable {
+        Workshop shop = Workshop.shared();
+        Cases cases = new Cases("KillTest with signals");
         List<Command> commands = shop.writing();
-        long until = System.nanoTime()
-                + Duration.ofMinutes(Long.getLong("ht.minutes", 10)).toNanos();
-        int number = 0;
-        for (; number < CASES || Boolean.getBoolean("ht.slow") && System.nanoTime() < until; number++) {
-            SplittableRandom random = new SplittableRandom(SEED * 1_000_003 + number);
+        cases.run(4, (number, random) -> {
             Command command = commands.get(random.nextInt(commands.size()));
             String signal = random.nextBoolean()
                     ? "KILL"
@@ -49,52 +68,35 @@ class KillTest {
             long all = longest.getOrDefault(command, 1500L);
             long wait = random.nextLong(all / 4, all);
             String about = "case " + number + ", " + command.name() + ", " + signal + " after " + wait + " ms";
-            one(shop, command, signal, wait, about, shop.expected(command));
-        }
-        System.out.println("KillTest: seed " + SEED + ", " + number + " cases, exit codes " + counts);
-        if (!wrong.isEmpty()) {
-            fail("seed " + SEED + ":\n" + String.join("\n", wrong));
-        }
+            shop.expected(command);
+            signalled(command, signal, wait, cases, about);
+            after(shop, command, signal.equals("KILL"), cases, about);
+        });
     }
 
-    private void wrong(String what) {
-        System.out.println("seed " + SEED + ", " + what); // at once: the slow profile takes long
-        wrong.add(what);
-    }
-
-    private void one(
-            Workshop shop, Command command, String signal, long wait, String about, Map<String, Object> expected)
-            throws Exception {
-        int exit;
-        String said;
+    private void signalled(Command command, String signal, long wait, Cases cases, String about) throws Exception {
         long begun = System.nanoTime();
         try (Child child = Child.start(command.args().toArray(String[]::new))) {
             boolean early = child.endsWithin(wait);
             if (!early) {
                 child.signal(signal);
             }
-            exit = child.end();
+            int exit = child.end();
             long taken = (System.nanoTime() - begun) / 1_000_000;
             longest.merge(command, early ? taken : Math.max(taken, wait * 5 / 4), (a, b) -> early ? b : Math.max(a, b));
-            said = String.join(" ", child.errors());
-        }
-        counts.merge(command.name() + " " + signal + " " + exit, 1, Integer::sum);
-        if (!SIGNALS.get(signal).contains(exit)) {
-            wrong(about + ": exit " + exit + ", " + said);
-        }
-        shop.result(command).forEach((name, content) -> {
-            if (content.equals(false) && !name.endsWith(".part") || name.endsWith(".part") && !signal.equals("KILL")) {
-                wrong(about + ": left " + name);
+            cases.count(command.name() + " " + signal + " " + exit);
+            if (!SIGNALS.get(signal).contains(exit)) {
+                cases.wrong(about + ": exit " + exit + ", " + String.join(" ", child.errors()));
             }
-        });
-        int again = ht.run(command.args());
-        if (again > 1 && !ht.err().contains("already")) { // it is, where the signal came after the last file
-            wrong(about + ": given again: exit " + again + ", " + ht.err().strip());
         }
-        Map<String, Object> result = shop.result(command);
-        if (!result.equals(expected)) {
-            wrong(about + ": another result: " + result + " instead of " + expected);
-        }
+    }
+
+    private static void after(Workshop shop, Command command, boolean parts, Cases cases, String about)
+            throws Exception {
+        shop.left(command)
+                .filter(left -> !parts || !left.endsWith(".part"))
+                .forEach(left -> cases.wrong(about + ": left " + left));
+        shop.again(command).ifPresent(what -> cases.wrong(about + ": " + what));
         shop.tidy(command);
     }
 }

@@ -52,6 +52,24 @@ class LaunchTest {
         assertThat(mine).as("what was there").exists();
     }
 
+    /** All steps counted as compared, though the target had stopped at one of them. */
+    @Test
+    void aTargetThatStoppedIsNamedAtTheStart() throws Exception {
+        ht.fine("train", file, "--out", run, Ht.TINY);
+        Path metrics = run.resolve("metrics.jsonl"), state = run.resolve("state.json");
+        Files.write(
+                metrics,
+                Files.readAllLines(metrics).stream()
+                        .filter(line -> line.startsWith("{\"step\":0,"))
+                        .toList());
+        Files.writeString(
+                state,
+                Files.readString(state).replace("finished", "interrupted").replace("\"step\":3", "\"step\":1"));
+        assertThat(ht.fine("transfer", run, "--mode", "hypertransfer"))
+                .contains("warning: the target is interrupted at step 1 of 3: later steps have nothing to compare with")
+                .contains("gap to the target: one of 3 steps has a target, which says nothing");
+    }
+
     /** The path was cut at ' #' by YAML: no gap, and no message. */
     @Test
     void aTargetMayHaveAnyName() throws Exception {

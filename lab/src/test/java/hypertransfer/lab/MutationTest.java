@@ -1,15 +1,13 @@
 package hypertransfer.lab;
 
-import static org.assertj.core.api.Assertions.fail;
-
 import hypertransfer.lab.Workshop.Command;
+import hypertransfer.train.log.Run;
+import hypertransfer.train.log.Tail;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
-import java.util.SplittableRandom;
 import java.util.TreeMap;
 import java.util.concurrent.TimeUnit;
 import java.util.random.RandomGenerator;
@@ -19,50 +17,33 @@ import org.junit.jupiter.api.Timeout;
 /**
  * Every command, with one of the files that it reads damaged: it does its work or says in a sentence what is wrong, is
  * never surprised, never touches what it reads, and takes no damaged checkpoint or data for good.
- *
- * <p>A few hundred cases; {@code -Dht.slow=true} continues for {@code -Dht.minutes=N}. {@code -Dht.seed=N} draws others,
- * {@code -Dht.case=N} repeats one.
  */
 class MutationTest {
-    private static final int CASES = 200;
-    private static final long SEED = Long.getLong("ht.seed", 17);
-    private static final boolean SLOW = Boolean.getBoolean("ht.slow");
+    /** The commands that read all lines of a log. */
+    private static final Map<String, List<String>> TELLING =
+            Map.of(Run.METRICS, List.of("report", "compare", "diff"), Run.MATRICES, List.of("report", "schedule"));
 
     private Workshop shop;
-    private final Ht ht = new Ht();
-    private final Map<String, Integer> counts = new TreeMap<>();
-    private final List<String> wrong = new ArrayList<>();
+    private Ht ht;
+    private final Cases cases = new Cases("MutationTest");
     private final List<Map<String, Object>> older = new ArrayList<>(); // exports of the checkpoints before the newest
 
     @Test
     @Timeout(value = 3, unit = TimeUnit.HOURS)
-    void everyCommandSurvivesDamage() throws Exception {
+    void everyCommandSurvivesDamage() throws Throwable {
         shop = Workshop.shared();
+        ht = shop.ht;
         List<Command> quick = shop.quick(), training = shop.training();
         for (Command command : quick) {
             if (command.name().equals("export")) {
                 older(command);
             }
         }
-        long until = System.nanoTime()
-                + Duration.ofMinutes(Long.getLong("ht.minutes", 10)).toNanos();
-        Integer only = Integer.getInteger("ht.case");
-        int number = 0;
-        for (; number < CASES || SLOW && System.nanoTime() < until; number++) {
-            RandomGenerator random = new SplittableRandom(SEED * 1_000_003 + number);
-            List<Command> among = random.nextInt(8) == 0 ? training : quick;
+        cases.run(200, (number, random) -> {
+            List<Command> among = random.nextInt(12) == 0 ? training : quick;
             Command command = among.get(random.nextInt(among.size()));
-            if (only == null || only == number) {
-                one(number, command, random, shop.expected(command));
-            }
-            if (wrong.size() > 20) {
-                break;
-            }
-        }
-        System.out.println("MutationTest: seed " + SEED + ", " + number + " cases, exit codes " + counts);
-        if (!wrong.isEmpty()) {
-            fail("seed " + SEED + ":\n" + String.join("\n", wrong));
-        }
+            one(number, command, random, shop.expected(command));
+        });
     }
 
     /** Where the newest checkpoint is damaged, the one before it is taken, and the user is told. */
@@ -83,11 +64,6 @@ class MutationTest {
         }
     }
 
-    private void wrong(String what) {
-        System.out.println("seed " + SEED + ", " + what); // at once: the slow profile takes long
-        wrong.add(what);
-    }
-
     private void one(int number, Command command, RandomGenerator random, Map<String, Object> expected)
             throws Exception {
         List<Path> files = shop.files(command);
@@ -101,13 +77,13 @@ class MutationTest {
         String about =
                 "case " + number + ", " + command.name() + ": " + shop.directory.relativize(file) + ", " + bad.what();
         int exit = ht.run(command.args());
-        counts.merge(command.name() + " " + exit, 1, Integer::sum);
+        cases.count(command.name() + " " + exit);
         check(about, command, file, exit, expected);
         shop.restore(file);
         shop.tidy(command);
         List<String> changed = shop.changed();
         if (!changed.isEmpty()) {
-            wrong(about + ": changed " + changed);
+            cases.wrong(about + ": changed " + changed);
             for (String name : changed) {
                 Path left = shop.directory.resolve(name);
                 if (Files.exists(left)) {
@@ -121,22 +97,37 @@ class MutationTest {
             throws Exception {
         String said = ht.err().strip();
         if (exit > 6 || said.contains("this is a bug") || said.matches("(?s).*\\b(java|tools)\\.\\w+\\..*")) {
-            wrong(about + ": exit " + exit + ", " + said);
+            cases.wrong(about + ": exit " + exit + ", " + said);
         }
         if (exit > 1 && said.lines().filter(line -> line.startsWith("ht: ")).count() != 1) {
-            wrong(about + ": exit " + exit + " without one sentence: " + said);
+            cases.wrong(about + ": exit " + exit + " without one sentence: " + said);
         }
         Map<String, Object> result = shop.result(command);
         result.forEach((name, content) -> {
             if (name.endsWith(".part") || content.equals(false)) {
-                wrong(about + ": left " + name + " " + content);
+                cases.wrong(about + ": left " + name + " " + content);
             }
         });
+        List<String> readers = TELLING.getOrDefault(file.getFileName().toString(), List.of());
+        if (readers.contains(command.name())
+                && exit == 0
+                && damaged(file)
+                && !(said + ht.out()).contains("damaged line")) {
+            cases.wrong(about + ": not told of the damaged line");
+        }
         boolean sealed = file.toString().matches(".*/(checkpoints|data)/.*");
         boolean bound = command.name().equals("export") || "half".equals(command.into());
         if (exit == 0 && sealed && bound && !trained(result).equals(trained(expected)) && !older.contains(result)) {
-            wrong(about + ": another result, exit 0: " + result + " instead of " + expected);
+            cases.wrong(about + ": another result, exit 0: " + result + " instead of " + expected);
         }
+    }
+
+    /** Whether the command reads a line of this log that is none. */
+    private static boolean damaged(Path file) {
+        Run run = new Run(file.getParent());
+        Tail tail = file.endsWith(Run.METRICS) ? run.metrics() : run.matrices();
+        while (tail.next() != null) {}
+        return tail.damage(false).lines() > 0;
     }
 
     /** What of a result must be the same: also the damaged checkpoint's own files are among the others. */

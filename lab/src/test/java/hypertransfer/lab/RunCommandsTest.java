@@ -113,7 +113,9 @@ class RunCommandsTest {
         fine("transfer", run, "--mode", "hypertransfer", "--at", "8");
         assertThat(Gap.of(dir.resolve("run-hypertransfer-at-8"), run).training().largest())
                 .isLessThan(1e-9);
-        assertThat(Curves.read(dir.resolve("run-hypertransfer-at-8")).losses()).hasSize(4);
+        assertThat(Curves.read(dir.resolve("run-hypertransfer-at-8"), told -> {})
+                        .losses())
+                .hasSize(4);
 
         assertThat(refused("transfer", run, "--mode", "inverse-hypertransfer"))
                 .contains("has the dynamics of Base(0.1), which mode inverse-hypertransfer does not follow");
@@ -268,8 +270,48 @@ class RunCommandsTest {
         Path run = train("deep/er/run", "steps=2");
         Files.createDirectories(dir.resolve("broken"));
         Files.writeString(dir.resolve("broken/config.yaml"), "stepz: 3");
+        Path nul = Files.createDirectories(dir.resolve("nul"));
+        Files.writeString(nul.resolve("config.yaml"), "target: \"a\\0b\"\n");
+        Files.copy(
+                run.resolve("config.yaml"), run.resolve("checkpoints/config.yaml")); // nobody looks for runs in a run
         fine("runs", dir);
         assertThat(out.toString()).contains(run.toString()).containsPattern("broken +unreadable");
+        assertThat(out.toString().lines()).hasSize(4).noneMatch(line -> line.contains("checkpoints"));
+    }
+
+    /** The run could never be resumed, and no run beside it was listed. */
+    @Test
+    void aByteThatIsNotTextInALog() throws IOException {
+        Path run = train("run"), metrics = run.resolve("metrics.jsonl"), checkpoints = run.resolve("checkpoints");
+        List<String> lines = Files.readAllLines(metrics);
+        for (String ending : List.of(".json", ".safetensors")) {
+            Files.delete(checkpoints.resolve("step-00000012" + ending));
+        }
+        byte[] bytes = Files.readAllBytes(metrics);
+        bytes[lines.get(0).length() + 4] = (byte) 0xff;
+        Files.write(metrics, bytes);
+        fine("runs", dir);
+        assertThat(out.toString()).contains("run", "12/12");
+        Path state = run.resolve("state.json");
+        Files.writeString(state, Files.readString(state).replace("finished", "running")); // as after a kill
+        fine("train", run, "--resume");
+        assertThat(out.toString())
+                .contains("warning: metrics.jsonl has 1 damaged line (line 2 ", "; moved to metrics.jsonl.damaged");
+        assertThat(Files.readAllLines(metrics)).hasSize(lines.size() - 1);
+        assertThat(run.resolve("metrics.jsonl.damaged")).isNotEmptyFile();
+    }
+
+    /** Ended as bugs: an index out of bounds, and an element that is not there. */
+    @Test
+    void aScheduleOfADamagedRun() throws IOException {
+        Path run = train("run", "steps=2"), matrices = run.resolve("matrices.jsonl");
+        String good = Files.readString(matrices);
+        Files.writeString(matrices, good.replaceFirst("\"norm\":\\[[^,]*,", "\"norm\":["));
+        assertThat(main("schedule", run, "--out", dir.resolve("a.json"))).isEqualTo(2);
+        assertThat(err.toString()).contains("matrices.jsonl has 1 damaged line", "up to step -1 of 2");
+        Files.writeString(matrices, good);
+        Files.writeString(run.resolve("provenance.json"), "{}");
+        assertThat(refused("schedule", run, "--out", dir.resolve("a.json"))).contains("provenance.json");
     }
 
     @Test

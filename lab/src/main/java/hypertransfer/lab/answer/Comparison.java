@@ -12,6 +12,7 @@ import java.util.NavigableMap;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
+import java.util.function.Consumer;
 
 /**
  * Runs side by side. Runs that differ only in their seed are one side; the first side is what the others are compared
@@ -57,16 +58,20 @@ public record Comparison(List<Side> sides, Map<String, List<String>> differing, 
     /** One run, read. */
     private record Read(Run run, long seed, Curves curves) {}
 
-    /** Compares all runs at these places, in their order. */
-    public static Comparison of(List<Path> places) {
+    /**
+     * Compares all runs at these places, in their order.
+     *
+     * @param told what could not be read
+     */
+    public static Comparison of(List<Path> places, Consumer<String> told) {
         Map<Map<String, String>, List<Read>> sides = new LinkedHashMap<>();
         for (Path place : places) {
-            for (Run run : Run.under(place, passed -> {})) {
+            for (Run run : Run.under(place, told)) {
                 Map<String, String> settings = new TreeMap<>(run.settings());
                 long seed = Long.parseLong(settings.getOrDefault("seed", "0"));
                 settings.keySet().removeAll(OWN);
                 List<Read> side = sides.computeIfAbsent(settings, s -> new ArrayList<>());
-                Curves curves = Curves.read(run.directory());
+                Curves curves = Curves.read(run.directory(), told);
                 if (side.stream().anyMatch(r -> r.seed == seed)) {
                     throw new Refusal(run.directory() + " has the settings and the seed of "
                             + side.stream()

@@ -10,6 +10,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.TreeMap;
+import java.util.function.Consumer;
 
 /** A prediction beside the run it was made for. */
 public final class Measured {
@@ -27,8 +28,12 @@ public final class Measured {
     public record Error(
             int steps, int matrices, double effective, double endNorm, double endToPeak, double predictedEndToPeak) {}
 
-    /** Nothing if the run has not logged a step. */
-    public static Optional<Error> error(Path run, Configuration c, List<Kind> kinds) {
+    /**
+     * Nothing if the run has not logged a step.
+     *
+     * @param told what could not be read
+     */
+    public static Optional<Error> error(Path run, Configuration c, List<Kind> kinds, Consumer<String> told) {
         Map<Integer, Line.Matrices> logged = new TreeMap<>();
         Tail lines = new Run(run).matrices();
         for (Line line = lines.next(); line != null; line = lines.next()) {
@@ -36,6 +41,7 @@ public final class Measured {
                 logged.put(m.step(), m);
             }
         }
+        lines.tell(told);
         List<String> names = new Run(run).provenance().matrices();
         if (logged.isEmpty()) {
             return Optional.empty();

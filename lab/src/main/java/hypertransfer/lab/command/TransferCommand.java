@@ -103,7 +103,10 @@ public final class TransferCommand implements Callable<Integer> {
         warn(print);
         try (Interrupt interrupt = new Interrupt()) {
             boolean finished = new Launch(to, configuration(to), new Run(to).begun(), false, print).run(interrupt);
-            print.print(Gap.of(to, run).table(Curves.read(to).losses().size()));
+            print.print(Gap.of(to, run)
+                    .table(Curves.read(to, damage -> print.println("warning: " + damage))
+                            .losses()
+                            .size()));
             List<Angles> angles = Angles.of(new Run(to), new Run(run), print);
             print.print(Angles.table(angles));
             Angles.write(angles, to);

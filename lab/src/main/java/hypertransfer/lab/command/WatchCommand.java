@@ -18,7 +18,14 @@ import picocli.CommandLine.Spec;
 @Command(
         name = "watch",
         description = "Serves the report live on this machine: curves grow as runs write them, new runs appear.",
-        footer = {"", "Examples:", "  ht watch out", "  ht watch out/exp1-demo --port 0"})
+        footer = {
+            "",
+            "Examples:",
+            "  ht watch out",
+            "  ht watch out/exp1-demo --port 0",
+            "",
+            "From another machine, first: ssh -L 8080:127.0.0.1:8080 THIS-MACHINE"
+        })
 public final class WatchCommand implements Callable<Integer> {
     @Spec
     private CommandSpec spec;

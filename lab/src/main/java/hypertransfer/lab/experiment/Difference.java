@@ -10,6 +10,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.OptionalInt;
 import java.util.TreeSet;
+import java.util.function.Consumer;
 
 /** Where two runs part: the first loss that differs, and every tensor of two checkpoints of one step. */
 public final class Difference {
@@ -28,8 +29,8 @@ public final class Difference {
     public record Row(String tensor, double normA, double normB, boolean bits, double largest, double angle) {}
 
     /** The first step at which a training or validation loss of both differs in any bit; empty where none does. */
-    public static OptionalInt firstLoss(Run a, Run b) {
-        Curves own = Curves.read(a.directory()), other = Curves.read(b.directory());
+    public static OptionalInt firstLoss(Run a, Run b, Consumer<String> told) {
+        Curves own = Curves.read(a.directory(), told), other = Curves.read(b.directory(), told);
         TreeSet<Integer> steps = new TreeSet<>();
         for (Map<Integer, Double> mine : List.of(own.losses(), own.validations())) {
             Map<Integer, Double> theirs = mine == own.losses() ? other.losses() : other.validations();

@@ -229,7 +229,8 @@ public final class Plan {
         Map<String, Path> reports = new LinkedHashMap<>();
         networks.forEach((network, runs) -> {
             Path report = directory.resolve(networks.size() == 1 ? "report.html" : "report-" + network + ".html");
-            Report.write(experiment.title(), null, runs, report);
+            String title = experiment.title() + (networks.size() == 1 ? "" : ": network " + network);
+            Report.write(title, null, runs, report);
             reports.put(network, report);
         });
         out.println();

@@ -177,6 +177,12 @@ class PageTest {
         double peak = rates.stream().mapToDouble(v -> v).max().orElseThrow();
         assertThat(muon.matrices.get(8)).isEqualTo("blocks.1.attn.v.weight");
         assertThat(numbers("#heat [data-run=muon] [data-cell=v1]")).containsExactly(rates.getLast() / peak);
+        assertThat(browser.evaluate("new Set([...document.querySelectorAll('#heat [data-cell] text')]"
+                                + ".map(e => e.textContent.replace(/\\d/g, '0'))).size")
+                        .asInt())
+                .as("one notation")
+                .isEqualTo(1);
+        assertThat(count("#heat .scale rect")).as("what the colours mean").isEqualTo(48);
         assertThat(count("#heat [data-run=muon] [data-cell]")).isEqualTo(24 + 6);
     }
 
@@ -379,6 +385,19 @@ class PageTest {
         assertThat(count("#figures .figure:nth-child(1) .raw")).isZero();
     }
 
+    /** The first steps took 85 % of the height. */
+    @Test
+    void theFirstStepsDoNotSetTheRange() throws Exception {
+        String top =
+                "Math.max(...[...document.querySelectorAll('#figures .figure:nth-child(1) .tick[text-anchor=end]')]"
+                        + ".map(e => Number(e.textContent)).filter(Number.isFinite))";
+        assertThat(browser.evaluate(top).doubleValue()).isLessThan(3);
+        assertThat(text("#figures .figure:nth-child(1) svg")).contains("↑ to 5.5450");
+        click("#focus");
+        assertThat(browser.evaluate(top).doubleValue()).isGreaterThan(5);
+        assertThat(text("#figures .figure:nth-child(1) svg")).doesNotContain("↑ to");
+    }
+
     @Test
     void theTableSortsFiltersAndMarksTheBest() throws Exception {
         assertThat(count("#table .best")).isEqualTo(1);
@@ -444,6 +463,13 @@ class PageTest {
         assertThat(count("#legend [tabindex='0']")).isEqualTo(1);
         browser.evaluate("document.querySelector('#figures .figure:nth-child(1) summary').click()");
         Browser.waitFor("the values", () -> count("#figures .figure:nth-child(1) .values tbody tr") == 8);
+        assertThat(count("main .figure:not(:has(.values))"))
+                .as("all but the drawing of the networks")
+                .isEqualTo(1);
+        browser.evaluate("document.querySelector('#heat summary').click()");
+        Browser.waitFor("the ratios", () -> count("#heat .values tbody tr") == 4 * 24);
+        browser.evaluate("document.querySelector('#multiples summary').click()");
+        Browser.waitFor("the matrices", () -> count("#multiples .values tbody tr") == 4 * 24);
     }
 
     @Test
@@ -495,6 +521,17 @@ class PageTest {
                     .map(JsonNode::doubleValue)
                     .toList();
             assertThat(contrasts).hasSize(12).allMatch(contrast -> contrast >= 3);
+            assertThat(browser.evaluate("""
+                    (() => {
+                      const light = colour => colour.match(/[\\d.]+/g).slice(0, 3).map(v => v / 255)
+                        .map(v => v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4)
+                        .reduce((sum, v, i) => sum + v * [0.2126, 0.7152, 0.0722][i], 0);
+                      const ratio = ([a, b]) => (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
+                      return Math.min(...[...document.querySelectorAll('#heat [data-cell]')].map(cell =>
+                        ratio(['rect', 'text'].map(part => light(getComputedStyle(cell.querySelector(part)).fill)))));
+                    })()""").doubleValue())
+                    .as("numbers on their colours")
+                    .isGreaterThanOrEqualTo(4.5);
         }
         Path saved = Files.createDirectories(folder.resolve("dark"));
         browser.call("Browser.setDownloadBehavior", Map.of("behavior", "allow", "downloadPath", saved.toString()));
@@ -511,6 +548,23 @@ class PageTest {
     void oneStepIsDrawnToScale() throws Exception {
         Browser.waitFor("the step", () -> count("#step svg circle") > 4);
         assertThat(text("#step svg")).contains("to scale", "carrier", "target norm", "effective rate");
+        // The distances from the origin are the norms that were logged.
+        String[] norms = text("#step svg")
+                .replaceAll("(?s).*\\|w\\| ([0-9.]+), target norm ([0-9.]+),.*", "$1 $2")
+                .split(" ");
+        List<Double> far =
+                browser.evaluate("""
+                (svg => {
+                  const at = circle => ['cx', 'cy'].map(key => Number(circle.getAttribute(key)));
+                  const [x, y] = at(svg.querySelector('.origin'));
+                  return [...svg.querySelectorAll('circle[r="3.5"]')].map(at).map(([u, v]) => Math.hypot(u - x, v - y));
+                })(document.querySelector('#step svg'))""").valueStream().map(JsonNode::doubleValue).toList();
+        double carrier = Double.parseDouble(norms[0]), target = Double.parseDouble(norms[1]);
+        assertThat(Math.abs(carrier / target - 1))
+                .as("there is something to see")
+                .isGreaterThan(1e-3);
+        assertThat(far.get(1)).as("a step of the target turns it").isCloseTo(far.get(0), within(0.01));
+        assertThat(far.get(2) / far.get(0)).isCloseTo(carrier / target, within(1e-3));
         assertThat(count("#network rect.matrix")).isGreaterThanOrEqualTo(12);
         assertThat(text("#network")).contains("attn.q.weight", "mlp.proj.weight", "head.gain", "embed.gain");
         assertThat(text("#claim")).contains("muon and muonh end", "times closer");

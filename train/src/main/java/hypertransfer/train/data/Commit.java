@@ -119,6 +119,7 @@ final class Commit implements AutoCloseable {
                 }
             }
         }
+        Files.deleteIfExists(Spool.file(directory)); // before the marker: nobody looks for it later
         Atomic.force(directory);
         Files.delete(marker);
     }

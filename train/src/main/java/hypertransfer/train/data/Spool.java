@@ -33,8 +33,13 @@ final class Spool implements AutoCloseable {
     private int documents;
     private long count;
 
+    /** Where they are kept. */
+    static Path file(Path directory) {
+        return directory.resolve("tokenize.documents" + Commit.UNFINISHED);
+    }
+
     Spool(Path directory) {
-        file = directory.resolve("tokenize.documents" + Commit.UNFINISHED);
+        file = file(directory);
         try {
             disk = Files.newOutputStream(file);
             out = new DataOutputStream(new BufferedOutputStream(disk, BUFFER));

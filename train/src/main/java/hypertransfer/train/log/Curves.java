@@ -3,6 +3,7 @@ package hypertransfer.train.log;
 import java.nio.file.Path;
 import java.util.NavigableMap;
 import java.util.TreeMap;
+import java.util.function.Consumer;
 
 /**
  * The losses that a run has logged so far.
@@ -12,7 +13,8 @@ import java.util.TreeMap;
  */
 public record Curves(NavigableMap<Integer, Double> losses, NavigableMap<Integer, Double> validations) {
 
-    public static Curves read(Path run) {
+    /** @param told what could not be read */
+    public static Curves read(Path run, Consumer<String> told) {
         Curves curves = new Curves(new TreeMap<>(), new TreeMap<>());
         Tail metrics = new Run(run).metrics();
         for (Line line = metrics.next(); line != null; line = metrics.next()) {
@@ -22,6 +24,7 @@ public record Curves(NavigableMap<Integer, Double> losses, NavigableMap<Integer,
                 case Line.Matrices m -> {} // of another file
             }
         }
+        metrics.tell(told);
         return curves;
     }
 }

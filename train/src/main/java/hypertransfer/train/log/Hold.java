@@ -69,7 +69,7 @@ public final class Hold implements AutoCloseable {
                     throw inUse(path);
                 }
                 return new Hold(new Run(path), key, channel, lock);
-            } catch (IOException | Refusal e) {
+            } catch (IOException | RuntimeException | Error e) {
                 HELD.remove(key);
                 close(channel);
                 throw e;

@@ -11,6 +11,7 @@ import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.Optional;
+import java.util.function.Consumer;
 
 /**
  * The lines of a file that may still grow, one by one, a megabyte of it in memory at a time. A line counts once its newline
@@ -136,6 +137,14 @@ public final class Tail {
         return over && read(position(), 1).length > 0
                 ? damage.and(place(position(), lines + 1), "ends in the middle")
                 : damage;
+    }
+
+    /** The same for people, with the run's name, once all lines were read. */
+    public void tell(Consumer<String> told) {
+        Damage all = damage(false);
+        if (all.lines() > 0) {
+            told.accept(file.getParent() + ": " + all);
+        }
     }
 
     private String place(long at, int line) {

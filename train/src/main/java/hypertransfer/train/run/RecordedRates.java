@@ -19,6 +19,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.function.Consumer;
 import java.util.zip.CRC32C;
 import java.util.zip.CheckedInputStream;
 import tools.jackson.databind.json.JsonMapper;
@@ -109,8 +110,12 @@ public record RecordedRates(
         return Long.toHexString(crc.getValue());
     }
 
-    /** Takes the rates of a finished run; between logged steps they are interpolated linearly. */
-    public static RecordedRates of(Run run, String series) {
+    /**
+     * Takes the rates of a finished run; between logged steps they are interpolated linearly.
+     *
+     * @param told what could not be read
+     */
+    public static RecordedRates of(Run run, String series, Consumer<String> told) {
         if (!SERIES.contains(series)) {
             throw new Refusal("the series is '" + series + "'; it must be rate, effective or replay");
         }
@@ -136,6 +141,7 @@ public record RecordedRates(
                 decays.add(last, decays(m));
             }
         }
+        tail.tell(told);
         if (last != steps - 1) {
             throw new Refusal(run.directory() + " has logged matrices up to step " + last + " of " + steps
                     + "; a schedule needs a finished run that began at step 0");

@@ -3,6 +3,7 @@ package hypertransfer.train.run;
 import hypertransfer.train.log.Counterpart;
 import hypertransfer.train.log.Line;
 import hypertransfer.train.log.Run;
+import hypertransfer.train.optimizer.View;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -20,7 +21,7 @@ final class Scalars implements AutoCloseable {
         this.tokensPerStep = tokensPerStep;
         List<String> matrices = run.provenance().matrices();
         for (int k = 0; k < matrices.size(); k++) {
-            String kind = matrices.get(k).replaceFirst("^blocks\\.\\d+\\.(.*)\\.weight$", "$1");
+            String kind = View.whole(matrices.get(k)).replaceFirst("^blocks\\.\\d+\\.(.*)\\.weight$", "$1");
             kinds.computeIfAbsent(kind, none -> new ArrayList<>()).add(k);
         }
         target = new Counterpart(run.target());

@@ -285,6 +285,7 @@ class TokenizerTest {
         assertThat(whole).hasSizeGreaterThan(3);
         Files.writeString(out.resolve("set_train_000099.bin"), "of an older text");
         Files.writeString(out.resolve("tokenize.commit"), String.join("\n", whole.keySet()));
+        Files.writeString(out.resolve("tokenize.documents.part"), "what --shuffle keeps meanwhile");
         for (String name : List.copyOf(whole.keySet()).subList(1, whole.size())) {
             Files.move(out.resolve(name), out.resolve(name + ".part"));
         }

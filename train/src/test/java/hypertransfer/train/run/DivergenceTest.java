@@ -48,13 +48,13 @@ class DivergenceTest {
         assertThat(new Run(run).standing().state().label()).isEqualTo("failed");
         assertThat(new Run(run).standing().message()).contains("diverged");
         int failedAt = new Run(run).standing().step();
-        assertThat(Curves.read(run).losses())
+        assertThat(Curves.read(run, told -> {}).losses())
                 .as("no line for the step that failed")
                 .hasSize(failedAt);
         assertThat(newest(run)).isNotEqualTo("none");
         tiny.resume("run", ConfigurationFile.with(c, "stop_above=1000"));
         assertThat(new Run(run).standing().state().label()).isEqualTo("finished");
-        assertThat(Curves.read(run).losses()).hasSize(40);
+        assertThat(Curves.read(run, told -> {}).losses()).hasSize(40);
     }
 
     @Test

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import hypertransfer.train.log.Curves;
 import hypertransfer.train.log.Line;
+import hypertransfer.train.log.Run;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
@@ -29,7 +30,7 @@ class EventsTest {
         Tiny tiny = new Tiny(dir);
         Path run = tiny.train("run", tiny.configuration("steps=20", "log.matrices_every=5", "log.radial_every=2"));
         Map<String, Map<Integer, Float>> curves = curves(run);
-        Curves t = Curves.read(run);
+        Curves t = Curves.read(run, told -> {});
         assertThat(curves.get("loss/train")).isEqualTo(floats(t.losses())).hasSize(20);
         assertThat(curves.get("loss/validation")).isEqualTo(floats(t.validations()));
         assertThat(curves.get("rate/matrices")).hasSize(20).containsEntry(0, 0.02f);
@@ -49,6 +50,15 @@ class EventsTest {
                 .noneMatch(tag -> tag.startsWith("gap/"));
     }
 
+    /** Every head was a kind of its own. */
+    @Test
+    void partsOfAMatrixAreOfItsKind() throws IOException {
+        Tiny tiny = new Tiny(dir);
+        Path run = tiny.train("run", tiny.configuration("steps=2", "matrices.view=heads"));
+        assertThat(new Run(run).provenance().matrices()).contains("blocks.0.attn.q#1.weight");
+        assertThat(curves(run).keySet()).contains("norm/attn.q").noneMatch(tag -> tag.contains("#"));
+    }
+
     @Test
     void aFollowersGapIsThereAsFarAsItsTargetWent() throws IOException {
         Tiny tiny = new Tiny(dir);
@@ -58,7 +68,7 @@ class EventsTest {
         Map<String, Map<Integer, Float>> curves = curves(run);
         assertThat(curves.get("loss/carrier_minus_represented").keySet())
                 .isEqualTo(curves.get("loss/validation").keySet());
-        Curves own = Curves.read(run), target = Curves.read(dir.resolve("target"));
+        Curves own = Curves.read(run, told -> {}), target = Curves.read(dir.resolve("target"), told -> {});
         assertThat(curves.get("gap/train")).hasSize(12);
         curves.get("gap/train")
                 .forEach((step, gap) -> assertThat(gap).isEqualTo((float)

@@ -62,11 +62,11 @@ class ExactTest {
         String[] common = {"network=" + network, "matrices.direction=" + direction, "matrices.gradient=" + gradient};
         Path followed = train("target", with(common, "matrices.mode=" + target));
         Path follower = train("follower", with(common, "matrices.mode=" + mode, "matrices.decay=0.3"), target, mode);
-        assertThat(Curves.read(follower).losses()).hasSize(120);
-        assertThat(Curves.read(follower).losses())
-                .isEqualTo(Curves.read(followed).losses());
-        assertThat(Curves.read(follower).validations())
-                .isEqualTo(Curves.read(followed).validations());
+        assertThat(Curves.read(follower, told -> {}).losses()).hasSize(120);
+        assertThat(Curves.read(follower, told -> {}).losses())
+                .isEqualTo(Curves.read(followed, told -> {}).losses());
+        assertThat(Curves.read(follower, told -> {}).validations())
+                .isEqualTo(Curves.read(followed, told -> {}).validations());
     }
 
     /** Projections that start at zero, as many networks have them. */
@@ -78,9 +78,9 @@ class ExactTest {
         };
         Path followed = train("target", with(common, "matrices.mode=" + target));
         Path follower = train("follower", with(common, "matrices.mode=" + mode));
-        assertThat(Curves.read(follower).losses())
+        assertThat(Curves.read(follower, told -> {}).losses())
                 .hasSize(30)
-                .isEqualTo(Curves.read(followed).losses());
+                .isEqualTo(Curves.read(followed, told -> {}).losses());
         double[] norm = Tiny.matrices(follower).get(0).norm();
         assertThat(norm[3]).as("o").isZero();
         assertThat(norm[5]).as("proj").isZero();
@@ -98,9 +98,9 @@ class ExactTest {
         Path followed = train("target", common);
         String[] plus = with(common, "matrices.mode=hypertransfer-plus");
         Path follower = train("follower", plus);
-        assertThat(Curves.read(follower).losses())
+        assertThat(Curves.read(follower, told -> {}).losses())
                 .hasSize(30)
-                .isEqualTo(Curves.read(followed).losses());
+                .isEqualTo(Curves.read(followed, told -> {}).losses());
         List<String> all = new ArrayList<>(EXACT);
         all.addAll(List.of(plus));
         tiny().trainUntil("stopped", configuration(all), 13);
@@ -114,8 +114,8 @@ class ExactTest {
         String[] common = {"steps=40", "matrices.gradient=at-radius", "clip.norm=1.4", "matrices.decay=0.1"};
         Path followed = train("target", common);
         Path follower = train("follower", with(common, "matrices.mode=hypertransfer"));
-        assertThat(Curves.read(follower).losses())
-                .isEqualTo(Curves.read(followed).losses());
+        assertThat(Curves.read(follower, told -> {}).losses())
+                .isEqualTo(Curves.read(followed, told -> {}).losses());
         List<Double> kept = kept(follower);
         assertThat(kept)
                 .hasSize(40)
@@ -147,8 +147,8 @@ class ExactTest {
         String[] common = {"network=M2", "steps=3", "model.width=32", "matrices.rate=0.5", "matrices.decay=1"};
         Path followed = train("target", with(common, "matrices.mode=base"));
         Path follower = train("follower", with(common, "matrices.mode=hypertransfer-plus"));
-        assertThat(Curves.read(follower).losses())
-                .isEqualTo(Curves.read(followed).losses());
+        assertThat(Curves.read(follower, told -> {}).losses())
+                .isEqualTo(Curves.read(followed, told -> {}).losses());
     }
 
     /** The placebo is another rounding and nothing else, so what it changes is what roundings can change. */

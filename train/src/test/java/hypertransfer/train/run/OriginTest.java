@@ -89,7 +89,7 @@ class OriginTest {
     void anotherRecordedScheduleInTheSameFileIsNamed() throws IOException {
         tiny.resume("run");
         Path file = dir.resolve("schedule.json");
-        RecordedRates.of(run, "rate").write(file);
+        RecordedRates.of(run, "rate", told -> {}).write(file);
         Configuration replayed = tiny.configuration("steps=20", "matrices.recorded=" + file);
         tiny.trainUntil("replayed", replayed, 15);
         String text = Files.readString(file);

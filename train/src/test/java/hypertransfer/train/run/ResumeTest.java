@@ -84,7 +84,7 @@ class ResumeTest {
         assertThat(tiny.resume("parts")).isEmpty();
 
         assertThat(Tiny.result(tiny.path("parts"))).isEqualTo(Tiny.result(whole));
-        Curves t = Curves.read(whole);
+        Curves t = Curves.read(whole, told -> {});
         assertThat(t.losses()).hasSize(40);
         assertThat(t.validations()).containsKeys(0, 40);
         assertThat(t.losses().lastEntry().getValue())

@@ -31,14 +31,21 @@ class StopTest {
         }
     }
 
-    private Configuration configuration(Tiny tiny, String engine) {
+    private static Configuration configuration(Tiny tiny, String engine, int micros, int windows) {
         return tiny.configuration(
                 "engine=" + engine,
                 "steps=" + STEPS,
-                "model.accumulation=" + MICROS,
-                "validation.batches=" + WINDOWS,
+                "model.accumulation=" + micros,
+                "validation.batches=" + windows,
                 "validation.every=1",
                 "checkpoint.every=2");
+    }
+
+    /** How often an undisturbed run asks. */
+    private int asks(String name, Configuration c) {
+        asked = 0;
+        assertThat(run(dir.resolve(name), c, () -> asked++ < 0)).isTrue();
+        return asked;
     }
 
     /** Told at one moment, it stops there; the resumed run has the bits of the undisturbed one. */
@@ -60,15 +67,13 @@ class StopTest {
     @Test
     void everyMomentAtWhichItIsAsked() {
         Tiny tiny = new Tiny(dir);
-        Configuration c = configuration(tiny, "reference");
-        Path whole = dir.resolve("whole");
-        assertThat(run(whole, c, () -> asked++ < 0)).isTrue();
-        int all = asked;
+        Configuration c = configuration(tiny, "reference", MICROS, WINDOWS);
+        int all = asks("whole", c);
         int validations = STEPS + 1, saves = 1; // one save in the middle
         assertThat(all)
                 .as("between windows, between micro-batches, before steps, after a save")
                 .isEqualTo(validations * (WINDOWS - 1) + STEPS * (MICROS - 1) + STEPS + saves);
-        List<Object> expected = Tiny.result(whole);
+        List<Object> expected = Tiny.result(dir.resolve("whole"));
         for (int moment = 1; moment <= all; moment++) {
             told(tiny, c, moment, expected);
         }
@@ -78,13 +83,14 @@ class StopTest {
     @Test
     void insideAMicroBatch() {
         Tiny tiny = new Tiny(dir);
-        Configuration c = configuration(tiny, "cpu");
-        Path whole = dir.resolve("whole");
-        assertThat(run(whole, c, () -> asked++ < 0)).isTrue();
-        int micros = STEPS * MICROS, windows = (STEPS + 1) * WINDOWS;
-        assertThat(asked).as("many times in each forward and backward pass").isGreaterThan(20 * micros + 10 * windows);
-        List<Object> expected = Tiny.result(whole);
-        for (int k = 0, all = asked; k < 16; k++) {
+        Configuration c = configuration(tiny, "cpu", 2, 2);
+        int all = asks("whole", c);
+        int micros = asks("micros", configuration(tiny, "cpu", 4, 2)) - all;
+        int windows = asks("windows", configuration(tiny, "cpu", 2, 4)) - all;
+        assertThat(micros).as("in each of %d gradients", STEPS * 2).isGreaterThan(20 * STEPS * 2);
+        assertThat(windows).as("in each of %d windows", (STEPS + 1) * 2).isGreaterThan(8 * (STEPS + 1) * 2);
+        List<Object> expected = Tiny.result(dir.resolve("whole"));
+        for (int k = 0; k < 16; k++) {
             told(tiny, c, 1 + (int) ((k + 0.5) * all / 18), expected); // how often varies with the threads' luck
         }
     }

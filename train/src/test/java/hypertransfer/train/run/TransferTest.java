@@ -41,8 +41,8 @@ class TransferTest {
 
     /** The largest difference of training losses, over the steps that both have logged. */
     static double gap(Path a, Path b) {
-        Map<Integer, Double> own = Curves.read(a).losses(),
-                other = Curves.read(b).losses();
+        Map<Integer, Double> own = Curves.read(a, told -> {}).losses(),
+                other = Curves.read(b, told -> {}).losses();
         assertThat(own).isNotEmpty();
         return own.keySet().stream()
                 .mapToDouble(step -> Math.abs(own.get(step) - other.get(step)))
@@ -89,14 +89,14 @@ class TransferTest {
     void aRecordedScheduleInducesTheRunItCameFrom() {
         Path fair = tiny.train("fair", tiny.configuration(EXACT, "matrices.mode=fair"));
         Path file = dir.resolve("rates.json");
-        RecordedRates.of(new Run(fair), "rate").write(file);
+        RecordedRates.of(new Run(fair), "rate", told -> {}).write(file);
         Path base = tiny.train("base", tiny.configuration(EXACT, "matrices.recorded=" + file));
         assertThat(gap(base, fair)).isLessThan(1e-9);
         assertThat(gap(base, tiny.train("without", tiny.configuration(EXACT)))).isGreaterThan(1e-5);
 
         // without momentum a Hyperball sees gradients that differ from Muon's only by a factor, which Muon ignores
         Path muon = tiny.train("muon", tiny.configuration(EXACT, "matrices.momentum=0"));
-        RecordedRates.of(new Run(muon), "effective").write(file);
+        RecordedRates.of(new Run(muon), "effective", told -> {}).write(file);
         Path ball = tiny.train(
                 "ball",
                 tiny.configuration(
@@ -107,7 +107,7 @@ class TransferTest {
     @Test
     void aRecordedScheduleThatDoesNotFit() throws Exception {
         tiny.trainUntil("run", tiny.configuration("steps=10"), 7);
-        assertThatThrownBy(() -> RecordedRates.of(new Run(tiny.path("run")), "rate"))
+        assertThatThrownBy(() -> RecordedRates.of(new Run(tiny.path("run")), "rate", told -> {}))
                 .isInstanceOf(Refusal.class)
                 .hasMessageContaining("logged matrices up to step 6 of 10; a schedule needs a finished run");
         Path file = dir.resolve("rates.json");
@@ -133,7 +133,7 @@ class TransferTest {
         Path whole = tiny.train("whole", tiny.configuration(settings));
         Configuration c = ConfigurationFile.with(tiny.configuration(settings), "from.run=" + whole, "from.step=30");
         Path late = tiny.train("late", c);
-        Curves all = Curves.read(whole), part = Curves.read(late);
+        Curves all = Curves.read(whole, told -> {}), part = Curves.read(late, told -> {});
         assertThat(part.losses()).isEqualTo(all.losses().tailMap(30)).hasSize(10);
         assertThat(lines(late)).isEqualTo(lines(whole).subList(30, 40));
     }
@@ -159,7 +159,7 @@ class TransferTest {
         tiny.trainUntil("changed", changed, 35);
         tiny.resume("changed"); // from its own checkpoint now, not the other's
         Path run = tiny.path("changed");
-        assertThat(Curves.read(run).losses().firstKey()).isEqualTo(30);
+        assertThat(Curves.read(run, told -> {}).losses().firstKey()).isEqualTo(30);
         assertThat(gap(run, whole)).isLessThan(1e-9);
         double[] norms = Tiny.matrices(run).get(30).targetNorm();
         double[] expected = Tiny.matrices(whole).get(30).targetNorm();
@@ -193,7 +193,7 @@ class TransferTest {
                         "data.validation=" + window,
                         "validation.every=1",
                         "validation.every_late=1"));
-        Curves curves = Curves.read(run);
+        Curves curves = Curves.read(run, told -> {});
         curves.losses()
                 .forEach((step, loss) -> assertThat(curves.validations().get(step))
                         .as("step " + step)
@@ -205,7 +205,7 @@ class TransferTest {
     @Test
     void aScheduleOfARunLoggedSometimesIsInterpolated() {
         Path run = tiny.train("run", tiny.configuration("log.matrices_every=10"));
-        RecordedRates rates = RecordedRates.of(new Run(run), "rate");
+        RecordedRates rates = RecordedRates.of(new Run(run), "rate", told -> {});
         assertThat(rates.logged()).isEqualTo(5); // 0, 10, 20, 30 and the last
         Map<Integer, Line.Matrices> lines = Tiny.matrices(run);
         List<Double> first = rates.rates().values().iterator().next();
@@ -219,7 +219,7 @@ class TransferTest {
     void aHyperballIsReplayedByThePlainOptimizer() {
         Path ball = tiny.train("ball", tiny.configuration(EXACT, "network=M2", "steps=12", "matrices.mode=hyperball"));
         Path file = dir.resolve("replay.json");
-        RecordedRates recorded = RecordedRates.of(new Run(ball), "replay");
+        RecordedRates recorded = RecordedRates.of(new Run(ball), "replay", told -> {});
         recorded.write(file);
         assertThat(recorded.decays().values()).allMatch(own -> own.stream().anyMatch(decay -> decay > 0));
         Path base =
@@ -236,7 +236,7 @@ class TransferTest {
                     .hasMessageContaining("rates and weight decays");
         }
         Path twin = tiny.train("twin", tiny.configuration("steps=2", "matrices.mode=hypertransfer"));
-        assertThatThrownBy(() -> RecordedRates.of(new Run(twin), "replay"))
+        assertThatThrownBy(() -> RecordedRates.of(new Run(twin), "replay", told -> {}))
                 .isInstanceOf(Refusal.class)
                 .hasMessageContaining("was not taken as it is (rescaled)");
     }
@@ -245,7 +245,7 @@ class TransferTest {
     void aScheduleTravelsToAnotherHorizonAndDepth() {
         Path fair = tiny.train("fair", tiny.configuration("model.layers=3", "steps=11", "matrices.mode=fair"));
         Path file = dir.resolve("rates.json");
-        RecordedRates recorded = RecordedRates.of(new Run(fair), "rate");
+        RecordedRates recorded = RecordedRates.of(new Run(fair), "rate", told -> {});
         recorded.write(file);
         List<String> told = new ArrayList<>();
         Configuration longer = tiny.configuration("model.layers=5", "steps=21", "matrices.recorded=" + file);

@@ -54,7 +54,8 @@ public final class CompareCommand implements Callable<Integer> {
 
     @Override
     public Integer call() {
-        Comparison c = Comparison.of(places);
+        Comparison c =
+                Comparison.of(places, damage -> spec.commandLine().getErr().println("warning: " + damage));
         if (csv != null) {
             Csv.write(
                     csv,

@@ -69,7 +69,8 @@ public final class DiffCommand implements Callable<Integer> {
         Run own = new Run(a), other = new Run(b);
         own.configuration(); // which refuses what is no run
         other.configuration();
-        OptionalInt first = Difference.firstLoss(own, other);
+        OptionalInt first = Difference.firstLoss(
+                own, other, damage -> spec.commandLine().getErr().println("warning: " + damage));
         long at = step == null ? Difference.commonStep(own, other) : step;
         List<Difference.Row> rows = Difference.rows(own, other, at);
         if (json.only) {

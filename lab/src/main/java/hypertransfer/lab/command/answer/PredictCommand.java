@@ -107,7 +107,10 @@ public final class PredictCommand implements Callable<Integer> {
         kinds.forEach(kind -> rows.add(row(kind)));
         int matrices = rows.stream().mapToInt(Row::count).sum();
         double mean = rows.stream().mapToDouble(r -> r.endToPeak * r.count).sum() / matrices;
-        Optional<Measured.Error> measured = isRun ? Measured.error(file, c, kinds) : Optional.empty();
+        Optional<Measured.Error> measured = isRun
+                ? Measured.error(
+                        file, c, kinds, damage -> spec.commandLine().getErr().println("warning: " + damage))
+                : Optional.empty();
         if (csv != null) {
             write(kinds, c);
         }

@@ -81,7 +81,8 @@ public final class ScheduleCommand implements Callable<Integer> {
         if (out != null && Files.exists(out)) {
             throw new Refusal(out + " is already there; choose another --out");
         }
-        RecordedRates recorded = RecordedRates.of(new Run(run), series);
+        RecordedRates recorded = RecordedRates.of(
+                new Run(run), series, damage -> spec.commandLine().getErr().println("warning: " + damage));
         Induced induced = Induced.of(recorded);
         Path to = out == null ? run.resolve("schedule-" + series + ".json") : out;
         if (csv != null) {
