@@ -239,6 +239,20 @@ public final class Checked implements Engine {
     }
 
     @Override
+    public void shift(Tensor y, Tensor b) {
+        rules.ready("shift");
+        rules.periods(N, "y", y, "b", b);
+        engine.shift(y, b);
+    }
+
+    @Override
+    public void shiftBackward(Tensor dy, Tensor db) {
+        rules.ready("shiftBackward");
+        rules.periods(N, "dy", dy, "db", db);
+        engine.shiftBackward(dy, db);
+    }
+
+    @Override
     public void norm(Tensor x, Tensor gain, Tensor y, Tensor r, boolean center) {
         rules.ready("norm");
         rules.shape(N, C, "x", x, "y", y);

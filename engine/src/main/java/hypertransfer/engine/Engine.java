@@ -165,6 +165,14 @@ public interface Engine extends Motion, AutoCloseable {
     /** dw += dy^T x. */
     void productWeight(Tensor dy, Tensor x, Tensor dw);
 
+    /**
+     * y += b, where row n of y gets row n modulo R of b: a bias with R = 1, learned positions with R = T. y (N,out), b (R,out).
+     */
+    void shift(Tensor y, Tensor b);
+
+    /** db += the sum of the rows of dy that share it. */
+    void shiftBackward(Tensor dy, Tensor db);
+
     /** y = norm(x, gain). x, y (N,C), gain (1,C), r (N,1). */
     void norm(Tensor x, Tensor gain, Tensor y, Tensor r, boolean center);
 

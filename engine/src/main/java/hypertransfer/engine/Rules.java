@@ -137,6 +137,15 @@ final class Rules {
         shape(rows, cols, c, third);
     }
 
+    /** Rows that repeat those of a shorter tensor. */
+    void periods(int rows, String a, Tensor whole, String b, Tensor period) {
+        mine(b, period);
+        shape(rows, period.cols(), a, whole);
+        if (rows % period.rows() != 0) {
+            throw misshapen(b, period, "(R," + whole.cols() + ") with an R that divides " + rows);
+        }
+    }
+
     void optional(int rows, int cols, String name, Tensor tensor) {
         if (tensor != null) {
             shape(rows, cols, name, tensor);

@@ -72,6 +72,8 @@ class CheckedTest {
             product x:N,C w:3C,C y:N,3C
             productInput dy:N,3C w:3C,C dx:N,C
             productWeight dy:N,3C x:N,C dw:3C,C
+            shift y:N,C b:1,C
+            shiftBackward dy:N,C db:1,C
             norm x:N,C gain:1,C y:N,C r:N,1 =true
             normBackward dy:N,C x:N,C gain:1,C r:N,1 dx:N,C dgain:1,C =true
             residualNorm h:N,C z:N,C ?zr:N,1 out:N,C gain:1,C y:N,C r:N,1 =true

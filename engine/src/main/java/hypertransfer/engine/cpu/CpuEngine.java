@@ -34,6 +34,7 @@ public final class CpuEngine implements Engine {
 
     private final Product product;
     private final Embedding embedding;
+    private final Shift shift;
     private final Norms norms;
     private final Activation activation;
     private final Updates updates;
@@ -56,6 +57,7 @@ public final class CpuEngine implements Engine {
         pool = new Pool(threads); // after all that can fail, since it starts threads
         product = new Product(pool);
         embedding = new Embedding(pool);
+        shift = new Shift(pool);
         norms = new Norms(pool);
         normGradients = new NormGradients(pool, dims, blocks);
         heads = new Heads(pool, dims, blocks);
@@ -218,6 +220,16 @@ public final class CpuEngine implements Engine {
     public void productWeight(Tensor dy, Tensor x, Tensor dw) {
         int n = dy.rows(), in = x.cols(), out = dy.cols();
         product.run(Blas.T, Blas.N, out, in, n, at(dy), out, at(x), in, 1, at(dw), in);
+    }
+
+    @Override
+    public void shift(Tensor y, Tensor b) {
+        shift.run(false, y.rows(), y.cols(), b.rows(), at(y), at(b));
+    }
+
+    @Override
+    public void shiftBackward(Tensor dy, Tensor db) {
+        shift.run(true, dy.rows(), dy.cols(), db.rows(), at(dy), at(db));
     }
 
     @Override

@@ -244,6 +244,16 @@ public final class CudaEngine implements Engine {
     }
 
     @Override
+    public void shift(Tensor y, Tensor b) {
+        kernels.launch(Kernel.SHIFT, geometry.shift(y), y, b, y.rows(), y.cols(), b.rows());
+    }
+
+    @Override
+    public void shiftBackward(Tensor dy, Tensor db) {
+        kernels.launch(Kernel.SHIFT_BACKWARD, geometry.sums(db), dy, db, dy.rows(), dy.cols(), db.rows());
+    }
+
+    @Override
     public void norm(Tensor x, Tensor gain, Tensor y, Tensor r, boolean center) {
         residualNorm(x, null, null, null, gain, y, r, center);
     }

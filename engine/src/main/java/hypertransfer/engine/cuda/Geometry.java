@@ -2,6 +2,7 @@ package hypertransfer.engine.cuda;
 
 import hypertransfer.engine.Dims;
 import hypertransfer.engine.Engine;
+import hypertransfer.engine.Tensor;
 import hypertransfer.engine.cuda.driver.Launch;
 
 /** How many blocks and threads the kernels run on. The kernels are compiled for the same numbers, see {@link #constants}. */
@@ -14,7 +15,7 @@ record Geometry(Dims dims, Precision precision) {
     static final int ROW_BLOCKS = 528;
 
     private static final int THREADS = 256, SOFTMAX_THREADS = 512, EMBED_THREADS = 512, WARP = 32;
-    private static final int WARPS = 4, DELTA_LANES = 16, COLUMN_ROWS = 8;
+    private static final int WARPS = 4, DELTA_LANES = 16, COLUMN_ROWS = 8, SHIFT_ROWS = 32;
     private static final int LIST_BLOCKS = 512, LIST_PER_THREAD = 8;
 
     /** Numbers in one access of a row: at most 16 bytes, and a divisor of the row. */
@@ -61,6 +62,7 @@ record Geometry(Dims dims, Precision precision) {
                                 + constant("NARROW_LANES", lanes(C))
                                 + constant("WIDE_VEC", vector(F))
                                 + constant("WIDE_LANES", lanes(F))
+                                + constant("SHIFT_ROWS", SHIFT_ROWS)
                                 + constant("COLUMN_ROWS", COLUMN_ROWS);
                     case "heads" -> head + epsilon() + constant("VEC", vector(D / 2)) + constant("LANES", headLanes());
                     case "tokens" ->
@@ -104,6 +106,16 @@ record Geometry(Dims dims, Precision precision) {
     /** Sums over columns, a warp of them per block. */
     Launch columns() {
         return new Launch((dims.C() + WARP - 1) / WARP, 1, 1, WARP, COLUMN_ROWS, 0);
+    }
+
+    /** One thread per number. */
+    Launch shift(Tensor y) {
+        return Launch.each(y.size(), THREADS);
+    }
+
+    /** One block per row and warp of columns of the sums. */
+    Launch sums(Tensor b) {
+        return new Launch((b.cols() + WARP - 1) / WARP, b.rows(), 1, WARP, SHIFT_ROWS, 0);
     }
 
     Launch embed() {

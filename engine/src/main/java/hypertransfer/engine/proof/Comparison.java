@@ -85,6 +85,10 @@ public final class Comparison {
                 .tensor(Role.WEIGHT, "w", Q * D, C)
                 .tensor(Role.GRADIENT, "dwords", V, C)
                 .tensor(Role.GRADIENT, "dgain", 1, C)
+                .tensor(Role.GAIN, "bias", 1, C)
+                .tensor(Role.GRADIENT, "dbias", 1, C)
+                .tensor(Role.GAIN, "positions", T, C)
+                .tensor(Role.GRADIENT, "dpositions", T, C)
                 .tensor(Role.HIDDEN_GRADIENT, "dw", Q * D, C)
                 .tensor(Role.WEIGHT, "wide", F, C)
                 .tensor(Role.HIDDEN_GRADIENT, "dwide", F, C)
@@ -158,6 +162,12 @@ public final class Comparison {
             }
             activation(post ? " gelu M1" : " gelu", post, Nonlinearity.GELU, "f", "fr", "s");
             activation(post ? " swiglu M1" : " swiglu", post, Nonlinearity.SWIGLU, "gated", "rgated", "dgated");
+        }
+        for (String b : List.of("bias", "positions")) {
+            pair.run("shift " + b, s -> s.engine().shift(s.t("y"), s.t(b)))
+                    .same(1, "y")
+                    .run("shiftBackward " + b, s -> s.engine().shiftBackward(s.t("dy"), s.t("d" + b)))
+                    .same(N, "d" + b);
         }
         heads(" turned only", new HeadRule(false, false, true));
         heads(" normed only", new HeadRule(true, true, false));

@@ -160,6 +160,22 @@ public final class ReferenceEngine implements Engine {
     }
 
     @Override
+    public void shift(Tensor y, Tensor b) {
+        Array to = (Array) y, from = (Array) b;
+        for (int n = 0; n < y.rows(); n++) {
+            Rows.add(1, from.data(), from.row(n % b.rows()), to.data(), to.row(n), y.cols());
+        }
+    }
+
+    @Override
+    public void shiftBackward(Tensor dy, Tensor db) {
+        Array from = (Array) dy, to = (Array) db;
+        for (int n = 0; n < dy.rows(); n++) {
+            Rows.add(1, from.data(), from.row(n), to.data(), to.row(n % db.rows()), dy.cols());
+        }
+    }
+
+    @Override
     public void norm(Tensor x, Tensor gain, Tensor y, Tensor r, boolean center) {
         Norms.forward((Array) x, (Array) gain, (Array) y, (Array) r, center);
     }

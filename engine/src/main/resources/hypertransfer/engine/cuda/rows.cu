@@ -94,6 +94,28 @@ template <int W> struct Row {
     }
 };
 
+// y (rows,cols) += b (period,cols), row n of y getting row n modulo period of b.
+extern "C" __global__ void shift(act* y, const float* b, i64 rows, i64 cols, i64 period) {
+    i64 at = (i64)blockIdx.x * blockDim.x + threadIdx.x;
+    if (at < rows * cols) narrow(wide(y[at]) + b[at / cols % period * cols + at % cols], y[at]);
+}
+
+// db (period,cols) += the sums of the rows of dy that share its rows. One block of (32, SHIFT_ROWS) threads per row and 32 columns.
+extern "C" __global__ void shift_backward(const act* dy, float* db, i64 rows, i64 cols, i64 period) {
+    __shared__ float part[SHIFT_ROWS][32];
+    i64 c = (i64)blockIdx.x * 32 + threadIdx.x;
+    float sum = 0;
+    if (c < cols) {
+        for (i64 n = blockIdx.y + threadIdx.y * period; n < rows; n += SHIFT_ROWS * period) sum += wide(dy[n * cols + c]);
+    }
+    part[threadIdx.y][threadIdx.x] = sum;
+    __syncthreads();
+    if (threadIdx.y == 0 && c < cols) {
+        for (int k = 1; k < SHIFT_ROWS; k++) sum += part[k][threadIdx.x];
+        db[blockIdx.y * cols + c] += sum;
+    }
+}
+
 // y = norm(x, gain); with z: out = h + post(z) first, and x is out. h, z, out, y (rows,C), zr, r (rows,1), gain (1,C).
 template <bool CENTER> __device__ __forceinline__ void normed(
         const act* h, const act* z, float* zr, act* out, const float* gain, act* y, float* r, i64 rows) {
@@ -222,6 +244,8 @@ extern "C" __global__ void columns(const float* partial, float* dgain, i64 count
     }
 }
 
+constexpr int WIDE_THREADS = WIDE_LANES > THREADS ? WIDE_LANES : THREADS; // of a block that works on rows of F
+
 struct ReluSquared {
     static __device__ __forceinline__ float value(float x) {
         float relu = fmaxf(0, x);
@@ -290,14 +314,14 @@ extern "C" __global__ void relu_squared_backward(const act* f, const float* fr, 
     activationBackward<ReluSquared>(f, fr, ds, df, rows);
 }
 
-extern "C" __global__ void gelu(const act* f, float* fr, act* s, i64 rows) { activation<Gelu>(f, fr, s, rows); }
+extern "C" __global__ void __launch_bounds__(WIDE_THREADS) gelu(const act* f, float* fr, act* s, i64 rows) { activation<Gelu>(f, fr, s, rows); }
 
-extern "C" __global__ void gelu_backward(const act* f, const float* fr, const act* ds, act* df, i64 rows) {
+extern "C" __global__ void __launch_bounds__(WIDE_THREADS) gelu_backward(const act* f, const float* fr, const act* ds, act* df, i64 rows) {
     activationBackward<Gelu>(f, fr, ds, df, rows);
 }
 
 // s = x sigmoid(x) y, of x and y = post of the halves of f (rows,2F); fr (rows,2) or absent.
-extern "C" __global__ void swiglu(const act* f, float* fr, act* s, i64 rows) {
+extern "C" __global__ void __launch_bounds__(WIDE_THREADS) swiglu(const act* f, float* fr, act* s, i64 rows) {
     typedef Row<F> R;
     for (i64 first = (i64)blockIdx.x * R::ROWS; first < rows; first += (i64)gridDim.x * R::ROWS) {
         i64 n = first + R::group();
@@ -319,7 +343,7 @@ extern "C" __global__ void swiglu(const act* f, float* fr, act* s, i64 rows) {
     }
 }
 
-extern "C" __global__ void swiglu_backward(const act* f, const float* fr, const act* ds, act* df, i64 rows) {
+extern "C" __global__ void __launch_bounds__(WIDE_THREADS) swiglu_backward(const act* f, const float* fr, const act* ds, act* df, i64 rows) {
     typedef Row<F> R;
     for (i64 first = (i64)blockIdx.x * R::ROWS; first < rows; first += (i64)gridDim.x * R::ROWS) {
         i64 n = first + R::group();

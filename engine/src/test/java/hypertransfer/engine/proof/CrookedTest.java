@@ -31,6 +31,8 @@ class CrookedTest {
             product 2
             productInput 2
             productWeight 2
+            shift 0
+            shiftBackward 1
             norm 2 3
             normBackward 4 5
             residualNorm 2 3 5 6

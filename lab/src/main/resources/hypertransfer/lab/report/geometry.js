@@ -75,7 +75,7 @@ class Geometry {
       const [x, y] = at(radius, 0);
       parts.push(html`<path d="${arc(radius)}" fill="none" stroke="${colour}" stroke-dasharray="3 3"/><circle cx="${x}" cy="${y}" r="3.5" fill="${colour}"/>
         <circle cx="${at(radius, angle)[0]}" cy="${at(radius, angle)[1]}" r="3.5" fill="${colour}"/>
-        <text x="${x}" y="${y + 16 + 15 * k}" text-anchor="end" dx="-8" class="tick">${name} ${show(radius)}</text>`);
+        <text x="${x}" y="${y + 28 + 15 * k}" text-anchor="end" dx="-8" class="tick">${name} ${show(radius)}</text>`);
     });
     parts.push(html`<circle cx="${at(0, 0)[0]}" cy="${at(0, 0)[1]}" r="2.5" class="origin"/><text x="${at(0, 0)[0]}" y="${at(0, 0)[1] + 16}" text-anchor="middle" class="tick">0</text>`);
     return html`${parts}`;

@@ -52,7 +52,7 @@ class Sweep {
       if (groups.length > 1) parts.push(html`<line x1="${box.x + box.w + 14}" x2="${box.x + box.w + 34}" y1="${box.y + 8 + i * 18}" y2="${box.y + 8 + i * 18}" stroke="${colour}" stroke-width="2"/><text x="${box.x + box.w + 40}" y="${box.y + 12 + i * 18}" class="tick">${name}</text>`);
     });
     const lowest = d3.least(known, p => p.loss);
-    const said = lowest ? [[`best ${show(lowest.loss)} at ${setting(axes, lowest)}`], edge(axes, lowest)] : [];
+    const said = lowest ? [[`best ${show(lowest.loss)} at ${setting(axes, lowest)}`], alone && !alone.title ? [] : edge(axes, lowest)] : [];
     const words = said.flatMap((texts, warn) => texts.flatMap(text => folded(text, width - 4, 13).map(line => ({ text: line, kind: warn ? 'name edge' : 'name' }))));
     if (lowest) parts.push(html`<circle cx="${x(lowest.at[0])}" cy="${y(lowest.loss)}" r="7" class="ring"/>
       ${words.map(({ text, kind }, i) => html`<text x="4" y="${box.y + box.h + 56 + 18 * i}" class="${kind}">${text}</text>`)}`);

@@ -49,6 +49,7 @@ public record Configuration(
             Design.Norm norm,
             boolean gain,
             boolean embedNorm,
+            boolean bias,
             boolean tied) {}
 
     /** Everything that is no hidden matrix. */
@@ -157,6 +158,7 @@ public record Configuration(
                 m.norm,
                 m.gain,
                 m.embedNorm,
+                m.bias,
                 m.tied);
     }
 

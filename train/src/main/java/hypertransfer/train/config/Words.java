@@ -58,7 +58,7 @@ final class Words extends SimpleModule {
                 Words::label);
         word(
                 Design.Positions.class,
-                text -> of(Design.Positions.class, "model.positions", text, "rotary or none"),
+                text -> of(Design.Positions.class, "model.positions", text, "rotary, learned or none"),
                 Words::label);
         word(Design.Norm.class, text -> of(Design.Norm.class, "model.norm", text, "rms or layer"), Words::label);
         word(Exchange.class, text -> of(Exchange.class, "ranks.carrier", text, "auto, mpi or nccl"), Words::label);

@@ -53,7 +53,11 @@ public record Architecture(Design design, int vocab, int layers, int width, int 
         List<Outline> all = new ArrayList<>();
         int keys = kvHeads() * head, F = mlpWidth();
         all.add(new Outline("embed.weight", vocab, width, false));
+        if (design.positions() == Design.Positions.LEARNED) {
+            all.add(new Outline("embed.positions", sequence, width, false));
+        }
         gain(all, design.embedNorm(), "embed.gain");
+        bias(all, design.embedNorm(), "embed.norm.bias", width);
         for (int l = 0; l < layers; l++) {
             String at = "blocks." + l + ".";
             all.add(new Outline(at + "attn.q.weight", width, width, true));
@@ -67,12 +71,25 @@ public record Architecture(Design design, int vocab, int layers, int width, int 
             }
             all.add(new Outline(at + "mlp.fc.weight", F, width, true));
             all.add(new Outline(at + "mlp.proj.weight", width, F, true));
+            bias(all, true, at + "attn.norm.bias", width);
+            bias(all, true, at + "attn.qkv.bias", width + 2 * keys);
+            bias(all, true, at + "attn.o.bias", width);
+            bias(all, true, at + "mlp.norm.bias", width);
+            bias(all, true, at + "mlp.fc.bias", F * design.mlp().inputs());
+            bias(all, true, at + "mlp.proj.bias", width);
         }
         gain(all, true, "head.gain");
+        bias(all, true, "head.norm.bias", width);
         if (!design.tied()) {
             all.add(new Outline("head.weight", vocab, width, false));
         }
         return all;
+    }
+
+    private void bias(List<Outline> all, boolean there, String name, int cols) {
+        if (there && design.bias()) {
+            all.add(new Outline(name, 1, cols, false));
+        }
     }
 
     private void gain(List<Outline> all, boolean normed, String name) {

@@ -1,5 +1,6 @@
 package hypertransfer.train.network;
 
+import hypertransfer.core.Refusal;
 import hypertransfer.engine.HeadRule;
 import hypertransfer.engine.Nonlinearity;
 import java.util.ArrayList;
@@ -16,6 +17,7 @@ import java.util.List;
  * @param norm of the stream; post norms and those of heads are always RMS norms
  * @param gain whether the stream's norms have one
  * @param embedNorm whether a norm follows the embedding
+ * @param bias whether matrices and the stream's norms have a bias
  * @param tied whether the head is the embedding's matrix
  */
 public record Design(
@@ -29,7 +31,17 @@ public record Design(
         Norm norm,
         boolean gain,
         boolean embedNorm,
+        boolean bias,
         boolean tied) {
+
+    /** Refuses biases where norms follow: these would depend on the matrices' scale, but not before the biases have grown. */
+    public Design {
+        if (bias && (postNorm || qkNorm)) {
+            throw new Refusal(
+                    "model.bias is true, and norms follow the matrices: set network to M2 and model.qk_norm to"
+                            + " false, or model.bias to false");
+        }
+    }
 
     /** The norm of the stream. */
     public enum Norm {
@@ -40,6 +52,7 @@ public record Design(
     /** How attention knows where a token stands. */
     public enum Positions {
         ROTARY,
+        LEARNED,
         NONE
     }
 
@@ -56,6 +69,7 @@ public record Design(
                 Norm.RMS,
                 true,
                 true,
+                false,
                 false);
     }
 
@@ -84,13 +98,15 @@ public record Design(
             case SWIGLU -> others.add("SwiGLU");
         }
         add(others, mlpWidth > 0, "MLP of " + mlpWidth);
-        add(others, kvHeads > 0, kvHeads + " key/value heads");
+        add(others, kvHeads > 0, kvHeads + " key/value head" + (kvHeads > 1 ? "s" : ""));
         add(others, window > 0, "window of " + window);
         add(others, !qkNorm, "no Q/K norm");
         add(others, positions == Positions.NONE, "no positions");
+        add(others, positions == Positions.LEARNED, "learned positions");
         add(others, norm == Norm.LAYER, "LayerNorm");
         add(others, !gain, "no gains");
         add(others, !embedNorm, "no norm of the embedding");
+        add(others, bias, "biases");
         add(others, tied, "tied embedding");
         return others.isEmpty() ? variant.name() : variant + " with " + String.join(", ", others);
     }

@@ -63,9 +63,10 @@ public enum Dialect {
             wrong.put(
                     "model.norm is not " + (gpt2 ? "layer" : "rms"),
                     d.norm() != (gpt2 ? Design.Norm.LAYER : Design.Norm.RMS));
+            wrong.put("model.bias is true, not false", !gpt2 && d.bias());
             wrong.put(
-                    "model.positions is not " + (gpt2 ? "none" : "rotary"),
-                    d.positions() != (gpt2 ? Design.Positions.NONE : Design.Positions.ROTARY));
+                    "model.positions is " + (gpt2 ? "rotary" : "not rotary"),
+                    gpt2 == (d.positions() == Design.Positions.ROTARY));
             wrong.put(
                     "model.window is " + d.window() + ", not 0",
                     d.window() > 0 && d.window() < architecture.sequence());
@@ -121,29 +122,39 @@ public enum Dialect {
         List<Foreign> all = new ArrayList<>();
         int C = a.width();
         all.add(same("wte.weight", ours.get("embed.weight")));
-        all.add(Foreign.constant("wpe.weight", a.sequence(), C, Foreign.Form.ZEROS));
+        Outline positions = ours.get("embed.positions");
+        all.add(
+                positions == null
+                        ? Foreign.constant("wpe.weight", a.sequence(), C, Foreign.Form.ZEROS)
+                        : same("wpe.weight", positions));
         for (int l = 0; l < a.layers(); l++) {
             String here = "blocks." + l + ".", there = "h." + l + ".";
             all.add(norm(a, there + "ln_1.weight", ours.get(here + "attn.gain")));
-            all.add(zeros(there + "ln_1.bias", C));
+            all.add(bias(there + "ln_1.bias", C, ours.get(here + "attn.norm.bias")));
             Outline q = ours.get(here + "attn.q.weight"), k = ours.get(here + "attn.k.weight");
-            linear(all, there + "attn.c_attn", q, k, ours.get(here + "attn.v.weight"));
-            linear(all, there + "attn.c_proj", ours.get(here + "attn.o.weight"));
+            linear(
+                    all,
+                    there + "attn.c_attn",
+                    ours.get(here + "attn.qkv.bias"),
+                    q,
+                    k,
+                    ours.get(here + "attn.v.weight"));
+            linear(all, there + "attn.c_proj", ours.get(here + "attn.o.bias"), ours.get(here + "attn.o.weight"));
             all.add(norm(a, there + "ln_2.weight", ours.get(here + "mlp.gain")));
-            all.add(zeros(there + "ln_2.bias", C));
-            linear(all, there + "mlp.c_fc", ours.get(here + "mlp.fc.weight"));
-            linear(all, there + "mlp.c_proj", ours.get(here + "mlp.proj.weight"));
+            all.add(bias(there + "ln_2.bias", C, ours.get(here + "mlp.norm.bias")));
+            linear(all, there + "mlp.c_fc", ours.get(here + "mlp.fc.bias"), ours.get(here + "mlp.fc.weight"));
+            linear(all, there + "mlp.c_proj", ours.get(here + "mlp.proj.bias"), ours.get(here + "mlp.proj.weight"));
         }
         all.add(norm(a, "ln_f.weight", ours.get("head.gain")));
-        all.add(zeros("ln_f.bias", C));
+        all.add(bias("ln_f.bias", C, ours.get("head.norm.bias")));
         untied(all, ours);
         return all;
     }
 
-    private static void linear(List<Foreign> all, String name, Outline... parts) {
+    private static void linear(List<Foreign> all, String name, Outline bias, Outline... parts) {
         Foreign weight = Foreign.of(name + ".weight", Foreign.Form.TRANSPOSED, 0, parts);
         all.add(weight);
-        all.add(zeros(name + ".bias", weight.cols()));
+        all.add(bias(name + ".bias", weight.cols(), bias));
     }
 
     private void untied(List<Foreign> all, Map<String, Outline> ours) {
@@ -156,8 +167,8 @@ public enum Dialect {
         return Foreign.of(name, Foreign.Form.SAME, 0, own);
     }
 
-    private static Foreign zeros(String name, int cols) {
-        return Foreign.constant(name, 1, cols, Foreign.Form.ZEROS);
+    private static Foreign bias(String name, int cols, Outline own) {
+        return own == null ? Foreign.constant(name, 1, cols, Foreign.Form.ZEROS) : same(name, own);
     }
 
     private static Foreign norm(Architecture a, String name, Outline gain) {

@@ -33,7 +33,8 @@ public record Differences(Dims dims, String parameter, double error, double larg
                 design(true, true, Nonlinearity.GELU, 0, 0, 2, Design.Norm.LAYER, true, true, false),
                 design(true, false, Nonlinearity.SWIGLU, 5, 1, 0, Design.Norm.RMS, false, true, true),
                 design(false, true, Nonlinearity.SWIGLU, 0, 1, 3, Design.Norm.LAYER, false, true, false),
-                gpt2(),
+                gpt2(Design.Positions.LEARNED, false),
+                gpt2(Design.Positions.NONE, true),
                 llama(1))) {
             designs.put(design.label(), design);
         }
@@ -52,13 +53,23 @@ public record Differences(Dims dims, String parameter, double error, double larg
             boolean embedNorm,
             boolean tied) {
         return new Design(
-                postNorm, qkNorm, mlp, mlpWidth, kvHeads, window, Design.Positions.ROTARY, norm, gain, embedNorm, tied);
+                postNorm,
+                qkNorm,
+                mlp,
+                mlpWidth,
+                kvHeads,
+                window,
+                Design.Positions.ROTARY,
+                norm,
+                gain,
+                embedNorm,
+                false,
+                tied);
     }
 
-    /** GPT-2 without biases and learned positions. */
-    private static Design gpt2() {
+    private static Design gpt2(Design.Positions positions, boolean embedNorm) {
         return new Design(
-                false, false, Nonlinearity.GELU, 0, 0, 0, Design.Positions.NONE, Design.Norm.LAYER, true, false, true);
+                false, false, Nonlinearity.GELU, 0, 0, 0, positions, Design.Norm.LAYER, true, embedNorm, true, true);
     }
 
     private static Design llama(int kvHeads) {
@@ -69,10 +80,10 @@ public record Differences(Dims dims, String parameter, double error, double larg
     public static List<Differences> of(Function<Dims, Engine> open, Design design) {
         Architecture tiny = new Architecture(design, 7, 1, 8, 4, 4);
         Random random = new Random(11);
-        int[] inputs = random.ints(4, 0, 7).toArray(),
-                targets = random.ints(4, 0, 7).toArray();
-        try (Engine engine = open.apply(tiny.dims(1));
-                Engine oracle = Engines.open("reference", tiny.dims(1))) {
+        int[] inputs = random.ints(8, 0, 7).toArray(),
+                targets = random.ints(8, 0, 7).toArray();
+        try (Engine engine = open.apply(tiny.dims(2));
+                Engine oracle = Engines.open("reference", tiny.dims(2))) {
             Parameters mine = new Parameters(engine, tiny, Masters.SHARED);
             Parameters theirs = new Parameters(oracle, tiny, Masters.SHARED);
             Network network = new Network(engine, tiny, mine), other = new Network(oracle, tiny, theirs);

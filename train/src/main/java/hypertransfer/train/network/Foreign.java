@@ -68,7 +68,7 @@ public record Foreign(String name, int rows, int cols, List<Outline> parts, Form
             case TRANSPOSED -> transposed(values, rows, cols);
             case GAIN -> DoubleStream.of(values).map(factor -> factor - 1).toArray();
             case ONES -> required(values, 1, "set model.gain to true");
-            case ZEROS -> required(values, 0, "only a file without biases and learned positions can be read");
+            case ZEROS -> required(values, 0, "set model.bias to true, or model.positions to learned");
         };
         Map<String, double[]> ours = new LinkedHashMap<>();
         int from = 0;

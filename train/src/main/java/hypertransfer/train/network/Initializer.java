@@ -8,7 +8,7 @@ import java.util.stream.LongStream;
 
 /**
  * The start of a run: truncated normals of two standard deviations, {@code 1/sqrt(fan in)} for hidden matrices and
- * 0.006 for embedding and head; gains are zero. Every parameter has a stream of its own, drawn with exact arithmetic,
+ * 0.006 for embedding and head; gains and biases are zero. Every parameter has a stream of its own, drawn with exact arithmetic,
  * so that a seed gives the same network on every machine and engine. Blocks of it are drawn on all cores.
  */
 public final class Initializer {
@@ -24,7 +24,7 @@ public final class Initializer {
     public static void initialize(Engine engine, Parameters parameters, long seed) {
         for (int i = 0; i < parameters.own().size(); i++) {
             Ownership.Piece piece = parameters.share().own().get(i);
-            if (!piece.whole().name().endsWith(".gain")) {
+            if (!piece.whole().name().matches(".*\\.(gain|bias)")) {
                 engine.write(parameters.own().get(i).master(), draw(seed, piece));
             }
         }

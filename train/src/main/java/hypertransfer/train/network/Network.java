@@ -178,8 +178,10 @@ public final class Network {
 
     private void forward() {
         engine.embed(parameters.embed.weight(), x);
+        shift(x, parameters.positions);
         if (design.embedNorm()) {
             engine.norm(x, parameters.embedGain.weight(), start, rx, center);
+            shift(start, parameters.embedBias);
         }
         norm(0);
         for (int l = 0; l < traces.size(); l++) {
@@ -187,6 +189,7 @@ public final class Network {
             block(l);
             engine.residualNorm(
                     t.middle, t.y, t.ry, t.end, gainAfter(l).weight(), normedAfter(l), factorAfter(l), center);
+            shift(normedAfter(l), biasAfter(l));
         }
     }
 
@@ -194,22 +197,29 @@ public final class Network {
     private void norm(int l) {
         Trace t = traces.get(l);
         engine.norm(before(l), parameters.blocks.get(l).attnGain().weight(), t.a, t.ra, center);
+        shift(t.a, parameters.biases.get(l).attn());
     }
 
     /** Block l, from the normed input to the MLP's output. */
     private void block(int l) {
         Parameters.Block p = parameters.blocks.get(l);
+        Parameters.Biases b = parameters.biases.get(l);
         Trace t = traces.get(l);
         engine.product(t.a, p.qkv().weight(), t.qkv);
+        shift(t.qkv, b.qkv());
         if (!heads.nothing()) {
             engine.heads(t.qkv, t.rqkv, heads);
         }
         engine.attention(t.qkv, t.o, t.lse);
         engine.product(t.o, p.o().weight(), t.z);
+        shift(t.z, b.o());
         engine.residualNorm(before(l), t.z, t.rz, t.middle, p.mlpGain().weight(), t.m, t.rm, center);
+        shift(t.m, b.mlp());
         engine.product(t.m, p.fc().weight(), t.f);
+        shift(t.f, b.fc());
         engine.activation(t.f, t.rf, t.s, design.mlp());
         engine.product(t.s, p.proj().weight(), t.y);
+        shift(t.y, b.proj());
     }
 
     /** The loss of a micro-batch and its gradient at the head's input, in dx. */
@@ -223,29 +233,36 @@ public final class Network {
     /** On entry dx is the loss's gradient at what follows block l's norm after it, on return at its attention's input. */
     private void backward(int l) {
         Parameters.Block p = parameters.blocks.get(l);
+        Parameters.Biases b = parameters.biases.get(l);
         Trace t = traces.get(l);
         if (recompute && l < traces.size() - 1) { // the last block's is still there
             norm(l);
             block(l);
         }
         Tensor gain = gainAfter(l).weight(), dgain = gainAfter(l).gradient();
+        throughShift(dx, biasAfter(l));
         engine.residualNormBackward(dx, t.y, t.ry, t.end, gain, factorAfter(l), dh, dz, dgain, center);
         Tensor dy = design.postNorm() ? dz : dh;
+        throughShift(dy, b.proj());
         engine.productWeight(dy, t.s, p.proj().gradient());
         engine.productInput(dy, p.proj().weight(), ds);
         engine.activationBackward(t.f, t.rf, ds, df, design.mlp());
+        throughShift(df, b.fc());
         engine.productWeight(df, t.m, p.fc().gradient());
         engine.productInput(df, p.fc().weight(), dx);
+        throughShift(dx, b.mlp());
 
         gain = p.mlpGain().weight();
         engine.residualNormBackward(
                 dx, t.z, t.rz, t.middle, gain, t.rm, dh, dz, p.mlpGain().gradient(), center);
+        throughShift(dy, b.o());
         engine.productWeight(dy, t.o, p.o().gradient());
         engine.productInput(dy, p.o().weight(), dx);
         engine.attentionBackward(t.qkv, t.o, t.lse, dx, dqkv);
         if (!heads.nothing()) {
             engine.headsBackward(dqkv, t.qkv, t.rqkv, heads);
         }
+        throughShift(dqkv, b.qkv());
         engine.productWeight(dqkv, t.a, p.qkv().gradient());
         engine.productInput(dqkv, p.qkv().weight(), dx);
     }
@@ -254,11 +271,14 @@ public final class Network {
     private void backwardStart() {
         Parameter gain = parameters.blocks.getFirst().attnGain();
         Tensor r = traces.getFirst().ra;
+        throughShift(dx, parameters.biases.getFirst().attn());
         engine.residualNormBackward(dx, null, null, start, gain.weight(), r, dh, null, gain.gradient(), center);
         if (design.embedNorm()) {
             gain = parameters.embedGain;
+            throughShift(dh, parameters.embedBias);
             engine.normBackward(dh, x, gain.weight(), rx, dx, gain.gradient(), center);
         }
+        throughShift(atEmbedding(), parameters.positions);
     }
 
     /** The gradient at the embedding, after the backward pass. */
@@ -274,6 +294,23 @@ public final class Network {
     /** After block l the stream is normed for the next block, or for the head. */
     private Parameter gainAfter(int l) {
         return l + 1 < traces.size() ? parameters.blocks.get(l + 1).attnGain() : parameters.headGain;
+    }
+
+    private Parameter biasAfter(int l) {
+        return l + 1 < traces.size() ? parameters.biases.get(l + 1).attn() : parameters.headBias;
+    }
+
+    /** Adds a bias, or positions, where there is one. */
+    private void shift(Tensor y, Parameter bias) {
+        if (bias != null) {
+            engine.shift(y, bias.weight());
+        }
+    }
+
+    private void throughShift(Tensor dy, Parameter bias) {
+        if (bias != null) {
+            engine.shiftBackward(dy, bias.gradient());
+        }
     }
 
     private Tensor normedAfter(int l) {

@@ -19,10 +19,17 @@ public final class Parameters {
     /** One block's parameters; qkv is q, k and v one below the other, fc the gate, if there is one, and fc. */
     record Block(Parameter qkv, Parameter attnGain, Parameter o, Parameter mlpGain, Parameter fc, Parameter proj) {}
 
+    /** A block's biases, null where it has none: of the norms before attention and the MLP, and of what the matrices give. */
+    record Biases(Parameter attn, Parameter qkv, Parameter o, Parameter mlp, Parameter fc, Parameter proj) {}
+
     final Parameter embed;
+    final Parameter positions; // or null
     final Parameter embedGain;
+    final Parameter embedBias; // or null
     final List<Block> blocks = new ArrayList<>();
+    final List<Biases> biases = new ArrayList<>();
     final Parameter headGain;
+    final Parameter headBias; // or null
     final Parameter head;
     private final Engine engine;
     private final Design design;
@@ -46,7 +53,11 @@ public final class Parameters {
         Dims dims = engine.dims();
         int C = dims.C(), keys = dims.G() * dims.D(), F = dims.F();
         embed = single("embed.weight", dims.V(), C, false);
+        positions = design.positions() == Design.Positions.LEARNED
+                ? listed(declare(Role.GAIN, "embed.positions", dims.T(), C, false))
+                : null;
         embedGain = design.embedNorm() ? gain("embed.gain", C) : null;
+        embedBias = design.embedNorm() ? bias("embed.norm.bias", C) : null;
         for (int l = 0; l < architecture.layers(); l++) {
             String attn = "blocks." + l + ".attn.", mlp = "blocks." + l + ".mlp.";
             blocks.add(new Block(
@@ -58,8 +69,16 @@ public final class Parameters {
                             ? joined(mlp, C, List.of("gate", "fc"), F, F)
                             : single(mlp + "fc.weight", F, C, true),
                     single(mlp + "proj.weight", C, F, true)));
+            biases.add(new Biases(
+                    bias(attn + "norm.bias", C),
+                    bias(attn + "qkv.bias", C + 2 * keys),
+                    bias(attn + "o.bias", C),
+                    bias(mlp + "norm.bias", C),
+                    bias(mlp + "fc.bias", F * design.mlp().inputs()),
+                    bias(mlp + "proj.bias", C)));
         }
         headGain = gain("head.gain", C);
+        headBias = bias("head.norm.bias", C);
         head = design.tied() ? embed : single("head.weight", dims.V(), C, false);
     }
 
@@ -141,6 +160,10 @@ public final class Parameters {
         }
         noGain = noGain == null ? declare(Role.GAIN, "no gain", 1, cols, false) : noGain;
         return noGain;
+    }
+
+    private Parameter bias(String name, int cols) {
+        return design.bias() ? listed(declare(Role.GAIN, name, 1, cols, false)) : null;
     }
 
     /** Matrices one below the other in one, so that one product serves all. */

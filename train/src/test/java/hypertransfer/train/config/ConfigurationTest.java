@@ -66,7 +66,8 @@ class ConfigurationTest {
             model.window=-1          | model.window is -1.0; it must be zero or more
             model.mlp=tanh           | model.mlp is 'tanh'; it must be one of relu-squared, gelu, swiglu
             model.norm=batch         | model.norm is 'batch'; it must be rms or layer
-            model.positions=learned  | model.positions is 'learned'; it must be rotary or none
+            model.positions=alibi    | model.positions is 'alibi'; it must be rotary, learned or none
+            model.bias=true          | model.bias is true, and norms follow the matrices: set network to M2 and model.qk_norm to false
             model.mlp_width=99999999 | model: width 128 x MLP's width 99999999 numbers, but one tensor holds fewer than 2^31
             model.vocab=100          | model.vocab is 100; it must be 256 or more
             checkpoint.keep=0        | checkpoint.keep is 0

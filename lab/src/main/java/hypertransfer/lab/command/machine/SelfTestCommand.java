@@ -34,6 +34,7 @@ import picocli.CommandLine.Spec;
 public final class SelfTestCommand implements Callable<Integer> {
     private final BiFunction<String, Dims, Engine> open;
     private final List<Dims> sizes;
+    private final Map<String, Design> designs;
 
     @Spec
     private CommandSpec spec;
@@ -50,13 +51,14 @@ public final class SelfTestCommand implements Callable<Integer> {
     private record Check(Dims dims, String operation, String tensor, double error, boolean passed) {}
 
     public SelfTestCommand() {
-        this(Engines::open, Comparison.SIZES);
+        this(Engines::open, Comparison.SIZES, Differences.designs());
     }
 
-    /** With engines and sizes of the caller's. */
-    SelfTestCommand(BiFunction<String, Dims, Engine> open, List<Dims> sizes) {
+    /** With engines, sizes and networks of the caller's. */
+    SelfTestCommand(BiFunction<String, Dims, Engine> open, List<Dims> sizes, Map<String, Design> designs) {
         this.open = open;
         this.sizes = sizes;
+        this.designs = designs;
     }
 
     @Override
@@ -83,7 +85,7 @@ public final class SelfTestCommand implements Callable<Integer> {
                 }
             }
         }
-        for (Map.Entry<String, Design> design : Differences.designs().entrySet()) {
+        for (Map.Entry<String, Design> design : designs.entrySet()) {
             if (!json.only) {
                 out.println(design.getKey());
             }

@@ -7,10 +7,13 @@ import hypertransfer.engine.Engine;
 import hypertransfer.engine.Tensor;
 import hypertransfer.engine.provider.Engines;
 import hypertransfer.lab.terminal.Exit;
+import hypertransfer.train.network.Design;
+import hypertransfer.train.network.Differences;
 import java.io.PrintWriter;
 import java.io.StringWriter;
 import java.lang.reflect.Proxy;
 import java.util.List;
+import java.util.Map;
 import java.util.function.BiFunction;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
@@ -20,11 +23,14 @@ import tools.jackson.databind.json.JsonMapper;
 
 /** {@code ht selftest} without a GPU: the cpu engine passes, and one that is wrong does not. */
 class SelfTestCommandTest {
+    private static final String LLAMA = "M2 with SwiGLU, 1 key/value head, no Q/K norm, no norm of the embedding";
+
     private final StringWriter out = new StringWriter();
 
     private int run(BiFunction<String, Dims, Engine> open, String... more) {
         List<Dims> sizes = List.of(new Dims(2, 13, 18, 6, 37), new Dims(1, 5, 6, 6, 13));
-        return new CommandLine(new SelfTestCommand(open, sizes))
+        Map<String, Design> designs = Map.of(LLAMA, Differences.designs().get(LLAMA)); // DesignTest has them all
+        return new CommandLine(new SelfTestCommand(open, sizes, designs))
                 .setOut(new PrintWriter(out))
                 .execute(Stream.concat(Stream.of("--engine", "cpu"), Stream.of(more))
                         .toArray(String[]::new));
@@ -37,7 +43,7 @@ class SelfTestCommandTest {
                 .contains(
                         "Dims[B=2, T=13, C=18, D=6, V=37, G=3, F=72, W=13]",
                         "ok     attentionBackward M2",
-                        "M2 with SwiGLU, 1 key/value heads, no Q/K norm, no norm of the embedding",
+                        LLAMA,
                         "ok     blocks.0.mlp.gate.weight",
                         "all operations and gradients agree")
                 .doesNotContain("FAILED");
