@@ -36,6 +36,18 @@ class LaunchTest {
                 .contains("another configuration (now seed: 9)");
     }
 
+    /** Was refused with the advice to do what was refused. */
+    @Test
+    void aDamagedStateIsWrittenAnew() throws Exception {
+        ht.fine("train", file, "--out", run, Ht.TINY);
+        Path state = run.resolve("state.json");
+        String good = Files.readString(state);
+        Files.writeString(state, good.substring(0, good.length() / 2));
+        assertThat(ht.fine("runs", dir)).contains("unreadable");
+        ht.fine("train", run);
+        assertThat(state).hasContent(good);
+    }
+
     /** A directory in state 'failed' was left, and stayed in the list of runs. */
     @Test
     void whatFailsBeforeTheFirstStepLeavesNothing() throws Exception {

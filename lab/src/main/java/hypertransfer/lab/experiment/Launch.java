@@ -52,7 +52,7 @@ public record Launch(
 
     /** The same with a configuration in which these keys were changed on purpose, when the run is resumed. */
     public boolean run(Interrupt stop, Set<String> changed) {
-        if (resume && changed.isEmpty() && new Run(directory).standing().state() == Standing.State.FINISHED) {
+        if (resume && changed.isEmpty() && finished()) {
             resumable(directory, configuration);
             out.println(directory + " is already finished; to train it again, choose another --out");
             return true;
@@ -77,6 +77,14 @@ public record Launch(
             throw e;
         } finally {
             stop.rest();
+        }
+    }
+
+    private boolean finished() {
+        try {
+            return new Run(directory).standing().state() == Standing.State.FINISHED;
+        } catch (Refusal damaged) { // to continue the run writes it anew
+            return false;
         }
     }
 
