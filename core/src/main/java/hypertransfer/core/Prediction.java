@@ -57,7 +57,6 @@ public final class Prediction {
             Expected matrix, Space space, int steps, IntToDoubleFunction rates, boolean effective) {
         Prediction p = new Prediction(steps);
         Onset onset = matrix.onset();
-        double turned = 0;
         double persistent = 0; // -<u,w> / c as long as all is early
         double l = space.decay();
         double s = matrix.norm();
@@ -73,7 +72,7 @@ public final class Prediction {
                         + " is 1 or more, which would erase the matrix; lower either of them");
             }
             p.norm[t] = s;
-            double early = onset.left(turned);
+            double early = onset.left(t);
             double c = matrix.direction() * (1 - early * (1 - onset.part()));
             switch (space) {
                 case Hyperball h -> {
@@ -94,7 +93,6 @@ public final class Prediction {
                     s = next(s, k, e * c, along);
                 }
             }
-            turned += p.effective[t];
         }
         return p;
     }

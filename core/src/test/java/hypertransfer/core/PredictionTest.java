@@ -94,8 +94,8 @@ class PredictionTest {
     /** The first step is shorter, early steps add up more, and a long run forgets both. */
     @Test
     void startFades() {
-        Expected late = SQUARE.withOnset(new Onset(0.6, 1.5, 0));
-        Expected longer = SQUARE.withOnset(new Onset(0.6, 1.5, 0.975));
+        Expected late = SQUARE.withOnset(new Onset(0.6, 50, 0));
+        Expected longer = SQUARE.withOnset(new Onset(0.6, 50, 0.975));
         Space base = new Base(0.1);
         double first = Prediction.of(SQUARE, base, TENTH).effective()[0];
         close(Prediction.of(late, base, TENTH).effective()[0], 0.6 * first, 1e-12);
@@ -105,7 +105,7 @@ class PredictionTest {
         double[] end = Prediction.of(longer, base, constant).norm();
         Equilibrium rest = Equilibrium.of(SQUARE, 0.05, 0.1);
         close(end[3_999], rest.norm(), 1e-4);
-        assertThat(longer.onset().left(1.5)).isCloseTo(Math.exp(-1), within(1e-15));
+        assertThat(longer.onset().left(50)).isCloseTo(Math.exp(-1), within(1e-15));
         assertThat(Onset.NONE.left(0)).isZero();
     }
 
@@ -124,7 +124,7 @@ class PredictionTest {
     void followingItsOwnEffectiveRatesGivesTheRunBack() {
         some(200, random -> {
             Expected matrix = (random.nextBoolean() ? SQUARE : TALL)
-                    .withOnset(new Onset(random.nextDouble(0.1, 1), random.nextDouble(3), random.nextDouble()));
+                    .withOnset(new Onset(random.nextDouble(0.1, 1), random.nextDouble(300), random.nextDouble()));
             Space space = new Base(Draws.power(random, -3, 0));
             Shaped schedule = new Shaped(
                     Draws.power(random, -4, -1), random.nextInt(1, 500), 0.05, random.nextDouble(), new Shape.Cosine());
@@ -227,7 +227,7 @@ class PredictionTest {
         refused(() -> Expected.muon(0, 4, 1, 0.95), "0 x 4 is empty");
         refused(() -> Memory.momentum(1), "decay 1.0");
         refused(() -> new Onset(1.5, 1, 0), "part 1.5");
-        refused(() -> new Onset(1, -1, 0), "angle -1.0");
+        refused(() -> new Onset(1, -1, 0), "steps -1.0");
         refused(() -> new Onset(1, 1, 1), "decay 1.0");
         refused(() -> Equilibrium.of(SQUARE, 0.1, 0), "0.1 and 0.0");
         refused(() -> Equilibrium.steps(0.1, 0.1, 1), "0.1, 0.1 and 1.0");

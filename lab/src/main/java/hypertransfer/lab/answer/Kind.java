@@ -78,12 +78,12 @@ public record Kind(String name, int rows, int cols, List<String> matrices, Expec
         return matrices.stream().map(name -> name.split("\\.")[1]).collect(Collectors.joining(","));
     }
 
-    /** Wide networks begin with a lower rank and leave it later; M2 leaves it sooner than M1. */
+    /** Wide networks begin with a lower rank, apart from the MLP of M2, and leave it later. */
     private static Onset onset(Configuration c, String name, double momentum) {
         double scale = c.model().width() / 128.0;
-        double part = Math.min(1, FIRST.getOrDefault(name, FIRST.get("fc")) * Math.pow(scale, -1.0 / 6));
-        double angle = (c.network() == Variant.M1 ? 1 : 0.3) * Math.sqrt(scale);
-        return new Onset(part, angle, Math.sqrt(momentum));
+        boolean same = c.network() == Variant.M2 && (name.equals("fc") || name.equals("proj"));
+        double part = FIRST.get(name) * (same ? 1 : Math.pow(scale, -1.0 / 6));
+        return new Onset(Math.min(1, part), 25 * Math.pow(scale, 1.4), Math.sqrt(momentum));
     }
 
     private static Kind kind(

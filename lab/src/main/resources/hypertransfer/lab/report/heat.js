@@ -111,7 +111,7 @@ function ratioMaps() {
   return ordered().filter(run => !model.hidden.has(run.name)).map(run => {
     const all = ratios(run);
     const cells = panels([run]).map(({ layer, kind, part, of }) => ({ row: kind + (part === undefined ? '' : ' ' + part), column: layer, value: d3.mean(of(run), m => all[m].ratio ?? NaN), name: kind + layer + (part === undefined ? '' : '-' + part) })).filter(cell => finite(cell.value));
-    return { run, title: label(run), across: 'layer', mean: true, rows: [...new Set(cells.map(cell => cell.row))], columns: [...new Set(cells.map(cell => cell.column))].sort(d3.ascending), cells };
+    return { run, title: run.label, across: 'layer', mean: true, rows: [...new Set(cells.map(cell => cell.row))], columns: [...new Set(cells.map(cell => cell.column))].sort(d3.ascending), cells };
   }).filter(map => map.cells.length);
 }
 

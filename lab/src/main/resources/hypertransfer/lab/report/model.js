@@ -145,10 +145,11 @@ function ordered() {
   return axes.length ? d3.sort(runs(), ...axes.map(({ key }) => run => Number(run.config[key]))) : runs();
 }
 
-/** What a run is called: in a sweep its values, unless another run has the same ones. */
-function label(run) {
-  const axes = swept(), at = other => axes.map(({ key }) => other.config[key]).join();
-  return !axes.length || follows(run) || runs().some(other => other !== run && at(other) === at(run)) ? run.name : setting(axes, { at: axes.map(({ key }) => Number(run.config[key])) });
+/** Gives every run the name that it is shown by: in a sweep its values, unless another run has the same ones. */
+function label() {
+  const axes = swept(), all = runs(), at = run => axes.map(({ key }) => run.config[key]).join();
+  const alike = d3.rollup(all, same => same.length, at), key = axes.map(axis => short(axis.key));
+  for (const run of all) run.label = !axes.length || follows(run) || alike.get(at(run)) > 1 ? run.name : axes.map((axis, i) => key[i] + '=' + plain(run.config[axis.key])).join(', ');
 }
 
 /** Run minus another at the steps both have. Of a long run the page has not all of them; those to its target came as they are. */

@@ -21,6 +21,7 @@ function paint() {
     run.dash = dashes[Math.floor(i / SOLID) % dashes.length];
     if (placebo(run)) Object.assign(run, { colour: 'var(--axis)', dash: '2 2' });
   }
+  label();
   const scale = colourScale();
   if (!scale) return;
   for (const run of runs()) {
@@ -46,7 +47,7 @@ function legend() {
   const host = element('legend');
   const scale = colourScale();
   const focused = host.contains(document.activeElement) ? document.activeElement.dataset.run : null;
-  put(host, html`${scale ? bar(scale) : ''}${ordered().map((run, i) => html`<button type="button" class="key" data-run="${run.name}" tabindex="${i ? -1 : 0}" aria-pressed="${!model.hidden.has(run.name)}">${swatch(run)}${label(run)}</button>`)}`);
+  put(host, html`${scale ? bar(scale) : ''}${ordered().map((run, i) => html`<button type="button" class="key" data-run="${run.name}" tabindex="${i ? -1 : 0}" aria-pressed="${!model.hidden.has(run.name)}">${swatch(run)}${run.label}</button>`)}`);
   const header = document.querySelector('header'), sticks = what => getComputedStyle(what).position === 'sticky';
   const top = sticks(header) ? header.offsetHeight : 0, sticky = sticks(host);
   host.style.top = top + 'px';

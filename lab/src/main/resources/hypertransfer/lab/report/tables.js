@@ -34,7 +34,7 @@ const optimizer = run => [run.direction, run.mode].filter(Boolean).join(' · ');
 function runCell(run) {
   const target = follows(run);
   const note = run.config.target && run.config.target !== 'null' ? html`<small>${target ? 'follows ' + target.name : 'its target is not on this page'}</small>` : '';
-  return html`<th scope="row" title="${run.name}"><span class="named">${swatch(run)}<span>${label(run)}</span></span>${note}</th>`;
+  return html`<th scope="row" title="${run.name}"><span class="named">${swatch(run)}<span>${run.label}</span></span>${note}</th>`;
 }
 
 function stepsCell(run) {
@@ -94,7 +94,7 @@ function transferCards() {
 function comparison(rows) {
   const all = ordered(), text = value => (value === undefined || value === 'null' ? '–' : value);
   const cell = value => html`<td class="value">${text(value)}</td>`;
-  const name = (run, scope) => html`<th scope="${scope}"><span class="named">${swatch(run)}<span>${label(run)}</span></span></th>`;
+  const name = (run, scope) => html`<th scope="${scope}"><span class="named">${swatch(run)}<span>${run.label}</span></span></th>`;
   const key = (text, scope) => html`<th scope="${scope}"><code>${text}</code></th>`;
   if (all.length <= 6) {
     return html`<thead><tr><th scope="col"></th>${all.map(run => name(run, 'col'))}</tr></thead><tbody>${rows.map(([k, values]) => html`<tr>${key(k, 'row')}${values.map(cell)}</tr>`)}</tbody>`;

@@ -46,7 +46,11 @@ import picocli.CommandLine.Spec;
             "error: of the effective rates that one pair of numbers gives instead of a",
             "schedule of its own for every matrix and step (--csv writes these), rms. It adds",
             "to the error of the prediction itself, see 'ht predict'. Matrices that",
-            "matrices.groups treats differently have a pair of their own."
+            "matrices.groups treats differently have a pair of their own.",
+            "",
+            "Checked by training, Muon carried to MuonH: at preset demo it ended 0.002 above",
+            "a MuonH tuned by a sweep, at 124M 0.064 above it, and 0.17 below its Muon",
+            "(validation losses, one seed; docs/LOG.md)."
         })
 public final class RatesCommand implements Callable<Integer> {
     @Spec
