@@ -171,7 +171,7 @@ class DocumentsTest {
     private static void understood(String command) {
         Matcher after = Pattern.compile("(?:.*\\./)?ht (.*)").matcher(command);
         assertThat(after.matches()).as(command).isTrue();
-        List<String> words = List.of(after.group(1).split(" +"));
+        List<String> words = words(after.group(1));
         CommandLine line = Main.commands();
         int at = 0;
         while (at < words.size() && line.getSubcommands().containsKey(words.get(at))) {
@@ -193,10 +193,19 @@ class DocumentsTest {
         }
     }
 
+    /** As a shell takes them apart; quotes keep spaces together. */
+    private static List<String> words(String command) {
+        return Pattern.compile("\"([^\"]*)\"|\\S+")
+                .matcher(command)
+                .results()
+                .map(word -> word.group(1) == null ? word.group() : word.group(1))
+                .toList();
+    }
+
     /** In this test's own directory, small where it trains. */
     private void run(String command) {
         List<String> words = new ArrayList<>();
-        for (String word : command.split(" +")) {
+        for (String word : words(command)) {
             words.add(word.replaceFirst("^runs/", "../runs/")
                     .replaceFirst("^(.*=)?(out|shards|my-texts|norms\\.csv|mine\\.yaml)(/|$)", "$1" + dir + "/$2$3"));
         }

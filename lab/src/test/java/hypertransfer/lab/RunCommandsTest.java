@@ -279,6 +279,20 @@ class RunCommandsTest {
         assertThat(out.toString().lines()).hasSize(4).noneMatch(line -> line.contains("checkpoints"));
     }
 
+    /** Ended as a bug: the path of the current directory has no name. */
+    @Test
+    void runsOfTheCurrentDirectory() throws Exception {
+        Path run = train("run", "steps=2");
+        List<String> command = new ArrayList<>(Child.java());
+        command.addAll(List.of("runs", ""));
+        Process process = new ProcessBuilder(command)
+                .directory(run.toFile())
+                .redirectError(ProcessBuilder.Redirect.DISCARD)
+                .start();
+        assertThat(new String(process.getInputStream().readAllBytes())).contains("finished", "2/2");
+        assertThat(process.waitFor()).isZero();
+    }
+
     /** The run could never be resumed, and no run beside it was listed. */
     @Test
     void aByteThatIsNotTextInALog() throws IOException {

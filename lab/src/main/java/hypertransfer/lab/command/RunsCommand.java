@@ -60,12 +60,17 @@ public final class RunsCommand implements Callable<Integer> {
      */
     private record Row(
             String run, String state, Integer step, Integer steps, Double loss, Double validation, Double gap) {
+        private static String name(Run run) {
+            String path = run.directory().toString();
+            return path.isEmpty() ? "." : path; // the current directory's has no name
+        }
+
         static Row of(Run run) {
             try {
                 Optional<Line.Training> trained = run.metrics().last(Line.Training.class);
                 Optional<Line.Validation> validated = run.metrics().last(Line.Validation.class);
                 return new Row(
-                        run.directory().toString(),
+                        name(run),
                         run.standing().state().label(),
                         trained.map(Line.Training::step).orElse(-1) + 1,
                         run.configuration().steps(),
@@ -81,7 +86,7 @@ public final class RunsCommand implements Callable<Integer> {
                                 .filter(Double::isFinite)
                                 .orElse(null));
             } catch (Refusal | UncheckedIOException e) {
-                return new Row(run.directory().toString(), "unreadable", null, null, null, null, null);
+                return new Row(name(run), "unreadable", null, null, null, null, null);
             }
         }
     }

@@ -4,6 +4,8 @@ import java.util.HashMap;
 import java.util.Map;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.BooleanSupplier;
+import java.util.function.IntConsumer;
+import java.util.function.LongSupplier;
 import sun.misc.Signal;
 import sun.misc.SignalHandler;
 
@@ -23,6 +25,8 @@ public final class Interrupt implements BooleanSupplier, AutoCloseable {
     private final Map<String, SignalHandler> before = new HashMap<>();
 
     private final boolean tells;
+    private final LongSupplier clock; // in nanoseconds
+    private final IntConsumer halt; // ends the process with a code, whatever it does
 
     public Interrupt() {
         this(true);
@@ -34,24 +38,31 @@ public final class Interrupt implements BooleanSupplier, AutoCloseable {
      * @param tells whether it says what it will do: one of them is enough
      */
     public Interrupt(boolean tells) {
+        this(tells, System::nanoTime, Runtime.getRuntime()::halt);
+    }
+
+    Interrupt(boolean tells, LongSupplier clock, IntConsumer halt) {
         this.tells = tells;
+        this.clock = clock;
+        this.halt = halt;
         for (String signal : SIGNALS) {
-            before.put(signal, Signal.handle(new Signal(signal), this::received));
+            before.put(signal, Signal.handle(new Signal(signal), received -> received()));
         }
     }
 
-    private void received(Signal signal) {
+    /** One at a time: two signals come in two threads, and the second must see when the first one came. */
+    synchronized void received() {
         if (!saves) {
             tell("stopped");
             System.exit(Exit.INTERRUPTED);
         }
         if (told.getAndSet(true)) {
-            if (System.nanoTime() - first > ONE) {
-                Runtime.getRuntime().halt(Exit.INTERRUPTED);
+            if (clock.getAsLong() - first > ONE) {
+                halt.accept(Exit.INTERRUPTED);
             }
             return;
         }
-        first = System.nanoTime();
+        first = clock.getAsLong();
         tell("saving, then stopping (Ctrl-C again stops immediately)");
     }
 

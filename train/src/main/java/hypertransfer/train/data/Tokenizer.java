@@ -163,10 +163,13 @@ public final class Tokenizer implements AutoCloseable {
             train.finish();
             long moved = hold();
             validation.finish();
-            Written first = new Written(train.files(), train.count()),
-                    second = new Written(validation.files(), validation.count());
-            commit.write(
-                    Stream.concat(first.files.stream(), second.files.stream()).toList());
+            Written first, second;
+            synchronized (commit) {
+                first = new Written(train.files(), train.count());
+                second = new Written(validation.files(), validation.count());
+                commit.write(Stream.concat(first.files.stream(), second.files.stream())
+                        .toList());
+            }
             return new Result(documents, first, second, moved, skipped, firstSkipped);
         } finally {
             pool.shutdownNow();
@@ -252,13 +255,15 @@ public final class Tokenizer implements AutoCloseable {
         return move;
     }
 
-    /** Removes what is not finished; safe at any time, from any thread. */
+    /** Removes what is not finished; safe at any time, from any thread. A commit that has begun is finished first. */
     @Override
     public void close() {
-        try (commit;
-                spool;
-                validation) { // each is closed whatever happens to the others
-            train.close();
+        synchronized (commit) {
+            try (commit;
+                    spool;
+                    validation) { // each is closed whatever happens to the others
+                train.close();
+            }
         }
     }
 }

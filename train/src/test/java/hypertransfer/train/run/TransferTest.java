@@ -104,6 +104,16 @@ class TransferTest {
         assertThat(gap(ball, muon)).isLessThan(1e-9);
     }
 
+    /** Effective rates drove a Base run, without a word. */
+    @Test
+    void aSeriesThatDoesNotFitTheTargetIsRefused() {
+        Path two = tiny.train("two", tiny.configuration("steps=2")), file = dir.resolve("rates.json");
+        RecordedRates.of(new Run(two), "effective", told -> {}).write(file);
+        assertThatThrownBy(() -> tiny.train("base", tiny.configuration("steps=2", "matrices.recorded=" + file)))
+                .isInstanceOf(Refusal.class)
+                .hasMessageContaining("holds effective rates, which a Hyperball takes");
+    }
+
     @Test
     void aRecordedScheduleThatDoesNotFit() throws Exception {
         tiny.trainUntil("run", tiny.configuration("steps=10"), 7);
