@@ -106,6 +106,8 @@ class AnswersTest {
                 .contains("effective rate 31 %", "(Muon gpt2-124m, M1, 70 steps)");
         assertThat(ht.fine("predict", MUON, large, shards, "--set", "steps=20000"))
                 .contains("no run like this one was measured, so expect more");
+        assertThat(ht.fine("predict", MUON, "--set", "preset=small", "--set", "steps=30"))
+                .contains("effective rate 24 %", "(Muon small, M1, 25 steps)");
         assertThat(ht.fine("predict", MUON, "--set", "matrices.direction=adam"))
                 .contains("(AdamW demo, M1, 200 steps)");
     }

@@ -22,6 +22,7 @@ public record Accuracy(
             new Accuracy(Preset.DEMO, Variant.M1, Update.Kind.MUON, 400, 0.077, 0.075),
             new Accuracy(Preset.DEMO, Variant.M1, Update.Kind.MUON, 200, 0.135, 0.076),
             new Accuracy(Preset.DEMO, Variant.M2, Update.Kind.MUON, 400, 0.064, 0.106),
+            new Accuracy(Preset.SMALL, Variant.M1, Update.Kind.MUON, 25, 0.238, 0.014),
             new Accuracy(Preset.GPT2_124M, Variant.M1, Update.Kind.MUON, 610, 0.147, 0.115),
             new Accuracy(Preset.GPT2_124M, Variant.M1, Update.Kind.MUON, 70, 0.306, 0.219),
             new Accuracy(Preset.GPT2_124M, Variant.M2, Update.Kind.MUON, 610, 0.208, 0.114),

@@ -76,6 +76,21 @@ public record View(Kind kind, int down, int across) {
         return cut;
     }
 
+    /**
+     * Of every number of a matrix, the number of the part that it belongs to.
+     *
+     * @param head the width of a head
+     */
+    public int[] parts(String matrix, int rows, int cols, int head) {
+        Cut cut = of(matrix, rows, cols, head);
+        int high = rows / cut.down, wide = cols / cut.across;
+        int[] parts = new int[Math.multiplyExact(rows, cols)];
+        for (int i = 0; i < parts.length; i++) {
+            parts[i] = i / cols / high * cut.across + i % cols / wide;
+        }
+        return parts;
+    }
+
     /** Whether each part of a scale-invariant matrix is scale-invariant too: a norm follows every head, not every part. */
     public boolean keepsInvariance(String matrix) {
         return kind == Kind.WHOLE || kind == Kind.HEADS && !matrix.endsWith(".attn.o.weight");

@@ -12,6 +12,7 @@ import hypertransfer.train.file.SafeTensorsWriter;
 import hypertransfer.train.log.Run;
 import hypertransfer.train.network.Dialect;
 import hypertransfer.train.network.Foreign;
+import hypertransfer.train.optimizer.View;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -127,14 +128,25 @@ public final class Trained implements AutoCloseable {
                         passedOver);
     }
 
+    /** A tensor as the network is evaluated: every part of a matrix has a scale of its own. */
+    private static double[] scaled(SafeTensors tensors, String name, Map<String, Double> scales, Configuration c) {
+        double[] values = tensors.values(name);
+        if (scales.containsKey(View.part(name, 0))) {
+            int[] shape = tensors.shape(name);
+            int[] parts = c.algorithm()
+                    .of(name)
+                    .view()
+                    .parts(name, shape[0], shape[1], c.model().head());
+            Arrays.setAll(values, i -> scales.get(View.part(name, parts[i])) * values[i]);
+        } else if (scales.containsKey(name)) {
+            Arrays.setAll(values, i -> scales.get(name) * values[i]);
+        }
+        return values;
+    }
+
     private static void write(
             SafeTensors tensors, Map<String, Double> scales, Configuration c, Dialect dialect, int step, Path file) {
-        Function<String, double[]> ours = name -> {
-            double scale = scales.getOrDefault(name, 1.0);
-            return Arrays.stream(tensors.values(name))
-                    .map(value -> scale * value)
-                    .toArray();
-        };
+        Function<String, double[]> ours = name -> scaled(tensors, name, scales, c);
         String prefix = dialect.prefixes().getFirst();
         List<SafeTensorsWriter.Entry> entries = new ArrayList<>();
         for (Foreign foreign : dialect.tensors(c.architecture())) {

@@ -146,6 +146,32 @@ class ImportedTest {
         check(Dialect.GPT2, c, weights, new Gpt2(weights, 16, 4, 2).logits(TOKENS));
     }
 
+    /** The parts of a matrix have scales of their own; exported without them, the network was another one. */
+    @Test
+    void whatIsExportedIsWhatIsEvaluated() {
+        Tiny tiny = new Tiny(dir);
+        Configuration c = tiny.configuration(
+                "network=M2", "engine=reference", "steps=8", "matrices.rate=0.1", "matrices.mode=hypertransfer-plus");
+        List<Integer> context = IntStream.of(TOKENS).boxed().toList();
+        for (String view : List.of("whole", "heads", "blocks:2x2")) {
+            String name = view.replace(':', '-');
+            Run run = new Run(tiny.train(name, ConfigurationFile.with(c, "matrices.view=" + view)));
+            Path file = dir.resolve(name + ".safetensors");
+            Trained.export(run, file, Dialect.OWN, this::unexpected);
+            Configuration plain = ConfigurationFile.with(c, "matrices.mode=base");
+            Path other = dir.resolve(name + "-plain");
+            try (Hold hold = Hold.create(other, plain)) {
+                Imported.read(file, Dialect.OWN, plain).write(hold, plain, Map.of("version", "test"));
+            }
+            try (Trained trained = Trained.load(run, this::unexpected);
+                    Trained imported = Trained.load(new Run(other), this::unexpected)) {
+                assertThat(imported.logits(context))
+                        .as(view)
+                        .containsExactly(trained.logits(context), within(1e-6)); // float32 in the file
+            }
+        }
+    }
+
     @Test
     void whatDoesNotFitIsNamed() {
         Configuration c = configuration(LLAMA);
