@@ -41,6 +41,12 @@ public record Standing(
         }
     }
 
+    private static final JsonMapper JSON = Strict.strict(JsonMapper.builder()).build();
+
+    /** What stands in the file. */
+    private record Written(
+            String state, int step, int steps, JsonNode loss, JsonNode validation, String kind, String message) {}
+
     private static final List<State> WRITTEN = List.of(State.RUNNING, State.INTERRUPTED, State.FAILED, State.FINISHED);
 
     /** As the run last said; running where it never did. */
@@ -49,28 +55,34 @@ public record Standing(
             return new Standing(State.RUNNING, 0, 0, Double.NaN, Double.NaN, null, null);
         }
         try {
-            JsonNode node = JsonMapper.shared().readTree(file);
+            Written said = JSON.readValue(file, Written.class);
+            if (said == null) {
+                throw damaged(file, "it holds null", null);
+            }
             State state = WRITTEN.stream()
-                    .filter(s -> s.label().equals(node.path("state").asString("")))
+                    .filter(s -> s.label().equals(said.state))
                     .findFirst()
-                    .orElseThrow(() -> new Refusal(file + " has state " + node.path("state") + "; expected one of "
+                    .orElseThrow(() -> new Refusal(file + " has state " + said.state + "; expected one of "
                             + Arrays.toString(WRITTEN.stream().map(State::label).toArray())));
             return new Standing(
                     state,
-                    node.path("step").asInt(0),
-                    node.path("steps").asInt(0),
-                    number(node.path("loss")),
-                    number(node.path("validation")),
-                    FailureKind.parse(node.path("kind").asString("")),
-                    node.path("message").asString(null));
+                    said.step,
+                    said.steps,
+                    number(said.loss),
+                    number(said.validation),
+                    FailureKind.parse(said.kind == null ? "" : said.kind),
+                    said.message);
         } catch (JacksonException e) {
-            throw new Refusal(
-                    file + " is damaged (" + Strict.reason(e) + "); continue the run, which writes it anew", e);
+            throw damaged(file, Strict.place(e) + Strict.reason(e), e);
         }
     }
 
+    private static Refusal damaged(Path file, String why, JacksonException e) {
+        return new Refusal(file + " is damaged (" + why + "); continue the run, which writes it anew", e);
+    }
+
     private static double number(JsonNode node) {
-        return node.isNumber() ? node.asDouble(Double.NaN) : Double.NaN;
+        return node != null && node.isNumber() ? node.asDouble(Double.NaN) : Double.NaN;
     }
 
     void write(Path file) {

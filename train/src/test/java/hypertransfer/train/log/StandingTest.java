@@ -1,0 +1,47 @@
+package hypertransfer.train.log;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import hypertransfer.core.Refusal;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+class StandingTest {
+    @TempDir
+    private Path directory;
+
+    @Test
+    void whatIsWrittenIsRead() {
+        Path file = directory.resolve("state.json");
+        Standing diverged =
+                new Standing(Standing.State.FAILED, 7, 9, Double.NaN, 2.5, FailureKind.DIVERGED, "the loss is NaN");
+        diverged.write(file);
+        assertThat(Standing.read(file)).isEqualTo(diverged);
+    }
+
+    @ParameterizedTest
+    @CsvSource(delimiter = '|', textBlock = """
+            {"state":"finished","step":1,"steps":2,"stpes":3} | stpes
+            {"state":"finished","step":1,"step":2,"steps":2}  | Duplicate
+            {"state":"finished","step":null,"steps":2}        | step
+            {"state":"finished","step":"1","steps":2}         | step
+            {"state":"finished","step":1.5,"steps":2}         | step
+            {"state":3,"step":1,"steps":2}                    | state
+            {"state":"killed","step":1,"steps":2}             | expected one of
+            null                                              | null
+            {"state":"fini                                    | is damaged
+            """)
+    void whatIsOddIsRefusedWithItsKey(String text, String named) throws Exception {
+        Path file = directory.resolve("state.json");
+        Files.writeString(file, text);
+        assertThatThrownBy(() -> Standing.read(file))
+                .isInstanceOf(Refusal.class)
+                .hasMessageContaining("state.json")
+                .hasMessageContaining(named);
+    }
+}
