@@ -2,7 +2,9 @@ package hypertransfer.lab.report;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import hypertransfer.lab.Main;
+import hypertransfer.lab.command.ReportCommand;
+import hypertransfer.lab.command.TrainCommand;
+import hypertransfer.lab.command.TransferCommand;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.io.StringWriter;
@@ -34,9 +36,9 @@ class RealRunTest {
                 Browser.installed().isPresent(), "no Chromium is installed, so the report was not tested in a browser");
         Path muon = folder.resolve("muon"), twin = folder.resolve("twin"), page = folder.resolve("report.html");
         Path tiny = Files.writeString(folder.resolve("tiny.yaml"), TINY);
-        ht("train", tiny.toString(), "--out", muon.toString());
-        ht("transfer", muon.toString(), "--mode", "hypertransfer-plus", "--out", twin.toString());
-        ht("report", twin.toString(), "--out", page.toString());
+        ht(new TrainCommand(), tiny.toString(), "--out", muon.toString());
+        ht(new TransferCommand(), muon.toString(), "--mode", "hypertransfer-plus", "--out", twin.toString());
+        ht(new ReportCommand(), twin.toString(), "--out", page.toString());
         try (Browser browser = new Browser()) {
             browser.open(page.toUri().toString(), 1280, 3500, false);
             for (Path run : List.of(muon, twin)) {
@@ -74,10 +76,10 @@ class RealRunTest {
                 .asString();
     }
 
-    private static void ht(String... args) {
+    private static void ht(Object command, String... args) {
         var said = new StringWriter();
         var out = new PrintWriter(said, true);
-        assertThat(new CommandLine(new Main()).setOut(out).setErr(out).execute(args))
+        assertThat(new CommandLine(command).setOut(out).setErr(out).execute(args))
                 .as(said::toString)
                 .isZero();
     }

@@ -62,7 +62,7 @@ public record Standing(
             State state = WRITTEN.stream()
                     .filter(s -> s.label().equals(said.state))
                     .findFirst()
-                    .orElseThrow(() -> new Refusal(file + " has state " + said.state + "; expected one of "
+                    .orElseThrow(() -> new Refusal(file + " has state \"" + said.state + "\"; expected one of "
                             + Arrays.toString(WRITTEN.stream().map(State::label).toArray())));
             return new Standing(
                     state,
