@@ -73,6 +73,19 @@ class ResumeTest {
                 "model.recompute=true");
     }
 
+    @Test
+    void theLastValidationIsKnownBeforeTheNextOne() {
+        Tiny tiny = new Tiny(dir);
+        Configuration c = tiny.configuration("validation.every=30");
+        tiny.trainUntil("parts", c, 15);
+        Run run = new Run(tiny.path("parts"));
+        double first = run.standing().validation();
+        assertThat(first).as("at step 0").isFinite();
+        tiny.resumeUntil("parts", c, 20);
+        assertThat(run.standing().step()).isEqualTo(20);
+        assertThat(run.standing().validation()).isEqualTo(first);
+    }
+
     private void check(int at, String... settings) {
         Tiny tiny = new Tiny(dir);
         Configuration c = tiny.configuration(settings);

@@ -94,9 +94,14 @@ record Tiny(Path directory) {
     }
 
     List<String> resume(String name, Configuration c) {
+        return resumeUntil(name, c, Integer.MAX_VALUE);
+    }
+
+    /** Goes on with a run until a step, where it is interrupted. */
+    List<String> resumeUntil(String name, Configuration c, int step) {
         Notes notes = new Notes();
         try (Hold held = Hold.open(path(name))) {
-            run(held, c, true, Integer.MAX_VALUE, notes);
+            run(held, c, true, step, notes);
         }
         return notes.warnings;
     }
