@@ -1,5 +1,8 @@
 package hypertransfer.train;
 
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.within;
+
 import hypertransfer.core.Space;
 import hypertransfer.core.Transfer;
 import hypertransfer.engine.Engine;
@@ -94,5 +97,25 @@ public final class Rig implements AutoCloseable {
     @Override
     public void close() {
         engine.close();
+    }
+
+    /**
+     * The gradient of two micro-batches in one step of {@code two} is half the sum of those of two steps of this one.
+     *
+     * @param others the second micro-batch
+     */
+    public void requireMicroBatchesAddUp(Rig two, int[] others, double tolerance) {
+        gradient();
+        network.gradient(others, targets);
+        two.engine.zero(two.parameters.gradients());
+        two.network.gradient(two.inputs, two.targets, 0);
+        two.network.gradient(others, two.targets, 1);
+        for (Parameter p : parameters.all()) {
+            double[] half =
+                    Arrays.stream(engine.read(p.gradient())).map(g -> g / 2).toArray();
+            assertThat(two.engine.read(two.parameter(p.name()).gradient()))
+                    .as(p.name())
+                    .containsExactly(half, within(tolerance));
+        }
     }
 }

@@ -1,16 +1,16 @@
 package hypertransfer.lab.command;
 
 import hypertransfer.core.Refusal;
-import hypertransfer.lab.command.option.Labels;
+import hypertransfer.lab.command.option.FormatOption;
 import hypertransfer.lab.terminal.Exit;
 import hypertransfer.train.log.Run;
-import hypertransfer.train.network.Dialect;
 import hypertransfer.train.run.Trained;
 import java.io.PrintWriter;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
@@ -39,15 +39,8 @@ public final class ExportCommand implements Callable<Integer> {
     @Option(names = "--out", required = true, paramLabel = "FILE", description = "A new file.")
     private Path out;
 
-    @Option(
-            names = "--format",
-            defaultValue = "own",
-            paramLabel = "FORMAT",
-            converter = Labels.Dialects.class,
-            completionCandidates = Labels.Dialects.class,
-            description =
-                    "Whose names and forms the tensors have, one of ${COMPLETION-CANDIDATES} (default: ${DEFAULT-VALUE}).")
-    private Dialect format;
+    @Mixin
+    private FormatOption format;
 
     @Override
     public Integer call() {
@@ -55,7 +48,7 @@ public final class ExportCommand implements Callable<Integer> {
             throw new Refusal(out + " is already there; choose another --out");
         }
         PrintWriter print = spec.commandLine().getOut();
-        int step = Trained.export(new Run(run), out, format, warning -> print.println("warning: " + warning));
+        int step = Trained.export(new Run(run), out, format.dialect, warning -> print.println("warning: " + warning));
         print.println(out + ": the weights of " + run + " at step " + step);
         print.flush();
         return Exit.FINE;

@@ -2,7 +2,7 @@ package hypertransfer.lab.command;
 
 import hypertransfer.core.Refusal;
 import hypertransfer.engine.provider.Engines;
-import hypertransfer.lab.command.option.Labels;
+import hypertransfer.lab.command.option.FormatOption;
 import hypertransfer.lab.command.option.OutOption;
 import hypertransfer.lab.command.option.SetOption;
 import hypertransfer.lab.experiment.Experiment;
@@ -11,7 +11,6 @@ import hypertransfer.lab.experiment.Room;
 import hypertransfer.lab.terminal.Exit;
 import hypertransfer.train.config.Configuration;
 import hypertransfer.train.config.ConfigurationFile;
-import hypertransfer.train.network.Dialect;
 import hypertransfer.train.run.Imported;
 import java.io.PrintWriter;
 import java.nio.file.Files;
@@ -47,15 +46,8 @@ public final class ImportCommand implements Callable<Integer> {
     @Parameters(index = "1", paramLabel = "FILE", description = "A configuration.")
     private Path file;
 
-    @Option(
-            names = "--format",
-            defaultValue = "own",
-            paramLabel = "FORMAT",
-            converter = Labels.Dialects.class,
-            completionCandidates = Labels.Dialects.class,
-            description =
-                    "Whose names and forms the tensors have, one of ${COMPLETION-CANDIDATES} (default: ${DEFAULT-VALUE}).")
-    private Dialect format;
+    @Mixin
+    private FormatOption format;
 
     @Option(names = "--out", required = true, paramLabel = "DIR", description = "The directory of the new run.")
     private Path out;
@@ -71,7 +63,7 @@ public final class ImportCommand implements Callable<Integer> {
         Configuration asked = Experiment.configuration(file, set.settings);
         Configuration c = ConfigurationFile.with(asked, "engine=" + Engines.choose(asked.engine()));
         Room.require(c);
-        Imported imported = Imported.read(weights, format, c);
+        Imported imported = Imported.read(weights, format.dialect, c);
         Launch.create(out, c, hold -> imported.write(hold, c, Launch.provenance()));
         PrintWriter print = spec.commandLine().getOut();
         print.println(out + ": a run with the weights of " + weights

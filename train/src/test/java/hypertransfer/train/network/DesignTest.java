@@ -1,14 +1,12 @@
 package hypertransfer.train.network;
 
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assertions.within;
 
 import hypertransfer.engine.Format;
 import hypertransfer.engine.provider.Engines;
 import hypertransfer.train.Rig;
 import hypertransfer.train.optimizer.Direction;
 import hypertransfer.train.optimizer.Routing;
-import java.util.Arrays;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -60,19 +58,7 @@ class DesignTest {
         int[] others = {3, 1, 4, 1, 5, 9, 2, 6, 5, 3};
         try (Rig one = new Rig("reference", Rig.architecture(design), ROUTING, 1, false);
                 Rig two = new Rig("reference", Rig.architecture(design), ROUTING, 2, true)) {
-            one.gradient();
-            one.network.gradient(others, one.targets);
-            two.engine.zero(two.parameters.gradients());
-            two.network.gradient(two.inputs, two.targets, 0);
-            two.network.gradient(others, two.targets, 1);
-            for (Parameter p : one.parameters.all()) {
-                double[] half = Arrays.stream(one.engine.read(p.gradient()))
-                        .map(g -> g / 2)
-                        .toArray();
-                assertThat(two.engine.read(two.parameter(p.name()).gradient()))
-                        .as(p.name())
-                        .containsExactly(half, within(1e-13));
-            }
+            one.requireMicroBatchesAddUp(two, others, 1e-13);
         }
     }
 

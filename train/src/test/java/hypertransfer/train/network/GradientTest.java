@@ -6,7 +6,6 @@ import static org.assertj.core.api.Assertions.within;
 import hypertransfer.train.Rig;
 import hypertransfer.train.optimizer.Direction;
 import hypertransfer.train.optimizer.Routing;
-import java.util.Arrays;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
@@ -52,19 +51,7 @@ class GradientTest {
         int[] others = {3, 1, 4, 1, 5, 9, 2, 6, 5, 3};
         try (Rig one = new Rig(variant, routing, 1, false);
                 Rig two = new Rig(variant, routing, 2, false)) {
-            one.gradient();
-            one.network.gradient(others, one.targets);
-            two.engine.zero(two.parameters.gradients());
-            two.network.gradient(two.inputs, two.targets, 0);
-            two.network.gradient(others, two.targets, 1);
-            for (Parameter p : one.parameters.all()) {
-                double[] half = Arrays.stream(one.engine.read(p.gradient()))
-                        .map(g -> g / 2)
-                        .toArray();
-                assertThat(two.engine.read(two.parameter(p.name()).gradient()))
-                        .as(p.name())
-                        .containsExactly(half, within(1e-14));
-            }
+            one.requireMicroBatchesAddUp(two, others, 1e-14);
             double mean = (one.loss() + one.network.loss(others, one.targets)) / 2;
             assertThat(two.network.meanLoss()).isCloseTo(mean, within(1e-14));
         }
