@@ -305,6 +305,7 @@ class CheckedTest {
                         "decisions",
                         "dims",
                         "join",
+                        "load", // PackTest
                         "motion",
                         "name",
                         "pack", // PackTest
@@ -312,6 +313,7 @@ class CheckedTest {
                         "replay",
                         "separateWeights",
                         "slice",
+                        "store", // PackTest
                         "tensor",
                         "unpack",
                         "until",
