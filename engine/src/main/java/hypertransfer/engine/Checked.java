@@ -458,17 +458,61 @@ public final class Checked implements Engine {
     public void orthogonalize(List<Tensor> x, Iteration iteration) {
         rules.ready("orthogonalize");
         rules.list("x", x);
+        hidden("x", x, "Muon's");
+        rules.present("iteration", iteration);
+        engine.orthogonalize(x, iteration);
+    }
+
+    @Override
+    public void gram(List<Tensor> g, double[] scale, double beta, List<Tensor> left, List<Tensor> right) {
+        rules.ready("gram");
+        rules.scaled(g, scale);
+        sides(g, left, right);
+        engine.gram(g, scale, beta, left, right);
+    }
+
+    @Override
+    public void rotate(List<Tensor> g, List<Tensor> left, List<Tensor> right, boolean back) {
+        rules.ready("rotate");
+        rules.list("g", g);
+        sides(g, left, right);
+        engine.rotate(g, left, right, back);
+    }
+
+    @Override
+    public void refine(List<Tensor> gram, double[] shift, List<Tensor> basis) {
+        rules.ready("refine");
+        rules.list("gram", gram);
+        rules.factors(gram, "shift", shift);
+        rules.like(gram, "basis", basis);
+        int longest = Math.max(4 * C, F);
+        for (int k = 0; k < gram.size(); k++) {
+            Tensor t = gram.get(k);
+            if (t.rows() != t.cols() || t.rows() > longest) {
+                throw rules.misshapen("gram[" + k + "]", t, "a square of at most " + longest + " rows");
+            }
+            rules.aboveZero("shift[" + k + "]", shift[k]);
+        }
+        engine.refine(gram, shift, basis);
+    }
+
+    private void sides(List<Tensor> g, List<Tensor> left, List<Tensor> right) {
+        hidden("g", g, "SOAP's");
+        rules.sides(g, "left", left, Tensor::rows);
+        rules.sides(g, "right", right, Tensor::cols);
+    }
+
+    /** Matrices no larger than engines set memory aside for. */
+    private void hidden(String name, List<Tensor> x, String direction) {
         for (int k = 0; k < x.size(); k++) {
             Tensor t = x.get(k);
             int longest = Math.max(4 * C, F);
-            if (Math.min(t.rows(), t.cols()) > C
-                    || t.size() > (long) longest * C) { // what engines set memory aside for
+            if (Math.min(t.rows(), t.cols()) > C || t.size() > (long) longest * C) {
                 String expected = "at most a hidden matrix's, " + Rules.text(longest, C);
-                throw rules.misshapen("x[" + k + "]", t, expected + "; give it another direction than Muon's");
+                throw rules.misshapen(
+                        name + "[" + k + "]", t, expected + "; give it another direction than " + direction);
             }
         }
-        rules.present("iteration", iteration);
-        engine.orthogonalize(x, iteration);
     }
 
     @Override

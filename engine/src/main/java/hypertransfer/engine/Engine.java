@@ -290,6 +290,21 @@ public interface Engine extends Motion, AutoCloseable {
     }
 
     @Override
+    default void gram(List<Tensor> g, double[] scale, double beta, List<Tensor> left, List<Tensor> right) {
+        motion().gram(g, scale, beta, left, right);
+    }
+
+    @Override
+    default void rotate(List<Tensor> g, List<Tensor> left, List<Tensor> right, boolean back) {
+        motion().rotate(g, left, right, back);
+    }
+
+    @Override
+    default void refine(List<Tensor> gram, double[] shift, List<Tensor> basis) {
+        motion().refine(gram, shift, basis);
+    }
+
+    @Override
     default double[] readings(List<Tensor> w, List<Tensor> u) {
         return motion().readings(w, u);
     }

@@ -25,6 +25,7 @@ import java.lang.foreign.MemorySegment;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
+import java.util.function.Supplier;
 
 /**
  * One NVIDIA card: our kernels, compiled on it, and cuBLASLt. All work is queued on one stream; only {@link #read},
@@ -41,6 +42,7 @@ public final class CudaEngine implements Engine {
     private final Storage storage;
     private final Geometry geometry;
     private final Graphs graphs;
+    private final Supplier<Native> solver;
     private Scratch scratch;
     private Feed feed;
     private Lists lists;
@@ -55,12 +57,27 @@ public final class CudaEngine implements Engine {
     }
 
     private CudaEngine(Dims dims, Precision precision, Driver driver) {
-        this(dims, precision, driver, driver.library(NVRTC), driver.library(LT), Cache.of(System.getenv()));
+        this(
+                dims,
+                precision,
+                driver,
+                driver.library(NVRTC),
+                driver.library(LT),
+                driver::solver,
+                Cache.of(System.getenv()));
     }
 
-    CudaEngine(Dims dims, Precision precision, Driver driver, Native nvrtc, Native lt, Cache cache) {
+    CudaEngine(
+            Dims dims,
+            Precision precision,
+            Driver driver,
+            Native nvrtc,
+            Native lt,
+            Supplier<Native> solver,
+            Cache cache) {
         this.dims = dims;
         this.precision = precision;
+        this.solver = solver;
         geometry = new Geometry(dims, precision);
         device = new Device(driver);
         storage = new Storage(device, dims, precision);
@@ -138,7 +155,7 @@ public final class CudaEngine implements Engine {
         scratch = storage.scratch();
         blas.workspace(scratch.blas);
         feed = new Feed(device, dims.N(), dims.V(), scratch.tokens);
-        lists = new Lists(device, kernels, blas, scratch);
+        lists = new Lists(device, kernels, blas, scratch, new Bases(device, blas, scratch, solver));
         attention = new Attention(device, kernels, geometry, scratch);
         return memory;
     }
@@ -187,7 +204,8 @@ public final class CudaEngine implements Engine {
             return;
         }
         try (device;
-                blas) { // whatever fails, both are closed
+                blas;
+                Lists used = lists) { // whatever fails, all are closed
             device.synchronize();
             System.err.print(device.profile().table());
         }
