@@ -10,6 +10,7 @@ import hypertransfer.engine.Memory;
 import hypertransfer.engine.Motion;
 import hypertransfer.engine.Ranks;
 import hypertransfer.engine.Role;
+import hypertransfer.engine.Span;
 import hypertransfer.engine.Tensor;
 import hypertransfer.engine.cuda.Lists.Entry;
 import hypertransfer.engine.cuda.driver.Cache;
@@ -48,23 +49,29 @@ public final class CudaEngine implements Engine {
      * On the card of this number, as the driver counts them; numbers beyond the last card begin again with the first.
      */
     public CudaEngine(Dims dims, Precision precision, int card) {
-        this(dims, precision, Driver.open(card));
+        this(dims, precision, Span.of("driver", () -> Driver.open(card)));
     }
 
     private CudaEngine(Dims dims, Precision precision, Driver driver) {
-        this(dims, precision, driver, driver.library(NVRTC), driver.library(LT), Cache.of(System.getenv()));
+        this(
+                dims,
+                precision,
+                driver,
+                Span.of("libraries", () -> driver.library(NVRTC)),
+                Span.of("libraries", () -> driver.library(LT)),
+                Cache.of(System.getenv()));
     }
 
     CudaEngine(Dims dims, Precision precision, Driver driver, Native nvrtc, Native lt, Cache cache) {
         this.dims = dims;
         this.precision = precision;
         geometry = new Geometry(dims, precision);
-        device = new Device(driver);
+        device = Span.of("context", () -> new Device(driver));
         storage = new Storage(device, dims, precision);
         graphs = new Graphs(device);
         try {
-            kernels = new Kernels(device, new Nvrtc(nvrtc), cache, geometry);
-            blas = new Blas(device, lt, cache);
+            kernels = Span.of("kernels", () -> new Kernels(device, new Nvrtc(nvrtc), cache, geometry));
+            blas = Span.of("cuBLASLt", () -> new Blas(device, lt, cache));
         } catch (RuntimeException | Error e) {
             try (device) {
                 throw e;
