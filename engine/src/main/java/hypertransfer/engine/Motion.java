@@ -55,7 +55,7 @@ public interface Motion {
     void orthogonalize(List<Tensor> x, Iteration iteration);
 
     /**
-     * The Gram matrices of both sides, over the steps: with G = scale g, left = beta left + (1 - beta) G G^T and right =
+     * The Gram matrices of both sides, which are symmetric, over the steps: with G = scale g, left = beta left + (1 - beta) G G^T and right =
      * beta right + (1 - beta) G^T G. A side whose tensor is of one number is left out.
      */
     void gram(List<Tensor> g, double[] scale, double beta, List<Tensor> left, List<Tensor> right);

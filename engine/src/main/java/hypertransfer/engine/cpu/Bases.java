@@ -34,7 +34,7 @@ final class Bases {
         Tensor x = g.get(k), p = (piece & 1) == 0 ? left.get(k) : right.get(k);
         boolean cols = (piece & 1) == 1;
         int n = p.rows(), other = (int) (x.size() / n);
-        if (n == (cols ? x.cols() : x.rows())) {
+        if (n > 1) {
             float fresh = (float) ((1 - beta) * factor[k] * factor[k]);
             Blas.syrk(cols, n, other, fresh, at(x), x.cols(), (float) beta, at(p), n);
             NewtonSchulz.mirror(at(p), n);
@@ -97,11 +97,11 @@ final class Bases {
     private void rotate(Tensor x, Tensor left, Tensor right, int worker) {
         int rows = x.rows(), cols = x.cols();
         long home = at(x), free = room.scratch(worker), from = home;
-        if (left.rows() == rows) {
+        if (left.size() > 1) {
             Blas.gemm(back, Blas.N, rows, cols, rows, 1, at(left), rows, from, cols, 0, free, cols);
             from = free;
         }
-        if (right.rows() == cols) {
+        if (right.size() > 1) {
             long to = from == home ? free : home;
             Blas.gemm(Blas.N, !back, rows, cols, cols, 1, from, cols, at(right), cols, 0, to, cols);
             from = to;

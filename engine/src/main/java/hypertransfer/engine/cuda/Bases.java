@@ -31,10 +31,10 @@ final class Bases implements AutoCloseable {
             int rows = g.get(k).rows(), cols = g.get(k).cols();
             double fresh = (1 - beta) * scale[k] * scale[k];
             long x = pointer(g.get(k)), l = pointer(left.get(k)), r = pointer(right.get(k));
-            if (left.get(k).rows() == rows) {
+            if (left.get(k).size() > 1) {
                 blas.multiply(product(true, false, rows, rows, cols, x, x, l), fresh, x, x, beta, l, l);
             }
-            if (right.get(k).rows() == cols) {
+            if (right.get(k).size() > 1) {
                 blas.multiply(product(false, true, cols, cols, rows, x, x, r), fresh, x, x, beta, r, r);
             }
         }
@@ -49,12 +49,12 @@ final class Bases implements AutoCloseable {
     private void rotate(DeviceTensor x, Tensor left, Tensor right, boolean back) {
         int rows = x.rows(), cols = x.cols();
         long home = x.pointer(), free = scratch.schulz, from = home, l = pointer(left), r = pointer(right);
-        if (left.rows() == rows) {
+        if (left.size() > 1) {
             blas.multiply(product(false, back, cols, rows, rows, from, l, free), 1, from, l, 0, free, free);
             from = free;
         }
         long to = from == home ? free : home;
-        if (right.rows() == cols) {
+        if (right.size() > 1) {
             blas.multiply(product(!back, false, cols, rows, cols, r, from, to), 1, r, from, 0, to, to);
             from = to;
         }

@@ -375,6 +375,9 @@ public final class Comparison {
                         .tensor(Role.STATE, "basis" + k, cols, cols);
             }
             pair.commit();
+            for (List<String> grams : List.of(left, right)) {
+                grams.forEach(name -> pair.set(name, decaying(pair.rows(name))));
+            }
             double[] factors = factors(shapes, 0.3);
             double[] scale = Arrays.copyOf(factors, shapes.length);
             pair.run("gram", s -> s.engine().gram(s.all(g), scale, 0.9, s.all(left), s.all(right)))
@@ -385,7 +388,7 @@ public final class Comparison {
                         .same(9 * side * side, g);
             }
             for (int k = 0; k < shapes.length; k++) {
-                pair.set("right" + k, decaying(shapes[k][1])).fill("basis" + k, 1);
+                pair.set("right" + k, decaying(shapes[k][1]));
             }
             return pair.numbers("refine", 1e4 * side, s -> {
                         s.engine().refine(s.all(right), scale, s.all(basis));

@@ -14,7 +14,7 @@ final class Bases {
 
     /** P = beta P + (1 - beta) G G^T. */
     private static void add(double[] G, int rows, int cols, double beta, Array P) {
-        for (int i = 0; i < P.rows() && P.rows() == rows; i++) {
+        for (int i = 0; i < P.rows() && P.size() > 1; i++) {
             for (int j = 0; j < rows; j++) {
                 double product = Rows.dot(G, i * cols, G, j * cols, cols);
                 P.data()[P.row(i) + j] = beta * P.data()[P.row(i) + j] + (1 - beta) * product;
@@ -57,7 +57,7 @@ final class Bases {
                     Rows.add(-Rows.dot(S, i * n, S, j * n, n), S, j * n, S, i * n, n);
                 }
                 double norm = Math.sqrt(Rows.dot(S, i * n, S, i * n, n));
-                for (int j = 0; j < n; j++) {
+                for (int j = 0; j < n && norm > 0; j++) {
                     S[i * n + j] /= norm;
                 }
             }

@@ -1,5 +1,8 @@
-package hypertransfer.engine;
+package hypertransfer.engine.checked;
 
+import hypertransfer.engine.Dims;
+import hypertransfer.engine.EngineException;
+import hypertransfer.engine.Tensor;
 import java.lang.foreign.MemorySegment;
 import java.util.Collections;
 import java.util.IdentityHashMap;

@@ -1,8 +1,16 @@
-package hypertransfer.engine;
+package hypertransfer.engine.checked;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import hypertransfer.engine.Dims;
+import hypertransfer.engine.Engine;
+import hypertransfer.engine.EngineException;
+import hypertransfer.engine.HeadRule;
+import hypertransfer.engine.Iteration;
+import hypertransfer.engine.Nonlinearity;
+import hypertransfer.engine.Role;
+import hypertransfer.engine.Tensor;
 import hypertransfer.engine.cpu.CpuEngine;
 import hypertransfer.engine.reference.ReferenceEngine;
 import java.lang.reflect.InvocationTargetException;
@@ -306,6 +314,7 @@ class CheckedTest {
                         "dims",
                         "gram", // theWholeSentence
                         "join",
+                        "layers",
                         "motion",
                         "name",
                         "pack", // PackTest
