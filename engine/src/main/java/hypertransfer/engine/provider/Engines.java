@@ -1,11 +1,11 @@
 package hypertransfer.engine.provider;
 
-import hypertransfer.engine.Checked;
 import hypertransfer.engine.Dims;
 import hypertransfer.engine.Engine;
 import hypertransfer.engine.EngineException;
 import hypertransfer.engine.Format;
 import hypertransfer.engine.Span;
+import hypertransfer.engine.checked.Checked;
 import hypertransfer.engine.cpu.CpuEngine;
 import hypertransfer.engine.cuda.CudaEngine;
 import hypertransfer.engine.cuda.Precision;
