@@ -118,6 +118,16 @@ public interface Engine extends Layers, Motion, AutoCloseable {
         }
     }
 
+    /** Copies a tensor's numbers as they are to the host's memory, which has them on return. */
+    default void store(Tensor tensor, MemorySegment to) {
+        pack(List.of(tensor), to);
+    }
+
+    /** The reverse of {@link #store}; the memory may be used for something else on return. */
+    default void load(MemorySegment from, Tensor tensor) {
+        unpack(from, List.of(tensor));
+    }
+
     /** Frees everything. May be called again. */
     @Override
     void close();
@@ -306,6 +316,21 @@ public interface Engine extends Layers, Motion, AutoCloseable {
     @Override
     default void orthogonalize(List<Tensor> x, Iteration iteration) {
         motion().orthogonalize(x, iteration);
+    }
+
+    @Override
+    default void gram(List<Tensor> g, double[] scale, double beta, List<Tensor> left, List<Tensor> right) {
+        motion().gram(g, scale, beta, left, right);
+    }
+
+    @Override
+    default void rotate(List<Tensor> g, List<Tensor> left, List<Tensor> right, boolean back) {
+        motion().rotate(g, left, right, back);
+    }
+
+    @Override
+    default void refine(List<Tensor> gram, double[] shift, List<Tensor> basis) {
+        motion().refine(gram, shift, basis);
     }
 
     @Override

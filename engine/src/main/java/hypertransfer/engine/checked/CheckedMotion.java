@@ -80,17 +80,64 @@ record CheckedMotion(Engine engine, Rules rules) implements Motion {
     public void orthogonalize(List<Tensor> x, Iteration iteration) {
         rules.ready("orthogonalize");
         rules.list("x", x);
-        int C = engine.dims().C(), longest = Math.max(4 * C, engine.dims().F());
-        for (int k = 0; k < x.size(); k++) {
-            Tensor t = x.get(k);
-            if (Math.min(t.rows(), t.cols()) > C
-                    || t.size() > (long) longest * C) { // what engines set memory aside for
-                String expected = "at most a hidden matrix's, " + Rules.text(longest, C);
-                throw rules.misshapen("x[" + k + "]", t, expected + "; give it another direction than Muon's");
-            }
-        }
+        hidden("x", x, "Muon's");
         rules.present("iteration", iteration);
         engine.orthogonalize(x, iteration);
+    }
+
+    /** Matrices no larger than engines set memory aside for. */
+    private void hidden(String name, List<Tensor> x, String direction) {
+        int C = engine.dims().C();
+        for (int k = 0; k < x.size(); k++) {
+            Tensor t = x.get(k);
+            if (Math.min(t.rows(), t.cols()) > C || t.size() > (long) longest() * C) {
+                String expected = "at most a hidden matrix's, " + Rules.text(longest(), C);
+                throw rules.misshapen(
+                        name + "[" + k + "]", t, expected + "; give it another direction than " + direction);
+            }
+        }
+    }
+
+    private int longest() {
+        return Math.max(4 * engine.dims().C(), engine.dims().F());
+    }
+
+    @Override
+    public void gram(List<Tensor> g, double[] scale, double beta, List<Tensor> left, List<Tensor> right) {
+        rules.ready("gram");
+        rules.scaled(g, scale);
+        sides(g, left, right);
+        engine.gram(g, scale, beta, left, right);
+    }
+
+    @Override
+    public void rotate(List<Tensor> g, List<Tensor> left, List<Tensor> right, boolean back) {
+        rules.ready("rotate");
+        rules.list("g", g);
+        sides(g, left, right);
+        engine.rotate(g, left, right, back);
+    }
+
+    private void sides(List<Tensor> g, List<Tensor> left, List<Tensor> right) {
+        hidden("g", g, "SOAP's");
+        rules.sides(g, "left", left, Tensor::rows);
+        rules.sides(g, "right", right, Tensor::cols);
+    }
+
+    @Override
+    public void refine(List<Tensor> gram, double[] shift, List<Tensor> basis) {
+        rules.ready("refine");
+        rules.list("gram", gram);
+        rules.factors(gram, "shift", shift);
+        rules.like(gram, "basis", basis);
+        for (int k = 0; k < gram.size(); k++) {
+            Tensor t = gram.get(k);
+            if (t.rows() != t.cols() || t.rows() > longest()) {
+                throw rules.misshapen("gram[" + k + "]", t, "a square of at most " + longest() + " rows");
+            }
+            rules.aboveZero("shift[" + k + "]", shift[k]);
+        }
+        engine.refine(gram, shift, basis);
     }
 
     @Override

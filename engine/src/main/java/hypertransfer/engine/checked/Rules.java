@@ -8,6 +8,7 @@ import java.util.Collections;
 import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Set;
+import java.util.function.ToIntFunction;
 
 /**
  * What the door of one engine knows: how far the engine's life has come and which tensors are its own. Every operation
@@ -203,6 +204,19 @@ final class Rules {
         }
     }
 
+    /** As many tensors as there are others, each the square of a side of the other, or of one number. */
+    void sides(List<Tensor> others, String name, List<Tensor> tensors, ToIntFunction<Tensor> side) {
+        list(name, tensors);
+        length(others.size(), name, tensors.size());
+        for (int k = 0; k < others.size(); k++) {
+            Tensor t = tensors.get(k);
+            int n = side.applyAsInt(others.get(k));
+            if (t.rows() != t.cols() || t.rows() != n && t.rows() != 1) {
+                throw misshapen(name + "[" + k + "]", t, text(n, n) + " or (1,1)");
+            }
+        }
+    }
+
     /** Blocks of one shape and of the whole's format, which fill it. */
     void blocks(Tensor whole, List<Tensor> blocks) {
         any("whole", whole);
@@ -265,6 +279,17 @@ final class Rules {
         for (int k = 0; k < tensors.size(); k++) {
             bytes += tensors.get(k).size() * tensors.get(k).numberBytes();
         }
+        sized(name, memory, bytes);
+    }
+
+    /** Memory of exactly the bytes that a tensor, maybe an exact master, has. */
+    void room(String name, Tensor tensor, MemorySegment memory) {
+        any("tensor", tensor);
+        present(name, memory);
+        sized(name, memory, tensor.size() * tensor.numberBytes());
+    }
+
+    private void sized(String name, MemorySegment memory, long bytes) {
         if (memory.byteSize() != bytes) {
             throw refusal(name + " has " + memory.byteSize() + " bytes, expected " + bytes);
         }

@@ -66,7 +66,9 @@ public final class CpuEngine implements Engine {
         activation = new Activation(pool);
         crossEntropy = new CrossEntropy(pool, product, dims, blocks);
         updates = new Updates(pool);
-        lists = new Lists(updates, new Equalizer(pool), new Cutter(pool), new NewtonSchulz(pool, dims, blocks));
+        NewtonSchulz newtonSchulz = new NewtonSchulz(pool, dims, blocks);
+        Bases bases = new Bases(pool, dims, blocks, newtonSchulz);
+        lists = new Lists(updates, new Equalizer(pool), new Cutter(pool), newtonSchulz, bases);
     }
 
     /** What this machine or this JVM lacks for the engine to work; empty where nothing is missing. */

@@ -24,6 +24,7 @@ import java.lang.foreign.MemorySegment;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
+import java.util.function.Supplier;
 
 /**
  * One NVIDIA card: our kernels, compiled on it, and cuBLASLt. All work is queued on one stream; only {@link #read},
@@ -40,6 +41,7 @@ public final class CudaEngine implements Engine {
     private final Storage storage;
     private final Geometry geometry;
     private final Graphs graphs;
+    private final Supplier<Native> solver;
     private Feed feed;
     private Lists lists;
     private Layers layers;
@@ -59,12 +61,21 @@ public final class CudaEngine implements Engine {
                 driver,
                 Span.of("libraries", () -> driver.library(NVRTC)),
                 Span.of("libraries", () -> driver.library(LT)),
+                driver::solver,
                 Cache.of(System.getenv()));
     }
 
-    CudaEngine(Dims dims, Precision precision, Driver driver, Native nvrtc, Native lt, Cache cache) {
+    CudaEngine(
+            Dims dims,
+            Precision precision,
+            Driver driver,
+            Native nvrtc,
+            Native lt,
+            Supplier<Native> solver,
+            Cache cache) {
         this.dims = dims;
         this.precision = precision;
+        this.solver = solver;
         geometry = new Geometry(dims, precision);
         device = Span.of("context", () -> new Device(driver));
         storage = new Storage(device, dims, precision);
@@ -142,7 +153,7 @@ public final class CudaEngine implements Engine {
         Scratch scratch = storage.scratch();
         blas.workspace(scratch.blas);
         feed = new Feed(device, dims.N(), dims.V(), scratch.tokens);
-        lists = new Lists(device, kernels, blas, scratch);
+        lists = new Lists(device, kernels, blas, scratch, new Bases(device, blas, scratch, solver));
         layers = new CudaLayers(device, kernels, blas, geometry, storage, feed);
         return memory;
     }
@@ -163,6 +174,16 @@ public final class CudaEngine implements Engine {
     @Override
     public void unpack(MemorySegment from, List<Tensor> tensors) {
         storage.carry(tensors, from.address(), false, !onCards);
+    }
+
+    @Override
+    public void store(Tensor tensor, MemorySegment to) {
+        Span.of("download", () -> storage.carry(List.of(tensor), to.address(), true, true));
+    }
+
+    @Override
+    public void load(MemorySegment from, Tensor tensor) {
+        Span.of("upload", () -> storage.carry(List.of(tensor), from.address(), false, true));
     }
 
     @Override
@@ -191,7 +212,8 @@ public final class CudaEngine implements Engine {
             return;
         }
         try (device;
-                blas) { // whatever fails, both are closed
+                blas;
+                Lists used = lists) { // whatever fails, all are closed
             device.synchronize();
             System.err.print(device.profile().table());
         }

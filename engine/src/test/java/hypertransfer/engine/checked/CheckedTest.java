@@ -312,15 +312,20 @@ class CheckedTest {
                         "cut", // theWholeSentence
                         "decisions",
                         "dims",
+                        "gram", // theWholeSentence
                         "join",
                         "layers",
+                        "load", // PackTest
                         "motion",
                         "name",
                         "pack", // PackTest
+                        "refine",
                         "remark",
                         "replay",
+                        "rotate",
                         "separateWeights",
                         "slice",
+                        "store", // PackTest
                         "tensor",
                         "unpack",
                         "until",
@@ -367,6 +372,17 @@ class CheckedTest {
                         "orthogonalize: x[0] 'long' has shape (17,4), expected at most a hidden matrix's, (16,4);"
                                 + " give it another direction than Muon's",
                         (e, t) -> e.orthogonalize(List.of(t.get("long")), POLYNOMIAL)),
+                new Wrong(
+                        "gram: left[0] 'w' has shape (5,4), expected (3,3) or (1,1)",
+                        (e, t) -> e.gram(
+                                List.of(t.get("x")), new double[1], 0.9, List.of(t.get("w")), List.of(t.get("w")))),
+                new Wrong(
+                        "rotate: g[0] 'long' has shape (17,4), expected at most a hidden matrix's, (16,4);"
+                                + " give it another direction than SOAP's",
+                        (e, t) -> e.rotate(List.of(t.get("long")), List.of(), List.of(), false)),
+                new Wrong(
+                        "refine: gram[0] 'x' has shape (3,4), expected a square of at most 16 rows",
+                        (e, t) -> e.refine(List.of(t.get("x")), new double[1], List.of(t.get("x")))),
                 new Wrong(
                         "clamp: limit is -1.0, expected a number above zero",
                         (e, t) -> e.clamp(List.of(t.get("x")), new double[1], -1)),

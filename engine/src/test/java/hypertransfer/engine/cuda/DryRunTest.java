@@ -34,7 +34,8 @@ class DryRunTest {
     private final Card card = new Card();
 
     private CudaEngine engine(Dims dims, Precision precision) {
-        return new CudaEngine(dims, precision, card.driver(), card, card, new Cache(folder.resolve("cache")));
+        return new CudaEngine(
+                dims, precision, card.driver(), card, card, () -> card, new Cache(folder.resolve("cache")));
     }
 
     @ParameterizedTest

@@ -55,6 +55,9 @@ class CrookedTest {
             cut 1
             join 1
             orthogonalize 0
+            gram 3 4
+            rotate 0
+            refine 2
             readings -1
             move 0
             represent 3

@@ -152,6 +152,7 @@ public record Kind(String name, int rows, int cols, List<String> matrices, Expec
             case SIGNUM -> ball ? "SignumH" : "Signum";
             case NORMUON -> ball ? "NorMuonH" : "NorMuon";
             case ADAMUON -> ball ? "AdaMuonH" : "AdaMuon";
+            case SOAP -> ball ? "SOAPH" : "SOAP";
         };
     }
 

@@ -35,7 +35,7 @@ public final class Contrast {
         String near = largest == 0
                 ? "every transfer has all losses of its target, to the last bit"
                 : String.format(Locale.ROOT, "every transfer is within %.1e of its target at every step", largest);
-        String closer = largest > 0 && apart > largest
+        String closer = largest > 0 && apart >= 2 * largest
                 ? String.format(Locale.ROOT, ", %,.0f times closer", apart / largest)
                 : "";
         return Optional.of(ends + near + closer);
