@@ -6,6 +6,7 @@ import hypertransfer.engine.Dims;
 import hypertransfer.engine.HeadRule;
 import hypertransfer.engine.Tensor;
 import hypertransfer.engine.cuda.driver.Device;
+import hypertransfer.engine.cuda.driver.Launch;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 
@@ -64,17 +65,23 @@ final class Attention {
     void forward(Tensor qkv, Tensor o, Tensor lse) {
         if (kernels.flash().isPresent()) {
             Flash flash = kernels.flash().get();
-            kernels.launch(Kernel.FLASH, flash.launch(flash.forward()), qkv, o, lse);
+            Kernel kernel = flash.hopper() ? Kernel.HOPPER : Kernel.FLASH;
+            kernels.launch(kernel, flash.launch(flash.forward()), qkv, o, lse);
         } else {
             kernels.launch(Kernel.ATTENTION, geometry.warps(dims.H()), qkv, o, lse, heads);
         }
     }
 
-    void backward(Tensor qkv, Tensor o, Tensor lse, Tensor dO, Tensor dqkv) {
+    /** Attention, then heads, whose rule may ask for nothing. */
+    void backward(Tensor qkv, Tensor r, HeadRule rule, Tensor o, Tensor lse, Tensor dO, Tensor dqkv) {
+        Flash flash = kernels.flash().orElse(null);
+        if (flash != null && flash.hopper()) {
+            fused(flash, qkv, r, rule, o, lse, dO, dqkv);
+            return;
+        }
         long delta = scratch.delta;
         kernels.launch(Kernel.ATTENTION_DELTA, geometry.delta(), o, dO, delta, heads);
-        if (kernels.flash().isPresent()) {
-            Flash flash = kernels.flash().get();
+        if (flash != null) {
             kernels.launch(Kernel.FLASH_KEY, flash.launch(flash.key()), qkv, lse, delta, dO, dqkv);
             kernels.launch(Kernel.FLASH_QUERY, flash.launch(flash.query()), qkv, lse, delta, dO, dqkv);
         } else {
@@ -82,5 +89,17 @@ final class Attention {
             long keys = (long) dims.N() * dims.G();
             kernels.launch(Kernel.ATTENTION_KEY, geometry.warps(dims.G()), qkv, lse, delta, dO, dqkv, keys);
         }
+        if (!rule.nothing()) {
+            headsBackward(dqkv, qkv, r, rule);
+        }
+    }
+
+    /** The kernel of queries writes the row sums that the one of keys reads. */
+    private void fused(Flash flash, Tensor qkv, Tensor r, HeadRule rule, Tensor o, Tensor lse, Tensor dO, Tensor dqkv) {
+        long delta = scratch.delta, turns = scratch.rotary;
+        boolean norm = rule.normQK(), turn = rule.rotary(), normV = rule.normV();
+        Launch query = flash.launch(flash.query()), key = flash.launch(flash.key());
+        kernels.launch(Kernel.HOPPER_QUERY, query, qkv, o, lse, delta, dO, dqkv, r, turns, norm, turn);
+        kernels.launch(Kernel.HOPPER_KEY, key, qkv, lse, delta, dO, dqkv, r, turns, norm, turn, normV);
     }
 }

@@ -31,6 +31,7 @@ import java.util.Optional;
  * {@link #readings}, {@link #sum} and {@link #logits} wait for it.
  */
 public final class CudaEngine implements Engine {
+    private static final HeadRule NO_RULE = new HeadRule(false, false, false);
     private static final String NVRTC = "libnvrtc.so", LT = "libcublasLt.so";
 
     private final Dims dims;
@@ -45,6 +46,7 @@ public final class CudaEngine implements Engine {
     private Feed feed;
     private Lists lists;
     private Attention attention;
+    private Fused fused; // null where the card or the sizes do not fit
     private boolean onCards; // what travels between ranks does not pass through the host
 
     /**
@@ -140,6 +142,7 @@ public final class CudaEngine implements Engine {
         feed = new Feed(device, dims.N(), dims.V(), scratch.tokens);
         lists = new Lists(device, kernels, blas, scratch);
         attention = new Attention(device, kernels, geometry, scratch);
+        fused = kernels.fused() ? new Fused(device, kernels, dims, scratch) : null;
         return memory;
     }
 
@@ -328,7 +331,41 @@ public final class CudaEngine implements Engine {
 
     @Override
     public void attentionBackward(Tensor qkv, Tensor o, Tensor lse, Tensor dO, Tensor dqkv) {
-        attention.backward(qkv, o, lse, dO, dqkv);
+        attention.backward(qkv, null, NO_RULE, o, lse, dO, dqkv);
+    }
+
+    @Override
+    public void attentionHeadsBackward(
+            Tensor qkv, Tensor r, HeadRule rule, Tensor o, Tensor lse, Tensor dO, Tensor dqkv) {
+        attention.backward(qkv, r, rule, o, lse, dO, dqkv);
+    }
+
+    @Override
+    public void productHeads(Tensor x, Tensor w, Tensor qkv, Tensor r, HeadRule rule) {
+        if (fused != null) {
+            fused.heads(x, w, qkv, r, rule);
+        } else {
+            Engine.super.productHeads(x, w, qkv, r, rule);
+        }
+    }
+
+    @Override
+    public void productActivation(Tensor x, Tensor w, Tensor f, Tensor s, Nonlinearity kind) {
+        if (fused != null && kind == Nonlinearity.RELU_SQUARED) {
+            fused.reluSquared(x, w, s);
+        } else {
+            Engine.super.productActivation(x, w, f, s, kind);
+        }
+    }
+
+    @Override
+    public void productActivationBackward(
+            Tensor dy, Tensor w, Tensor f, Tensor s, Tensor ds, Tensor df, Nonlinearity kind) {
+        if (fused != null && kind == Nonlinearity.RELU_SQUARED) {
+            fused.slope(dy, w, s, df);
+        } else {
+            Engine.super.productActivationBackward(dy, w, f, s, ds, df, kind);
+        }
     }
 
     @Override

@@ -43,6 +43,10 @@ class CrookedTest {
             attentionBackward 4
             activation 1 2
             activationBackward 3
+            productHeads 2 3
+            attentionHeadsBackward 6
+            productActivation 3
+            productActivationBackward 5
             head 2 4 5
             logits -1
             sum -1
