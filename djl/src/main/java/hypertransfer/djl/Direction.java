@@ -11,7 +11,7 @@ import java.util.Locale;
 
 /**
  * What a gradient is turned into before the parameter moves against it. Muon and Adam are here, {@link Lion}, {@link
- * Signum}, {@link NorMuon} and {@link AdaMuon} beside it; a direction of your own is an implementation of this interface,
+ * Signum}, {@link NorMuon}, {@link AdaMuon} and {@link Soap} beside it; a direction of your own is an implementation of this interface,
  * and any {@link Rule} takes it.
  *
  * <p>One direction serves all parameters of a rule, so it keeps nothing of them in its fields: what it remembers of a

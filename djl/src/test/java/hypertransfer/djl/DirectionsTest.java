@@ -41,9 +41,36 @@ class DirectionsTest {
         Torch.required();
     }
 
-    /** What the direction is in the operations of the engine, over a gradient, a mean, and moments of two shapes. */
+    /** A gradient, a mean, moments of two shapes, and what the two sides remember. */
+    private record Tensors(
+            List<Tensor> g,
+            List<Tensor> m,
+            List<Tensor> v,
+            List<Tensor> rows,
+            List<Tensor> left,
+            List<Tensor> right,
+            List<Tensor> leftBasis,
+            List<Tensor> rightBasis) {
+        static Tensors declare(Engine engine) {
+            return new Tensors(
+                    one(engine, Role.GRADIENT, ROWS, COLS),
+                    one(engine, Role.STATE, ROWS, COLS),
+                    one(engine, Role.STATE, ROWS, COLS),
+                    one(engine, Role.STATE, ROWS, 1),
+                    one(engine, Role.STATE, ROWS, ROWS),
+                    one(engine, Role.STATE, COLS, COLS),
+                    one(engine, Role.STATE, ROWS, ROWS),
+                    one(engine, Role.STATE, COLS, COLS));
+        }
+
+        private static List<Tensor> one(Engine engine, Role role, int rows, int cols) {
+            return List.of(engine.tensor(role, "x", rows, cols));
+        }
+    }
+
+    /** What the direction is in the operations of the engine. */
     private interface Written {
-        void step(Engine engine, List<Tensor> g, List<Tensor> m, List<Tensor> v, List<Tensor> rows, int t);
+        void step(Engine engine, Tensors tensors, int t);
     }
 
     private record Case(Direction direction, String signature, double factor, Written written) {
@@ -56,51 +83,82 @@ class DirectionsTest {
     static Stream<Case> cases() {
         double[] one = {1};
         return Stream.of(
-                new Case(
-                        new Lion(0.9, 0.99),
-                        "lion(0.9, 0.99)",
-                        1,
-                        (e, g, m, v, rows, t) -> e.sign(g, one, 0.9, 0.99, m)),
+                new Case(new Lion(0.9, 0.99), "lion(0.9, 0.99)", 1, (e, s, t) -> e.sign(s.g, one, 0.9, 0.99, s.m)),
                 new Case(
                         new Signum(0.9, false),
                         "signum(0.9)",
                         1,
-                        (e, g, m, v, rows, t) -> e.sign(g, one, t == 0 ? 0 : 0.9, t == 0 ? 0 : 0.9, m)),
+                        (e, s, t) -> e.sign(s.g, one, t == 0 ? 0 : 0.9, t == 0 ? 0 : 0.9, s.m)),
                 new Case(
                         new Signum(0.5, true),
                         "signum(0.5, nesterov)",
                         1,
-                        (e, g, m, v, rows, t) -> e.sign(g, one, t == 0 ? 0 : 0.25, t == 0 ? 0 : 0.5, m)),
+                        (e, s, t) -> e.sign(s.g, one, t == 0 ? 0 : 0.25, t == 0 ? 0 : 0.5, s.m)),
                 new Case(
                         new Muon(0.95, true, Coefficients.CONVERGENT, 0, ShapeFactor.NONE),
                         "muon(0.95, nesterov, convergent)",
                         1,
-                        (e, g, m, v, rows, t) -> {
-                            e.momentum(g, one, t == 0 ? 0 : 0.95, true, m);
-                            e.orthogonalize(g, iteration(Coefficients.CONVERGENT, 0));
+                        (e, s, t) -> {
+                            e.momentum(s.g, one, t == 0 ? 0 : 0.95, true, s.m);
+                            e.orthogonalize(s.g, iteration(Coefficients.CONVERGENT, 0));
                         }),
-                new Case(POLAR, "muon(0.9, nesterov, polar-express, 6 steps, rms)", RMS, (e, g, m, v, rows, t) -> {
-                    e.momentum(g, one, t == 0 ? 0 : 0.9, true, m);
-                    e.orthogonalize(g, iteration(Coefficients.POLAR_EXPRESS, 6));
+                new Case(POLAR, "muon(0.9, nesterov, polar-express, 6 steps, rms)", RMS, (e, s, t) -> {
+                    e.momentum(s.g, one, t == 0 ? 0 : 0.9, true, s.m);
+                    e.orthogonalize(s.g, iteration(Coefficients.POLAR_EXPRESS, 6));
+                }),
+                new Case(new NorMuon(new Muon(0.95), 0.95, 1e-10), "normuon(0.95)(0.95, 1.0E-10)", 1, (e, s, t) -> {
+                    e.momentum(s.g, one, t == 0 ? 0 : 0.95, false, s.m);
+                    e.orthogonalize(s.g, iteration(Coefficients.JORDAN, 0));
+                    e.equalize(s.g, 0.95, 1e-10, null, s.rows);
+                }),
+                new Case(new AdaMuon(new Muon(0.95), 0.9, 1e-8), "adamuon(0.95)(0.9, 1.0E-8)", 1, (e, s, t) -> {
+                    e.sign(s.g, one, t == 0 ? 0 : 0.95, t == 0 ? 0 : 0.95, s.m);
+                    e.orthogonalize(s.g, iteration(Coefficients.JORDAN, 0));
+                    e.equalize(s.g, 0.9, 1e-8, new double[] {0.2 * Math.sqrt(ROWS * COLS)}, s.v);
                 }),
                 new Case(
-                        new NorMuon(new Muon(0.95), 0.95, 1e-10),
-                        "normuon(0.95)(0.95, 1.0E-10)",
+                        new Soap(new Direction.Adam(0.9, 0.95, 1e-6), 0.9, 2, ROWS),
+                        "soap(adam(0.9, 0.95, 1.0E-6), 0.9, 2, 6)",
                         1,
-                        (e, g, m, v, rows, t) -> {
-                            e.momentum(g, one, t == 0 ? 0 : 0.95, false, m);
-                            e.orthogonalize(g, iteration(Coefficients.JORDAN, 0));
-                            e.equalize(g, 0.95, 1e-10, null, rows);
-                        }),
-                new Case(
-                        new AdaMuon(new Muon(0.95), 0.9, 1e-8),
-                        "adamuon(0.95)(0.9, 1.0E-8)",
-                        1,
-                        (e, g, m, v, rows, t) -> {
-                            e.sign(g, one, t == 0 ? 0 : 0.95, t == 0 ? 0 : 0.95, m);
-                            e.orthogonalize(g, iteration(Coefficients.JORDAN, 0));
-                            e.equalize(g, 0.9, 1e-8, new double[] {0.2 * Math.sqrt(ROWS * COLS)}, v);
-                        }));
+                        DirectionsTest::soap));
+    }
+
+    /** Both bases come from the identity in ten turns, and take one more before the fourth and the fifth step. */
+    private static void soap(Engine e, Tensors s, int t) {
+        double[] one = {1};
+        e.gram(s.g, one, 0.9, s.left, s.right);
+        if (t == 0) {
+            e.write(s.leftBasis.getFirst(), unit(ROWS));
+            e.write(s.rightBasis.getFirst(), unit(COLS));
+            for (int turn = 0; turn < 10; turn++) {
+                turn(e, s.left, s.leftBasis);
+                turn(e, s.right, s.rightBasis);
+            }
+            e.zero(s.g);
+            return;
+        }
+        e.rotate(s.g, s.leftBasis, s.rightBasis, false);
+        e.adam(s.g, one, 0.9, 0.95, 1e-6, t, s.m, s.v);
+        e.rotate(s.g, s.leftBasis, s.rightBasis, true);
+        if (t % 2 == 0) {
+            e.rotate(s.m, s.leftBasis, s.rightBasis, true);
+            turn(e, s.left, s.leftBasis);
+            turn(e, s.right, s.rightBasis);
+            e.rotate(s.m, s.leftBasis, s.rightBasis, false);
+        }
+    }
+
+    private static void turn(Engine e, List<Tensor> gram, List<Tensor> basis) {
+        double norm = e.readings(gram, gram)[0];
+        e.refine(gram, new double[] {1e-3 * norm / Math.sqrt(gram.getFirst().rows())}, basis);
+    }
+
+    private static double[] unit(int n) {
+        double[] unit = new double[n * n];
+        for (int i = 0; i < n; i++) {
+            unit[i * (n + 1)] = 1;
+        }
+        return unit;
     }
 
     private static Iteration iteration(Coefficients coefficients, int steps) {
@@ -118,8 +176,8 @@ class DirectionsTest {
         Random random = new Random(2);
         try (Engine engine = Engines.open("reference", new Dims(1, 1, 8, 2, 1));
                 NDManager manager = NDManager.newBaseManager("PyTorch")) {
-            Tensor g = engine.tensor(Role.GRADIENT, "g", ROWS, COLS), m = engine.tensor(Role.STATE, "m", ROWS, COLS);
-            Tensor v = engine.tensor(Role.STATE, "v", ROWS, COLS), rows = engine.tensor(Role.STATE, "rows", ROWS, 1);
+            Tensors tensors = Tensors.declare(engine);
+            Tensor g = tensors.g.getFirst();
             engine.commit();
             Shape shape = new Shape(ROWS, COLS);
             List<NDArray> memory = new ArrayList<>();
@@ -129,7 +187,7 @@ class DirectionsTest {
             for (int t = 0; t < 5; t++) {
                 double[] gradient = random.doubles(ROWS * COLS, -1, 1).toArray();
                 engine.write(g, gradient);
-                c.written.step(engine, List.of(g), List.of(m), List.of(v), List.of(rows), t);
+                c.written.step(engine, tensors, t);
                 double[] expected = engine.read(g);
                 for (int i = 0; i < expected.length; i++) {
                     expected[i] *= c.factor;
@@ -207,6 +265,13 @@ class DirectionsTest {
         refused("momentum is -1.0", () -> new Signum(-1, false));
         refused("NorMuon's epsilon is 0.0", () -> new NorMuon(new Muon(0.9), 0.9, 0));
         refused("AdaMuon's epsilon is NaN", () -> new AdaMuon(new Muon(0.9), 0.9, Double.NaN));
+        refused("SOAP's epsilon is 0.0", () -> new Soap(new Direction.Adam(0.9, 0.9, 0), 0.9, 10, 99));
+        refused(
+                "SOAP's frequency is 0 and its largest side 99",
+                () -> new Soap(new Direction.Adam(0.9, 0.9, 1e-8), 0.9, 0, 99));
+        refused(
+                "gain has shape (8), and SOAP has bases for matrices",
+                () -> new Soap(new Direction.Adam(0.9, 0.9, 1e-8), 0.9, 10, 99).check("gain", new Shape(8)));
         refused(
                 "Newton-Schulz is asked for -1 steps",
                 () -> new Muon(0.9, false, Coefficients.JORDAN, -1, ShapeFactor.NONE));

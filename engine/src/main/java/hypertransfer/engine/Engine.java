@@ -8,19 +8,14 @@ import java.util.Optional;
 import java.util.function.BooleanSupplier;
 
 /**
- * The operations that a GPT and its optimizers need, for one set of sizes. Shapes stand beside the names; the letters
- * are those of {@link Dims}, N = B T, and "in,out" are a matrix's own.
+ * The operations that a GPT and its optimizers need, for one set of sizes.
  *
- * <p>First all tensors are declared, then {@link #commit}, called once, allocates them. Forward operations overwrite
- * their outputs. Backward operations overwrite the gradients of activations and add to those of parameters. Norms are
- * RMS norms, {@code x r} with {@code r = 1/sqrt(mean(x^2) + 1e-10)}, times {@code 1 + gain} where there is a gain;
- * {@code r} is kept, one number per row. A norm that is asked to center takes the row's mean away first, which makes it a
- * LayerNorm.
+ * <p>First all tensors are declared, then {@link #commit}, called once, allocates them.
  *
  * <p>Everything is reproducible: the same calls give the same bits, whatever the number of threads inside the engine.
- * An engine is used by one thread at a time. {@link Checked} refuses wrong calls; the engines behind it check nothing.
+ * An engine is used by one thread at a time. {@link hypertransfer.engine.checked.Checked} refuses wrong calls; the engines behind it check nothing.
  */
-public interface Engine extends Motion, AutoCloseable {
+public interface Engine extends Layers, Motion, AutoCloseable {
     double NORM_EPSILON = 1e-10;
 
     /** As many bits of mantissa as the widest format has. */
@@ -151,45 +146,62 @@ public interface Engine extends Motion, AutoCloseable {
         work.run();
     }
 
-    /** x = w[inputs]. x (N,C), w (V,C). */
-    void embed(Tensor w, Tensor x);
+    /** What computes the operations below. */
+    Layers layers();
 
-    void embedBackward(Tensor dx, Tensor dw);
+    @Override
+    default void embed(Tensor w, Tensor x) {
+        layers().embed(w, x);
+    }
 
-    /** y = x w^T. x (N,in), w (out,in), y (N,out). */
-    void product(Tensor x, Tensor w, Tensor y);
+    @Override
+    default void embedBackward(Tensor dx, Tensor dw) {
+        layers().embedBackward(dx, dw);
+    }
 
-    /** dx = dy w. */
-    void productInput(Tensor dy, Tensor w, Tensor dx);
+    @Override
+    default void product(Tensor x, Tensor w, Tensor y) {
+        layers().product(x, w, y);
+    }
 
-    /** dw += dy^T x. */
-    void productWeight(Tensor dy, Tensor x, Tensor dw);
+    @Override
+    default void productInput(Tensor dy, Tensor w, Tensor dx) {
+        layers().productInput(dy, w, dx);
+    }
 
-    /**
-     * y += b, where row n of y gets row n modulo R of b: a bias with R = 1, learned positions with R = T. y (N,out), b (R,out).
-     */
-    void shift(Tensor y, Tensor b);
+    @Override
+    default void productWeight(Tensor dy, Tensor x, Tensor dw) {
+        layers().productWeight(dy, x, dw);
+    }
 
-    /** db += the sum of the rows of dy that share it. */
-    void shiftBackward(Tensor dy, Tensor db);
+    @Override
+    default void shift(Tensor y, Tensor b) {
+        layers().shift(y, b);
+    }
 
-    /** y = norm(x, gain). x, y (N,C), gain (1,C), r (N,1). */
-    void norm(Tensor x, Tensor gain, Tensor y, Tensor r, boolean center);
+    @Override
+    default void shiftBackward(Tensor dy, Tensor db) {
+        layers().shiftBackward(dy, db);
+    }
 
-    /** dx = the gradient through the norm; dgain += its share. */
-    void normBackward(Tensor dy, Tensor x, Tensor gain, Tensor r, Tensor dx, Tensor dgain, boolean center);
+    @Override
+    default void norm(Tensor x, Tensor gain, Tensor y, Tensor r, boolean center) {
+        layers().norm(x, gain, y, r, center);
+    }
 
-    /**
-     * The end of a sublayer and the start of the next: out = h + post(z), y = norm(out, gain). post is a norm without
-     * gain that leaves zr (N,1), or the identity where zr is null; it never centers.
-     */
-    void residualNorm(Tensor h, Tensor z, Tensor zr, Tensor out, Tensor gain, Tensor y, Tensor r, boolean center);
+    @Override
+    default void normBackward(Tensor dy, Tensor x, Tensor gain, Tensor r, Tensor dx, Tensor dgain, boolean center) {
+        layers().normBackward(dy, x, gain, r, dx, dgain, center);
+    }
 
-    /**
-     * On entry dh holds what later blocks sent to out; on return, what goes to h. dz = the gradient at z; where zr is
-     * null that is dh itself, and dz is not written.
-     */
-    void residualNormBackward(
+    @Override
+    default void residualNorm(
+            Tensor h, Tensor z, Tensor zr, Tensor out, Tensor gain, Tensor y, Tensor r, boolean center) {
+        layers().residualNorm(h, z, zr, out, gain, y, r, center);
+    }
+
+    @Override
+    default void residualNormBackward(
             Tensor dy,
             Tensor z,
             Tensor zr,
@@ -199,73 +211,49 @@ public interface Engine extends Motion, AutoCloseable {
             Tensor dh,
             Tensor dz,
             Tensor dgain,
-            boolean center);
-
-    /**
-     * Per head and in place: q, k = rotary(norm(q)), rotary(norm(k)), and v = norm(v), each if so asked. qkv (N,QD): H
-     * heads of queries, then G of keys, then G of values; r (N,Q), written for the heads that are normed.
-     */
-    void heads(Tensor qkv, Tensor r, HeadRule rule);
-
-    /** dqkv in place. */
-    void headsBackward(Tensor dqkv, Tensor qkv, Tensor r, HeadRule rule);
-
-    /**
-     * Causal softmax attention over the last W keys, scale 1/sqrt(D); head h of queries meets head h G/H of keys and values.
-     * o (N,C), lse (N,H): the logarithm of each row's sum.
-     */
-    void attention(Tensor qkv, Tensor o, Tensor lse);
-
-    void attentionBackward(Tensor qkv, Tensor o, Tensor lse, Tensor dO, Tensor dqkv);
-
-    /**
-     * s = kind(post(f)), post as above for each of the kind's inputs, which lie beside each other in f (N,F inputs); fr
-     * (N,inputs), s (N,F).
-     */
-    void activation(Tensor f, Tensor fr, Tensor s, Nonlinearity kind);
-
-    /** df = the gradient at f. It may be ds itself where the kind has one input. */
-    void activationBackward(Tensor f, Tensor fr, Tensor ds, Tensor df, Nonlinearity kind);
-
-    // Two operations that follow each other, for engines that do both at once.
-
-    /** {@link #product}, then {@link #heads}. x (N,C), w (QD,C). */
-    default void productHeads(Tensor x, Tensor w, Tensor qkv, Tensor r, HeadRule rule) {
-        product(x, w, qkv);
-        heads(qkv, r, rule);
+            boolean center) {
+        layers().residualNormBackward(dy, z, zr, out, gain, r, dh, dz, dgain, center);
     }
 
-    /** {@link #attentionBackward}, then {@link #headsBackward}. */
-    default void attentionHeadsBackward(
-            Tensor qkv, Tensor r, HeadRule rule, Tensor o, Tensor lse, Tensor dO, Tensor dqkv) {
-        attentionBackward(qkv, o, lse, dO, dqkv);
-        headsBackward(dqkv, qkv, r, rule);
+    @Override
+    default void heads(Tensor qkv, Tensor r, HeadRule rule) {
+        layers().heads(qkv, r, rule);
     }
 
-    /**
-     * {@link #product}, then {@link #activation} without a norm. x (N,C), w (F inputs,C). An engine that finds the slope from s
-     * leaves f as it was.
-     */
-    default void productActivation(Tensor x, Tensor w, Tensor f, Tensor s, Nonlinearity kind) {
-        product(x, w, f);
-        activation(f, null, s, kind);
+    @Override
+    default void headsBackward(Tensor dqkv, Tensor qkv, Tensor r, HeadRule rule) {
+        layers().headsBackward(dqkv, qkv, r, rule);
     }
 
-    /** {@link #productInput}, then {@link #activationBackward}, after {@link #productActivation}. dy (N,C), w (C,F). */
-    default void productActivationBackward(
-            Tensor dy, Tensor w, Tensor f, Tensor s, Tensor ds, Tensor df, Nonlinearity kind) {
-        productInput(dy, w, ds);
-        activationBackward(f, null, ds, df, kind);
+    @Override
+    default void attention(Tensor qkv, Tensor o, Tensor lse) {
+        layers().attention(qkv, o, lse);
     }
 
-    /**
-     * Cross entropy of the targets under softmax(x w^T): losses (N,1), and, unless dx is null, dx and dw += the
-     * gradients of scale times their sum. The logits are never kept. x (N,C), w (V,C).
-     */
-    void head(Tensor x, Tensor w, Tensor losses, double scale, Tensor dx, Tensor dw);
+    @Override
+    default void attentionBackward(Tensor qkv, Tensor o, Tensor lse, Tensor dO, Tensor dqkv) {
+        layers().attentionBackward(qkv, o, lse, dO, dqkv);
+    }
 
-    /** The logits of one row of x. */
-    double[] logits(Tensor x, int row, Tensor w);
+    @Override
+    default void activation(Tensor f, Tensor fr, Tensor s, Nonlinearity kind) {
+        layers().activation(f, fr, s, kind);
+    }
+
+    @Override
+    default void activationBackward(Tensor f, Tensor fr, Tensor ds, Tensor df, Nonlinearity kind) {
+        layers().activationBackward(f, fr, ds, df, kind);
+    }
+
+    @Override
+    default void head(Tensor x, Tensor w, Tensor losses, double scale, Tensor dx, Tensor dw) {
+        layers().head(x, w, losses, scale, dx, dw);
+    }
+
+    @Override
+    default double[] logits(Tensor x, int row, Tensor w) {
+        return layers().logits(x, row, w);
+    }
 
     // --------------------------------------------------------------- optimizer
 
@@ -318,6 +306,21 @@ public interface Engine extends Motion, AutoCloseable {
     @Override
     default void orthogonalize(List<Tensor> x, Iteration iteration) {
         motion().orthogonalize(x, iteration);
+    }
+
+    @Override
+    default void gram(List<Tensor> g, double[] scale, double beta, List<Tensor> left, List<Tensor> right) {
+        motion().gram(g, scale, beta, left, right);
+    }
+
+    @Override
+    default void rotate(List<Tensor> g, List<Tensor> left, List<Tensor> right, boolean back) {
+        motion().rotate(g, left, right, back);
+    }
+
+    @Override
+    default void refine(List<Tensor> gram, double[] shift, List<Tensor> basis) {
+        motion().refine(gram, shift, basis);
     }
 
     @Override

@@ -54,6 +54,27 @@ public interface Motion {
     /** Newton-Schulz in place, after a division by the Frobenius norm; a zero matrix stays zero. */
     void orthogonalize(List<Tensor> x, Iteration iteration);
 
+    /**
+     * The Gram matrices of both sides, which are symmetric, over the steps: with G = scale g, left = beta left + (1 - beta) G G^T and right =
+     * beta right + (1 - beta) G^T G. A side whose tensor is of one number is left out.
+     */
+    void gram(List<Tensor> g, double[] scale, double beta, List<Tensor> left, List<Tensor> right);
+
+    /**
+     * g in other bases, whose vectors are the rows of left and right: g = left g right^T; with back the reverse,
+     * g = left^T g right. A basis of one number leaves its side as it is.
+     */
+    void rotate(List<Tensor> g, List<Tensor> left, List<Tensor> right, boolean back);
+
+    /**
+     * Turns bases towards the eigenvectors of symmetric matrices, by one step of orthogonal iteration: every row q becomes (gram +
+     * shift I) q, and then the rows are made orthonormal, each against those above it. Their signs are the engine's own. A
+     * basis of one number stays.
+     *
+     * @param shift one per matrix, above zero: it keeps the rows apart where the Gram matrix is of low rank
+     */
+    void refine(List<Tensor> gram, double[] shift, List<Tensor> basis);
+
     /** |w|, |u|, &lt;u,w&gt; for each pair, three numbers after three, summed in double. */
     double[] readings(List<Tensor> w, List<Tensor> u);
 

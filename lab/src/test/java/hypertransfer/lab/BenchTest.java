@@ -65,13 +65,27 @@ class BenchTest {
                 .containsExactly(
                         "the program",
                         "engine, memory and weights",
+                        "engine, memory and weights: examining the machine",
+                        "engine, memory and weights: memory",
+                        "engine, memory and weights: drawing",
+                        "engine, memory and weights: optimizer",
+                        "engine, memory and weights: fingerprint of the data",
                         "first validation",
                         "step 1",
                         "step 2",
                         "step 3",
                         "last validation",
                         "saving",
-                        "continued: engine, memory and checkpoint");
+                        "saving: checking",
+                        "saving: reading",
+                        "continued: engine, memory and checkpoint",
+                        "continued: engine, memory and checkpoint: examining the machine",
+                        "continued: engine, memory and checkpoint: memory",
+                        "continued: engine, memory and checkpoint: drawing",
+                        "continued: engine, memory and checkpoint: optimizer",
+                        "continued: engine, memory and checkpoint: fingerprint of the data",
+                        "continued: engine, memory and checkpoint: checksum",
+                        "continued: engine, memory and checkpoint: reading");
         phases.forEach(seconds -> assertThat(seconds.asDouble()).isNotNegative());
     }
 

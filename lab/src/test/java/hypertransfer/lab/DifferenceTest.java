@@ -5,7 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.within;
 
 import hypertransfer.core.Refusal;
-import hypertransfer.lab.experiment.Difference;
+import hypertransfer.lab.comparison.Difference;
 import java.io.File;
 import java.io.IOException;
 import java.io.PrintWriter;

@@ -4,7 +4,9 @@ import hypertransfer.engine.Nonlinearity;
 import hypertransfer.engine.cpu.thread.Chunks;
 import hypertransfer.engine.cpu.thread.Pool;
 import hypertransfer.engine.cpu.thread.Task;
+import hypertransfer.engine.cpu.vector.Gelu;
 import hypertransfer.engine.cpu.vector.Lanes;
+import hypertransfer.engine.cpu.vector.Swiglu;
 import jdk.incubator.vector.FloatVector;
 
 /** What an MLP does between its matrices, forward and backward, after the post norms of its inputs. */

@@ -4,11 +4,11 @@ import hypertransfer.engine.Dims;
 import hypertransfer.engine.Engine;
 import hypertransfer.engine.EngineException;
 import hypertransfer.engine.HeadRule;
+import hypertransfer.engine.Layers;
 import hypertransfer.engine.Memory;
 import hypertransfer.engine.Motion;
 import hypertransfer.engine.Nonlinearity;
 import hypertransfer.engine.Role;
-import hypertransfer.engine.Simd;
 import hypertransfer.engine.Tensor;
 import hypertransfer.engine.cpu.product.Blas;
 import hypertransfer.engine.cpu.product.Natives;
@@ -16,6 +16,7 @@ import hypertransfer.engine.cpu.product.Product;
 import hypertransfer.engine.cpu.thread.Pool;
 import hypertransfer.engine.cpu.vector.Doubles;
 import hypertransfer.engine.cpu.vector.Lanes;
+import hypertransfer.engine.cpu.vector.Simd;
 import hypertransfer.engine.cpu.vector.Sums;
 import java.lang.foreign.MemorySegment;
 import java.util.List;
@@ -65,7 +66,9 @@ public final class CpuEngine implements Engine {
         activation = new Activation(pool);
         crossEntropy = new CrossEntropy(pool, product, dims, blocks);
         updates = new Updates(pool);
-        lists = new Lists(updates, new Equalizer(pool), new Cutter(pool), new NewtonSchulz(pool, dims, blocks));
+        NewtonSchulz newtonSchulz = new NewtonSchulz(pool, dims, blocks);
+        Bases bases = new Bases(pool, dims, blocks, newtonSchulz);
+        lists = new Lists(updates, new Equalizer(pool), new Cutter(pool), newtonSchulz, bases);
     }
 
     /** What this machine or this JVM lacks for the engine to work; empty where nothing is missing. */
@@ -326,6 +329,11 @@ public final class CpuEngine implements Engine {
     @Override
     public double sum(Tensor tensor) {
         return Sums.sum(at(tensor), tensor.size());
+    }
+
+    @Override
+    public Layers layers() {
+        return this;
     }
 
     @Override

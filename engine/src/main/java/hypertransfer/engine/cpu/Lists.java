@@ -6,7 +6,8 @@ import hypertransfer.engine.Tensor;
 import java.util.List;
 
 /** The optimizer's operations, each by the class that computes it. */
-record Lists(Updates updates, Equalizer equalizer, Cutter cutter, NewtonSchulz newtonSchulz) implements Motion {
+record Lists(Updates updates, Equalizer equalizer, Cutter cutter, NewtonSchulz newtonSchulz, Bases bases)
+        implements Motion {
     @Override
     public void momentum(List<Tensor> g, double[] scale, double beta, boolean nesterov, List<Tensor> m) {
         updates.momentum(g, scale, beta, nesterov, m);
@@ -53,6 +54,21 @@ record Lists(Updates updates, Equalizer equalizer, Cutter cutter, NewtonSchulz n
     @Override
     public void orthogonalize(List<Tensor> x, Iteration iteration) {
         newtonSchulz.run(x, iteration);
+    }
+
+    @Override
+    public void gram(List<Tensor> g, double[] scale, double beta, List<Tensor> left, List<Tensor> right) {
+        bases.gram(g, scale, beta, left, right);
+    }
+
+    @Override
+    public void rotate(List<Tensor> g, List<Tensor> left, List<Tensor> right, boolean back) {
+        bases.rotate(g, left, right, back);
+    }
+
+    @Override
+    public void refine(List<Tensor> gram, double[] shift, List<Tensor> basis) {
+        bases.refine(gram, shift, basis);
     }
 
     @Override

@@ -60,7 +60,12 @@ final class NewtonSchulz implements Task {
     public void piece(int piece, int worker) {
         Tensor t = x.get(order[piece]);
         int m = Math.min(t.rows(), t.cols()), n = Math.max(t.rows(), t.cols());
-        orthogonalize(((Floats) t).at(), m, n, t.rows() > t.cols(), scratch.at() + 4L * rows * dims.C() * worker);
+        orthogonalize(((Floats) t).at(), m, n, t.rows() > t.cols(), scratch(worker));
+    }
+
+    /** Where a worker may write a hidden matrix and more. */
+    long scratch(int worker) {
+        return scratch.at() + 4L * rows * dims.C() * worker;
     }
 
     private void orthogonalize(long x, int m, int n, boolean tall, long free) {
@@ -167,7 +172,7 @@ final class NewtonSchulz implements Task {
     }
 
     /** The upper triangle from the lower, tile by tile, so that neither side leaves the cache. */
-    private static void mirror(long a, int m) {
+    static void mirror(long a, int m) {
         for (int i = 0; i < m; i += TILE) {
             for (int j = 0; j <= i; j += TILE) {
                 for (int row = i; row < Math.min(m, i + TILE); row++) {

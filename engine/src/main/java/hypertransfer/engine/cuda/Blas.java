@@ -6,6 +6,7 @@ import static java.lang.foreign.ValueLayout.JAVA_INT;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
 import hypertransfer.engine.EngineException;
+import hypertransfer.engine.Span;
 import hypertransfer.engine.cuda.driver.Cache;
 import hypertransfer.engine.cuda.driver.Device;
 import hypertransfer.engine.cuda.driver.Plans;
@@ -82,7 +83,7 @@ final class Blas implements AutoCloseable {
 
     void multiply(Product product, double by, long a, long b, double keep, long c, long d) {
         Plan known = planned.get(product);
-        Plan plan = known == null ? plan(product, keep, a, b, c) : known;
+        Plan plan = known == null ? Span.of("plans", () -> plan(product, keep, a, b, c)) : known;
         device.profile().around(plan.name, () -> multiply(plan, by, a, b, keep, c, d));
     }
 

@@ -11,17 +11,11 @@ import java.util.stream.Stream;
 
 /** Products that do what follows them, see {@code fused.cu}. */
 final class Fused {
-    private static final int HOPPER = 90,
-            ROWS = 128,
-            COLUMNS = 256,
-            THREADS = 384,
-            PANEL = 64,
-            PANELS = COLUMNS / PANEL;
-    /** Tiles in flight where the result leaves shared memory as a whole, and where it does so in panels. */
-    private static final int WHOLE_STAGES = 3, PANEL_STAGES = 4;
+    private static final int HOPPER = 90, ROWS = 128, COLUMNS = 256, STAGES = 3, THREADS = 384;
+    private static final int PANEL = 64, PANELS = COLUMNS / PANEL; // what the copy engine moves, in columns
 
-    /** Of shared memory: tiles, two panels per warp group, barriers, and what aligns them. */
-    static final int BYTES = 2 * PANEL * (PANEL_STAGES * (ROWS + COLUMNS) + 2 * ROWS) + 1024 + 128;
+    /** Of shared memory: tiles in flight, the result, barriers, and what aligns them. */
+    static final int BYTES = 2 * PANEL * STAGES * (ROWS + COLUMNS) + 2 * ROWS * COLUMNS + 1024 + 128;
 
     private final Device device;
     private final Kernels kernels;
@@ -56,15 +50,15 @@ final class Fused {
 
     /** The numbers of this class, for its file. */
     static String constants() {
-        return "constexpr int ROWS = %d, COLUMNS = %d, WHOLE_STAGES = %d, PANEL_STAGES = %d, THREADS = %d, BYTES = %d;\n"
-                .formatted(ROWS, COLUMNS, WHOLE_STAGES, PANEL_STAGES, THREADS, BYTES);
+        return "constexpr int ROWS = %d, COLUMNS = %d, STAGES = %d, THREADS = %d, BYTES = %d;\n"
+                .formatted(ROWS, COLUMNS, STAGES, THREADS, BYTES);
     }
 
     /** qkv = heads(x w^T). */
     void heads(Tensor x, Tensor w, Tensor qkv, Tensor r, HeadRule rule) {
         launch(
                 Kernel.PRODUCT_HEADS,
-                Stream.of(map(x, ROWS, 1), map(w, COLUMNS, 1), map(qkv, PANEL, 1)),
+                Stream.of(map(x, ROWS, 1), map(w, COLUMNS, 1), map(qkv, PANEL, PANELS)),
                 Kernels.words(dims.N(), qkv.cols(), dims.C(), r, turns, rule.normQK(), rule.rotary(), rule.normV()));
     }
 
@@ -72,7 +66,7 @@ final class Fused {
     void reluSquared(Tensor x, Tensor w, Tensor s) {
         launch(
                 Kernel.PRODUCT_RELU_SQUARED,
-                Stream.of(map(x, ROWS, 1), map(w, COLUMNS, 1), map(s, PANEL, 1)),
+                Stream.of(map(x, ROWS, 1), map(w, COLUMNS, 1), map(s, PANEL, PANELS)),
                 Kernels.words(dims.N(), dims.F(), dims.C()));
     }
 

@@ -20,7 +20,7 @@ import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
 /** The optimizer's operations: each runs over a list of tensors, one launch per {@link Geometry#MAX_LIST} of them. */
-final class Lists implements Motion {
+final class Lists implements Motion, AutoCloseable {
     private static final int ENTRY_WORDS = 6;
     /** Words of a launch's list, whose unused places are zeros. */
     static final int WORDS = Geometry.MAX_LIST * ENTRY_WORDS;
@@ -29,12 +29,14 @@ final class Lists implements Motion {
     private final Kernels kernels;
     private final Blas blas;
     private final Scratch scratch;
+    private final Bases bases;
 
-    Lists(Device device, Kernels kernels, Blas blas, Scratch scratch) {
+    Lists(Device device, Kernels kernels, Blas blas, Scratch scratch, Bases bases) {
         this.device = device;
         this.kernels = kernels;
         this.blas = blas;
         this.scratch = scratch;
+        this.bases = bases;
     }
 
     /**
@@ -195,6 +197,21 @@ final class Lists implements Motion {
     }
 
     @Override
+    public void gram(List<Tensor> g, double[] scale, double beta, List<Tensor> left, List<Tensor> right) {
+        bases.gram(g, scale, beta, left, right);
+    }
+
+    @Override
+    public void rotate(List<Tensor> g, List<Tensor> left, List<Tensor> right, boolean back) {
+        bases.rotate(g, left, right, back);
+    }
+
+    @Override
+    public void refine(List<Tensor> gram, double[] shift, List<Tensor> basis) {
+        bases.refine(gram, shift, basis);
+    }
+
+    @Override
     public double[] readings(List<Tensor> w, List<Tensor> u) {
         double[] sums = read(Kernel.READINGS, w.size(), k -> {
             Entry entry = Entry.of(w.get(k), u.get(k), 0);
@@ -287,5 +304,10 @@ final class Lists implements Motion {
         }
         long last = from;
         run(Kernel.DENORMALIZE, entries(count, k -> schulz.entry(tensors.get(k), last, k)));
+    }
+
+    @Override
+    public void close() {
+        bases.close();
     }
 }

@@ -4,6 +4,7 @@ import hypertransfer.engine.Dims;
 import hypertransfer.engine.EngineException;
 import hypertransfer.engine.Memory;
 import hypertransfer.engine.Role;
+import hypertransfer.engine.Span;
 import hypertransfer.engine.Tensor;
 import hypertransfer.engine.cuda.driver.Device;
 import java.lang.foreign.Arena;
@@ -89,9 +90,11 @@ final class Storage {
         DeviceTensor to = (DeviceTensor) tensor;
         try (Arena arena = Arena.ofShared()) {
             MemorySegment host = arena.allocate(to.bytes(), 64);
-            to.format().encode(values, host);
-            device.upload(host, to.pointer(), host.byteSize());
-            device.synchronize();
+            Span.of("encoding", () -> to.format().encode(values, host));
+            Span.of("upload", () -> {
+                device.upload(host, to.pointer(), host.byteSize());
+                device.synchronize();
+            });
         }
     }
 
@@ -103,8 +106,8 @@ final class Storage {
     double[] read(long pointer, Precision format, int count) {
         try (Arena arena = Arena.ofShared()) {
             MemorySegment host = arena.allocate((long) count * format.bytes, 64);
-            device.download(pointer, host, host.byteSize());
-            return format.decode(host, count);
+            Span.of("download", () -> device.download(pointer, host, host.byteSize()));
+            return Span.of("decoding", () -> format.decode(host, count));
         }
     }
 

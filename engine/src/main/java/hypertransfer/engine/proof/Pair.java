@@ -1,9 +1,9 @@
 package hypertransfer.engine.proof;
 
-import hypertransfer.engine.Checked;
 import hypertransfer.engine.Engine;
 import hypertransfer.engine.Role;
 import hypertransfer.engine.Tensor;
+import hypertransfer.engine.checked.Checked;
 import hypertransfer.engine.reference.ReferenceEngine;
 import java.util.ArrayList;
 import java.util.Arrays;

@@ -1,10 +1,11 @@
 package hypertransfer.engine.provider;
 
-import hypertransfer.engine.Checked;
 import hypertransfer.engine.Dims;
 import hypertransfer.engine.Engine;
 import hypertransfer.engine.EngineException;
 import hypertransfer.engine.Format;
+import hypertransfer.engine.Span;
+import hypertransfer.engine.checked.Checked;
 import hypertransfer.engine.cpu.CpuEngine;
 import hypertransfer.engine.cuda.CudaEngine;
 import hypertransfer.engine.cuda.Precision;
@@ -138,6 +139,7 @@ public final class Engines {
 
     /** Opens an engine by name, behind the door that checks every call. */
     public static Engine open(String name, Dims dims) {
-        return new Checked(choose(KINDS, name).open.apply(dims));
+        Kind kind = Span.of("examining the machine", () -> choose(KINDS, name));
+        return new Checked(kind.open.apply(dims));
     }
 }

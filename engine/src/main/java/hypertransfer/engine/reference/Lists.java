@@ -95,6 +95,27 @@ final class Lists implements Motion {
     }
 
     @Override
+    public void gram(List<Tensor> g, double[] scale, double beta, List<Tensor> left, List<Tensor> right) {
+        for (int k = 0; k < g.size(); k++) {
+            Bases.gram((Array) g.get(k), scale[k], beta, (Array) left.get(k), (Array) right.get(k));
+        }
+    }
+
+    @Override
+    public void rotate(List<Tensor> g, List<Tensor> left, List<Tensor> right, boolean back) {
+        for (int k = 0; k < g.size(); k++) {
+            Bases.rotate((Array) g.get(k), (Array) left.get(k), (Array) right.get(k), back);
+        }
+    }
+
+    @Override
+    public void refine(List<Tensor> gram, double[] shift, List<Tensor> basis) {
+        for (int k = 0; k < gram.size(); k++) {
+            Bases.refine((Array) gram.get(k), shift[k], (Array) basis.get(k));
+        }
+    }
+
+    @Override
     public double[] readings(List<Tensor> w, List<Tensor> u) {
         double[] readings = new double[3 * w.size()];
         for (int k = 0; k < w.size(); k++) {

@@ -59,7 +59,7 @@ final class NewtonSchulz {
         return iteration.bf16() ? Format.toBf16((float) value) : value;
     }
 
-    private static double[] transpose(double[] x, int rows, int cols) {
+    static double[] transpose(double[] x, int rows, int cols) {
         double[] t = new double[x.length];
         for (int i = 0; i < rows; i++) {
             for (int j = 0; j < cols; j++) {

@@ -5,6 +5,7 @@ import hypertransfer.engine.Engine;
 import hypertransfer.engine.EngineException;
 import hypertransfer.engine.Format;
 import hypertransfer.engine.HeadRule;
+import hypertransfer.engine.Layers;
 import hypertransfer.engine.Memory;
 import hypertransfer.engine.Motion;
 import hypertransfer.engine.Nonlinearity;
@@ -278,6 +279,11 @@ public final class ReferenceEngine implements Engine {
     @Override
     public double sum(Tensor tensor) {
         return Arrays.stream(read(tensor)).sum();
+    }
+
+    @Override
+    public Layers layers() {
+        return this;
     }
 
     @Override

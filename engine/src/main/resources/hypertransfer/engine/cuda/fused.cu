@@ -1,9 +1,8 @@
 // y = x w^T or y = x w in bfloat16 on compute capability 9.0, with what follows the product done before y is written: heads'
 // norms and rotary embedding, or relu squared, or the slope of relu squared.
 //
-// A block takes tiles of ROWS x COLUMNS of y in turn. One thread starts the copies of some tiles of x and w ahead; two warp groups
-// multiply, each 64 rows: one can finish its part of y while the other multiplies. Every number of y is one sum in the order
-// of k, so its bits do not depend on the card.
+// A block takes tiles of ROWS x COLUMNS of y in turn. One thread starts the copies of STAGES tiles of x and w ahead; two warp
+// groups multiply, each 64 rows. Every number of y is one sum in the order of k, so its bits do not depend on the card.
 //
 // Tiles are panels of 64 columns: 128 bytes per row, 16-byte chunks permuted by the row modulo 8, as the copy engine writes them
 // and the tensor cores read them.
@@ -12,8 +11,10 @@ typedef unsigned long long u64;
 
 constexpr int STEP = 64, GROUPS = THREADS / 128 - 1; // columns of x per tile; warp groups that multiply
 constexpr int X_BYTES = ROWS * STEP * 2, W_BYTES = COLUMNS * STEP * 2, STAGE = X_BYTES + W_BYTES;
-constexpr int PANEL = 64 * 128, PANELS = COLUMNS / 64, Y_BYTES = PANELS * PANEL; // bytes of 64 rows; of a group's part of y
+constexpr int PANEL = 64 * 128, Y_BYTES = COLUMNS / 64 * PANEL; // bytes of 64 rows; of a group's part of y
 constexpr int TILES = COLUMNS / 8; // columns of an accumulator, in units of 8
+constexpr int HELPERS = 3; // warps of the first group, except that of the thread which starts copies
+static_assert(BYTES >= 1024 + STAGES * STAGE + GROUPS * Y_BYTES + 8 * (2 * STAGES + 2 * GROUPS), "shared memory");
 static_assert(ROWS == 64 * GROUPS && COLUMNS == 256 && COLUMNS % D == 0, "a warp group's product is 64 x 256");
 
 // A matrix as the copy engine sees it, made by the driver.
@@ -45,8 +46,8 @@ __device__ __forceinline__ void push(const Map* map, u32 from, int row, int pane
     asm volatile("cp.async.bulk.tensor.3d.global.shared::cta.bulk_group [%0, {%2, %3, %4}], [%1]; cp.async.bulk.commit_group;"
                  ::"l"(map), "r"(from), "r"(0), "r"(row), "r"(panel) : "memory");
 }
-// Until what this thread pushed, except the last N, has left shared memory.
-template <int N> __device__ __forceinline__ void pushed() { asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"(N) : "memory"); }
+// Until what this thread pushed has left shared memory.
+__device__ __forceinline__ void pushed() { asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory"); }
 // Until all threads of the warp group are here.
 __device__ __forceinline__ void meet(int group) { asm volatile("bar.sync %0, 128;" ::"r"(group) : "memory"); }
 
@@ -194,13 +195,9 @@ struct Heads {
 // the last row or column is zeros on the way in and left out on the way back.
 template <int FLIPPED, typename After> __device__ __forceinline__ void product(
         const Map* x, const Map* w, const Map* y, const Map* s, int M, int N, int K, After after) {
-    // y leaves a panel at a time by way of two buffers, which leaves room for a stage more; not where s needs it.
-    constexpr int STAGES = After::EXTRA ? WHOLE_STAGES : PANEL_STAGES, PARTS = After::EXTRA ? 1 : PANELS, BUFFERS = After::EXTRA ? 1 : 2;
-    constexpr int PART = Y_BYTES / PARTS, HELPERS = 3;
-    static_assert(BYTES >= 1024 + STAGES * STAGE + GROUPS * BUFFERS * PART + 8 * (2 * STAGES + 2 * GROUPS), "shared memory");
     extern __shared__ char raw[];
     u32 base = (shared(raw) + 1023) & ~1023u, out = base + STAGES * STAGE;
-    u32 full = out + GROUPS * BUFFERS * PART, empty = full + 8 * STAGES, there = empty + 8 * STAGES, prepared = there + 8 * GROUPS;
+    u32 full = out + GROUPS * Y_BYTES, empty = full + 8 * STAGES, there = empty + 8 * STAGES, prepared = there + 8 * GROUPS;
     if (threadIdx.x == 0) {
         for (int i = 0; i < STAGES; i++) init(full + 8 * i, 1), init(empty + 8 * i, GROUPS);
         for (int i = 0; i < GROUPS; i++) init(there + 8 * i, 1), init(prepared + 8 * i, HELPERS);
@@ -231,7 +228,7 @@ template <int FLIPPED, typename After> __device__ __forceinline__ void product(
             for (int t = blockIdx.x; t < tiles; t += gridDim.x, turn ^= 1) {
                 for (int g = 0; g < GROUPS; g++) {
                     wait(there + 8 * g, turn);
-                    After::prepare(out + g * PART, threadIdx.x - 32, HELPERS * 32);
+                    After::prepare(out + g * Y_BYTES, threadIdx.x - 32, HELPERS * 32);
                     __syncwarp();
                     if (threadIdx.x % 32 == 0) arrive(prepared + 8 * g);
                 }
@@ -241,7 +238,7 @@ template <int FLIPPED, typename After> __device__ __forceinline__ void product(
         asm volatile("setmaxnreg.inc.sync.aligned.u32 232;");
         int group = threadIdx.x / 128 - 1, lane = threadIdx.x % 32, warp = threadIdx.x / 32 % 4;
         bool chief = threadIdx.x % 128 == 0;
-        u32 mine = out + group * BUFFERS * PART;
+        u32 mine = out + group * Y_BYTES;
         int row = warp * 16 + lane % 16; // whose address this lane gives
         float c[TILES][4];
         for (int t = blockIdx.x; t < tiles; t += gridDim.x, turn ^= 1) {
@@ -261,7 +258,7 @@ template <int FLIPPED, typename After> __device__ __forceinline__ void product(
                     if (chief) arrive(empty + 8 * last);
                 }
                 if (After::EXTRA && k == 1 && chief) {
-                    pushed<0>();
+                    pushed();
                     announce(there + 8 * group, Y_BYTES);
                     pull(mine, s, there + 8 * group, m, n / 64);
                 }
@@ -270,26 +267,23 @@ template <int FLIPPED, typename After> __device__ __forceinline__ void product(
             finish<0>();
             if (chief) arrive(empty + 8 * last);
             after.all(c, m + warp * 16 + lane / 4, n, M);
-            if (After::EXTRA) wait(prepared + 8 * group, turn);
-#pragma unroll
-            for (int part = 0; part < PARTS; part++) {
-                u32 buffer = mine + part % BUFFERS * PART;
-                if (!After::EXTRA) {
-                    if (chief) pushed<BUFFERS - 1>();
-                    meet(1 + group);
-                }
-#pragma unroll
-                for (int k = 0; k < TILES / PARTS; k += 2) {
-                    float(&p)[4] = c[part * (TILES / PARTS) + k], (&q)[4] = c[part * (TILES / PARTS) + k + 1];
-                    int chunk = k + lane / 16;
-                    u32 to = buffer + chunk / 8 * PANEL + row * 128 + (chunk % 8 ^ row & 7) * 16;
-                    after.each(p, q, to);
-                    put4(to, pack(p[0], p[1]), pack(p[2], p[3]), pack(q[0], q[1]), pack(q[2], q[3]));
-                }
-                asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+            if (After::EXTRA) {
+                wait(prepared + 8 * group, turn);
+            } else {
+                if (chief) pushed();
                 meet(1 + group);
-                if (chief) push(y, buffer, m, n / 64 + part * (PANELS / PARTS));
             }
+#pragma unroll
+            for (int i = 0; i < TILES; i += 2) {
+                int chunk = i + lane / 16;
+                u32 to = mine + chunk / 8 * PANEL + row * 128 + (chunk % 8 ^ row & 7) * 16;
+                float(&p)[4] = c[i], (&q)[4] = c[i + 1];
+                after.each(p, q, to);
+                put4(to, pack(p[0], p[1]), pack(p[2], p[3]), pack(q[0], q[1]), pack(q[2], q[3]));
+            }
+            asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+            meet(1 + group);
+            if (chief) push(y, mine, m, n / 64);
         }
         if (chief) asm volatile("cp.async.bulk.wait_group 0;" ::: "memory");
     }

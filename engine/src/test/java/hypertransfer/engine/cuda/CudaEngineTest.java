@@ -3,9 +3,9 @@ package hypertransfer.engine.cuda;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
-import hypertransfer.engine.Checked;
 import hypertransfer.engine.Dims;
 import hypertransfer.engine.Format;
+import hypertransfer.engine.checked.Checked;
 import hypertransfer.engine.proof.Comparison;
 import hypertransfer.engine.proof.Tolerance;
 import java.util.Optional;

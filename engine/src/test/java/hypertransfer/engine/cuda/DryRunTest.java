@@ -3,11 +3,11 @@ package hypertransfer.engine.cuda;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import hypertransfer.engine.Checked;
 import hypertransfer.engine.Dims;
 import hypertransfer.engine.EngineException;
 import hypertransfer.engine.Role;
 import hypertransfer.engine.Tensor;
+import hypertransfer.engine.checked.Checked;
 import hypertransfer.engine.cuda.driver.Cache;
 import hypertransfer.engine.cuda.driver.Card;
 import hypertransfer.engine.proof.Comparison;
@@ -34,7 +34,8 @@ class DryRunTest {
     private final Card card = new Card();
 
     private CudaEngine engine(Dims dims, Precision precision) {
-        return new CudaEngine(dims, precision, card.driver(), card, card, new Cache(folder.resolve("cache")));
+        return new CudaEngine(
+                dims, precision, card.driver(), card, card, () -> card, new Cache(folder.resolve("cache")));
     }
 
     @ParameterizedTest

@@ -2,11 +2,11 @@ package hypertransfer.engine.proof;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import hypertransfer.engine.Checked;
 import hypertransfer.engine.Dims;
 import hypertransfer.engine.Engine;
 import hypertransfer.engine.Format;
 import hypertransfer.engine.Tensor;
+import hypertransfer.engine.checked.Checked;
 import hypertransfer.engine.reference.ReferenceEngine;
 import java.lang.reflect.Method;
 import java.lang.reflect.Proxy;
@@ -59,6 +59,9 @@ class CrookedTest {
             cut 1
             join 1
             orthogonalize 0
+            gram 3 4
+            rotate 0
+            refine 2
             readings -1
             move 0
             represent 3
@@ -185,6 +188,7 @@ class CrookedTest {
                         "decisions",
                         "dims",
                         "feed",
+                        "layers",
                         "motion",
                         "name",
                         "pack", // as it is: PackTest

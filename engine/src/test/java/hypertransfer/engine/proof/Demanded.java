@@ -2,9 +2,9 @@ package hypertransfer.engine.proof;
 
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
-import hypertransfer.engine.Checked;
 import hypertransfer.engine.Dims;
 import hypertransfer.engine.Engine;
+import hypertransfer.engine.checked.Checked;
 import hypertransfer.engine.cpu.CpuEngine;
 import java.util.function.Function;
 

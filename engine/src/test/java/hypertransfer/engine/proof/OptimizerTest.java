@@ -28,6 +28,7 @@ class OptimizerTest {
     @ValueSource(ints = {1, 2, 4})
     void agreesWithTheReference(int threads) {
         assertThat(Comparison.optimizer(cpu(threads), DIMS, SHAPES)).allMatch(ROUNDING::accepts);
+        assertThat(Comparison.bases(cpu(threads), DIMS)).allMatch(ROUNDING::accepts);
     }
 
     private static Pair matrix(int rows, int cols) {

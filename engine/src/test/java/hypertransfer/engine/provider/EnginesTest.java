@@ -3,11 +3,11 @@ package hypertransfer.engine.provider;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import hypertransfer.engine.Checked;
 import hypertransfer.engine.Dims;
 import hypertransfer.engine.Engine;
 import hypertransfer.engine.EngineException;
 import hypertransfer.engine.Format;
+import hypertransfer.engine.checked.Checked;
 import hypertransfer.engine.provider.Engines.Kind;
 import java.util.List;
 import org.junit.jupiter.api.Test;

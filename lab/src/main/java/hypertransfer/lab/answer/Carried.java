@@ -1,10 +1,10 @@
 package hypertransfer.lab.answer;
 
-import hypertransfer.core.Prediction;
 import hypertransfer.core.Refusal;
 import hypertransfer.core.Schedule.Shaped;
 import hypertransfer.core.Space;
-import hypertransfer.core.Translation;
+import hypertransfer.core.prediction.Prediction;
+import hypertransfer.core.prediction.Translation;
 import hypertransfer.train.config.Configuration;
 import hypertransfer.train.config.Course;
 import java.util.ArrayList;

@@ -1,12 +1,12 @@
 package hypertransfer.lab.answer;
 
-import hypertransfer.core.Expected;
-import hypertransfer.core.Onset;
-import hypertransfer.core.Prediction;
 import hypertransfer.core.Refusal;
 import hypertransfer.core.Schedule;
 import hypertransfer.core.Space;
 import hypertransfer.core.Transfer;
+import hypertransfer.core.prediction.Expected;
+import hypertransfer.core.prediction.Onset;
+import hypertransfer.core.prediction.Prediction;
 import hypertransfer.engine.Iteration;
 import hypertransfer.train.config.Algorithm;
 import hypertransfer.train.config.Configuration;
@@ -152,6 +152,7 @@ public record Kind(String name, int rows, int cols, List<String> matrices, Expec
             case SIGNUM -> ball ? "SignumH" : "Signum";
             case NORMUON -> ball ? "NorMuonH" : "NorMuon";
             case ADAMUON -> ball ? "AdaMuonH" : "AdaMuon";
+            case SOAP -> ball ? "SOAPH" : "SOAP";
         };
     }
 

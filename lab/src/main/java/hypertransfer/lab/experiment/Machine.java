@@ -1,7 +1,7 @@
 package hypertransfer.lab.experiment;
 
 import com.sun.management.OperatingSystemMXBean;
-import hypertransfer.engine.Simd;
+import hypertransfer.engine.cpu.vector.Simd;
 import java.io.File;
 import java.lang.management.ManagementFactory;
 

@@ -1,5 +1,6 @@
 package hypertransfer.lab.experiment;
 
+import hypertransfer.engine.Span;
 import hypertransfer.train.config.Configuration;
 import hypertransfer.train.config.ConfigurationFile;
 import hypertransfer.train.file.Atomic;
@@ -24,6 +25,7 @@ public final class Phases implements Watcher {
     private static final int STEPS = 3;
 
     private final Map<String, Double> seconds = new LinkedHashMap<>();
+    private final Map<String, Double> parts = new LinkedHashMap<>(); // of the phase under way
     private String prefix = "";
     private long last;
 
@@ -33,8 +35,11 @@ public final class Phases implements Watcher {
     public static Map<String, Double> measure(Configuration preset) {
         try {
             Path directory = Files.createTempDirectory("ht-phases");
+            Phases phases = new Phases();
             try {
-                return measure(preset, directory);
+                ScopedValue.where(Span.OBSERVER, (name, s) -> phases.parts.merge(name, s, Double::sum))
+                        .run(() -> phases.measure(preset, directory));
+                return phases.seconds;
             } finally {
                 Tree.delete(directory);
             }
@@ -43,12 +48,11 @@ public final class Phases implements Watcher {
         }
     }
 
-    private static Map<String, Double> measure(Configuration preset, Path directory) throws IOException {
-        Phases phases = new Phases();
+    private void measure(Configuration preset, Path directory) {
         double program = (System.currentTimeMillis()
                         - ManagementFactory.getRuntimeMXBean().getStartTime())
                 / 1e3;
-        phases.seconds.put("the program", program);
+        seconds.put("the program", program);
         Path shard = tokens(preset, directory.resolve("tokens.bin"));
         Configuration c = ConfigurationFile.with(
                 preset,
@@ -60,16 +64,15 @@ public final class Phases implements Watcher {
                 "checkpoint.every=1000",
                 ConfigurationFile.text("data.train", shard.toString()),
                 ConfigurationFile.text("data.validation", shard.toString()));
-        phases.last = System.nanoTime();
+        last = System.nanoTime();
         try (Hold hold = Hold.create(directory.resolve("run"), c)) {
-            new Trainer(hold, c, Map.of(), phases).run(false, () -> false);
+            new Trainer(hold, c, Map.of(), this).run(false, () -> false);
         }
-        phases.prefix = "continued: ";
-        phases.last = System.nanoTime();
+        prefix = "continued: ";
+        last = System.nanoTime();
         try (Hold hold = Hold.open(directory.resolve("run"))) {
-            new Trainer(hold, c, Map.of(), phases).run(true, () -> false);
+            new Trainer(hold, c, Map.of(), this).run(true, () -> false);
         }
-        return phases.seconds;
     }
 
     private static Path tokens(Configuration c, Path file) {
@@ -85,6 +88,8 @@ public final class Phases implements Watcher {
     private void passed(String phase) {
         long now = System.nanoTime();
         seconds.put(prefix + phase, (now - last) / 1e9);
+        parts.forEach((part, s) -> seconds.put(prefix + phase + ": " + part, s));
+        parts.clear();
         last = now;
     }
 

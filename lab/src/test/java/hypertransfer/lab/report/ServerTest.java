@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import hypertransfer.core.Refusal;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.net.InetAddress;
 import java.net.ServerSocket;
 import java.net.Socket;
@@ -202,7 +203,7 @@ class ServerTest {
                     while (lines.hasNext()) {
                         lines.next();
                     }
-                    throw new IOException("the stream ended"); // either way of ending is one
+                    throw new UncheckedIOException(new IOException("the stream ended")); // either way of ending is one
                 })
                 .hasRootCauseInstanceOf(IOException.class);
     }

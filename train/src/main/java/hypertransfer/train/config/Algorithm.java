@@ -16,6 +16,7 @@ import hypertransfer.train.optimizer.Lion;
 import hypertransfer.train.optimizer.NorMuon;
 import hypertransfer.train.optimizer.Representation;
 import hypertransfer.train.optimizer.Signum;
+import hypertransfer.train.optimizer.Soap;
 import hypertransfer.train.optimizer.View;
 import java.util.Collection;
 import java.util.HashMap;
@@ -119,6 +120,7 @@ public record Algorithm(
             case SIGNUM -> new Signum(u.momentum(), u.nesterov());
             case NORMUON -> new NorMuon(muon(u), m.beta2(), m.epsilon());
             case ADAMUON -> new AdaMuon(u.momentum(), u.nesterov(), iteration(u), m.beta2(), m.epsilon());
+            case SOAP -> soap(m, u.gram());
         };
     }
 
@@ -129,6 +131,10 @@ public record Algorithm(
     private static Iteration iteration(Update u) {
         Iteration iteration = Direction.Muon.iteration(u.coefficients(), u.schulzSteps());
         return u.bf16() ? iteration.inBf16() : iteration;
+    }
+
+    private static Soap soap(Update.Moments m, Update.Gram g) {
+        return new Soap(m.beta1(), m.beta2(), m.epsilon(), g.shampooBeta(), g.preconditionFrequency(), g.largestSide());
     }
 
     private static Direction.Adam adam(Update.Moments m) {

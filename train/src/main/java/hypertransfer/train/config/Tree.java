@@ -162,7 +162,7 @@ final class Tree {
             model.put("accumulation", paper ? accumulation(preset, model) : 1);
         }
         String direction = matrices.get("direction").asString();
-        boolean ownNorm = Set.of("lion", "signum", "adamuon").contains(direction);
+        boolean ownNorm = Set.of("lion", "signum", "adamuon", "soap").contains(direction);
         if (matrices.get("shape_factor").isNull()) {
             matrices.put("shape_factor", paper && !ownNorm ? "rms" : "none");
         }
@@ -170,7 +170,11 @@ final class Tree {
             matrices.put("bf16", paper);
         }
         fill(matrices, "momentum", direction.equals("signum") ? 0.9 : 0.95);
+        fill(matrices, "beta1", direction.equals("soap") ? 0.95 : 0.9);
         fill(matrices, "beta2", direction.equals("lion") ? 0.99 : 0.95);
+        if (matrices.get("shampoo_beta").isNull()) {
+            matrices.set("shampoo_beta", matrices.get("beta2"));
+        }
     }
 
     private static void fill(ObjectNode group, String key, double value) {

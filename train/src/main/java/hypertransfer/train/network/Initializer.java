@@ -1,6 +1,7 @@
 package hypertransfer.train.network;
 
 import hypertransfer.engine.Engine;
+import hypertransfer.engine.Span;
 import hypertransfer.train.SplitMix;
 import java.util.Arrays;
 import java.util.List;
@@ -25,7 +26,8 @@ public final class Initializer {
         for (int i = 0; i < parameters.own().size(); i++) {
             Ownership.Piece piece = parameters.share().own().get(i);
             if (!piece.whole().name().matches(".*\\.(gain|bias)")) {
-                engine.write(parameters.own().get(i).master(), draw(seed, piece));
+                double[] values = Span.of("drawing", () -> draw(seed, piece));
+                engine.write(parameters.own().get(i).master(), values);
             }
         }
     }

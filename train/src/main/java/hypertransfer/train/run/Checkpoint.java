@@ -3,6 +3,7 @@ package hypertransfer.train.run;
 import com.fasterxml.jackson.annotation.JsonInclude;
 import hypertransfer.core.Refusal;
 import hypertransfer.core.State;
+import hypertransfer.engine.Span;
 import hypertransfer.train.file.Atomic;
 import hypertransfer.train.file.SafeTensors;
 import hypertransfer.train.file.Strict;
@@ -76,7 +77,7 @@ public record Checkpoint(
     /** The tensors, checked against their checksum. */
     SafeTensors open(Path numbers) {
         SafeTensors file = SafeTensors.read(tensorsOf(numbers));
-        if (file.checksum() != tensors) {
+        if (Span.of("checksum", file::checksum) != tensors) {
             file.close();
             throw new Refusal(tensorsOf(numbers) + " is damaged: its checksum is not the one in " + numbers);
         }

@@ -4,6 +4,7 @@ import hypertransfer.train.log.Hold;
 import hypertransfer.train.log.Line;
 import hypertransfer.train.log.Log;
 import hypertransfer.train.log.Run;
+import hypertransfer.train.tensorboard.Scalars;
 
 /** The files that grow while a run trains. Rank 0 writes them; at the other ranks there are none. */
 final class Journal implements AutoCloseable {

@@ -2,6 +2,7 @@ package hypertransfer.train.run;
 
 import hypertransfer.core.Refusal;
 import hypertransfer.core.State;
+import hypertransfer.engine.Span;
 import hypertransfer.engine.Tensor;
 import hypertransfer.train.file.SafeTensors;
 import hypertransfer.train.file.SafeTensorsWriter;
@@ -47,7 +48,8 @@ record Snapshot(Trainee trainee) {
      */
     private record Content(int parameter, int rows, int cols, int numberBytes, Tensor own) {
         SafeTensorsWriter.Entry entry(String name, Team team) {
-            return new SafeTensorsWriter.Entry(name, rows, cols, numberBytes, () -> team.whole(own));
+            return new SafeTensorsWriter.Entry(
+                    name, rows, cols, numberBytes, () -> Span.of("reading", () -> team.whole(own)));
         }
     }
 
@@ -92,8 +94,8 @@ record Snapshot(Trainee trainee) {
         if (file.numberBytes(hidden) != numberBytes) {
             warnings.accept(converted(checkpoint.step(), numberBytes));
         }
-        contents.forEach(
-                (name, content) -> trainee.team().write(content.parameter(), () -> file.values(name), content.own()));
+        contents.forEach((name, content) -> trainee.team()
+                .write(content.parameter(), () -> Span.of("reading", () -> file.values(name)), content.own()));
         trainee.optimizer().restore(checkpoint.states(), checkpoint.step());
         return checkpoint;
     }

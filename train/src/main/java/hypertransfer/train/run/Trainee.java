@@ -6,6 +6,7 @@ import hypertransfer.engine.Engine;
 import hypertransfer.engine.Exchange;
 import hypertransfer.engine.Memory;
 import hypertransfer.engine.Ranks;
+import hypertransfer.engine.Span;
 import hypertransfer.engine.Stopped;
 import hypertransfer.engine.Tensor;
 import hypertransfer.engine.provider.Engines;
@@ -60,7 +61,7 @@ public final class Trainee implements AutoCloseable {
         network = new Network(engine, architecture, parameters, micros, recompute);
         team = new Team(engine, engine.carrier(ranks, carrier), parameters);
         optimizer = new Optimizer(engine, parameters, routing, team);
-        memory = new Memory(engine.commit().bytes(), team.start());
+        memory = Span.of("memory", () -> new Memory(engine.commit().bytes(), team.start()));
     }
 
     /**
@@ -162,7 +163,7 @@ public final class Trainee implements AutoCloseable {
                 engine.write(p.master(), new double[Math.toIntExact(p.master().size())]);
             }
         }
-        optimizer.start();
+        Span.of("optimizer", optimizer::start);
         return this;
     }
 

@@ -6,6 +6,7 @@ import hypertransfer.core.Refusal;
 import hypertransfer.core.Schedule;
 import hypertransfer.core.Step;
 import hypertransfer.engine.Ranks;
+import hypertransfer.engine.Span;
 import hypertransfer.engine.ranks.Alone;
 import hypertransfer.train.config.Algorithm;
 import hypertransfer.train.config.Configuration;
@@ -105,7 +106,7 @@ public final class Trainer {
             for (int k = 0; k < trainee.matrices().size(); k++) {
                 rules.put(trainee.matrices().get(k), trainee.rules().get(k));
             }
-            origin = Origin.of(c, rules, feed);
+            origin = Span.of("fingerprint of the data", () -> Origin.of(c, rules, feed));
             warnIfInexact(rules);
             trainee.engine().remark().ifPresent(watcher::warned);
             begin(trainee, resume, changed);
@@ -405,7 +406,7 @@ public final class Trainer {
     }
 
     private void save(Trainee trainee) {
-        trainee.requireFinite(step);
+        Span.of("checking", () -> trainee.requireFinite(step));
         Double measured = validated == step ? validation : null;
         Path saved = new Snapshot(trainee).save(directory, step, measured, origin);
         if (hold != null) {

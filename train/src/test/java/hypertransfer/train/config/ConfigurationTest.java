@@ -15,6 +15,7 @@ import hypertransfer.train.optimizer.Direction;
 import hypertransfer.train.optimizer.Lion;
 import hypertransfer.train.optimizer.NorMuon;
 import hypertransfer.train.optimizer.Signum;
+import hypertransfer.train.optimizer.Soap;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -72,7 +73,7 @@ class ConfigurationTest {
             model.vocab=100          | model.vocab is 100; it must be 256 or more
             checkpoint.keep=0        | checkpoint.keep is 0
             validation.every=-5      | validation.every is -5.0; it must be zero or more
-            matrices.direction=tiger | matrices.direction is 'tiger'; it must be one of muon, adam, sgd, lion, signum, normuon, adamuon
+            matrices.direction=tiger | matrices.direction is 'tiger'; it must be one of muon, adam, sgd, lion, signum, normuon, adamuon, soap
             clip.norm=-1             | clip.norm is -1.0; it must be a finite number, zero or more
             matrices.init=ones       | matrices.init is 'ones'; it must be normal or zero
             matrices.zero_radius=-1  | matrices: zero_radius is -1.0; it must be a finite number, zero or more
@@ -291,6 +292,21 @@ class ConfigurationTest {
         assertThat(direction("normuon")).isEqualTo(NorMuon.standard());
         assertThat(direction("muon")).isEqualTo(Direction.Muon.standard());
         assertThat(direction("adam")).isEqualTo(Direction.Adam.standard());
+        assertThat(direction("soap")).isEqualTo(Soap.standard());
+        assertThat(direction("soap", "preset=gpt2-124m").factor(8, 4)).isEqualTo(1);
+        assertThat(direction(
+                        "soap",
+                        "matrices.beta2=0.9",
+                        "matrices.precondition_frequency=3",
+                        "matrices.largest_side=99",
+                        "matrices.epsilon=1e-8"))
+                .isEqualTo(new Soap(0.95, 0.9, 1e-8, 0.9, 3, 99));
+        refusedDirection("matrices.nesterov is true, and soap has no momentum", "soap", "matrices.nesterov=true");
+        refusedDirection("matrices: SOAP's shampoo_beta is 1.0", "soap", "matrices.shampoo_beta=1");
+        refusedDirection(
+                "matrices: SOAP's frequency is 0 and its largest_side 10000; both must be 1 or more",
+                "soap",
+                "matrices.precondition_frequency=0");
         assertThat(direction("adamuon")).isInstanceOf(AdaMuon.class);
         assertThat(direction("adamuon", "preset=gpt2-124m").factor(8, 4)).isEqualTo(1);
         assertThat(direction("normuon", "preset=gpt2-124m").factor(8, 4)).isEqualTo(0.2 * Math.sqrt(8));

@@ -3,9 +3,9 @@ package hypertransfer.train.cpu;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import hypertransfer.core.Mode;
-import hypertransfer.engine.Checked;
 import hypertransfer.engine.Engine;
 import hypertransfer.engine.Memory;
+import hypertransfer.engine.checked.Checked;
 import hypertransfer.engine.cpu.CpuEngine;
 import hypertransfer.train.network.Architecture;
 import hypertransfer.train.network.Parameters;

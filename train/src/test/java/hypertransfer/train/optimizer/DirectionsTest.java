@@ -22,6 +22,7 @@ import java.util.Random;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.MethodSource;
 
@@ -39,7 +40,10 @@ class DirectionsTest {
                 new Direction.Muon(0.9, true, POLAR, ShapeFactor.TALL),
                 NorMuon.standard(),
                 new NorMuon(new Direction.Muon(0.9, true, POLAR, ShapeFactor.RMS), 0.9, 1e-8),
-                new AdaMuon(0.95, true, POLAR, 0.9, 1e-8));
+                new AdaMuon(0.95, true, POLAR, 0.9, 1e-8),
+                // these matrices have gradients of low rank: epsilon is well above the roundings in the rest
+                new Soap(0.9, 0.95, 1e-6, 0.9, 3, 100),
+                new Soap(0.95, 0.95, 1e-8, 0.95, 1, 8));
     }
 
     /** In every mode that is exact on M1, and one that is another optimizer. */
@@ -71,15 +75,16 @@ class DirectionsTest {
     }
 
     private static void same(Direction direction, Written written) {
+        same(4, direction, written);
+    }
+
+    private static void same(int steps, Direction direction, Written written) {
         try (Engine engine = Engines.open("reference", new Dims(1, 1, 8, 2, 1))) {
             Tensor g = engine.tensor(Role.GRADIENT, "g", ROWS, COLS);
-            List<List<Tensor>> state = direction.memory().stream()
-                    .map(name -> direction.extent(name, ROWS, COLS))
-                    .map(extent -> List.of(engine.tensor(Role.STATE, "state", extent.rows(), extent.cols())))
-                    .toList();
+            List<List<Tensor>> state = state(engine, direction, ROWS, COLS);
             engine.commit();
             Random random = new Random(3);
-            for (int t = 0; t < 4; t++) {
+            for (int t = 0; t < steps; t++) {
                 double[] gradient = random.doubles(N, -1, 1).toArray();
                 engine.write(g, Arrays.stream(gradient).map(x -> x / 0.7).toArray());
                 direction.apply(engine, List.of(g), new double[] {0.7}, t, state);
@@ -122,6 +127,147 @@ class DirectionsTest {
         });
     }
 
+    /** Loops over the indices, with bases by Gram-Schmidt, whose signs and the engine's need not be the same. */
+    @Test
+    void soap() {
+        for (int largest : new int[] {100, 5, 1}) { // both sides, the rows only, none
+            double[][] left = new double[ROWS][ROWS], right = new double[COLS][COLS];
+            double[][] q = unit(ROWS), p = unit(COLS), m = new double[ROWS][COLS], v = new double[ROWS][COLS];
+            int steps = 7, every = 2;
+            same(steps, new Soap(0.8, 0.9, 1e-8, 0.7, every, largest), (g, t, engine) -> {
+                double[] u = new double[N];
+                double[][] G = new double[ROWS][COLS], mean = new double[ROWS][COLS];
+                for (int i = 0; i < N; i++) {
+                    G[i / COLS][i % COLS] = g[i];
+                }
+                for (int i = 0; i < ROWS; i++) {
+                    for (int j = 0; j < COLS && t > 0; j++) {
+                        double seen = 0;
+                        for (int k = 0; k < N; k++) {
+                            seen += q[i][k / COLS] * G[k / COLS][k % COLS] * p[j][k % COLS];
+                        }
+                        m[i][j] = 0.8 * m[i][j] + 0.2 * seen;
+                        v[i][j] = 0.9 * v[i][j] + 0.1 * seen * seen;
+                        double quotient = m[i][j] / (1 - Math.pow(0.8, t));
+                        quotient /= Math.sqrt(v[i][j] / (1 - Math.pow(0.9, t))) + 1e-8;
+                        for (int k = 0; k < N; k++) {
+                            u[k] += q[i][k / COLS] * quotient * p[j][k % COLS];
+                            mean[k / COLS][k % COLS] += q[i][k / COLS] * m[i][j] * p[j][k % COLS];
+                        }
+                    }
+                }
+                for (int a = 0; a < N; a++) {
+                    for (int b = 0; b < N; b++) {
+                        int i = a / COLS, j = a % COLS, k = b / COLS, l = b % COLS;
+                        left[i][k] += j == l ? 0.3 * G[i][j] * G[k][l] : 0;
+                        right[j][l] += i == k ? 0.3 * G[i][j] * G[k][l] : 0;
+                    }
+                }
+                for (int turn = 0; turn < (t == 0 ? 10 : t % every == 0 ? 1 : 0); turn++) {
+                    turn(left, q, largest);
+                    turn(right, p, largest);
+                }
+                for (int i = 0; i < N && t > 0 && t % every == 0; i++) {
+                    double again = 0;
+                    for (int k = 0; k < N; k++) {
+                        again += q[i / COLS][k / COLS] * mean[k / COLS][k % COLS] * p[i % COLS][k % COLS];
+                    }
+                    m[i / COLS][i % COLS] = again;
+                }
+                for (double[][] gram : List.of(left, right)) { // for the next gradient to be added to
+                    Arrays.stream(gram).forEach(row -> Arrays.setAll(row, i -> 0.7 * row[i]));
+                }
+                return u;
+            });
+        }
+    }
+
+    /**
+     * In float32, through 21 turns of the bases. The rows' Gram matrix is of full rank from the start; the columns' first one
+     * is not, and there a rounding of 6e-8 stands against a shift of 1e-3 / sqrt(70) in every turn.
+     */
+    @ParameterizedTest
+    @CsvSource({"20, 1e-4", "100, 1e-2"})
+    void soapOnTheCpuIsTheReferences(int largest, double tolerance) {
+        int rows = 20, cols = 70, steps = 12;
+        Direction soap =
+                new Soap(0.9, 0.95, 0.01, 0.9, 1, largest); // Adam's first quotient is a sign unless epsilon tells
+        Random random = new Random(5);
+        double[][] gradients = new double[steps][];
+        Arrays.setAll(gradients, t -> random.doubles(rows * cols, -1, 1).toArray());
+        double[][] expected = directions("reference", soap, rows, cols, gradients);
+        double[][] met = directions("cpu", soap, rows, cols, gradients);
+        assertThat(expected[0]).containsOnly(0);
+        for (int t = 1; t < steps; t++) {
+            double distance = 0, length = 0;
+            for (int i = 0; i < rows * cols; i++) {
+                distance += Math.pow(met[t][i] - expected[t][i], 2);
+                length += Math.pow(expected[t][i], 2);
+            }
+            assertThat(Math.sqrt(distance / length)).as("step %d", t).isLessThan(tolerance);
+        }
+    }
+
+    private static double[][] directions(String name, Direction direction, int rows, int cols, double[][] gradients) {
+        double[][] directions = new double[gradients.length][];
+        try (Engine engine = Engines.open(name, new Dims(1, 1, cols, 2, 1))) {
+            Tensor g = engine.tensor(Role.HIDDEN_GRADIENT, "g", rows, cols);
+            List<List<Tensor>> state = state(engine, direction, rows, cols);
+            engine.commit();
+            for (int t = 0; t < gradients.length; t++) {
+                engine.write(g, gradients[t]);
+                direction.apply(engine, List.of(g), new double[] {1}, t, state);
+                directions[t] = engine.read(g);
+            }
+        }
+        return directions;
+    }
+
+    private static List<List<Tensor>> state(Engine engine, Direction direction, int rows, int cols) {
+        return direction.memory().stream()
+                .map(name -> direction.extent(name, rows, cols))
+                .map(extent -> List.of(engine.tensor(Role.STATE, "state", extent.rows(), extent.cols())))
+                .toList();
+    }
+
+    private static double[][] unit(int n) {
+        double[][] unit = new double[n][n];
+        for (int i = 0; i < n; i++) {
+            unit[i][i] = 1;
+        }
+        return unit;
+    }
+
+    private static void turn(double[][] gram, double[][] basis, int largest) {
+        int n = gram.length;
+        double squares = 0;
+        for (double[] row : gram) {
+            squares += Arrays.stream(row).map(x -> x * x).sum();
+        }
+        double shift = 1e-3 * Math.sqrt(squares / n);
+        for (int i = 0; i < n && n <= largest; i++) {
+            double[] old = basis[i].clone();
+            for (int j = 0; j < n; j++) {
+                basis[i][j] = shift * old[j];
+                for (int k = 0; k < n; k++) {
+                    basis[i][j] += gram[j][k] * old[k];
+                }
+            }
+            for (int above = 0; above < i; above++) {
+                double along = 0;
+                for (int j = 0; j < n; j++) {
+                    along += basis[i][j] * basis[above][j];
+                }
+                for (int j = 0; j < n; j++) {
+                    basis[i][j] -= along * basis[above][j];
+                }
+            }
+            double[] row = basis[i];
+            double norm = Math.sqrt(Arrays.stream(row).map(x -> x * x).sum());
+            Arrays.setAll(row, j -> row[j] / norm);
+        }
+    }
+
     private static double[] orthogonalized(double[] x) {
         try (Engine engine = Engines.open("reference", new Dims(1, 1, 8, 2, 1))) {
             Tensor tensor = engine.tensor(Role.GRADIENT, "x", ROWS, COLS);
@@ -149,6 +295,7 @@ class DirectionsTest {
         refused("Signum's momentum is -0.1", () -> new Signum(-0.1, false));
         refused("NorMuon's epsilon is 0.0", () -> new NorMuon(Direction.Muon.standard(), 0.95, 0));
         refused("AdaMuon's beta2 is NaN", () -> new AdaMuon(0.9, false, POLAR, Double.NaN, 1e-8));
+        refused("SOAP's epsilon is 0.0", () -> new Soap(0.9, 0.9, 0, 0.9, 10, 10));
         refused("Newton-Schulz is asked for 101 steps", () -> Coefficients.JORDAN.steps(101));
     }
 

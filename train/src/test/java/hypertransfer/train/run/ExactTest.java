@@ -15,6 +15,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** With double masters, weights on a grid and one place of evaluation, a follower has every bit of its target's losses. */
 class ExactTest {
@@ -55,7 +56,9 @@ class ExactTest {
         "M1, lion, base, hypertransfer, at-radius",
         "M2, signum, hyperball, inverse-hypertransfer-plus, mode",
         "M2, normuon, base, hypertransfer-plus, mode",
-        "M1, adamuon, hyperball, inverse-hypertransfer, at-radius"
+        "M1, adamuon, hyperball, inverse-hypertransfer, at-radius",
+        "M1, soap, base, hypertransfer, at-radius",
+        "M2, soap, hyperball, inverse-hypertransfer-plus, mode"
     })
     void everyLossIsTheTargetsToTheLastBit(
             String network, String direction, String target, String mode, String gradient) {
@@ -90,10 +93,11 @@ class ExactTest {
     }
 
     /** Each head has a norm of its own; a resumed run is the uninterrupted one. */
-    @Test
-    void aFollowerIsItsTargetHeadByHead() {
+    @ParameterizedTest
+    @ValueSource(strings = {"normuon", "soap"})
+    void aFollowerIsItsTargetHeadByHead(String direction) {
         String[] common = {
-            "steps=30", "network=M2", "matrices.view=heads", "matrices.direction=normuon", "matrices.decay=0.1"
+            "steps=30", "network=M2", "matrices.view=heads", "matrices.direction=" + direction, "matrices.decay=0.1"
         };
         Path followed = train("target", common);
         String[] plus = with(common, "matrices.mode=hypertransfer-plus");

@@ -102,6 +102,7 @@ class RanksTest {
         "cpu, M1, muon, hypertransfer, 4",
         "cpu, M2, adam, inverse-hypertransfer-plus, 4",
         "cpu, M1, normuon, base, 6",
+        "cpu, M1, soap, hypertransfer, 4",
     })
     void bitsDoNotDependOnTheNumberOfRanks(
             String engine, String network, String direction, String mode, int accumulation) throws Exception {

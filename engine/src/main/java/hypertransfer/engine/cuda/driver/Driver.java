@@ -111,8 +111,18 @@ public final class Driver {
 
     /** The newest library of that name, say {@code libnvrtc.so}, that this machine has and this driver works with. */
     public Native library(String stem) {
-        return Library.find(stem, release(), Library.folders(System.getenv(), Path.of("/")))
+        return Library.find(stem, 0, release(), Library.folders(System.getenv(), Path.of("/")))
                 .open();
+    }
+
+    /** cuSOLVER, whose own releases are numbered one behind CUDA's. */
+    public Native solver() {
+        try {
+            return Library.find("libcusolver.so", 1, release(), Library.folders(System.getenv(), Path.of("/")))
+                    .open();
+        } catch (EngineException e) {
+            throw new EngineException("the direction soap needs cuSOLVER: " + e.getMessage(), e);
+        }
     }
 
     /** Bytes of shared memory that a block may ask for. */

@@ -32,15 +32,16 @@ public record Library(Path path, int major) {
      * The newest library of that name that the driver can work with.
      *
      * @param stem {@code libnvrtc.so}, say
+     * @param behind how many numbers the library's releases are behind CUDA's
      * @param driver the driver's major CUDA release: a newer library would not run on it
      */
-    public static Library find(String stem, int driver, List<Path> folders) {
+    public static Library find(String stem, int behind, int driver, List<Path> folders) {
         List<String> names = new ArrayList<>();
         for (int major : MAJORS) {
             if (major <= driver) {
-                names.add(stem + "." + major);
+                names.add(stem + "." + (major - behind));
                 for (Path folder : folders) {
-                    Path path = folder.resolve(stem + "." + major);
+                    Path path = folder.resolve(names.getLast());
                     if (Files.exists(path)) {
                         return new Library(path, major);
                     }

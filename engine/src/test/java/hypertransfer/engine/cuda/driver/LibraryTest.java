@@ -53,20 +53,27 @@ class LibraryTest {
     @Test
     void takesTheNewestThatTheDriverRuns() {
         List<Path> folders = folders("PATH", "opt/env/bin");
-        assertThat(Library.find("libnvrtc.so", 13, folders)).isEqualTo(new Library(wheel, 13));
-        assertThat(Library.find("libnvrtc.so", 14, folders)).isEqualTo(new Library(wheel, 13));
-        assertThat(Library.find("libnvrtc.so", 12, folders)).isEqualTo(new Library(toolkit, 12));
+        assertThat(Library.find("libnvrtc.so", 0, 13, folders)).isEqualTo(new Library(wheel, 13));
+        assertThat(Library.find("libnvrtc.so", 0, 14, folders)).isEqualTo(new Library(wheel, 13));
+        assertThat(Library.find("libnvrtc.so", 0, 12, folders)).isEqualTo(new Library(toolkit, 12));
     }
 
     @Test
     void saysWhatIsMissingAndWhereItLooked() {
         List<Path> folders = folders("PATH", "opt/env/bin");
-        assertThatThrownBy(() -> Library.find("libcublasLt.so", 13, folders))
+        assertThatThrownBy(() -> Library.find("libcublasLt.so", 0, 13, folders))
                 .isInstanceOf(EngineException.class)
                 .hasMessageContaining("no libcublasLt.so.13 or libcublasLt.so.12")
                 .hasMessageContaining(toolkit.getParent().toString())
                 .hasMessageContaining(wheel.getParent().toString())
                 .hasMessageContaining("LD_LIBRARY_PATH");
+    }
+
+    /** cuSOLVER 12 belongs to CUDA 13. */
+    @Test
+    void aLibraryMayBeNumberedBehindCuda() {
+        assertThatThrownBy(() -> Library.find("libcusolver.so", 1, 13, folders("PATH", "opt/env/bin")))
+                .hasMessageContaining("no libcusolver.so.12 or libcusolver.so.11 in");
     }
 
     @Test

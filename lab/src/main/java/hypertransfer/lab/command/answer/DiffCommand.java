@@ -1,7 +1,7 @@
 package hypertransfer.lab.command.answer;
 
 import hypertransfer.lab.command.option.JsonOption;
-import hypertransfer.lab.experiment.Difference;
+import hypertransfer.lab.comparison.Difference;
 import hypertransfer.lab.terminal.Exit;
 import hypertransfer.lab.terminal.JsonLine;
 import hypertransfer.lab.terminal.Width;

@@ -1,9 +1,9 @@
 package hypertransfer.lab.command.answer;
 
-import hypertransfer.core.Equilibrium;
-import hypertransfer.core.Prediction;
 import hypertransfer.core.Refusal;
 import hypertransfer.core.Space;
+import hypertransfer.core.prediction.Equilibrium;
+import hypertransfer.core.prediction.Prediction;
 import hypertransfer.lab.answer.Accuracy;
 import hypertransfer.lab.answer.Csv;
 import hypertransfer.lab.answer.Kind;

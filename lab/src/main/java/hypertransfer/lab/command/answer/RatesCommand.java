@@ -1,10 +1,10 @@
 package hypertransfer.lab.command.answer;
 
-import hypertransfer.core.Prediction;
 import hypertransfer.core.Refusal;
 import hypertransfer.core.Schedule.Shaped;
 import hypertransfer.core.Space;
-import hypertransfer.core.Translation;
+import hypertransfer.core.prediction.Prediction;
+import hypertransfer.core.prediction.Translation;
 import hypertransfer.lab.answer.Carried;
 import hypertransfer.lab.answer.Csv;
 import hypertransfer.lab.answer.Kind;

@@ -173,7 +173,7 @@ public final class BenchCommand implements Callable<Integer> {
     private int phases(PrintWriter out) {
         Map<String, Double> seconds = Phases.measure(configuration());
         if (!json.only) {
-            seconds.forEach((phase, s) -> out.printf(Locale.ROOT, "%-40s %8.2f s%n", phase, s));
+            seconds.forEach((phase, s) -> out.printf(Locale.ROOT, "%-64s %8.2f s%n", phase, s));
         }
         out.println(JsonLine.of(seconds));
         out.flush();

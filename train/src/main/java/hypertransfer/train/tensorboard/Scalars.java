@@ -1,4 +1,4 @@
-package hypertransfer.train.run;
+package hypertransfer.train.tensorboard;
 
 import hypertransfer.train.log.Counterpart;
 import hypertransfer.train.log.Line;
@@ -10,13 +10,13 @@ import java.util.List;
 import java.util.Map;
 
 /** A run's lines as TensorBoard shows them: losses, rates, throughput, the gap to a target, and means per kind of matrix. */
-final class Scalars implements AutoCloseable {
+public final class Scalars implements AutoCloseable {
     private final Events events;
     private final long tokensPerStep;
     private final Map<String, List<Integer>> kinds = new LinkedHashMap<>(); // blocks.3.attn.q.weight is an attn.q
     private final Counterpart target;
 
-    Scalars(Run run, int step, long tokensPerStep) {
+    public Scalars(Run run, int step, long tokensPerStep) {
         events = new Events(run.directory(), step);
         this.tokensPerStep = tokensPerStep;
         List<String> matrices = run.provenance().matrices();
@@ -27,7 +27,7 @@ final class Scalars implements AutoCloseable {
         target = new Counterpart(run.target());
     }
 
-    void add(Line line) {
+    public void add(Line line) {
         int step = line.step();
         switch (line) {
             case Line.Training t -> {

@@ -1,4 +1,4 @@
-package hypertransfer.train.run;
+package hypertransfer.train.tensorboard;
 
 import hypertransfer.train.file.Atomic;
 import java.io.ByteArrayOutputStream;

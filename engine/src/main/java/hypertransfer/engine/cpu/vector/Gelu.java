@@ -1,17 +1,15 @@
-package hypertransfer.engine.cpu;
+package hypertransfer.engine.cpu.vector;
 
-import hypertransfer.engine.cpu.vector.Exp;
-import hypertransfer.engine.cpu.vector.Lanes;
 import jdk.incubator.vector.FloatVector;
 
 /** x sigmoid(2 sqrt(2/pi) (x + 0.044715 x^3)), which is GELU with the hyperbolic tangent, over one row. */
-final class Gelu {
+public final class Gelu {
     private static final float A = (float) (2 * Math.sqrt(2 / Math.PI)), B = A * 0.044715f;
 
     private Gelu() {}
 
     /** s = gelu(f r). */
-    static void forward(long f, float r, long s, int n) {
+    public static void forward(long f, float r, long s, int n) {
         long ds = s - f, whole = Lanes.whole(f, n), end = Lanes.end(f, n);
         for (; f < whole; f += Lanes.STEP) {
             FloatVector x = Lanes.load(f).mul(r);
@@ -25,7 +23,7 @@ final class Gelu {
     }
 
     /** to = d gelu'(f r). */
-    static void backward(long f, float r, long d, long to, int n) {
+    public static void backward(long f, float r, long d, long to, int n) {
         long dd = d - f, dt = to - f, whole = Lanes.whole(f, n), end = Lanes.end(f, n);
         for (; f < whole; f += Lanes.STEP) {
             FloatVector x = Lanes.load(f).mul(r), square = x.mul(x);

@@ -1,4 +1,4 @@
-package hypertransfer.lab.experiment;
+package hypertransfer.lab.comparison;
 
 import hypertransfer.core.Refusal;
 import hypertransfer.train.file.SafeTensors;

@@ -1,5 +1,9 @@
-package hypertransfer.core;
+package hypertransfer.core.prediction;
 
+import hypertransfer.core.Rates;
+import hypertransfer.core.Refusal;
+import hypertransfer.core.Schedule;
+import hypertransfer.core.Space;
 import hypertransfer.core.Space.Base;
 import hypertransfer.core.Space.Hyperball;
 import java.util.Arrays;

@@ -1,8 +1,16 @@
-package hypertransfer.engine;
+package hypertransfer.engine.checked;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import hypertransfer.engine.Dims;
+import hypertransfer.engine.Engine;
+import hypertransfer.engine.EngineException;
+import hypertransfer.engine.HeadRule;
+import hypertransfer.engine.Iteration;
+import hypertransfer.engine.Nonlinearity;
+import hypertransfer.engine.Role;
+import hypertransfer.engine.Tensor;
 import hypertransfer.engine.cpu.CpuEngine;
 import hypertransfer.engine.reference.ReferenceEngine;
 import java.lang.reflect.InvocationTargetException;
@@ -308,12 +316,16 @@ class CheckedTest {
                         "cut", // theWholeSentence
                         "decisions",
                         "dims",
+                        "gram", // theWholeSentence
                         "join",
+                        "layers",
                         "motion",
                         "name",
                         "pack", // PackTest
+                        "refine",
                         "remark",
                         "replay",
+                        "rotate",
                         "separateWeights",
                         "slice",
                         "tensor",
@@ -362,6 +374,17 @@ class CheckedTest {
                         "orthogonalize: x[0] 'long' has shape (17,4), expected at most a hidden matrix's, (16,4);"
                                 + " give it another direction than Muon's",
                         (e, t) -> e.orthogonalize(List.of(t.get("long")), POLYNOMIAL)),
+                new Wrong(
+                        "gram: left[0] 'w' has shape (5,4), expected (3,3) or (1,1)",
+                        (e, t) -> e.gram(
+                                List.of(t.get("x")), new double[1], 0.9, List.of(t.get("w")), List.of(t.get("w")))),
+                new Wrong(
+                        "rotate: g[0] 'long' has shape (17,4), expected at most a hidden matrix's, (16,4);"
+                                + " give it another direction than SOAP's",
+                        (e, t) -> e.rotate(List.of(t.get("long")), List.of(), List.of(), false)),
+                new Wrong(
+                        "refine: gram[0] 'x' has shape (3,4), expected a square of at most 16 rows",
+                        (e, t) -> e.refine(List.of(t.get("x")), new double[1], List.of(t.get("x")))),
                 new Wrong(
                         "clamp: limit is -1.0, expected a number above zero",
                         (e, t) -> e.clamp(List.of(t.get("x")), new double[1], -1)),

@@ -1,4 +1,4 @@
-package hypertransfer.engine;
+package hypertransfer.engine.cpu.vector;
 
 import jdk.incubator.vector.FloatVector;
 

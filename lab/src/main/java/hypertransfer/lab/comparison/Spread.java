@@ -1,4 +1,4 @@
-package hypertransfer.lab.experiment;
+package hypertransfer.lab.comparison;
 
 import java.util.ArrayList;
 import java.util.LinkedHashMap;

@@ -1,4 +1,7 @@
-package hypertransfer.core;
+package hypertransfer.core.prediction;
+
+import hypertransfer.core.Rates;
+import hypertransfer.core.Refusal;
 
 /**
  * Where weight decay and growth balance at a constant rate: the norm and the effective rate that a long run forgets its

@@ -1,5 +1,6 @@
-package hypertransfer.core;
+package hypertransfer.core.prediction;
 
+import hypertransfer.core.Refusal;
 import java.util.List;
 
 /**

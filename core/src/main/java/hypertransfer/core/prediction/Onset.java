@@ -1,4 +1,6 @@
-package hypertransfer.core;
+package hypertransfer.core.prediction;
+
+import hypertransfer.core.Refusal;
 
 /**
  * What is different early in a run: gradients have a low rank and persist, so that directions are shorter and resemble

@@ -1,6 +1,9 @@
-package hypertransfer.core;
+package hypertransfer.core.prediction;
 
+import hypertransfer.core.Refusal;
+import hypertransfer.core.Schedule;
 import hypertransfer.core.Schedule.Shaped;
+import hypertransfer.core.Space;
 import java.util.List;
 import java.util.function.DoubleUnaryOperator;
 

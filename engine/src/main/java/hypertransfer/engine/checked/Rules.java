@@ -1,10 +1,14 @@
-package hypertransfer.engine;
+package hypertransfer.engine.checked;
 
+import hypertransfer.engine.Dims;
+import hypertransfer.engine.EngineException;
+import hypertransfer.engine.Tensor;
 import java.lang.foreign.MemorySegment;
 import java.util.Collections;
 import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Set;
+import java.util.function.ToIntFunction;
 
 /**
  * What the door of one engine knows: how far the engine's life has come and which tensors are its own. Every operation
@@ -196,6 +200,19 @@ final class Rules {
             if (t.rows() != other.rows() || t.cols() != other.cols() && t.cols() != 1) {
                 String expected = text(other.rows(), other.cols()) + " or " + text(other.rows(), 1);
                 throw misshapen(name + "[" + k + "]", t, expected);
+            }
+        }
+    }
+
+    /** As many tensors as there are others, each the square of a side of the other, or of one number. */
+    void sides(List<Tensor> others, String name, List<Tensor> tensors, ToIntFunction<Tensor> side) {
+        list(name, tensors);
+        length(others.size(), name, tensors.size());
+        for (int k = 0; k < others.size(); k++) {
+            Tensor t = tensors.get(k);
+            int n = side.applyAsInt(others.get(k));
+            if (t.rows() != t.cols() || t.rows() != n && t.rows() != 1) {
+                throw misshapen(name + "[" + k + "]", t, text(n, n) + " or (1,1)");
             }
         }
     }

@@ -1,4 +1,4 @@
-package hypertransfer.lab.experiment;
+package hypertransfer.lab.comparison;
 
 import hypertransfer.train.log.Gap;
 import java.util.LinkedHashMap;
@@ -7,23 +7,23 @@ import java.util.Map;
 import java.util.Optional;
 
 /** How far the optimizers of an experiment are from each other, and how near each transfer is to its target. */
-final class Contrast {
+public final class Contrast {
     private final Map<String, Double> leads = new LinkedHashMap<>();
     private double largest = Double.NaN; // gap of any follower's training or validation loss
 
-    void lead(String run, double validation) {
+    public void lead(String run, double validation) {
         if (Double.isFinite(validation)) {
             leads.put(run, validation);
         }
     }
 
-    void follower(Gap gap) {
+    public void follower(Gap gap) {
         double both = Math.max(gap.training().largest(), gap.validation().largest());
         largest = Double.isNaN(largest) ? both : Math.max(largest, both);
     }
 
     /** Nothing where there is no follower to speak of. */
-    Optional<String> sentence() {
+    public Optional<String> sentence() {
         if (Double.isNaN(largest)) {
             return Optional.empty();
         }
@@ -35,7 +35,7 @@ final class Contrast {
         String near = largest == 0
                 ? "every transfer has all losses of its target, to the last bit"
                 : String.format(Locale.ROOT, "every transfer is within %.1e of its target at every step", largest);
-        String closer = largest > 0 && apart > largest
+        String closer = largest > 0 && apart >= 2 * largest
                 ? String.format(Locale.ROOT, ", %,.0f times closer", apart / largest)
                 : "";
         return Optional.of(ends + near + closer);

@@ -1,4 +1,7 @@
-package hypertransfer.core;
+package hypertransfer.core.prediction;
+
+import hypertransfer.core.Limits;
+import hypertransfer.core.Refusal;
 
 /**
  * What can be said of a hidden matrix before its run, or of one like it.

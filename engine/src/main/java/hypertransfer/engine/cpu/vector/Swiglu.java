@@ -1,14 +1,12 @@
-package hypertransfer.engine.cpu;
+package hypertransfer.engine.cpu.vector;
 
-import hypertransfer.engine.cpu.vector.Exp;
-import hypertransfer.engine.cpu.vector.Lanes;
 import jdk.incubator.vector.FloatVector;
 
 /** x sigmoid(x) y over one row, whose x and y lie beside each other in f, each with the factor of its norm. */
-final class Swiglu {
+public final class Swiglu {
     private Swiglu() {}
 
-    static void forward(long f, float rx, long g, float ry, long s, int n) {
+    public static void forward(long f, float rx, long g, float ry, long s, int n) {
         long dg = g - f, ds = s - f, whole = Lanes.whole(f, n), end = Lanes.end(f, n);
         for (; f < whole; f += Lanes.STEP) {
             FloatVector x = Lanes.load(f).mul(rx), y = Lanes.load(f + dg).mul(ry);
@@ -21,7 +19,7 @@ final class Swiglu {
     }
 
     /** The gradient at x into to, the one at y beside it. */
-    static void backward(long f, float rx, long g, float ry, long d, long to, int n) {
+    public static void backward(long f, float rx, long g, float ry, long d, long to, int n) {
         long dg = g - f, dd = d - f, dt = to - f, whole = Lanes.whole(f, n), end = Lanes.end(f, n);
         for (; f < whole; f += Lanes.STEP) {
             FloatVector x = Lanes.load(f).mul(rx), y = Lanes.load(f + dg).mul(ry), sigma = Exp.sigmoid(x);

@@ -1,9 +1,9 @@
-package hypertransfer.lab.experiment;
+package hypertransfer.lab.comparison;
 
 import hypertransfer.core.Refusal;
 import hypertransfer.train.file.Atomic;
 import hypertransfer.train.log.Run;
-import hypertransfer.train.run.Events;
+import hypertransfer.train.tensorboard.Events;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.io.UncheckedIOException;

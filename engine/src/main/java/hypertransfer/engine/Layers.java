@@ -1,0 +1,128 @@
+package hypertransfer.engine;
+
+/**
+ * What a GPT computes, forward and backward. Shapes stand beside the names; the letters are those of {@link Dims}, N = B T,
+ * and "in,out" are a matrix's own.
+ *
+ * <p>Forward operations overwrite their outputs. Backward operations overwrite the gradients of activations and add to those
+ * of parameters. Norms are RMS norms, {@code x r} with {@code r = 1/sqrt(mean(x^2) + 1e-10)}, times {@code 1 + gain} where
+ * there is a gain; {@code r} is kept, one number per row. A norm that is asked to center takes the row's mean away first,
+ * which makes it a LayerNorm.
+ */
+public interface Layers {
+    /** x = w[inputs]. x (N,C), w (V,C). */
+    void embed(Tensor w, Tensor x);
+
+    void embedBackward(Tensor dx, Tensor dw);
+
+    /** y = x w^T. x (N,in), w (out,in), y (N,out). */
+    void product(Tensor x, Tensor w, Tensor y);
+
+    /** dx = dy w. */
+    void productInput(Tensor dy, Tensor w, Tensor dx);
+
+    /** dw += dy^T x. */
+    void productWeight(Tensor dy, Tensor x, Tensor dw);
+
+    /**
+     * y += b, where row n of y gets row n modulo R of b: a bias with R = 1, learned positions with R = T. y (N,out), b (R,out).
+     */
+    void shift(Tensor y, Tensor b);
+
+    /** db += the sum of the rows of dy that share it. */
+    void shiftBackward(Tensor dy, Tensor db);
+
+    /** y = norm(x, gain). x, y (N,C), gain (1,C), r (N,1). */
+    void norm(Tensor x, Tensor gain, Tensor y, Tensor r, boolean center);
+
+    /** dx = the gradient through the norm; dgain += its share. */
+    void normBackward(Tensor dy, Tensor x, Tensor gain, Tensor r, Tensor dx, Tensor dgain, boolean center);
+
+    /**
+     * The end of a sublayer and the start of the next: out = h + post(z), y = norm(out, gain). post is a norm without
+     * gain that leaves zr (N,1), or the identity where zr is null; it never centers.
+     */
+    void residualNorm(Tensor h, Tensor z, Tensor zr, Tensor out, Tensor gain, Tensor y, Tensor r, boolean center);
+
+    /**
+     * On entry dh holds what later blocks sent to out; on return, what goes to h. dz = the gradient at z; where zr is
+     * null that is dh itself, and dz is not written.
+     */
+    void residualNormBackward(
+            Tensor dy,
+            Tensor z,
+            Tensor zr,
+            Tensor out,
+            Tensor gain,
+            Tensor r,
+            Tensor dh,
+            Tensor dz,
+            Tensor dgain,
+            boolean center);
+
+    /**
+     * Per head and in place: q, k = rotary(norm(q)), rotary(norm(k)), and v = norm(v), each if so asked. qkv (N,QD): H
+     * heads of queries, then G of keys, then G of values; r (N,Q), written for the heads that are normed.
+     */
+    void heads(Tensor qkv, Tensor r, HeadRule rule);
+
+    /** dqkv in place. */
+    void headsBackward(Tensor dqkv, Tensor qkv, Tensor r, HeadRule rule);
+
+    /**
+     * Causal softmax attention over the last W keys, scale 1/sqrt(D); head h of queries meets head h G/H of keys and values.
+     * o (N,C), lse (N,H): the logarithm of each row's sum.
+     */
+    void attention(Tensor qkv, Tensor o, Tensor lse);
+
+    void attentionBackward(Tensor qkv, Tensor o, Tensor lse, Tensor dO, Tensor dqkv);
+
+    /**
+     * s = kind(post(f)), post as above for each of the kind's inputs, which lie beside each other in f (N,F inputs); fr
+     * (N,inputs), s (N,F).
+     */
+    void activation(Tensor f, Tensor fr, Tensor s, Nonlinearity kind);
+
+    /** df = the gradient at f. It may be ds itself where the kind has one input. */
+    void activationBackward(Tensor f, Tensor fr, Tensor ds, Tensor df, Nonlinearity kind);
+
+    // Two operations that follow each other, for engines that do both at once.
+
+    /** {@link #product}, then {@link #heads}. x (N,C), w (QD,C). */
+    default void productHeads(Tensor x, Tensor w, Tensor qkv, Tensor r, HeadRule rule) {
+        product(x, w, qkv);
+        heads(qkv, r, rule);
+    }
+
+    /** {@link #attentionBackward}, then {@link #headsBackward}. */
+    default void attentionHeadsBackward(
+            Tensor qkv, Tensor r, HeadRule rule, Tensor o, Tensor lse, Tensor dO, Tensor dqkv) {
+        attentionBackward(qkv, o, lse, dO, dqkv);
+        headsBackward(dqkv, qkv, r, rule);
+    }
+
+    /**
+     * {@link #product}, then {@link #activation} without a norm. x (N,C), w (F inputs,C). An engine that finds the slope from s
+     * leaves f as it was.
+     */
+    default void productActivation(Tensor x, Tensor w, Tensor f, Tensor s, Nonlinearity kind) {
+        product(x, w, f);
+        activation(f, null, s, kind);
+    }
+
+    /** {@link #productInput}, then {@link #activationBackward}, after {@link #productActivation}. dy (N,C), w (C,F). */
+    default void productActivationBackward(
+            Tensor dy, Tensor w, Tensor f, Tensor s, Tensor ds, Tensor df, Nonlinearity kind) {
+        productInput(dy, w, ds);
+        activationBackward(f, null, ds, df, kind);
+    }
+
+    /**
+     * Cross entropy of the targets under softmax(x w^T): losses (N,1), and, unless dx is null, dx and dw += the
+     * gradients of scale times their sum. The logits are never kept. x (N,C), w (V,C).
+     */
+    void head(Tensor x, Tensor w, Tensor losses, double scale, Tensor dx, Tensor dw);
+
+    /** The logits of one row of x. */
+    double[] logits(Tensor x, int row, Tensor w);
+}

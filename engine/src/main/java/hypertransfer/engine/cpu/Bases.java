@@ -1,0 +1,130 @@
+package hypertransfer.engine.cpu;
+
+import hypertransfer.engine.Dims;
+import hypertransfer.engine.Role;
+import hypertransfer.engine.Tensor;
+import hypertransfer.engine.cpu.product.Blas;
+import hypertransfer.engine.cpu.product.Lapack;
+import hypertransfer.engine.cpu.thread.Pool;
+import hypertransfer.engine.cpu.thread.Task;
+import hypertransfer.engine.cpu.vector.Lanes;
+import java.util.List;
+
+/**
+ * Gram matrices, and the bases that turn towards their eigenvectors. One matrix, or one side of it, per piece, the costly
+ * ones first.
+ */
+final class Bases {
+    /** Rows that are multiplied at a time, and the width of LAPACK's blocks. */
+    private static final int STRIP = 64;
+
+    private final Pool pool;
+    private final NewtonSchulz room;
+    private final int longest;
+    private final long large; // of more numbers than most
+    private final Floats scratch; // (workers, 2 STRIP + 1, the longest side): a strip, LAPACK's own, its factors
+    private List<Tensor> g, left, right;
+    private double[] factor;
+    private double beta;
+    private boolean back;
+    private int[] order = {};
+
+    private final Task gram = (piece, worker) -> {
+        int k = order[piece >> 1];
+        Tensor x = g.get(k), p = (piece & 1) == 0 ? left.get(k) : right.get(k);
+        boolean cols = (piece & 1) == 1;
+        int n = p.rows(), other = (int) (x.size() / n);
+        if (n > 1) {
+            float fresh = (float) ((1 - beta) * factor[k] * factor[k]);
+            Blas.syrk(cols, n, other, fresh, at(x), x.cols(), (float) beta, at(p), n);
+            NewtonSchulz.mirror(at(p), n);
+        }
+    };
+    private final Task rotate = (piece, worker) -> {
+        int k = order[piece];
+        rotate(g.get(k), left.get(k), right.get(k), worker);
+    };
+    private final Task refine = (piece, worker) -> {
+        int k = order[piece], n = g.get(k).rows();
+        if (n > 1) {
+            refine(n, at(g.get(k)), (float) factor[k], at(left.get(k)), worker);
+        }
+    };
+
+    Bases(Pool pool, Dims dims, Blocks blocks, NewtonSchulz room) {
+        this.pool = pool;
+        this.room = room;
+        large = (long) dims.C() * dims.C();
+        longest = Math.max(4 * dims.C(), dims.F());
+        scratch = blocks.declare(Role.SCRATCH, "bases", pool.size() * (2 * STRIP + 1), longest);
+    }
+
+    void gram(List<Tensor> g, double[] scale, double beta, List<Tensor> left, List<Tensor> right) {
+        this.beta = beta;
+        prepare(g, scale, left, right);
+        pool.run(gram, 2 * g.size());
+    }
+
+    void rotate(List<Tensor> g, List<Tensor> left, List<Tensor> right, boolean back) {
+        this.back = back;
+        prepare(g, factor, left, right);
+        pool.run(rotate, g.size());
+    }
+
+    void refine(List<Tensor> gram, double[] shift, List<Tensor> basis) {
+        prepare(gram, shift, basis, basis);
+        pool.run(refine, gram.size());
+    }
+
+    private void prepare(List<Tensor> g, double[] factor, List<Tensor> left, List<Tensor> right) {
+        this.g = g;
+        this.factor = factor;
+        this.left = left;
+        this.right = right;
+        if (order.length < g.size()) {
+            order = new int[g.size()];
+        }
+        int at = 0;
+        for (int pass = 0; pass < 2; pass++) {
+            for (int k = 0; k < g.size(); k++) {
+                if (g.get(k).size() > large == (pass == 0)) {
+                    order[at++] = k;
+                }
+            }
+        }
+    }
+
+    private void rotate(Tensor x, Tensor left, Tensor right, int worker) {
+        int rows = x.rows(), cols = x.cols();
+        long home = at(x), free = room.scratch(worker), from = home;
+        if (left.size() > 1) {
+            Blas.gemm(back, Blas.N, rows, cols, rows, 1, at(left), rows, from, cols, 0, free, cols);
+            from = free;
+        }
+        if (right.size() > 1) {
+            long to = from == home ? free : home;
+            Blas.gemm(Blas.N, !back, rows, cols, cols, 1, from, cols, at(right), cols, 0, to, cols);
+            from = to;
+        }
+        if (from == free) {
+            Lanes.copy(free, home, 4L * rows * cols);
+        }
+    }
+
+    /** Row after row here is column after column there, so that LAPACK finds the vectors where it wants them. */
+    private void refine(int n, long gram, float shift, long basis, int worker) {
+        long strip = scratch.at() + 4L * worker * (2 * STRIP + 1) * longest;
+        long own = strip + 4L * STRIP * longest, factors = own + 4L * STRIP * longest;
+        for (int i = 0; i < n; i += STRIP) {
+            int rows = Math.min(STRIP, n - i);
+            long some = basis + 4L * i * n;
+            Lanes.copy(some, strip, 4L * rows * n);
+            Blas.gemm(Blas.N, Blas.N, rows, n, n, 1, strip, n, gram, n, shift, some, n);
+        }
+        Lapack.orthonormalize(n, basis, factors, own, STRIP * n);
+    }
+
+    private static long at(Tensor tensor) {
+        return ((Floats) tensor).at();
+    }
+}

@@ -1,0 +1,101 @@
+package hypertransfer.engine.cuda;
+
+import hypertransfer.engine.EngineException;
+import hypertransfer.engine.Tensor;
+import hypertransfer.engine.cuda.driver.Device;
+import hypertransfer.engine.cuda.driver.Solver;
+import hypertransfer.engine.foreign.Native;
+import java.util.List;
+import java.util.function.Supplier;
+
+/**
+ * Gram matrices, and the bases that turn towards their eigenvectors: products by cuBLASLt, QR by cuSOLVER, which is loaded
+ * at first use. Row after row here is column after column there.
+ */
+final class Bases implements AutoCloseable {
+    private final Device device;
+    private final Blas blas;
+    private final Scratch scratch;
+    private final Supplier<Native> library;
+    private Solver solver;
+
+    Bases(Device device, Blas blas, Scratch scratch, Supplier<Native> library) {
+        this.device = device;
+        this.blas = blas;
+        this.scratch = scratch;
+        this.library = library;
+    }
+
+    void gram(List<Tensor> g, double[] scale, double beta, List<Tensor> left, List<Tensor> right) {
+        for (int k = 0; k < g.size(); k++) {
+            int rows = g.get(k).rows(), cols = g.get(k).cols();
+            double fresh = (1 - beta) * scale[k] * scale[k];
+            long x = pointer(g.get(k)), l = pointer(left.get(k)), r = pointer(right.get(k));
+            if (left.get(k).size() > 1) {
+                blas.multiply(product(true, false, rows, rows, cols, x, x, l), fresh, x, x, beta, l, l);
+            }
+            if (right.get(k).size() > 1) {
+                blas.multiply(product(false, true, cols, cols, rows, x, x, r), fresh, x, x, beta, r, r);
+            }
+        }
+    }
+
+    void rotate(List<Tensor> g, List<Tensor> left, List<Tensor> right, boolean back) {
+        for (int k = 0; k < g.size(); k++) {
+            rotate((DeviceTensor) g.get(k), left.get(k), right.get(k), back);
+        }
+    }
+
+    private void rotate(DeviceTensor x, Tensor left, Tensor right, boolean back) {
+        int rows = x.rows(), cols = x.cols();
+        long home = x.pointer(), free = scratch.schulz, from = home, l = pointer(left), r = pointer(right);
+        if (left.size() > 1) {
+            blas.multiply(product(false, back, cols, rows, rows, from, l, free), 1, from, l, 0, free, free);
+            from = free;
+        }
+        long to = from == home ? free : home;
+        if (right.size() > 1) {
+            blas.multiply(product(!back, false, cols, rows, cols, r, from, to), 1, r, from, 0, to, to);
+            from = to;
+        }
+        if (from == free) {
+            device.copy(free, home, x.bytes());
+        }
+    }
+
+    void refine(List<Tensor> gram, double[] shift, List<Tensor> basis) {
+        if (solver == null) {
+            solver = new Solver(device, library.get());
+        }
+        for (int k = 0; k < gram.size(); k++) {
+            DeviceTensor q = (DeviceTensor) basis.get(k);
+            int n = q.rows();
+            if (q.bytes() > scratch.schulzBytes) {
+                throw new EngineException("a basis of " + n + " vectors needs " + q.bytes() + " bytes of scratch, but "
+                        + scratch.schulzBytes + " were set aside; set matrices.largest_side below " + n);
+            }
+            if (n > 1) {
+                long p = pointer(gram.get(k)), b = q.pointer(), s = scratch.schulz;
+                blas.multiply(product(false, false, n, n, n, p, b, s), 1, p, b, shift[k], b, s);
+                solver.orthonormalize(n, s, scratch.blas, Blas.WORKSPACE_BYTES);
+                device.copy(s, b, q.bytes());
+            }
+        }
+    }
+
+    private static Product product(boolean flipA, boolean flipB, int m, int n, int k, long a, long b, long c) {
+        int alignment = Product.alignment(a, b, c);
+        return Product.of(flipA, flipB, m, n, k, Precision.FLOAT32, Precision.FLOAT32, alignment);
+    }
+
+    private static long pointer(Tensor tensor) {
+        return ((DeviceTensor) tensor).pointer();
+    }
+
+    @Override
+    public void close() {
+        if (solver != null) {
+            solver.close();
+        }
+    }
+}

@@ -1,0 +1,300 @@
+package hypertransfer.engine.cuda;
+
+import static java.lang.foreign.ValueLayout.JAVA_FLOAT;
+
+import hypertransfer.engine.Dims;
+import hypertransfer.engine.HeadRule;
+import hypertransfer.engine.Layers;
+import hypertransfer.engine.Nonlinearity;
+import hypertransfer.engine.Tensor;
+import hypertransfer.engine.cuda.driver.Device;
+import hypertransfer.engine.cuda.driver.Launch;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+
+/** What a network computes, as launches of our kernels and products of cuBLASLt. */
+final class CudaLayers implements Layers {
+    private static final HeadRule NO_RULE = new HeadRule(false, false, false);
+
+    private final Kernels kernels;
+    private final Blas blas;
+    private final Geometry geometry;
+    private final Storage storage;
+    private final Scratch scratch;
+    private final Feed feed;
+    private final Dims dims;
+    private final Precision precision;
+    private final long heads; // of queries, in the whole micro-batch
+    private final Fused fused; // null where the card or the sizes do not fit
+
+    CudaLayers(Device device, Kernels kernels, Blas blas, Geometry geometry, Storage storage, Feed feed) {
+        this.kernels = kernels;
+        this.blas = blas;
+        this.geometry = geometry;
+        this.storage = storage;
+        this.feed = feed;
+        scratch = storage.scratch();
+        dims = geometry.dims();
+        precision = geometry.precision();
+        heads = (long) dims.N() * dims.H();
+        fused = kernels.fused() ? new Fused(device, kernels, dims, scratch) : null;
+        uploadRotations(device);
+    }
+
+    /** The rotary embedding's angles, in double here, so that no kernel needs a cosine. */
+    private void uploadRotations(Device device) {
+        int half = dims.D() / 2;
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment host = arena.allocate(JAVA_FLOAT, 2L * dims.T() * half);
+            for (int t = 0; t < dims.T(); t++) {
+                for (int i = 0; i < half; i++) {
+                    double angle = t * Math.pow(10000, -(double) i / half);
+                    host.setAtIndex(JAVA_FLOAT, 2L * (t * half + i), (float) Math.cos(angle));
+                    host.setAtIndex(JAVA_FLOAT, 2L * (t * half + i) + 1, (float) Math.sin(angle));
+                }
+            }
+            device.upload(host, scratch.rotary, host.byteSize());
+            device.synchronize();
+        }
+    }
+
+    @Override
+    public void embed(Tensor w, Tensor x) {
+        kernels.launch(Kernel.EMBED, geometry.embed(), w, feed.inputs(), x, dims.N());
+    }
+
+    @Override
+    public void embedBackward(Tensor dx, Tensor dw) {
+        Launch launch = geometry.embedBackward(feed.distinct());
+        kernels.launch(Kernel.EMBED_BACKWARD, launch, dx, feed.inputs(), feed.order(), feed.starts(), dw);
+    }
+
+    @Override
+    public void product(Tensor x, Tensor w, Tensor y) {
+        // Row after row here is column after column there: y^T = w x^T.
+        multiply(true, false, w.rows(), x.rows(), x.cols(), w, x, 0, y);
+    }
+
+    @Override
+    public void productInput(Tensor dy, Tensor w, Tensor dx) {
+        multiply(false, false, w.cols(), dy.rows(), w.rows(), w, dy, 0, dx);
+    }
+
+    @Override
+    public void productWeight(Tensor dy, Tensor x, Tensor dw) {
+        multiply(false, true, x.cols(), dy.cols(), x.rows(), x, dy, 1, dw);
+    }
+
+    private void multiply(
+            boolean flipA, boolean flipB, int m, int n, int k, Tensor a, Tensor b, double keep, Tensor c) {
+        multiply(flipA, flipB, m, n, k, pointer(a), pointer(b), keep, pointer(c), ((DeviceTensor) c).format());
+    }
+
+    private void multiply(
+            boolean flipA, boolean flipB, int m, int n, int k, long a, long b, double keep, long c, Precision out) {
+        Product product = Product.of(flipA, flipB, m, n, k, precision, out, Product.alignment(a, b, c));
+        blas.multiply(product, 1, a, b, keep, c, c);
+    }
+
+    @Override
+    public void shift(Tensor y, Tensor b) {
+        kernels.launch(Kernel.SHIFT, geometry.shift(y), y, b, y.rows(), y.cols(), b.rows());
+    }
+
+    @Override
+    public void shiftBackward(Tensor dy, Tensor db) {
+        kernels.launch(Kernel.SHIFT_BACKWARD, geometry.sums(db), dy, db, dy.rows(), dy.cols(), db.rows());
+    }
+
+    @Override
+    public void norm(Tensor x, Tensor gain, Tensor y, Tensor r, boolean center) {
+        residualNorm(x, null, null, null, gain, y, r, center);
+    }
+
+    @Override
+    public void residualNorm(
+            Tensor h, Tensor z, Tensor zr, Tensor out, Tensor gain, Tensor y, Tensor r, boolean center) {
+        Kernel kernel = center ? Kernel.LAYER_NORM : Kernel.ROW_NORM;
+        kernels.launch(kernel, rows(h), h, z, zr, out, gain, y, r, h.rows());
+    }
+
+    @Override
+    public void normBackward(Tensor dy, Tensor x, Tensor gain, Tensor r, Tensor dx, Tensor dgain, boolean center) {
+        throughNorm(center, dy, x, gain, r, null, dx, null, null, null, dgain);
+    }
+
+    @Override
+    public void residualNormBackward(
+            Tensor dy,
+            Tensor z,
+            Tensor zr,
+            Tensor out,
+            Tensor gain,
+            Tensor r,
+            Tensor dh,
+            Tensor dz,
+            Tensor dgain,
+            boolean center) {
+        throughNorm(center, dy, out, gain, r, dh, dh, z, zr, dz, dgain);
+    }
+
+    private void throughNorm(
+            boolean center,
+            Tensor dy,
+            Tensor x,
+            Tensor gain,
+            Tensor r,
+            Tensor dh,
+            Tensor dx,
+            Tensor z,
+            Tensor zr,
+            Tensor dz,
+            Tensor dgain) {
+        Kernel kernel = center ? Kernel.LAYER_NORM_BACKWARD : Kernel.ROW_NORM_BACKWARD;
+        Launch shares = geometry.shares(x.rows(), x.cols());
+        kernels.launch(kernel, shares, dy, x, gain, r, dh, dx, z, zr, dz, scratch.partial, x.rows());
+        kernels.launch(Kernel.COLUMNS, geometry.columns(), scratch.partial, dgain, shares.x());
+    }
+
+    private Launch rows(Tensor x) {
+        return geometry.rows(x.rows(), x.cols());
+    }
+
+    @Override
+    public void heads(Tensor qkv, Tensor r, HeadRule rule) {
+        long each = touched(rule), count = dims.N() * each;
+        boolean norm = rule.normQK(), turn = rule.rotary();
+        kernels.launch(Kernel.HEADS, geometry.heads(count), qkv, r, scratch.rotary, each, norm, turn, count);
+    }
+
+    @Override
+    public void headsBackward(Tensor dqkv, Tensor qkv, Tensor r, HeadRule rule) {
+        long each = touched(rule), count = dims.N() * each;
+        boolean norm = rule.normQK(), turn = rule.rotary();
+        kernels.launch(
+                Kernel.HEADS_BACKWARD, geometry.heads(count), dqkv, qkv, r, scratch.rotary, each, norm, turn, count);
+    }
+
+    /** Heads of a row that are worked on: values only where they are normed. */
+    private int touched(HeadRule rule) {
+        return dims.H() + (rule.normV() ? 2 : 1) * dims.G();
+    }
+
+    @Override
+    public void attention(Tensor qkv, Tensor o, Tensor lse) {
+        if (kernels.flash().isPresent()) {
+            Flash flash = kernels.flash().get();
+            Kernel kernel = flash.hopper() ? Kernel.HOPPER : Kernel.FLASH;
+            kernels.launch(kernel, flash.launch(flash.forward()), qkv, o, lse);
+        } else {
+            kernels.launch(Kernel.ATTENTION, geometry.warps(dims.H()), qkv, o, lse, heads);
+        }
+    }
+
+    @Override
+    public void attentionBackward(Tensor qkv, Tensor o, Tensor lse, Tensor dO, Tensor dqkv) {
+        attentionHeadsBackward(qkv, null, NO_RULE, o, lse, dO, dqkv);
+    }
+
+    @Override
+    public void attentionHeadsBackward(
+            Tensor qkv, Tensor r, HeadRule rule, Tensor o, Tensor lse, Tensor dO, Tensor dqkv) {
+        long delta = scratch.delta, turns = scratch.rotary;
+        Flash flash = kernels.flash().orElse(null);
+        if (flash != null && flash.hopper()) { // the kernel of queries writes the row sums that the one of keys reads
+            boolean norm = rule.normQK(), turn = rule.rotary(), normV = rule.normV();
+            Launch query = flash.launch(flash.query()), key = flash.launch(flash.key());
+            kernels.launch(Kernel.HOPPER_QUERY, query, qkv, o, lse, delta, dO, dqkv, r, turns, norm, turn);
+            kernels.launch(Kernel.HOPPER_KEY, key, qkv, lse, delta, dO, dqkv, r, turns, norm, turn, normV);
+            return;
+        }
+        kernels.launch(Kernel.ATTENTION_DELTA, geometry.delta(), o, dO, delta, heads);
+        if (flash != null) {
+            kernels.launch(Kernel.FLASH_KEY, flash.launch(flash.key()), qkv, lse, delta, dO, dqkv);
+            kernels.launch(Kernel.FLASH_QUERY, flash.launch(flash.query()), qkv, lse, delta, dO, dqkv);
+        } else {
+            kernels.launch(Kernel.ATTENTION_QUERY, geometry.warps(dims.H()), qkv, lse, delta, dO, dqkv, heads);
+            long keys = (long) dims.N() * dims.G();
+            kernels.launch(Kernel.ATTENTION_KEY, geometry.warps(dims.G()), qkv, lse, delta, dO, dqkv, keys);
+        }
+        if (!rule.nothing()) {
+            headsBackward(dqkv, qkv, r, rule);
+        }
+    }
+
+    @Override
+    public void productHeads(Tensor x, Tensor w, Tensor qkv, Tensor r, HeadRule rule) {
+        if (fused != null) {
+            fused.heads(x, w, qkv, r, rule);
+        } else {
+            Layers.super.productHeads(x, w, qkv, r, rule);
+        }
+    }
+
+    @Override
+    public void productActivation(Tensor x, Tensor w, Tensor f, Tensor s, Nonlinearity kind) {
+        if (fused != null && kind == Nonlinearity.RELU_SQUARED) {
+            fused.reluSquared(x, w, s);
+        } else {
+            Layers.super.productActivation(x, w, f, s, kind);
+        }
+    }
+
+    @Override
+    public void productActivationBackward(
+            Tensor dy, Tensor w, Tensor f, Tensor s, Tensor ds, Tensor df, Nonlinearity kind) {
+        if (fused != null && kind == Nonlinearity.RELU_SQUARED) {
+            fused.slope(dy, w, s, df);
+        } else {
+            Layers.super.productActivationBackward(dy, w, f, s, ds, df, kind);
+        }
+    }
+
+    @Override
+    public void activation(Tensor f, Tensor fr, Tensor s, Nonlinearity kind) {
+        Kernel kernel = switch (kind) {
+            case RELU_SQUARED -> Kernel.RELU_SQUARED;
+            case GELU -> Kernel.GELU;
+            case SWIGLU -> Kernel.SWIGLU;
+        };
+        kernels.launch(kernel, rows(s), f, fr, s, s.rows());
+    }
+
+    @Override
+    public void activationBackward(Tensor f, Tensor fr, Tensor ds, Tensor df, Nonlinearity kind) {
+        Kernel kernel = switch (kind) {
+            case RELU_SQUARED -> Kernel.RELU_SQUARED_BACKWARD;
+            case GELU -> Kernel.GELU_BACKWARD;
+            case SWIGLU -> Kernel.SWIGLU_BACKWARD;
+        };
+        kernels.launch(kernel, rows(ds), f, fr, ds, df, ds.rows());
+    }
+
+    @Override
+    public void head(Tensor x, Tensor w, Tensor losses, double scale, Tensor dx, Tensor dw) {
+        int C = dims.C(), V = dims.V(), held = kernels.softmaxBytes();
+        boolean gradient = dx != null;
+        for (int from = 0; from < dims.N(); from += scratch.chunk) {
+            int rows = Math.min(scratch.chunk, dims.N() - from);
+            long row = (long) from * C * precision.bytes, logits = scratch.logits;
+            long targets = feed.targets() + 4L * from, loss = pointer(losses) + 4L * from;
+            multiply(true, false, V, rows, C, pointer(w), pointer(x) + row, 0, logits, precision);
+            kernels.launch(Kernel.SOFTMAX, geometry.softmax(rows, held), logits, targets, loss, scale, gradient, held);
+            if (gradient) {
+                multiply(false, false, C, rows, V, pointer(w), logits, 0, pointer(dx) + row, precision);
+                multiply(false, true, C, V, rows, pointer(x) + row, logits, 1, pointer(dw), Precision.FLOAT32);
+            }
+        }
+    }
+
+    @Override
+    public double[] logits(Tensor x, int row, Tensor w) {
+        long at = pointer(x) + (long) row * dims.C() * precision.bytes;
+        kernels.launch(Kernel.LOGITS, geometry.logits(), at, w, scratch.row);
+        return storage.read(scratch.row, Precision.FLOAT32, dims.V());
+    }
+
+    private static long pointer(Tensor tensor) {
+        return ((DeviceTensor) tensor).pointer();
+    }
+}

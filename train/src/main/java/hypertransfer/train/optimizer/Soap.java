@@ -1,0 +1,112 @@
+package hypertransfer.train.optimizer;
+
+import hypertransfer.core.Limits;
+import hypertransfer.core.Refusal;
+import hypertransfer.engine.Engine;
+import hypertransfer.engine.Tensor;
+import java.util.Arrays;
+import java.util.List;
+
+/**
+ * Adam in the eigenbases of the gradient's Gram matrices (Vyas et al., arXiv 2409.11321): {@code L <- beta L + (1 - beta)
+ * G G^T}, {@code R} alike of {@code G^T G}; with the rows of {@code Q} and {@code P} near their eigenvectors,
+ * {@code u = Q^T adam(Q G P^T) P}. Every few steps the bases take a step of orthogonal iteration, and the mean turns with
+ * them. As the authors have it, the first gradient only makes the bases: its own quotient in them would be the signs of
+ * roundings.
+ *
+ * <p>The first bases are made by such steps too, from the identity. The eigenvectors of a first Gram matrix are not defined
+ * where it is of low rank, so that neither two engines nor a run and its target would agree on them.
+ *
+ * @param gramBeta of the Gram matrices
+ * @param frequency steps from one turn of the bases to the next
+ * @param largestSide a longer side is left as it is
+ */
+public record Soap(double beta1, double beta2, double epsilon, double gramBeta, int frequency, int largestSide)
+        implements Direction {
+    /** Turns that make the first bases. */
+    private static final int FIRST = 10;
+
+    /** What is added to a Gram matrix, of the root mean square of its eigenvalues. */
+    private static final double SHIFT = 1e-3;
+
+    public Soap {
+        Limits.fraction("SOAP's beta1", beta1);
+        Limits.fraction("SOAP's beta2", beta2);
+        Limits.aboveZero("SOAP's epsilon", epsilon);
+        Limits.fraction("SOAP's shampoo_beta", gramBeta);
+        if (frequency < 1 || largestSide < 1) {
+            throw new Refusal("SOAP's frequency is " + frequency + " and its largest_side " + largestSide
+                    + "; both must be 1 or more");
+        }
+    }
+
+    /** The authors' settings, and the paper's epsilon. */
+    public static Soap standard() {
+        return new Soap(0.95, 0.95, 1e-10, 0.95, 10, 10_000);
+    }
+
+    @Override
+    public String label() {
+        return "SOAP " + beta1 + " " + beta2 + ", Gram " + gramBeta + " every " + frequency
+                + (largestSide == 10_000 ? "" : ", sides to " + largestSide);
+    }
+
+    @Override
+    public List<String> memory() {
+        return List.of("soap.left", "soap.right", "soap.leftbasis", "soap.rightbasis", "adam.m", "adam.v");
+    }
+
+    @Override
+    public Extent extent(String memory, int rows, int cols) {
+        if (!memory.startsWith("soap.")) {
+            return new Extent(rows, cols);
+        }
+        int side = memory.startsWith("soap.left") ? rows : cols;
+        return side > largestSide ? new Extent(1, 1) : new Extent(side, side);
+    }
+
+    @Override
+    public void apply(Engine engine, List<Tensor> g, double[] scale, long t, List<List<Tensor>> state) {
+        List<Tensor> leftBasis = state.get(2), rightBasis = state.get(3), m = state.get(4);
+        engine.gram(g, scale, gramBeta, state.get(0), state.get(1));
+        if (t == 0) {
+            for (List<Tensor> bases : List.of(leftBasis, rightBasis)) {
+                bases.forEach(basis -> engine.write(basis, identity(basis.rows())));
+            }
+            for (int i = 0; i < FIRST; i++) {
+                refine(engine, state);
+            }
+            engine.zero(g);
+            return;
+        }
+        engine.rotate(g, leftBasis, rightBasis, false);
+        engine.adam(g, scale, beta1, beta2, epsilon, t, m, state.get(5));
+        engine.rotate(g, leftBasis, rightBasis, true);
+        if (t % frequency == 0) {
+            engine.rotate(m, leftBasis, rightBasis, true);
+            refine(engine, state);
+            engine.rotate(m, leftBasis, rightBasis, false);
+        }
+    }
+
+    private static void refine(Engine engine, List<List<Tensor>> state) {
+        for (int side = 0; side < 2; side++) {
+            List<Tensor> gram = state.get(side);
+            double[] readings = engine.readings(gram, gram), shift = new double[gram.size()];
+            Arrays.setAll(
+                    shift,
+                    k -> readings[3 * k] > 0
+                            ? SHIFT * readings[3 * k] / Math.sqrt(gram.get(k).rows())
+                            : 1); // no gradient yet, and nothing turns; or no number, which the step refuses
+            engine.refine(gram, shift, state.get(2 + side));
+        }
+    }
+
+    private static double[] identity(int n) {
+        double[] values = new double[Math.multiplyExact(n, n)];
+        for (int i = 0; i < n; i++) {
+            values[i * (n + 1)] = 1;
+        }
+        return values;
+    }
+}
