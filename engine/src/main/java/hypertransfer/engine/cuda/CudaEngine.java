@@ -104,6 +104,19 @@ public final class CudaEngine implements Engine {
         }
     }
 
+    /** What it is on this machine: the card, and which of our kernels it takes. */
+    public static String description() {
+        try {
+            Driver driver = Driver.open(0);
+            return "bf16 on " + driver.name() + ", "
+                    + (driver.capability() == Fused.CAPABILITY
+                            ? "products fused with heads and activation, attention by wgmma"
+                            : "products by cuBLASLt, attention by mma.sync");
+        } catch (EngineException e) {
+            return "bf16 on an NVIDIA card";
+        }
+    }
+
     @Override
     public String name() {
         return precision == Precision.BF16 ? "cuda" : "cuda-float32";

@@ -11,7 +11,10 @@ import java.util.stream.Stream;
 
 /** Products that do what follows them, see {@code fused.cu}. */
 final class Fused {
-    private static final int HOPPER = 90, ROWS = 128, COLUMNS = 256, STAGES = 3, THREADS = 384;
+    /** Of the cards whose instructions it takes, 10 major + minor. */
+    static final int CAPABILITY = 90;
+
+    private static final int ROWS = 128, COLUMNS = 256, STAGES = 3, THREADS = 384;
     private static final int PANEL = 64, PANELS = COLUMNS / PANEL; // what the copy engine moves, in columns
 
     /** Of shared memory: tiles in flight, the result, barriers, and what aligns them. */
@@ -39,7 +42,7 @@ final class Fused {
      */
     static boolean fits(Dims dims, Precision precision, int target, int shared) {
         return precision == Precision.BF16
-                && target == HOPPER
+                && target == CAPABILITY
                 && shared >= BYTES
                 && List.of(64, 128).contains(dims.D())
                 && dims.plainAttention()

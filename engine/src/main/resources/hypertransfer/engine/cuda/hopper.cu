@@ -107,6 +107,13 @@ __device__ __forceinline__ void put(const float (&c)[TILES][4], float factor0, f
     __syncwarp();
 }
 
+// Four floats that no kernel running now writes, so that the compiler may ask for them early.
+__device__ __forceinline__ float4 constant4(const float* from) {
+    float4 x;
+    asm("ld.global.nc.v4.f32 {%0,%1,%2,%3}, [%4];" : "=f"(x.x), "=f"(x.y), "=f"(x.z), "=f"(x.w) : "l"(from));
+    return x;
+}
+
 // From the gradient at a head to the one before its norm and its turn, in place. x: the head as it is, this warp's rows of a
 // tile. turns (T, D/2): cosine and sine side by side. A turn keeps inner products, so the norm comes first.
 __device__ __forceinline__ void throughHead(float (&d)[TILES][4], float factor, const char* x, int row, const float* r, int stride,
@@ -134,10 +141,10 @@ __device__ __forceinline__ void throughHead(float (&d)[TILES][4], float factor, 
             d[n][2 * half + 1] = s * (d[n][2 * half + 1] - __uint_as_float(both & 0xffff0000u) * mean);
         }
         if (turn && here < T) {
-            const float4* table = (const float4*)(turns + (here * (D / 2) + lane % 4 * 2) * 2);
+            const float* table = turns + (here * (D / 2) + lane % 4 * 2) * 2;
 #pragma unroll
             for (int n = 0; n < HALF; n++) {
-                float4 w = table[4 * n];
+                float4 w = constant4(table + 16 * n);
                 float *a = d[n] + 2 * half, *b = d[n + HALF] + 2 * half;
                 float a0 = a[0], a1 = a[1], b0 = b[0], b1 = b[1];
                 a[0] = a0 * w.x - b0 * w.y, b[0] = b0 * w.x + a0 * w.y;
