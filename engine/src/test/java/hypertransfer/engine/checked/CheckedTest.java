@@ -319,6 +319,7 @@ class CheckedTest {
                         "gram", // theWholeSentence
                         "join",
                         "layers",
+                        "load", // PackTest
                         "motion",
                         "name",
                         "pack", // PackTest
@@ -328,6 +329,7 @@ class CheckedTest {
                         "rotate",
                         "separateWeights",
                         "slice",
+                        "store", // PackTest
                         "tensor",
                         "unpack",
                         "until",
