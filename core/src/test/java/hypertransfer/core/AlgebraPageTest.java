@@ -59,6 +59,14 @@ class AlgebraPageTest {
         return String.format(Locale.ROOT, "%s %.6f", name, value);
     }
 
+    private static Class<?> type(String name) throws ClassNotFoundException {
+        try {
+            return Class.forName("hypertransfer.core." + name);
+        } catch (ClassNotFoundException e) {
+            return Class.forName("hypertransfer.core.prediction." + name);
+        }
+    }
+
     @Test
     void everyNameInCodeIsThere() throws Exception {
         List<MatchResult> names = Pattern.compile("`([A-Z][A-Za-z]+)\\.([A-Za-z_]+)`")
@@ -67,7 +75,7 @@ class AlgebraPageTest {
                 .toList();
         assertThat(names).hasSizeGreaterThan(30);
         for (MatchResult name : names) {
-            Class<?> type = Class.forName("hypertransfer.core." + name.group(1));
+            Class<?> type = type(name.group(1));
             Stream<String> members = Stream.of(
                             Arrays.stream(type.getMethods()).map(Method::getName),
                             Arrays.stream(type.getFields()).map(Field::getName),

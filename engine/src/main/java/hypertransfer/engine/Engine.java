@@ -118,6 +118,16 @@ public interface Engine extends Layers, Motion, AutoCloseable {
         }
     }
 
+    /** Copies a tensor's numbers as they are to the host's memory, which has them on return. */
+    default void store(Tensor tensor, MemorySegment to) {
+        pack(List.of(tensor), to);
+    }
+
+    /** The reverse of {@link #store}; the memory may be used for something else on return. */
+    default void load(MemorySegment from, Tensor tensor) {
+        unpack(from, List.of(tensor));
+    }
+
     /** Frees everything. May be called again. */
     @Override
     void close();

@@ -147,6 +147,20 @@ public final class Checked implements Engine {
     }
 
     @Override
+    public void store(Tensor tensor, MemorySegment to) {
+        rules.outside("store");
+        rules.room("to", tensor, to);
+        engine.store(tensor, to);
+    }
+
+    @Override
+    public void load(MemorySegment from, Tensor tensor) {
+        rules.outside("load");
+        rules.room("from", tensor, from);
+        engine.load(from, tensor);
+    }
+
+    @Override
     public void zero(List<Tensor> tensors) {
         rules.ready("zero");
         rules.list("tensors", tensors);

@@ -279,6 +279,17 @@ final class Rules {
         for (int k = 0; k < tensors.size(); k++) {
             bytes += tensors.get(k).size() * tensors.get(k).numberBytes();
         }
+        sized(name, memory, bytes);
+    }
+
+    /** Memory of exactly the bytes that a tensor, maybe an exact master, has. */
+    void room(String name, Tensor tensor, MemorySegment memory) {
+        any("tensor", tensor);
+        present(name, memory);
+        sized(name, memory, tensor.size() * tensor.numberBytes());
+    }
+
+    private void sized(String name, MemorySegment memory, long bytes) {
         if (memory.byteSize() != bytes) {
             throw refusal(name + " has " + memory.byteSize() + " bytes, expected " + bytes);
         }

@@ -177,6 +177,16 @@ public final class CudaEngine implements Engine {
     }
 
     @Override
+    public void store(Tensor tensor, MemorySegment to) {
+        Span.of("download", () -> storage.carry(List.of(tensor), to.address(), true, true));
+    }
+
+    @Override
+    public void load(MemorySegment from, Tensor tensor) {
+        Span.of("upload", () -> storage.carry(List.of(tensor), from.address(), false, true));
+    }
+
+    @Override
     public void write(Tensor tensor, double[] values) {
         storage.write(tensor, values);
     }

@@ -10,12 +10,14 @@ import hypertransfer.engine.Memory;
 import hypertransfer.engine.Motion;
 import hypertransfer.engine.Nonlinearity;
 import hypertransfer.engine.Role;
+import hypertransfer.engine.Stopped;
 import hypertransfer.engine.Tensor;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
+import java.util.function.BooleanSupplier;
 
 /**
  * The oracle: double precision, one thread, loops that read like the formulas.
@@ -26,6 +28,7 @@ public final class ReferenceEngine implements Engine {
     private final Lists lists = new Lists();
     private int[] inputs;
     private int[] targets;
+    private BooleanSupplier stop = () -> false;
 
     public ReferenceEngine(Dims dims) {
         this.dims = dims;
@@ -112,6 +115,24 @@ public final class ReferenceEngine implements Engine {
     }
 
     @Override
+    public void until(BooleanSupplier stop, Runnable work) {
+        BooleanSupplier before = this.stop;
+        this.stop = stop;
+        try {
+            work.run();
+        } finally {
+            this.stop = before;
+        }
+    }
+
+    /** Before each row of what takes longest. */
+    private void ask() {
+        if (stop.getAsBoolean()) {
+            throw new Stopped();
+        }
+    }
+
+    @Override
     public void embed(Tensor w, Tensor x) {
         Array from = (Array) w, to = (Array) x;
         for (int n = 0; n < inputs.length; n++) {
@@ -133,6 +154,7 @@ public final class ReferenceEngine implements Engine {
     public void product(Tensor x, Tensor w, Tensor y) {
         Array a = (Array) x, b = (Array) w, c = (Array) y;
         for (int n = 0; n < x.rows(); n++) {
+            ask();
             for (int out = 0; out < w.rows(); out++) {
                 c.data()[c.row(n) + out] = Rows.dot(a.data(), a.row(n), b.data(), b.row(out), x.cols());
             }
@@ -143,6 +165,7 @@ public final class ReferenceEngine implements Engine {
     public void productInput(Tensor dy, Tensor w, Tensor dx) {
         Array a = (Array) dy, b = (Array) w, c = (Array) dx;
         for (int n = 0; n < dy.rows(); n++) {
+            ask();
             Arrays.fill(c.data(), c.row(n), c.row(n + 1), 0);
             for (int out = 0; out < w.rows(); out++) {
                 Rows.add(a.data()[a.row(n) + out], b.data(), b.row(out), c.data(), c.row(n), w.cols());
@@ -154,6 +177,7 @@ public final class ReferenceEngine implements Engine {
     public void productWeight(Tensor dy, Tensor x, Tensor dw) {
         Array a = (Array) dy, b = (Array) x, c = (Array) dw;
         for (int n = 0; n < dy.rows(); n++) {
+            ask();
             for (int out = 0; out < dw.rows(); out++) {
                 Rows.add(a.data()[a.row(n) + out], b.data(), b.row(n), c.data(), c.row(out), x.cols());
             }
@@ -229,11 +253,13 @@ public final class ReferenceEngine implements Engine {
 
     @Override
     public void attention(Tensor qkv, Tensor o, Tensor lse) {
+        ask();
         Attention.forward(dims, (Array) qkv, (Array) o, (Array) lse);
     }
 
     @Override
     public void attentionBackward(Tensor qkv, Tensor o, Tensor lse, Tensor dO, Tensor dqkv) {
+        ask();
         Attention.backward(dims, (Array) qkv, (Array) lse, (Array) dO, (Array) dqkv);
     }
 
@@ -251,6 +277,7 @@ public final class ReferenceEngine implements Engine {
     public void head(Tensor x, Tensor w, Tensor losses, double scale, Tensor dx, Tensor dw) {
         Array a = (Array) x, b = (Array) w, l = (Array) losses;
         for (int n = 0; n < dims.N(); n++) {
+            ask();
             double[] logits = logits(x, n, w);
             double max = Arrays.stream(logits).max().getAsDouble();
             double sum = Arrays.stream(logits).map(z -> Math.exp(z - max)).sum();

@@ -315,6 +315,7 @@ class CheckedTest {
                         "gram", // theWholeSentence
                         "join",
                         "layers",
+                        "load", // PackTest
                         "motion",
                         "name",
                         "pack", // PackTest
@@ -324,6 +325,7 @@ class CheckedTest {
                         "rotate",
                         "separateWeights",
                         "slice",
+                        "store", // PackTest
                         "tensor",
                         "unpack",
                         "until",

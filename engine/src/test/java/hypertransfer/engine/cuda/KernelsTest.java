@@ -70,7 +70,7 @@ class KernelsTest {
                 .findFirst();
         assumeTrue(nvcc.isPresent(), "no nvcc on the PATH: the kernels were not compiled");
         Map<String, String> texts = new TreeMap<>();
-        for (Precision precision : Precision.values()) {
+        for (Precision precision : List.of(Precision.FLOAT32, Precision.BF16)) { // which engines have
             for (Dims dims : new Dims[] {GPT2, ODD}) {
                 for (String file : files(dims, precision)) {
                     Optional<Flash> flash = Flash.of(dims, precision, file.equals("hopper") ? 90 : 80, 227 * 1024);

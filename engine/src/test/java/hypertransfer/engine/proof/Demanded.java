@@ -7,6 +7,7 @@ import hypertransfer.engine.Engine;
 import hypertransfer.engine.checked.Checked;
 import hypertransfer.engine.cpu.CpuEngine;
 import java.util.function.Function;
+import java.util.stream.IntStream;
 
 /** The engine that tests are about: nothing stands in for it, unless ht.engine demands another one. */
 final class Demanded {
@@ -14,6 +15,11 @@ final class Demanded {
     static final Tolerance ROUNDING = new Tolerance(Double.POSITIVE_INFINITY, 8);
 
     private Demanded() {}
+
+    /** One number of threads is enough where only the width of vectors is another. */
+    static IntStream threads() {
+        return System.getProperty("ht.vector.bits") == null ? IntStream.of(1, 2, 4) : IntStream.of(2);
+    }
 
     static Function<Dims, Engine> cpu(int threads) {
         String engine = System.getProperty("ht.engine", "cpu");

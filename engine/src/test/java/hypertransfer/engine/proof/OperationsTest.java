@@ -10,7 +10,7 @@ import java.util.List;
 import java.util.function.Function;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.ValueSource;
+import org.junit.jupiter.params.provider.MethodSource;
 
 /** Every operation of the network on the cpu engine, over sizes that fit no vector and no tile. */
 class OperationsTest {
@@ -27,7 +27,7 @@ class OperationsTest {
             new Dims(1, 70, 24, 12, 25, 1, 24, 1));
 
     @ParameterizedTest
-    @ValueSource(ints = {1, 2, 4})
+    @MethodSource("hypertransfer.engine.proof.Demanded#threads")
     void agreeWithTheReference(int threads) {
         Function<Dims, Engine> open = cpu(threads);
         for (Dims dims : SIZES) {

@@ -15,6 +15,7 @@ import java.util.List;
 import java.util.Random;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** What the optimizer asks of the cpu engine, and what makes rounding hard for it. */
@@ -25,7 +26,7 @@ class OptimizerTest {
     };
 
     @ParameterizedTest
-    @ValueSource(ints = {1, 2, 4})
+    @MethodSource("hypertransfer.engine.proof.Demanded#threads")
     void agreesWithTheReference(int threads) {
         assertThat(Comparison.optimizer(cpu(threads), DIMS, SHAPES)).allMatch(ROUNDING::accepts);
         assertThat(Comparison.bases(cpu(threads), DIMS)).allMatch(ROUNDING::accepts);

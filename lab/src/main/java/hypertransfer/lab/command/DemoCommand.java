@@ -57,9 +57,9 @@ public final class DemoCommand implements Callable<Integer> {
                 return Exit.INTERRUPTED;
             }
         }
-        plan.show();
+        List<Plan.Row> rows = plan.show();
         if (json.only) {
-            spec.commandLine().getOut().println(JsonLine.of(plan.rows()));
+            spec.commandLine().getOut().println(JsonLine.of(rows));
         }
         return Exit.FINE;
     }

@@ -117,11 +117,8 @@ public final class ReproduceCommand implements Callable<Integer> {
                     print.print(Next.again(to));
                     return Exit.INTERRUPTED;
                 }
-                plan.show();
+                answers.add(new Answer(seed, plan.show()));
                 spread.add(plan.validations());
-                if (json.only) {
-                    answers.add(new Answer(seed, plan.rows()));
-                }
             }
         }
         if (seeds > 1) {

@@ -173,27 +173,9 @@ public final class Plan {
      */
     public record Row(String run, double validation, Double finalGap, Double largestGap, double endOverPeak) {}
 
-    /** A row for each run. */
-    public List<Row> rows() {
-        return experiment.runs().keySet().stream()
-                .map(name -> {
-                    String follows = experiment.runs().get(name).follows();
-                    Path run = directory.resolve(name);
-                    Gap.Loss gap = follows == null
-                            ? null
-                            : Gap.of(run, directory.resolve(follows)).validation();
-                    return new Row(
-                            name,
-                            validation(name),
-                            gap == null ? null : gap.last(),
-                            gap == null ? null : gap.largest(),
-                            ratio(run));
-                })
-                .toList();
-    }
-
-    /** The table of final losses and gaps, and a report for each network. */
-    public void show() {
+    /** Prints the table of final losses and gaps, writes a report for each network, and returns the table's rows. */
+    public List<Row> show() {
+        List<Row> rows = new ArrayList<>();
         Map<String, List<Path>> networks = new TreeMap<>();
         Map<String, Contrast> contrasts = new TreeMap<>();
         int width = experiment.runs().keySet().stream()
@@ -202,25 +184,30 @@ public final class Plan {
                 .orElseThrow();
         String format = "%-" + Math.max(3, width) + "s %10s %9s %11s %8s%n";
         out.printf("%n" + format, "run", "validation", "final gap", "largest gap", "end/peak");
-        for (Row row : rows()) {
-            Path run = directory.resolve(row.run);
-            String follows = experiment.runs().get(row.run).follows();
+        for (String name : experiment.runs().keySet()) {
+            Path run = directory.resolve(name);
+            String follows = experiment.runs().get(name).follows();
+            Gap gap = follows == null ? null : Gap.of(run, directory.resolve(follows));
+            Double last = gap == null ? null : gap.validation().last();
+            Double largest = gap == null ? null : gap.validation().largest();
+            Row row = new Row(name, validation(name), last, largest, ratio(run));
+            rows.add(row);
             out.printf(
                     format,
-                    row.run,
+                    name,
                     number("%.5f", row.validation),
-                    row.finalGap == null ? "" : number("%+.1e", row.finalGap),
-                    row.largestGap == null ? "" : number("%.1e", row.largestGap),
+                    gap == null ? "" : number("%+.1e", last),
+                    gap == null ? "" : number("%.1e", largest),
                     number("%.4f", row.endOverPeak));
             Configuration c = new Run(run).configuration();
             String network = c.network().name();
             networks.computeIfAbsent(network, n -> new ArrayList<>()).add(run);
             boolean placebo = c.matrices().weights().placebo() != 1;
             Contrast contrast = contrasts.computeIfAbsent(network, n -> new Contrast());
-            if (follows == null) {
-                contrast.lead(row.run, row.validation);
+            if (gap == null) {
+                contrast.lead(name, row.validation);
             } else if (!placebo) {
-                contrast.follower(Gap.of(run, directory.resolve(follows)));
+                contrast.follower(gap);
             }
         }
         out.println("gaps are of the validation loss, to the run that is followed;");
@@ -238,5 +225,6 @@ public final class Plan {
         reports.forEach((network, report) -> out.println("report of " + network + ": "
                 + report.toAbsolutePath().normalize().toUri()));
         out.flush();
+        return rows;
     }
 }

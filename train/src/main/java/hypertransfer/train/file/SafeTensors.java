@@ -14,9 +14,9 @@ import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import java.util.function.IntToDoubleFunction;
-import java.util.zip.CRC32C;
 import tools.jackson.core.JacksonException;
 import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.json.JsonMapper;
@@ -153,14 +153,17 @@ public final class SafeTensors implements AutoCloseable {
         return values;
     }
 
+    /** The bytes of a tensor of floats or doubles, as the file has them; empty where it has other numbers. */
+    public Optional<MemorySegment> bytes(String name) {
+        Entry entry = entry(name);
+        return entry.dtype.equals("F32") || entry.dtype.equals("F64")
+                ? Optional.of(data.asSlice(entry.from, entry.to - entry.from))
+                : Optional.empty();
+    }
+
     /** The CRC-32C of the whole file. */
     public long checksum() {
-        CRC32C crc = new CRC32C();
-        long chunk = 1 << 30;
-        for (long at = 0; at < whole.byteSize(); at += chunk) {
-            crc.update(whole.asSlice(at, Math.min(chunk, whole.byteSize() - at)).asByteBuffer());
-        }
-        return crc.getValue();
+        return Checksum.of(whole);
     }
 
     @Override

@@ -1,34 +1,73 @@
 package hypertransfer.train.file;
 
-import java.io.IOException;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
-import java.nio.channels.FileChannel;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
+import java.util.function.Consumer;
 import java.util.function.Supplier;
-import java.util.zip.CRC32C;
 import tools.jackson.databind.json.JsonMapper;
 import tools.jackson.databind.node.ObjectNode;
 
-/** Writes a .safetensors file, one tensor in memory at a time. */
+/** Writes a .safetensors file, a few tensors in memory at a time. */
 public final class SafeTensorsWriter {
-    private static final int CHUNK = 1 << 20;
+    /** What a file of any size can be written with. */
+    private static final long LITTLE_ROOM = 64 << 20;
+
+    private static final ValueLayout.OfFloat F32 = ValueLayout.JAVA_FLOAT_UNALIGNED.withOrder(ByteOrder.LITTLE_ENDIAN);
+    private static final ValueLayout.OfDouble F64 =
+            ValueLayout.JAVA_DOUBLE_UNALIGNED.withOrder(ByteOrder.LITTLE_ENDIAN);
 
     private SafeTensorsWriter() {}
 
     /**
-     * A tensor to come: its values are asked for when its turn comes.
+     * A tensor to come: its bytes are asked for when its turn comes.
      *
      * @param bytes 4 for F32, 8 for F64
+     * @param source puts the numbers, as the file has them, into memory that has just their size
      */
-    public record Entry(String name, int rows, int cols, int bytes, Supplier<double[]> values) {}
+    public record Entry(String name, int rows, int cols, int bytes, Consumer<MemorySegment> source) {
+        /** From numbers of double precision. */
+        public Entry(String name, int rows, int cols, int bytes, Supplier<double[]> values) {
+            this(name, rows, cols, bytes, to -> encode(values.get(), bytes, to));
+        }
+
+        long size() {
+            return (long) rows * cols * bytes;
+        }
+    }
+
+    private static void encode(double[] values, int bytes, MemorySegment to) {
+        if (bytes == Double.BYTES) {
+            MemorySegment.copy(values, 0, to, F64, 0, values.length);
+        } else {
+            for (int i = 0; i < values.length; i++) {
+                to.setAtIndex(F32, i, (float) values[i]);
+            }
+        }
+    }
 
     /** Writes the file and returns its CRC-32C. */
     public static long write(Path file, List<Entry> entries, Map<String, String> metadata) {
+        return begin(file, entries, metadata, LITTLE_ROOM).finish();
+    }
+
+    /**
+     * Asks for the bytes of all tensors, in this thread and in their order, while another thread writes them. Returns as
+     * soon as all are in memory.
+     *
+     * @param room how many bytes may wait in memory; with less than the file's size this returns later, with any it works
+     */
+    public static Conveyor begin(Path file, List<Entry> entries, Map<String, String> metadata, long room) {
+        return Conveyor.load(file, header(entries, metadata), entries, room);
+    }
+
+    private static byte[] header(List<Entry> entries, Map<String, String> metadata) {
         ObjectNode header = JsonMapper.shared().createObjectNode();
         if (!metadata.isEmpty()) {
             ObjectNode node = header.putObject("__metadata__");
@@ -43,45 +82,16 @@ public final class SafeTensorsWriter {
             } else {
                 node.putArray("shape").add(e.rows).add(e.cols);
             }
-            long end = offset + (long) e.rows * e.cols * e.bytes;
-            node.putArray("data_offsets").add(offset).add(end);
-            offset = end;
+            node.putArray("data_offsets").add(offset).add(offset + e.size());
+            offset += e.size();
         }
         byte[] text = header.toString().getBytes(StandardCharsets.UTF_8);
         byte[] json = Arrays.copyOf(text, text.length + Math.floorMod(-text.length, 8)); // so that the data is aligned
         Arrays.fill(json, text.length, json.length, (byte) ' ');
-        CRC32C crc = new CRC32C();
-        Atomic.write(file, channel -> {
-            ByteBuffer buffer = ByteBuffer.allocateDirect(CHUNK).order(ByteOrder.LITTLE_ENDIAN);
-            buffer.putLong(json.length);
-            flush(buffer, crc, channel);
-            for (int at = 0; at < json.length; at += CHUNK) {
-                buffer.put(json, at, Math.min(CHUNK, json.length - at));
-                flush(buffer, crc, channel);
-            }
-            for (Entry e : entries) {
-                double[] values = e.values.get();
-                for (int at = 0; at < values.length; at += CHUNK / e.bytes) {
-                    int end = Math.min(values.length, at + CHUNK / e.bytes);
-                    if (e.bytes == Double.BYTES) {
-                        buffer.asDoubleBuffer().put(values, at, end - at);
-                    } else {
-                        for (int i = at; i < end; i++) {
-                            buffer.putFloat((i - at) * Float.BYTES, (float) values[i]);
-                        }
-                    }
-                    buffer.position((end - at) * e.bytes);
-                    flush(buffer, crc, channel);
-                }
-            }
-        });
-        return crc.getValue();
-    }
-
-    private static void flush(ByteBuffer buffer, CRC32C crc, FileChannel channel) throws IOException {
-        buffer.flip();
-        crc.update(buffer.duplicate());
-        Atomic.writeFully(channel, buffer);
-        buffer.clear();
+        return ByteBuffer.allocate(Long.BYTES + json.length)
+                .order(ByteOrder.LITTLE_ENDIAN)
+                .putLong(json.length)
+                .put(json)
+                .array();
     }
 }

@@ -9,6 +9,7 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.function.BiConsumer;
 import java.util.function.IntConsumer;
 import java.util.stream.Stream;
 
@@ -130,13 +131,7 @@ public final class Network {
     /** Adds micro-batch {@code micro}'s share of the gradient of the step's mean loss to the gradients. */
     public void gradient(int[] inputs, int[] targets, int micro) {
         engine.feed(inputs, targets);
-        engine.replay("micro-batch " + micro, () -> {
-            head(micro);
-            for (int l = traces.size() - 1; l >= 0; l--) {
-                backward(l);
-            }
-            backwardStart();
-        });
+        engine.replay("micro-batch " + micro, () -> backward(micro, (part, work) -> work.run(), part -> {}));
         engine.embedBackward(atEmbedding(), parameters.embed.gradient()); // its work depends on the tokens
     }
 
@@ -147,16 +142,19 @@ public final class Network {
      */
     public void gradient(int[] inputs, int[] targets, int micro, IntConsumer ready) {
         engine.feed(inputs, targets);
-        String name = "micro-batch " + micro;
-        engine.replay(name + ", head", () -> head(micro));
+        backward(micro, (part, work) -> engine.replay("micro-batch " + micro + part, work), ready);
+        engine.embedBackward(atEmbedding(), parameters.embed.gradient());
+    }
+
+    private void backward(int micro, BiConsumer<String, Runnable> run, IntConsumer ready) {
+        run.accept(", head", () -> head(micro));
         ready.accept(traces.size());
         for (int l = traces.size() - 1; l >= 0; l--) {
             int block = l;
-            engine.replay(name + ", block " + l, () -> backward(block));
+            run.accept(", block " + l, () -> backward(block));
             ready.accept(l);
         }
-        engine.replay(name + ", start", this::backwardStart);
-        engine.embedBackward(atEmbedding(), parameters.embed.gradient());
+        run.accept(", start", this::backwardStart);
     }
 
     /** The losses of each micro-batch of the step, token by token. */

@@ -11,8 +11,9 @@ import hypertransfer.train.network.Ownership;
 import hypertransfer.train.network.Parameter;
 import hypertransfer.train.network.Parameters;
 import hypertransfer.train.network.Share;
+import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
-import java.nio.ByteBuffer;
+import java.lang.foreign.ValueLayout;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -299,35 +300,48 @@ public final class Team {
     // ------------------------------------------------------------------- files
 
     /**
-     * A tensor that lies in pieces at its owners: whole at rank 0, empty elsewhere.
+     * Copies a tensor that lies in pieces at its owners, number after number as they are.
      *
      * @param own this rank's piece of it, or null
+     * @param to the host's memory at rank 0, which gets the whole; what it is elsewhere does not matter
      */
-    public double[] whole(Tensor own) {
-        double[] mine = own == null ? new double[0] : engine.read(own);
+    public void whole(Tensor own, MemorySegment to) {
         if (ranks.size() == 1) {
-            return mine;
+            engine.store(own, to);
+            return;
         }
-        ByteBuffer bytes = ByteBuffer.allocate(mine.length * Double.BYTES);
-        bytes.asDoubleBuffer().put(mine);
-        List<byte[]> parts = ranks.collect(bytes.array());
-        double[] values =
-                new double[parts.stream().mapToInt(part -> part.length).sum() / Double.BYTES];
-        int at = 0;
-        for (byte[] part : parts) { // rows are owned in the order of ranks
-            int count = part.length / Double.BYTES;
-            ByteBuffer.wrap(part).asDoubleBuffer().get(values, at, count);
-            at += count;
+        byte[] mine = new byte[own == null ? 0 : Math.toIntExact(own.size() * own.numberBytes())];
+        if (own != null) {
+            try (Arena arena = Arena.ofConfined()) {
+                MemorySegment bytes = arena.allocate(mine.length, 64);
+                engine.store(own, bytes);
+                MemorySegment.copy(bytes, ValueLayout.JAVA_BYTE, 0, mine, 0, mine.length);
+            }
         }
-        return values;
+        long at = 0;
+        for (byte[] part : ranks.collect(mine)) { // rows are owned in the order of ranks
+            MemorySegment.copy(part, 0, to, ValueLayout.JAVA_BYTE, at, part.length);
+            at += part.length;
+        }
     }
 
     /**
      * Writes this rank's rows of a tensor that is known whole.
      *
      * @param parameter the number of the parameter whose rows they are
+     * @param bytes its numbers in the tensor's own format
      * @param own this rank's piece of it, or null
      */
+    public void write(int parameter, MemorySegment bytes, Tensor own) {
+        for (Ownership.Piece piece : share.own()) {
+            if (piece.parameter() == parameter) {
+                long row = (long) piece.whole().cols() * own.numberBytes();
+                engine.load(piece.isWhole() ? bytes : bytes.asSlice(piece.from() * row, piece.rows() * row), own);
+            }
+        }
+    }
+
+    /** The same from numbers of another format. */
     public void write(int parameter, Supplier<double[]> values, Tensor own) {
         for (Ownership.Piece piece : share.own()) {
             if (piece.parameter() == parameter) {

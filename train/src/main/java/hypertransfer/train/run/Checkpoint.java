@@ -106,6 +106,11 @@ public record Checkpoint(
         return crc.getValue();
     }
 
+    /** The same with the checksum of its tensors. */
+    Checkpoint with(long tensors) {
+        return new Checkpoint(step, states, validation, origin, tensors, 0);
+    }
+
     private Checkpoint signed(long checksum) {
         return new Checkpoint(step, states, validation, origin, tensors, checksum);
     }

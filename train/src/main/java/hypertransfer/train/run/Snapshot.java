@@ -1,15 +1,19 @@
 package hypertransfer.train.run;
 
+import com.sun.management.OperatingSystemMXBean;
 import hypertransfer.core.Refusal;
 import hypertransfer.core.State;
 import hypertransfer.engine.Span;
 import hypertransfer.engine.Tensor;
+import hypertransfer.train.file.Conveyor;
 import hypertransfer.train.file.SafeTensors;
 import hypertransfer.train.file.SafeTensorsWriter;
 import hypertransfer.train.log.Run;
 import hypertransfer.train.network.Outline;
 import hypertransfer.train.optimizer.View;
 import hypertransfer.train.ranks.Team;
+import java.lang.foreign.MemorySegment;
+import java.lang.management.ManagementFactory;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -17,6 +21,7 @@ import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.function.Consumer;
 
 /** A trainee between memory and checkpoints. */
@@ -24,6 +29,31 @@ record Snapshot(Trainee trainee) {
 
     /** Writes a checkpoint of the trainee as it stands. */
     Path save(Run run, int step, Double validation, Origin origin) {
+        return begin(run, step, validation, origin).finish();
+    }
+
+    /**
+     * A checkpoint on its way to the disk.
+     *
+     * @param file its tensors; null at other ranks than 0, which write nothing
+     * @param record its numbers, but for the tensors' checksum
+     */
+    record Saving(int step, Path numbers, Conveyor file, Checkpoint record) {
+        boolean done() {
+            return file == null || file.done();
+        }
+
+        /** Waits until the checkpoint is there, or throws what kept it from being written. */
+        Path finish() {
+            if (file != null) {
+                record.with(file.finish()).write(numbers);
+            }
+            return numbers;
+        }
+    }
+
+    /** Begins a checkpoint of the trainee as it stands. The trainee may continue; the one before must have been finished. */
+    Saving begin(Run run, int step, Double validation, Origin origin) {
         Checkpoints checkpoints = new Checkpoints(run);
         checkpoints.create();
         Path numbers = checkpoints.numbers(step);
@@ -31,12 +61,18 @@ record Snapshot(Trainee trainee) {
                 .map(entry -> entry.getValue().entry(entry.getKey(), trainee.team()))
                 .toList();
         if (trainee.team().rank() > 0) {
-            entries.forEach(entry -> entry.values().get()); // to rank 0, which writes
-            return numbers;
+            entries.forEach(entry -> entry.source().accept(MemorySegment.NULL)); // to rank 0, which writes
+            return new Saving(step, numbers, null, null);
         }
-        long crc = SafeTensorsWriter.write(Checkpoint.tensorsOf(numbers), entries, Map.of());
-        new Checkpoint(step, trainee.optimizer().states(), validation, origin, crc, 0).write(numbers);
-        return numbers;
+        Conveyor file = Span.of(
+                "copying", () -> SafeTensorsWriter.begin(Checkpoint.tensorsOf(numbers), entries, Map.of(), room()));
+        return new Saving(
+                step, numbers, file, new Checkpoint(step, trainee.optimizer().states(), validation, origin, 0, 0));
+    }
+
+    /** How many bytes may wait for the disk: half of what nobody uses now. */
+    private static long room() {
+        return ManagementFactory.getPlatformMXBean(OperatingSystemMXBean.class).getFreeMemorySize() / 2;
     }
 
     /**
@@ -48,8 +84,7 @@ record Snapshot(Trainee trainee) {
      */
     private record Content(int parameter, int rows, int cols, int numberBytes, Tensor own) {
         SafeTensorsWriter.Entry entry(String name, Team team) {
-            return new SafeTensorsWriter.Entry(
-                    name, rows, cols, numberBytes, () -> Span.of("reading", () -> team.whole(own)));
+            return new SafeTensorsWriter.Entry(name, rows, cols, numberBytes, to -> team.whole(own, to));
         }
     }
 
@@ -94,10 +129,20 @@ record Snapshot(Trainee trainee) {
         if (file.numberBytes(hidden) != numberBytes) {
             warnings.accept(converted(checkpoint.step(), numberBytes));
         }
-        contents.forEach((name, content) -> trainee.team()
-                .write(content.parameter(), () -> Span.of("reading", () -> file.values(name)), content.own()));
+        Span.of("reading", () -> contents.forEach((name, content) -> write(file, name, content)));
         trainee.optimizer().restore(checkpoint.states(), checkpoint.step());
         return checkpoint;
+    }
+
+    private void write(SafeTensors file, String name, Content content) {
+        Team team = trainee.team();
+        Optional<MemorySegment> bytes =
+                file.numberBytes(name) == content.numberBytes() ? file.bytes(name) : Optional.empty();
+        if (bytes.isPresent()) {
+            team.write(content.parameter(), bytes.get(), content.own());
+        } else {
+            team.write(content.parameter(), () -> file.values(name), content.own());
+        }
     }
 
     private static String converted(int step, int numberBytes) {

@@ -110,6 +110,11 @@ public final class Trainee implements AutoCloseable {
 
     /** The same as one of several ranks, each of which keeps the masters and the optimizer's state of its own share. */
     public static Trainee open(Configuration c, Map<String, GradientRule> rules, Ranks ranks) {
+        return bare(c, rules, ranks).initialize(c);
+    }
+
+    /** The same without weights: {@link #initialize} it, or load a checkpoint. */
+    static Trainee bare(Configuration c, Map<String, GradientRule> rules, Ranks ranks) {
         Algorithm algorithm = c.algorithm();
         Engine engine = engine(c);
         Routing routing = new Routing(
@@ -119,15 +124,20 @@ public final class Trainee implements AutoCloseable {
                 algorithm.representation(engine.separateWeights()),
                 algorithm.clip());
         return of(
-                        engine,
-                        ranks,
-                        c.ranks().carrier(),
-                        c.architecture(),
-                        routing,
-                        routing.masters(Parameters.hidden(c.architecture())),
-                        c.model().accumulation(),
-                        c.model().recompute())
-                .initialize(c.seed(), name -> algorithm.of(name).start().init() == Matrices.Init.ZERO);
+                engine,
+                ranks,
+                c.ranks().carrier(),
+                c.architecture(),
+                routing,
+                routing.masters(Parameters.hidden(c.architecture())),
+                c.model().accumulation(),
+                c.model().recompute());
+    }
+
+    /** Draws the weights as a configuration says, and starts the optimizer. */
+    Trainee initialize(Configuration c) {
+        Algorithm algorithm = c.algorithm();
+        return initialize(c.seed(), name -> algorithm.of(name).start().init() == Matrices.Init.ZERO);
     }
 
     /** The same with every hidden weight kept apart from its master, so that it can be evaluated at other scales. */

@@ -50,6 +50,7 @@ public final class Trainer {
     private int step;
     private double loss = Double.NaN;
     private double validation = Double.NaN;
+    private Snapshot.Saving saving; // the checkpoint that is being written beside the training, or null
     private int validated = -1; // the step that the validation loss is of, if that was measured or restored
 
     /**
@@ -101,7 +102,7 @@ public final class Trainer {
             Passport.compare(ranks, facts(feed, resume));
         }
         try (Feed feed = Feed.open(c);
-                Trainee trainee = Trainee.open(c, rules(c), ranks)) {
+                Trainee trainee = Trainee.bare(c, rules(c), ranks)) {
             Map<String, GradientRule> rules = new LinkedHashMap<>();
             for (int k = 0; k < trainee.matrices().size(); k++) {
                 rules.put(trainee.matrices().get(k), trainee.rules().get(k));
@@ -235,6 +236,8 @@ public final class Trainer {
                                     .orElseGet(() -> new Run(Path.of(c.from().run()))),
                             c.from().step(),
                             watcher::warned);
+        } else {
+            trainee.initialize(c);
         }
         Passport.compare(ranks, Map.of("the step to continue from", Integer.toString(step)));
         if (hold != null) {
@@ -304,16 +307,21 @@ public final class Trainer {
                 }
                 boolean known = !c.validatesBefore(step) || validated == step || validate(feed, trainee, journal, stop);
                 boolean end = known && step == c.steps(), stopped = !known || !end && ranks.any(stop.getAsBoolean());
+                if (saving != null && saving.done()) {
+                    saved();
+                }
                 if (end || stopped || step > start && step % c.checkpoint().every() == 0) {
+                    saved();
                     journal.force();
                     if (hold != null) {
                         hold.check();
                     }
                     save(trainee);
-                    stopped |= !end && !stopped && ranks.any(stop.getAsBoolean()); // told while it was saved
-                    standing(end ? State.FINISHED : stopped ? State.INTERRUPTED : State.RUNNING, null, null);
+                    stopped |= !end && !stopped && ranks.any(stop.getAsBoolean()); // told while it was copied
                 }
                 if (end || stopped) {
+                    saved();
+                    standing(end ? State.FINISHED : State.INTERRUPTED, null, null);
                     clipped();
                     return end;
                 }
@@ -321,6 +329,13 @@ public final class Trainer {
                     step++;
                 }
             }
+        } catch (RuntimeException | Error e) {
+            try {
+                saved(); // what was good before stays good
+            } catch (RuntimeException second) {
+                e.addSuppressed(second);
+            }
+            throw e;
         }
     }
 
@@ -405,13 +420,25 @@ public final class Trainer {
         return String.format(Locale.ROOT, "%.5g", value);
     }
 
+    /** Begins a checkpoint, which is written while the next steps are taken. */
     private void save(Trainee trainee) {
         Span.of("checking", () -> trainee.requireFinite(step));
         Double measured = validated == step ? validation : null;
-        Path saved = new Snapshot(trainee).save(directory, step, measured, origin);
-        if (hold != null) {
-            new Checkpoints(directory).prune(step, c.checkpoint().keep());
+        saving = new Snapshot(trainee).begin(directory, step, measured, origin);
+    }
+
+    /** Waits for the checkpoint that is being written, if there is one; what kept it from being written is thrown here. */
+    private void saved() {
+        if (saving == null) {
+            return;
         }
-        watcher.saved(step, saved);
+        Snapshot.Saving ended = saving;
+        saving = null;
+        Path numbers = ended.finish();
+        if (hold != null) {
+            new Checkpoints(directory).prune(ended.step(), c.checkpoint().keep());
+        }
+        watcher.saved(ended.step(), numbers);
+        standing(State.RUNNING, null, null);
     }
 }

@@ -5,13 +5,16 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import hypertransfer.core.Refusal;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
+import java.util.stream.IntStream;
 import java.util.zip.CRC32C;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -99,6 +102,43 @@ class SafeTensorsTest {
                 .hasMessageContaining("x.safetensors");
     }
 
+    /** Blocks of 8 MB, of which two have room: more tensors than that, and one that is larger than all room. */
+    @Test
+    void moreThanThereIsRoomFor() throws IOException {
+        Path file = dir.resolve("x.safetensors");
+        long crc = SafeTensorsWriter.begin(file, large(), Map.of(), 16 << 20).finish();
+        CRC32C own = new CRC32C();
+        own.update(Files.readAllBytes(file));
+        assertThat(crc).isEqualTo(own.getValue());
+        try (SafeTensors read = SafeTensors.read(file)) {
+            assertThat(read.checksum()).isEqualTo(crc);
+            for (SafeTensorsWriter.Entry e : large()) {
+                assertThat(read.values(e.name())).hasSize(e.rows() * e.cols()).containsOnly(e.rows());
+            }
+        }
+    }
+
+    private static List<SafeTensorsWriter.Entry> large() {
+        return IntStream.of(1, 2, 700, 4900, 701, 702, 3, 703, 4)
+                .mapToObj(rows -> new SafeTensorsWriter.Entry("t" + rows, rows, 1024, 4, () -> {
+                    double[] values = new double[rows * 1024];
+                    Arrays.fill(values, rows);
+                    return values;
+                }))
+                .toList();
+    }
+
+    /** The thread that fills waits for room, which the one that writes would have to give. */
+    @Test
+    void aFileThatCannotBeWrittenIsTold() {
+        Path file = dir.resolve("none").resolve("x.safetensors");
+        Conveyor writing = SafeTensorsWriter.begin(file, large(), Map.of(), 1);
+        assertThatThrownBy(writing::finish)
+                .isInstanceOf(UncheckedIOException.class)
+                .hasMessage("cannot write " + file + ": there is no such file or directory");
+        assertThat(writing.done()).isTrue();
+    }
+
     @Test
     void aFailedWriteLeavesWhatWasThere() throws IOException {
         Path file = dir.resolve("x.safetensors");
@@ -110,5 +150,6 @@ class SafeTensorsTest {
         assertThatThrownBy(() -> SafeTensorsWriter.write(file, failing, Map.of()))
                 .hasMessage("lost");
         assertThat(Files.readAllBytes(file)).isEqualTo(before);
+        assertThat(dir.toFile().list()).as("nothing is left beside").containsExactly("x.safetensors");
     }
 }
