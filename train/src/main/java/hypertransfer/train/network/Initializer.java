@@ -2,9 +2,13 @@ package hypertransfer.train.network;
 
 import hypertransfer.engine.Engine;
 import hypertransfer.engine.Span;
+import hypertransfer.engine.Tensor;
 import hypertransfer.train.SplitMix;
-import java.util.Arrays;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
 import java.util.List;
+import java.util.stream.IntStream;
 import java.util.stream.LongStream;
 
 /**
@@ -14,7 +18,6 @@ import java.util.stream.LongStream;
  */
 public final class Initializer {
     private static final double EMBEDDING_STD = 0.006;
-    private static final double CUT = 2;
 
     private static final int BLOCK = 1 << 14;
     private static final int AT_ONCE = 1 << 22;
@@ -23,38 +26,64 @@ public final class Initializer {
 
     /** Writes the masters that this rank owns; the caller represents them as weights. */
     public static void initialize(Engine engine, Parameters parameters, long seed) {
-        for (int i = 0; i < parameters.own().size(); i++) {
-            Ownership.Piece piece = parameters.share().own().get(i);
-            if (!piece.whole().name().matches(".*\\.(gain|bias)")) {
-                double[] values = Span.of("drawing", () -> draw(seed, piece));
-                engine.write(parameters.own().get(i).master(), values);
+        List<Parameter> own = parameters.own();
+        long most = own.stream().mapToLong(p -> bytes(p.master())).max().orElse(0);
+        try (Arena arena = Arena.ofShared()) {
+            MemorySegment memory = arena.allocate(most, 64);
+            for (int i = 0; i < own.size(); i++) {
+                Ownership.Piece piece = parameters.share().own().get(i);
+                Tensor master = own.get(i).master();
+                if (!piece.whole().name().matches(".*\\.(gain|bias)")) {
+                    MemorySegment values = memory.asSlice(0, bytes(master));
+                    Span.of("drawing", () -> draw(seed, piece, master.numberBytes(), values));
+                    engine.load(values, master);
+                }
             }
         }
     }
 
+    private static long bytes(Tensor tensor) {
+        return tensor.size() * tensor.numberBytes();
+    }
+
     /** The piece's part of what is drawn for the whole. */
-    private static double[] draw(long seed, Ownership.Piece piece) {
+    private static void draw(long seed, Ownership.Piece piece, int numberBytes, MemorySegment to) {
         Outline whole = piece.whole();
         double std = whole.hidden() ? 1 / Math.sqrt(whole.cols()) : EMBEDDING_STD;
-        long start = start(seed, whole.name());
-        double[] values = new double[Math.toIntExact(piece.size())];
+        long start = start(seed, whole.name()), size = piece.size();
         long at = -(long) piece.from() * whole.cols(); // what is drawn before the piece's first number is passed over
-        for (long drawn = 0, wanted; at < values.length; drawn += wanted) {
-            wanted = Math.min((long) (1.05 * (values.length - at)) + 16, AT_ONCE); // one in 22 is cut away
-            long from = drawn, to = drawn + wanted;
-            List<double[]> blocks = LongStream.range(0, (wanted + BLOCK - 1) / BLOCK)
+        for (long drawn = 0, wanted; at < size; drawn += wanted) {
+            wanted = Math.min((long) (1.05 * (size - at)) + 16, AT_ONCE); // one in 22 is cut away
+            long from = drawn, end = drawn + wanted;
+            List<Block> blocks = LongStream.range(0, (wanted + BLOCK - 1) / BLOCK)
                     .parallel()
-                    .mapToObj(k -> truncatedNormals(start, from + k * BLOCK, Math.min(to, from + (k + 1) * BLOCK)))
+                    .mapToObj(k -> block(start, from + k * BLOCK, Math.min(end, from + (k + 1) * BLOCK), std))
                     .toList();
-            for (double[] block : blocks) {
-                for (int i = (int) Math.clamp(-at, 0, block.length); i < block.length && at + i < values.length; i++) {
-                    // a float, so that all engines start alike
-                    values[(int) (at + i)] = (float) (std * block[i]);
+            long[] ats = new long[blocks.size() + 1];
+            ats[0] = at;
+            for (int k = 0; k < blocks.size(); k++) {
+                ats[k + 1] = ats[k] + blocks.get(k).count;
+            }
+            IntStream.range(0, blocks.size())
+                    .parallel()
+                    .forEach(k -> blocks.get(k).copy(to, ats[k], size, numberBytes));
+            at = ats[blocks.size()];
+        }
+    }
+
+    /** Numbers that follow each other: the first {@code count} of an array. They are floats, so that all engines start alike. */
+    private record Block(float[] values, int count) {
+        /** Copies those that fall into memory for {@code size} numbers, if the first of the block is its number {@code at}. */
+        void copy(MemorySegment to, long at, long size, int numberBytes) {
+            int first = (int) Math.clamp(-at, 0, count), last = (int) Math.clamp(size - at, first, count);
+            if (numberBytes == Float.BYTES) {
+                MemorySegment.copy(values, first, to, ValueLayout.JAVA_FLOAT, (at + first) * Float.BYTES, last - first);
+            } else {
+                for (int i = first; i < last; i++) {
+                    to.setAtIndex(ValueLayout.JAVA_DOUBLE, at + i, values[i]);
                 }
-                at += block.length;
             }
         }
-        return values;
     }
 
     /** Where a parameter's stream starts. */
@@ -66,23 +95,8 @@ public final class Initializer {
         return state;
     }
 
-    /** What is kept of a block of normals: Box-Muller, with StrictMath, so that the bits are the same everywhere. */
-    private static double[] truncatedNormals(long start, long from, long to) {
-        SplitMix random = SplitMix.after(start, 2 * from);
-        double[] kept = new double[(int) (to - from)];
-        int count = 0;
-        for (long i = from; i < to; i++) {
-            double radius = StrictMath.sqrt(-2 * StrictMath.log(1 - uniform(random)));
-            double z = radius * StrictMath.cos(2 * Math.PI * uniform(random));
-            if (Math.abs(z) <= CUT) {
-                kept[count++] = z;
-            }
-        }
-        return Arrays.copyOf(kept, count);
-    }
-
-    /** From 0 to less than 1, 53 bits. */
-    private static double uniform(SplitMix random) {
-        return (random.next() >>> 11) * 0x1p-53;
+    private static Block block(long start, long from, long to, double std) {
+        float[] kept = new float[(int) (to - from)];
+        return new Block(kept, new Normals().draw(SplitMix.after(start, 2 * from), kept.length, std, kept));
     }
 }
