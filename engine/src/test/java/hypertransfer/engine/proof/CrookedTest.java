@@ -189,6 +189,7 @@ class CrookedTest {
                         "dims",
                         "feed",
                         "layers",
+                        "load",
                         "motion",
                         "name",
                         "pack", // as it is: PackTest
@@ -197,6 +198,7 @@ class CrookedTest {
                         "replay",
                         "separateWeights",
                         "slice",
+                        "store",
                         "tensor",
                         "unpack",
                         "until",
