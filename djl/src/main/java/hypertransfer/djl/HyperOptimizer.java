@@ -5,6 +5,7 @@ import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDManager;
 import ai.djl.nn.Block;
 import ai.djl.training.optimizer.Optimizer;
+import hypertransfer.core.Clip;
 import hypertransfer.core.Refusal;
 import hypertransfer.core.Step;
 import java.io.BufferedInputStream;
@@ -54,6 +55,7 @@ public final class HyperOptimizer extends Optimizer implements AutoCloseable {
     private record Key(String parameterId, int part, String name, Device device) {}
 
     private final Routes routes;
+    private final Clipping clipping;
     private final Map<Key, Slot> slots = new ConcurrentHashMap<>();
     private final Map<String, Saved> loaded = new ConcurrentHashMap<>();
     private NDManager shelf; // holds what was loaded until the slots have it; null where nothing was
@@ -76,8 +78,21 @@ public final class HyperOptimizer extends Optimizer implements AutoCloseable {
      * @param routes which rule trains which parameter
      */
     public HyperOptimizer(Routes routes) {
+        this(routes, Clip.NONE);
+    }
+
+    /**
+     * An optimizer that clips gradients as the target sees them: after the transfer's scale, so that a transferred run clips where
+     * its target does. A limit of the norm is one of all trained parameters together; it reads their gradients where
+     * the block has them, so it is for one device.
+     *
+     * @param routes which rule trains which parameter
+     * @param clip the most that gradients may be
+     */
+    public HyperOptimizer(Routes routes, Clip clip) {
         super(new Nothing());
         this.routes = routes;
+        this.clipping = new Clipping(clip);
     }
 
     /** {@return which rule trains which parameter; the table is logged before the first update} */
@@ -89,13 +104,13 @@ public final class HyperOptimizer extends Optimizer implements AutoCloseable {
     public void update(String parameterId, NDArray weight, NDArray grad) {
         Route route = routes.route(parameterId);
         print();
+        clipping.begin(parameterId, weight.getDevice(), this::gradientNorm);
         List<String> names = names(route);
         for (int k = 0; k < names.size(); k++) {
-            Key part = new Key(parameterId, k, names.get(k), weight.getDevice());
-            Slot slot = slots.computeIfAbsent(part, key -> open(route, key, weight));
-            slot.step(parameterId, weight, grad);
+            Slot slot = slot(route, parameterId, k, weight);
+            slot.step(parameterId, weight, grad, clipping);
             if (slot.stepsHere() == 2) {
-                forget(part.name); // by now every device has opened its slot from it
+                forget(names.get(k)); // by now every device has opened its slot from it
             }
         }
         if (weight.hasGradient()) {
@@ -104,6 +119,42 @@ public final class HyperOptimizer extends Optimizer implements AutoCloseable {
                 gradient.subi(gradient);
             }
         }
+    }
+
+    private Slot slot(Route route, String parameterId, int part, NDArray weight) {
+        Key name = new Key(parameterId, part, names(route).get(part), weight.getDevice());
+        return slots.computeIfAbsent(name, key -> open(route, key, weight));
+    }
+
+    /** Of all gradients that stand ready, each after its scale. */
+    private double gradientNorm() {
+        double squares = 0;
+        for (Map.Entry<String, NDArray> entry : routes.arrays().entrySet()) {
+            Route route = routes.route(entry.getKey());
+            NDArray weight = entry.getValue();
+            if (!weight.hasGradient()) {
+                throw new Refusal(route.name() + " has no gradient where the block has it, on " + weight.getDevice()
+                        + ", so that the norm of all gradients is not known; train on that device, or clip by value");
+            }
+            try (NDArray whole = weight.getGradient()) {
+                View view = route.rule().view();
+                for (int k = 0; k < names(route).size(); k++) {
+                    NDArray part = view.take(whole, k);
+                    double norm = Measure.norm(part)
+                            * slot(route, entry.getKey(), k, weight).gradientScale();
+                    squares += norm * norm;
+                    if (!view.plain()) {
+                        part.close();
+                    }
+                }
+            }
+        }
+        return Math.sqrt(squares);
+    }
+
+    /** {@return the norm of the last step's gradients and what clipping left of it; not numbers where nothing is clipped} */
+    public Clip.Outcome clipped() {
+        return clipping.outcome();
     }
 
     /** {@return what the last update did to each parameter, by name: norms, rates, angle; on several devices, on one} */

@@ -1,6 +1,7 @@
 package hypertransfer.djl;
 
 import ai.djl.Device;
+import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Block;
@@ -106,6 +107,17 @@ public final class Routes {
                     + " trained parameters; give the optimizer the block that is trained, after freezing what is not");
         }
         return route;
+    }
+
+    /** The arrays of the trained parameters, by the ids that DJL has for them. */
+    Map<String, NDArray> arrays() {
+        Map<String, NDArray> arrays = new LinkedHashMap<>();
+        for (Parameter parameter : block.getParameters().values()) {
+            if (byId().containsKey(parameter.getId())) {
+                arrays.put(parameter.getId(), parameter.getArray());
+            }
+        }
+        return arrays;
     }
 
     /** A manager whose arrays live in the computer's own memory and are freed with the block's at the latest. */

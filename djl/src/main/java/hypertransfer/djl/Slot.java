@@ -90,7 +90,12 @@ final class Slot implements AutoCloseable {
         return stepsHere;
     }
 
-    void step(String parameterId, NDArray whole, NDArray wholeGradient) {
+    /** What the transfer multiplies the next gradient by. */
+    double gradientScale() {
+        return rule.transfer().gradientScale(state);
+    }
+
+    void step(String parameterId, NDArray whole, NDArray wholeGradient, Clipping clipping) {
         this.weight = whole;
         Transfer transfer = rule.transfer();
         double evaluated = transfer.evaluationScale(state);
@@ -105,8 +110,7 @@ final class Slot implements AutoCloseable {
             memory.forEach(array -> array.tempAttach(scratch));
             NDArray own = rule.view().take(whole, part), gradient = rule.view().take(wholeGradient, part);
             stand(own, 1);
-            double factor = transfer.gradientScale(state);
-            NDArray g = factor == 1 ? gradient : gradient.mul(factor);
+            NDArray g = clipping.of(gradient, gradientScale());
             NDArray u = rule.direction().of(g, memory, state.step());
             if (!u.getShape().equals(own.getShape())) { // a smaller one would be broadcast, silently
                 throw new Refusal(state.matrix() + " has shape " + own.getShape() + ", and its direction "

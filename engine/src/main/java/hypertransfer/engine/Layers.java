@@ -86,6 +86,37 @@ public interface Layers {
     /** df = the gradient at f. It may be ds itself where the kind has one input. */
     void activationBackward(Tensor f, Tensor fr, Tensor ds, Tensor df, Nonlinearity kind);
 
+    // Two operations that follow each other, for engines that do both at once.
+
+    /** {@link #product}, then {@link #heads}. x (N,C), w (QD,C). */
+    default void productHeads(Tensor x, Tensor w, Tensor qkv, Tensor r, HeadRule rule) {
+        product(x, w, qkv);
+        heads(qkv, r, rule);
+    }
+
+    /** {@link #attentionBackward}, then {@link #headsBackward}. */
+    default void attentionHeadsBackward(
+            Tensor qkv, Tensor r, HeadRule rule, Tensor o, Tensor lse, Tensor dO, Tensor dqkv) {
+        attentionBackward(qkv, o, lse, dO, dqkv);
+        headsBackward(dqkv, qkv, r, rule);
+    }
+
+    /**
+     * {@link #product}, then {@link #activation} without a norm. x (N,C), w (F inputs,C). An engine that finds the slope from s
+     * leaves f as it was.
+     */
+    default void productActivation(Tensor x, Tensor w, Tensor f, Tensor s, Nonlinearity kind) {
+        product(x, w, f);
+        activation(f, null, s, kind);
+    }
+
+    /** {@link #productInput}, then {@link #activationBackward}, after {@link #productActivation}. dy (N,C), w (C,F). */
+    default void productActivationBackward(
+            Tensor dy, Tensor w, Tensor f, Tensor s, Tensor ds, Tensor df, Nonlinearity kind) {
+        productInput(dy, w, ds);
+        activationBackward(f, null, ds, df, kind);
+    }
+
     /**
      * Cross entropy of the targets under softmax(x w^T): losses (N,1), and, unless dx is null, dx and dw += the
      * gradients of scale times their sum. The logits are never kept. x (N,C), w (V,C).

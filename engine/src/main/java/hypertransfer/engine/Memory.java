@@ -28,6 +28,16 @@ public record Memory(Map<Role, Long> bytes, long messages) {
         return table.append(line("total", total())).toString();
     }
 
+    /** What to do where it does not fit: about the directions, if what they remember is most of it. */
+    public String remedy(String otherwise) {
+        long state = bytes.getOrDefault(Role.STATE, 0L);
+        return 2 * state > total()
+                ? "the directions remember " + state / 1048576
+                        + " MiB of it: choose one that remembers less, or for soap a"
+                        + " matrices.largest_side below the long sides"
+                : otherwise;
+    }
+
     private static String line(String name, long bytes) {
         return String.format(Locale.ROOT, "  %-15s %10.1f MiB%n", name, bytes / 1048576.0);
     }

@@ -32,11 +32,13 @@ class StartTest {
     }
 
     @ParameterizedTest
-    @CsvSource({"muon,base", "muonh,hyperball", "adamw,base", "adamh,hyperball"})
-    void aNewConfigurationTrains(String optimizer, String mode) throws Exception {
+    @CsvSource({"muon,base,M1,M1", "muonh,hyperball,M2,M2", "adamw,base,gpt2,mlp: gelu", "adamh,hyperball,llama,swiglu"
+    })
+    void aNewConfigurationTrains(String optimizer, String mode, String network, String says) throws Exception {
         Path file = dir.resolve("my run.yaml");
-        assertThat(ht.fine("new", file, "--optimizer", optimizer)).contains("wrote " + file);
-        assertThat(Files.readString(file)).contains("mode: " + mode);
+        assertThat(ht.fine("new", file, "--optimizer", optimizer, "--network", network))
+                .contains("wrote " + file);
+        assertThat(Files.readString(file)).contains("mode: " + mode, says);
         ht.fine("train", file, "--out", dir.resolve("run"), Ht.TINY);
         assertThat(ht.refused("new", file)).contains("exists already");
     }

@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.within;
 import hypertransfer.core.Space;
 import hypertransfer.core.Transfer;
 import hypertransfer.engine.Engine;
+import hypertransfer.engine.Format;
 import hypertransfer.engine.Memory;
 import hypertransfer.engine.provider.Engines;
 import hypertransfer.train.network.Architecture;
@@ -18,6 +19,7 @@ import hypertransfer.train.network.Variant;
 import hypertransfer.train.optimizer.Direction;
 import hypertransfer.train.optimizer.Optimizer;
 import hypertransfer.train.optimizer.Routing;
+import java.lang.reflect.Proxy;
 import java.util.Arrays;
 import java.util.Random;
 
@@ -45,6 +47,18 @@ public final class Rig implements AutoCloseable {
         this("reference", architecture(Design.of(variant)), routing, micros, recompute);
     }
 
+    /** Of M1 on the reference engine, which says that its weights are bfloat16; they are not. */
+    public static Rig coarse(Routing routing) {
+        Architecture architecture = architecture(Design.of(Variant.M1));
+        Engine engine = Engines.open("reference", architecture.dims(2));
+        Engine coarse = (Engine) Proxy.newProxyInstance(
+                Rig.class.getClassLoader(),
+                new Class<?>[] {Engine.class},
+                (proxy, method, args) ->
+                        method.getName().equals("weights") ? Format.BF16 : method.invoke(engine, args));
+        return new Rig(coarse, architecture, routing, 1, false);
+    }
+
     /** The sizes of every rig. */
     public static Architecture architecture(Design design) {
         return new Architecture(design, 11, 2, 8, 4, 5);
@@ -52,7 +66,11 @@ public final class Rig implements AutoCloseable {
 
     /** Of another design, or on another engine. */
     public Rig(String name, Architecture architecture, Routing routing, int micros, boolean recompute) {
-        engine = Engines.open(name, architecture.dims(2));
+        this(Engines.open(name, architecture.dims(2)), architecture, routing, micros, recompute);
+    }
+
+    private Rig(Engine engine, Architecture architecture, Routing routing, int micros, boolean recompute) {
+        this.engine = engine;
         parameters = new Parameters(engine, architecture, routing.masters(Parameters.hidden(architecture)));
         network = new Network(engine, architecture, parameters, micros, recompute);
         optimizer = new Optimizer(engine, parameters, routing);

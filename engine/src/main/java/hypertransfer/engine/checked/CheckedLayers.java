@@ -198,6 +198,52 @@ final class CheckedLayers implements Layers {
     }
 
     @Override
+    public void productHeads(Tensor x, Tensor w, Tensor qkv, Tensor r, HeadRule rule) {
+        rules.ready("productHeads");
+        rules.shape(N, C, "x", x);
+        rules.shape(Q * D, C, "w", w);
+        rules.shape(N, Q * D, "qkv", qkv);
+        rules.shape(N, Q, "r", r);
+        rules.present("rule", rule);
+        engine.productHeads(x, w, qkv, r, rule);
+    }
+
+    @Override
+    public void attentionHeadsBackward(
+            Tensor qkv, Tensor r, HeadRule rule, Tensor o, Tensor lse, Tensor dO, Tensor dqkv) {
+        rules.ready("attentionHeadsBackward");
+        rules.shape(N, Q * D, "qkv", qkv, "dqkv", dqkv);
+        rules.shape(N, Q, "r", r);
+        rules.present("rule", rule);
+        rules.shape(N, C, "o", o, "dO", dO);
+        rules.shape(N, H, "lse", lse);
+        engine.attentionHeadsBackward(qkv, r, rule, o, lse, dO, dqkv);
+    }
+
+    @Override
+    public void productActivation(Tensor x, Tensor w, Tensor f, Tensor s, Nonlinearity kind) {
+        rules.ready("productActivation");
+        rules.present("kind", kind);
+        rules.shape(N, C, "x", x);
+        rules.shape(F * kind.inputs(), C, "w", w);
+        rules.shape(N, F * kind.inputs(), "f", f);
+        rules.shape(N, F, "s", s);
+        engine.productActivation(x, w, f, s, kind);
+    }
+
+    @Override
+    public void productActivationBackward(
+            Tensor dy, Tensor w, Tensor f, Tensor s, Tensor ds, Tensor df, Nonlinearity kind) {
+        rules.ready("productActivationBackward");
+        rules.present("kind", kind);
+        rules.shape(N, C, "dy", dy);
+        rules.shape(C, F, "w", w);
+        rules.shape(N, F * kind.inputs(), "f", f, "df", df);
+        rules.shape(N, F, "s", s, "ds", ds);
+        engine.productActivationBackward(dy, w, f, s, ds, df, kind);
+    }
+
+    @Override
     public void head(Tensor x, Tensor w, Tensor losses, double scale, Tensor dx, Tensor dw) {
         rules.fed("head");
         rules.shape(N, C, "x", x);

@@ -37,8 +37,9 @@ final class Blocks implements AutoCloseable {
         long free = available();
         if (memory.total() > free) {
             throw new EngineException(memory.table() + "does not fit into the " + free / 1048576
-                    + " MiB of memory that are free; lower the batch and accumulate gradients over more micro-batches,"
-                    + " or take a smaller network");
+                    + " MiB of memory that are free; "
+                    + memory.remedy("lower the batch and accumulate gradients over more micro-batches,"
+                            + " or take a smaller network"));
         }
         declared.forEach((role, tensors) -> {
             long at = arena.allocate(bytes.get(role), ALIGN).address();

@@ -5,9 +5,11 @@ import hypertransfer.engine.Engine;
 import hypertransfer.engine.EngineException;
 import hypertransfer.engine.Exchange;
 import hypertransfer.engine.Format;
+import hypertransfer.engine.HeadRule;
 import hypertransfer.engine.Layers;
 import hypertransfer.engine.Memory;
 import hypertransfer.engine.Motion;
+import hypertransfer.engine.Nonlinearity;
 import hypertransfer.engine.Ranks;
 import hypertransfer.engine.Role;
 import hypertransfer.engine.Span;
@@ -99,6 +101,19 @@ public final class CudaEngine implements Engine {
             return Optional.empty();
         } catch (EngineException e) {
             return Optional.of(e.getMessage());
+        }
+    }
+
+    /** What it is on this machine: the card, and which of our kernels it takes. */
+    public static String description() {
+        try {
+            Driver driver = Driver.open(0);
+            return "bf16 on " + driver.name() + ", "
+                    + (driver.capability() == Fused.CAPABILITY
+                            ? "products fused with heads and activation, attention by wgmma"
+                            : "products by cuBLASLt, attention by mma.sync");
+        } catch (EngineException e) {
+            return "bf16 on an NVIDIA card";
         }
     }
 
@@ -234,6 +249,28 @@ public final class CudaEngine implements Engine {
     @Override
     public Layers layers() {
         return layers;
+    }
+
+    @Override
+    public void productHeads(Tensor x, Tensor w, Tensor qkv, Tensor r, HeadRule rule) {
+        layers.productHeads(x, w, qkv, r, rule);
+    }
+
+    @Override
+    public void attentionHeadsBackward(
+            Tensor qkv, Tensor r, HeadRule rule, Tensor o, Tensor lse, Tensor dO, Tensor dqkv) {
+        layers.attentionHeadsBackward(qkv, r, rule, o, lse, dO, dqkv);
+    }
+
+    @Override
+    public void productActivation(Tensor x, Tensor w, Tensor f, Tensor s, Nonlinearity kind) {
+        layers.productActivation(x, w, f, s, kind);
+    }
+
+    @Override
+    public void productActivationBackward(
+            Tensor dy, Tensor w, Tensor f, Tensor s, Tensor ds, Tensor df, Nonlinearity kind) {
+        layers.productActivationBackward(dy, w, f, s, ds, df, kind);
     }
 
     @Override

@@ -14,6 +14,8 @@ import java.lang.foreign.MemorySegment;
 
 /** What a network computes, as launches of our kernels and products of cuBLASLt. */
 final class CudaLayers implements Layers {
+    private static final HeadRule NO_RULE = new HeadRule(false, false, false);
+
     private final Kernels kernels;
     private final Blas blas;
     private final Geometry geometry;
@@ -23,6 +25,7 @@ final class CudaLayers implements Layers {
     private final Dims dims;
     private final Precision precision;
     private final long heads; // of queries, in the whole micro-batch
+    private final Fused fused; // null where the card or the sizes do not fit
 
     CudaLayers(Device device, Kernels kernels, Blas blas, Geometry geometry, Storage storage, Feed feed) {
         this.kernels = kernels;
@@ -34,6 +37,7 @@ final class CudaLayers implements Layers {
         dims = geometry.dims();
         precision = geometry.precision();
         heads = (long) dims.N() * dims.H();
+        fused = kernels.fused() ? new Fused(device, kernels, dims, scratch) : null;
         uploadRotations(device);
     }
 
@@ -180,7 +184,8 @@ final class CudaLayers implements Layers {
     public void attention(Tensor qkv, Tensor o, Tensor lse) {
         if (kernels.flash().isPresent()) {
             Flash flash = kernels.flash().get();
-            kernels.launch(Kernel.FLASH, flash.launch(flash.forward()), qkv, o, lse);
+            Kernel kernel = flash.hopper() ? Kernel.HOPPER : Kernel.FLASH;
+            kernels.launch(kernel, flash.launch(flash.forward()), qkv, o, lse);
         } else {
             kernels.launch(Kernel.ATTENTION, geometry.warps(dims.H()), qkv, o, lse, heads);
         }
@@ -188,16 +193,60 @@ final class CudaLayers implements Layers {
 
     @Override
     public void attentionBackward(Tensor qkv, Tensor o, Tensor lse, Tensor dO, Tensor dqkv) {
-        long delta = scratch.delta;
+        attentionHeadsBackward(qkv, null, NO_RULE, o, lse, dO, dqkv);
+    }
+
+    @Override
+    public void attentionHeadsBackward(
+            Tensor qkv, Tensor r, HeadRule rule, Tensor o, Tensor lse, Tensor dO, Tensor dqkv) {
+        long delta = scratch.delta, turns = scratch.rotary;
+        Flash flash = kernels.flash().orElse(null);
+        if (flash != null && flash.hopper()) { // the kernel of queries writes the row sums that the one of keys reads
+            boolean norm = rule.normQK(), turn = rule.rotary(), normV = rule.normV();
+            Launch query = flash.launch(flash.query()), key = flash.launch(flash.key());
+            kernels.launch(Kernel.HOPPER_QUERY, query, qkv, o, lse, delta, dO, dqkv, r, turns, norm, turn);
+            kernels.launch(Kernel.HOPPER_KEY, key, qkv, lse, delta, dO, dqkv, r, turns, norm, turn, normV);
+            return;
+        }
         kernels.launch(Kernel.ATTENTION_DELTA, geometry.delta(), o, dO, delta, heads);
-        if (kernels.flash().isPresent()) {
-            Flash flash = kernels.flash().get();
+        if (flash != null) {
             kernels.launch(Kernel.FLASH_KEY, flash.launch(flash.key()), qkv, lse, delta, dO, dqkv);
             kernels.launch(Kernel.FLASH_QUERY, flash.launch(flash.query()), qkv, lse, delta, dO, dqkv);
         } else {
             kernels.launch(Kernel.ATTENTION_QUERY, geometry.warps(dims.H()), qkv, lse, delta, dO, dqkv, heads);
             long keys = (long) dims.N() * dims.G();
             kernels.launch(Kernel.ATTENTION_KEY, geometry.warps(dims.G()), qkv, lse, delta, dO, dqkv, keys);
+        }
+        if (!rule.nothing()) {
+            headsBackward(dqkv, qkv, r, rule);
+        }
+    }
+
+    @Override
+    public void productHeads(Tensor x, Tensor w, Tensor qkv, Tensor r, HeadRule rule) {
+        if (fused != null) {
+            fused.heads(x, w, qkv, r, rule);
+        } else {
+            Layers.super.productHeads(x, w, qkv, r, rule);
+        }
+    }
+
+    @Override
+    public void productActivation(Tensor x, Tensor w, Tensor f, Tensor s, Nonlinearity kind) {
+        if (fused != null && kind == Nonlinearity.RELU_SQUARED) {
+            fused.reluSquared(x, w, s);
+        } else {
+            Layers.super.productActivation(x, w, f, s, kind);
+        }
+    }
+
+    @Override
+    public void productActivationBackward(
+            Tensor dy, Tensor w, Tensor f, Tensor s, Tensor ds, Tensor df, Nonlinearity kind) {
+        if (fused != null && kind == Nonlinearity.RELU_SQUARED) {
+            fused.slope(dy, w, s, df);
+        } else {
+            Layers.super.productActivationBackward(dy, w, f, s, ds, df, kind);
         }
     }
 

@@ -74,6 +74,11 @@ record Flash(Dims dims, String file, int stages, Tile forward, Tile key, Tile qu
                 new Tile(rows, large, threads, (2 * rows + 2 * stages * large) * row + align));
     }
 
+    /** Whether it is the one whose backward pass does that of heads too. */
+    boolean hopper() {
+        return file.equals("hopper");
+    }
+
     /** One block per tile of rows, head and sequence. */
     Launch launch(Tile tile) {
         return new Launch((dims.T() + tile.rows - 1) / tile.rows, dims.H(), dims.B(), tile.threads, 1, tile.bytes);

@@ -79,6 +79,7 @@ record Geometry(Dims dims, Precision precision) {
                                 + constant("WARPS", WARPS)
                                 + constant("DELTA_LANES", DELTA_LANES);
                     case "lists" -> constant("MAX_LIST", MAX_LIST) + constant("SHARES", SHARES);
+                    case "fused" -> network + epsilon() + Fused.constants();
                     default -> network;
                 };
     }

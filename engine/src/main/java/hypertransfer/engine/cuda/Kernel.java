@@ -1,5 +1,6 @@
 package hypertransfer.engine.cuda;
 
+import hypertransfer.engine.cuda.driver.Device;
 import java.util.Locale;
 
 /** Every kernel: the file that defines it, under this name in small letters, and how many words it takes. */
@@ -27,10 +28,15 @@ enum Kernel {
     ATTENTION_DELTA("attention", 4),
     ATTENTION_QUERY("attention", 6),
     ATTENTION_KEY("attention", 6),
-    /** Of {@code flash.cu}, or of {@code hopper.cu}, which defines the same three. */
     FLASH("flash", 3),
     FLASH_KEY("flash", 5),
     FLASH_QUERY("flash", 5),
+    HOPPER("hopper", 3),
+    HOPPER_KEY("hopper", 10),
+    HOPPER_QUERY("hopper", 10),
+    PRODUCT_HEADS("fused", 3, 8),
+    PRODUCT_RELU_SQUARED("fused", 3, 3),
+    PRODUCT_SLOPE("fused", 4, 3),
     MOMENTUM("lists", Lists.WORDS + 2),
     ADAM("lists", Lists.WORDS + 5),
     SIGN("lists", Lists.WORDS + 2),
@@ -49,11 +55,18 @@ enum Kernel {
     DENORMALIZE("lists", Lists.WORDS);
 
     final String file;
+    final int maps;
     final int arity;
 
     Kernel(String file, int arity) {
+        this(file, 0, arity);
+    }
+
+    /** Maps of matrices come first, then single words. */
+    Kernel(String file, int maps, int others) {
         this.file = file;
-        this.arity = arity;
+        this.maps = maps;
+        arity = maps * Device.MAP_WORDS + others;
     }
 
     String symbol() {

@@ -24,26 +24,37 @@ final class Kernels {
     private final Map<Kernel, Long> functions = new EnumMap<>(Kernel.class);
     private final int softmaxBytes;
     private final Optional<Flash> flash;
+    private final boolean fused;
 
     Kernels(Device device, Nvrtc nvrtc, Cache cache, Geometry geometry) {
         this.device = device;
         Driver driver = device.driver();
         int card = driver.capability(), target = nvrtc.target(card) == card ? card : 0;
         flash = Flash.of(geometry.dims(), geometry.precision(), target, driver.shared());
+        fused = Fused.fits(geometry.dims(), geometry.precision(), target, driver.shared());
         Map<String, byte[]> images = new ConcurrentHashMap<>();
-        files(flash).parallelStream()
+        files(flash, fused).parallelStream()
                 .forEach(file -> images.put(file, image(nvrtc, cache, file, source(file, geometry, flash))));
-        for (String file : files(flash)) {
+        for (String file : files(flash, fused)) {
             long module = device.module(images.get(file));
             in(file).forEach(kernel -> functions.put(kernel, device.function(module, kernel.symbol())));
         }
         softmaxBytes = geometry.softmaxBytes(driver.shared());
         device.allow(functions.get(Kernel.SOFTMAX), softmaxBytes);
         flash.ifPresent(f -> {
-            device.allow(functions.get(Kernel.FLASH), f.forward().bytes());
-            device.allow(functions.get(Kernel.FLASH_KEY), f.key().bytes());
-            device.allow(functions.get(Kernel.FLASH_QUERY), f.query().bytes());
+            device.allow(
+                    functions.get(f.hopper() ? Kernel.HOPPER : Kernel.FLASH),
+                    f.forward().bytes());
+            device.allow(
+                    functions.get(f.hopper() ? Kernel.HOPPER_KEY : Kernel.FLASH_KEY),
+                    f.key().bytes());
+            device.allow(
+                    functions.get(f.hopper() ? Kernel.HOPPER_QUERY : Kernel.FLASH_QUERY),
+                    f.query().bytes());
         });
+        if (fused) {
+            in("fused").forEach(kernel -> device.allow(functions.get(kernel), Fused.BYTES));
+        }
     }
 
     /** Each argument is a tensor, an address, a number, a truth value, or null for a tensor that is not there. */
@@ -57,7 +68,14 @@ final class Kernels {
             throw new IllegalArgumentException(
                     kernel + " takes " + kernel.arity + " words, but " + words.length + " were given");
         }
-        device.profile().around(kernel.symbol(), () -> device.launch(functions.get(kernel), launch, words));
+        long function = functions.get(kernel);
+        device.profile().around(kernel.symbol(), () -> {
+            if (kernel.maps == 0) {
+                device.launch(function, launch, words);
+            } else {
+                device.launch(function, launch, kernel.maps, words);
+            }
+        });
     }
 
     static long[] words(Object... arguments) {
@@ -84,17 +102,24 @@ final class Kernels {
         return flash;
     }
 
-    static List<String> files(Optional<Flash> flash) {
-        return Stream.concat(
-                        Stream.of("rows", "heads", "tokens", "lists", "attention"), flash.map(Flash::file).stream())
+    /** Whether products do what follows them. */
+    boolean fused() {
+        return fused;
+    }
+
+    static List<String> files(Optional<Flash> flash, boolean fused) {
+        return Stream.of(
+                        Stream.of("rows", "heads", "tokens", "lists", "attention"),
+                        flash.map(Flash::file).stream(),
+                        fused ? Stream.of("fused") : Stream.<String>empty())
+                .flatMap(files -> files)
                 .toList();
     }
 
     /** The kernels that a file defines. */
     static List<Kernel> in(String file) {
-        String home = file.equals("hopper") ? "flash" : file;
         return Arrays.stream(Kernel.values())
-                .filter(kernel -> kernel.file.equals(home))
+                .filter(kernel -> kernel.file.equals(file))
                 .toList();
     }
 

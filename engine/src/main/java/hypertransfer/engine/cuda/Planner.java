@@ -26,7 +26,8 @@ final class Planner {
         int batch = largestBatch(memory, free, dims, precision, matrix, side);
         return memory.table() + "does not fit into the " + free / 1048576 + " MiB that are free on the card; "
                 + (batch == 0
-                        ? "not even a batch of 1 does: close what else uses the card, or take a smaller network"
+                        ? memory.remedy(
+                                "not even a batch of 1 does: close what else uses the card, or take a smaller network")
                         : "the largest batch that fits is " + batch + ": use it and accumulate gradients");
     }
 

@@ -61,6 +61,7 @@ public final class Comparison {
             comparison.block(true);
             comparison.block(false);
             comparison.others();
+            comparison.fused();
             return pair.results();
         }
     }
@@ -78,6 +79,8 @@ public final class Comparison {
                 .tensor(Role.STATISTIC, "lse", N, H)
                 .tensor(Role.ACTIVATION, "f", N, F)
                 .tensor(Role.ACTIVATION, "s", N, F)
+                .tensor(Role.ACTIVATION, "ds", N, F)
+                .tensor(Role.WEIGHT, "narrow", C, F)
                 .tensor(Role.ACTIVATION, "gated", N, 2 * F)
                 .tensor(Role.ACTIVATION, "dgated", N, 2 * F)
                 .tensor(Role.STATISTIC, "rgated", N, 2)
@@ -125,6 +128,38 @@ public final class Comparison {
                 .numbers("logits", C, s -> s.engine().logits(s.t("y"), N - 1, s.t("words")))
                 .numbers("sum", 1, s -> new double[] {s.engine().sum(s.t("losses"))})
                 .numbers("sum of activations", 1, s -> new double[] {s.engine().sum(s.t("f"))});
+    }
+
+    /** Two operations at once: a product and what follows it, attention and heads. */
+    private void fused() {
+        Nonlinearity kind = Nonlinearity.RELU_SQUARED;
+        HeadRule rule = new HeadRule(true, true, true);
+        pair.fill("y", 1)
+                .fill("w", Math.sqrt(3.0 / C)) // so that sums of C products are about 1
+                .run("productHeads", s -> s.engine().productHeads(s.t("y"), s.t("w"), s.t("qkv"), s.t("rqkv"), rule))
+                .same(C, "qkv", "rqkv")
+                .run("attention", s -> s.engine().attention(s.t("qkv"), s.t("o"), s.t("lse")))
+                .same(T, "o", "lse")
+                .run(
+                        "attentionHeadsBackward",
+                        s -> s.engine()
+                                .attentionHeadsBackward(
+                                        s.t("qkv"), s.t("rqkv"), rule, s.t("o"), s.t("lse"), s.t("dO"), s.t("dqkv")))
+                .same(T, "dqkv")
+                .run(
+                        "productActivation",
+                        s -> s.engine().productActivation(s.t("y"), s.t("wide"), s.t("f"), s.t("s"), kind))
+                .same(C, "s")
+                .run("product before", s -> s.engine().product(s.t("y"), s.t("wide"), s.t("f")))
+                .same(C, "f") // which productActivation may leave as it was
+                .run("activation before", s -> s.engine().activation(s.t("f"), null, s.t("s"), kind))
+                .same(F, "s")
+                .run(
+                        "productActivationBackward",
+                        s -> s.engine()
+                                .productActivationBackward(
+                                        s.t("dy"), s.t("narrow"), s.t("f"), s.t("s"), s.t("ds"), s.t("ds"), kind))
+                .same(C, "ds");
     }
 
     private void products() {

@@ -27,7 +27,7 @@ public final class Engines {
     record Kind(
             String name,
             Format weights,
-            String description,
+            Supplier<String> description,
             boolean preferred,
             Supplier<String> missing,
             Function<Dims, Engine> open) {}
@@ -36,28 +36,28 @@ public final class Engines {
             new Kind(
                     "cuda",
                     Format.BF16,
-                    "bf16 on an NVIDIA card",
+                    CudaEngine::description,
                     true,
                     () -> CudaEngine.missing().orElse(""),
                     dims -> new CudaEngine(dims, Precision.BF16, Launcher.here().local())),
             new Kind(
                     "cpu",
                     Format.FLOAT32,
-                    "float32, OpenBLAS and the Vector API",
+                    () -> "float32, OpenBLAS and the Vector API",
                     true,
                     CpuEngine::missing,
                     CpuEngine::new),
             new Kind(
                     "reference",
                     Format.FLOAT64,
-                    "double precision, one thread, slow and obvious",
+                    () -> "double precision, one thread, slow and obvious",
                     true,
                     () -> "",
                     ReferenceEngine::new),
             new Kind(
                     "cuda-float32",
                     Format.FLOAT32,
-                    "float32 on an NVIDIA card, for proof",
+                    () -> "float32 on an NVIDIA card, for proof",
                     false,
                     () -> CudaEngine.missing().orElse(""),
                     dims -> new CudaEngine(
@@ -80,7 +80,7 @@ public final class Engines {
     public static List<Status> survey() {
         return KINDS.stream()
                 .filter(Kind::preferred)
-                .map(kind -> new Status(kind.name, kind.description, kind.missing.get()))
+                .map(kind -> new Status(kind.name, kind.description.get(), kind.missing.get()))
                 .toList();
     }
 

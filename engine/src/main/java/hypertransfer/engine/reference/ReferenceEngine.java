@@ -77,7 +77,8 @@ public final class ReferenceEngine implements Engine {
         long free = Runtime.getRuntime().maxMemory();
         if (memory.total() > free) {
             throw new EngineException(memory.table() + "does not fit into the heap of " + free / 1048576
-                    + " MiB; lower the batch, or raise the heap with JDK_JAVA_OPTIONS=-Xmx8g");
+                    + " MiB; "
+                    + memory.remedy("lower the batch, or raise the heap with JDK_JAVA_OPTIONS=-Xmx8g"));
         }
         declared.values().forEach(arrays -> arrays.forEach(Array::allocate));
         return memory;

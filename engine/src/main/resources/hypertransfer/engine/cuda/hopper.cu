@@ -107,11 +107,58 @@ __device__ __forceinline__ void put(const float (&c)[TILES][4], float factor0, f
     __syncwarp();
 }
 
+// Four floats that no kernel running now writes, so that the compiler may ask for them early.
+__device__ __forceinline__ float4 constant4(const float* from) {
+    float4 x;
+    asm("ld.global.nc.v4.f32 {%0,%1,%2,%3}, [%4];" : "=f"(x.x), "=f"(x.y), "=f"(x.z), "=f"(x.w) : "l"(from));
+    return x;
+}
+
+// From the gradient at a head to the one before its norm and its turn, in place. x: the head as it is, this warp's rows of a
+// tile. turns (T, D/2): cosine and sine side by side. A turn keeps inner products, so the norm comes first.
+__device__ __forceinline__ void throughHead(float (&d)[TILES][4], float factor, const char* x, int row, const float* r, int stride,
+        bool norm, const float* turns, bool turn, int position) {
+    constexpr int HALF = TILES / 2;
+    int lane = threadIdx.x % 32;
+#pragma unroll
+    for (int half = 0; half < 2; half++) {
+        int at = row + lane / 4 + 8 * half, here = position + at;
+        float s = factor, mean = 0;
+        if (norm) {
+            float sum = 0;
+#pragma unroll
+            for (int n = 0; n < TILES; n++) {
+                u32 both = *(const u32*)(x + place<ROWS>(at, n) + lane % 4 * 4);
+                sum += d[n][2 * half] * __uint_as_float(both << 16) + d[n][2 * half + 1] * __uint_as_float(both & 0xffff0000u);
+            }
+            mean = lanesSum<4>(sum) / D;
+            s *= here < T ? r[at * stride] : 0;
+        }
+#pragma unroll
+        for (int n = 0; n < TILES; n++) {
+            u32 both = *(const u32*)(x + place<ROWS>(at, n) + lane % 4 * 4);
+            d[n][2 * half] = s * (d[n][2 * half] - __uint_as_float(both << 16) * mean);
+            d[n][2 * half + 1] = s * (d[n][2 * half + 1] - __uint_as_float(both & 0xffff0000u) * mean);
+        }
+        if (turn && here < T) {
+            const float* table = turns + (here * (D / 2) + lane % 4 * 2) * 2;
+#pragma unroll
+            for (int n = 0; n < HALF; n++) {
+                float4 w = constant4(table + 16 * n);
+                float *a = d[n] + 2 * half, *b = d[n + HALF] + 2 * half;
+                float a0 = a[0], a1 = a[1], b0 = b[0], b1 = b[1];
+                a[0] = a0 * w.x - b0 * w.y, b[0] = b0 * w.x + a0 * w.y;
+                a[1] = a1 * w.z - b1 * w.w, b[1] = b1 * w.z + a1 * w.w;
+            }
+        }
+    }
+}
+
 // Blocks of all three kernels: x the tile of rows, those with the most work first; y the head; z the sequence. Tiles begin
 // at multiples of 1024 bytes.
 __device__ __forceinline__ char* aligned(char* raw) { return raw + (1024 - (shared(raw) & 1023)) % 1024; }
 
-extern "C" __global__ void __launch_bounds__(THREADS, 2) flash(const bf16* qkv, bf16* o, float* lse) {
+extern "C" __global__ void __launch_bounds__(THREADS, 2) hopper(const bf16* qkv, bf16* o, float* lse) {
     constexpr int N = SHORT / 8;
     extern __shared__ char raw[];
     char* memory = aligned(raw);
@@ -170,8 +217,9 @@ extern "C" __global__ void __launch_bounds__(THREADS, 2) flash(const bf16* qkv, 
     put(acc, factor[0], factor[1], memory, row, o + (sequence + q0) * C + h * D, C, T - q0);
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS) flash_key(
-        const bf16* qkv, const float* lse, const float* delta, const bf16* dO, bf16* dqkv) {
+// r (N,3H), turns, norm, turn, normV: the rule of heads, whose backward pass follows at once.
+extern "C" __global__ void __launch_bounds__(THREADS) hopper_key(const bf16* qkv, const float* lse, const float* delta,
+        const bf16* dO, bf16* dqkv, const float* r, const float* turns, i64 norm, i64 turn, i64 normV) {
     constexpr int N = SHORT / 8;
     extern __shared__ char raw[];
     char* memory = aligned(raw);
@@ -237,12 +285,16 @@ extern "C" __global__ void __launch_bounds__(THREADS) flash_key(
     __syncthreads();
     float root = 1 / sqrtf((float)D);
     bf16* to = dqkv + (sequence + k0) * 3 * C + h * D;
-    put(dk, root, root, memory, row, to + C, 3 * C, T - k0);
+    const float* factor = r + (sequence + k0) * 3 * H + H + h;
+    throughHead(dk, root, memory, row, factor, 3 * H, norm, turns, turn, k0);
+    put(dk, 1, 1, memory, row, to + C, 3 * C, T - k0);
+    throughHead(dv, 1, memory + ROWS * ROW, row, factor + H, 3 * H, normV, turns, false, k0);
     put(dv, 1, 1, memory, row, to + 2 * C, 3 * C, T - k0);
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS) flash_query(
-        const bf16* qkv, const float* lse, const float* delta, const bf16* dO, bf16* dqkv) {
+// Writes delta too, the row sums of o times dO, which hopper_key reads.
+extern "C" __global__ void __launch_bounds__(THREADS) hopper_query(const bf16* qkv, const bf16* o, const float* lse, float* delta,
+        const bf16* dO, bf16* dqkv, const float* r, const float* turns, i64 norm, i64 turn) {
     constexpr int N = LONG / 8;
     extern __shared__ char raw[];
     char* memory = aligned(raw);
@@ -257,8 +309,21 @@ extern "C" __global__ void __launch_bounds__(THREADS) flash_query(
 #pragma unroll
     for (int half = 0; half < 2; half++) {
         i64 at = (sequence + q + 8 * half) * H + h;
+        float sum = 0;
+        if (q + 8 * half < T) {
+            i64 from = (sequence + q + 8 * half) * C + h * D + lane % 4 * 8;
+#pragma unroll
+            for (int i = 0; i < D; i += 32) {
+                float x[8], y[8];
+                load<8>(o + from + i, x);
+                load<8>(dO + from + i, y);
+#pragma unroll
+                for (int k = 0; k < 8; k++) sum += x[k] * y[k];
+            }
+        }
         l[half] = q + 8 * half < T ? lse[at] * LOG2E : INF;
-        d[half] = q + 8 * half < T ? delta[at] : 0;
+        d[half] = lanesSum<4>(sum);
+        if (lane % 4 == 0 && q + 8 * half < T) delta[at] = d[half];
     }
     int last = min(q0 + ROWS, T), tiles = (last + LONG - 1) / LONG;
     auto next = [&](int j) {
@@ -305,5 +370,6 @@ extern "C" __global__ void __launch_bounds__(THREADS) flash_query(
     }
     __syncthreads();
     float root = 1 / sqrtf((float)D);
-    put(dq, root, root, memory, row, dqkv + (sequence + q0) * 3 * C + h * D, 3 * C, T - q0);
+    throughHead(dq, root, memory, row, r + (sequence + q0) * 3 * H + h, 3 * H, norm, turns, turn, q0);
+    put(dq, 1, 1, memory, row, dqkv + (sequence + q0) * 3 * C + h * D, 3 * C, T - q0);
 }

@@ -92,6 +92,10 @@ class CheckedTest {
             attentionBackward qkv:N,3C o:N,C lse:N,H dO:N,C dqkv:N,3C
             activation f:N,8C ?fr:N,2 s:N,4C kind
             activationBackward f:N,8C ?fr:N,2 ds:N,4C df:N,8C kind
+            productHeads x:N,C w:3C,C qkv:N,3C r:N,3H rule
+            attentionHeadsBackward qkv:N,3C r:N,3H rule o:N,C lse:N,H dO:N,C dqkv:N,3C
+            productActivation x:N,C w:8C,C f:N,8C s:N,4C kind
+            productActivationBackward dy:N,C w:C,4C f:N,8C s:N,4C ds:N,4C df:N,8C kind
             head x:N,C w:V,C losses:N,1 =0.5 dx:N,C dw:V,C
             logits x:N,C row=0..2 w:V,C
             read tensor

@@ -12,6 +12,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.TreeMap;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
@@ -25,6 +26,8 @@ import org.junit.jupiter.params.provider.EnumSource;
 class KernelsTest {
     private static final Dims GPT2 = new Dims(64, 1024, 768, 128, 50304), ODD = new Dims(2, 13, 18, 6, 37, 1, 20, 7);
 
+    private static final Set<String> HOPPER = Set.of("hopper", "fused");
+
     @TempDir
     private Path folder;
 
@@ -34,6 +37,7 @@ class KernelsTest {
         Map<String, Integer> kernels = new TreeMap<>();
         kernel.matcher(text).results().forEach(m -> {
             int words = m.group(2).split(",").length - 1 + (m.group(2).contains("List list") ? Lists.WORDS : 1);
+            words += m.group(2).split(" Map ", -1).length * 15 - 15; // which have 16 words
             kernels.put(m.group(1), words);
         });
         return kernels;
@@ -44,7 +48,8 @@ class KernelsTest {
     void theEngineKnowsEveryKernelAndItsWords(Precision precision) {
         for (int target : new int[] {80, 90}) {
             Optional<Flash> flash = Flash.of(GPT2, precision, target, 227 * 1024);
-            for (String file : Kernels.files(flash)) {
+            boolean fused = Fused.fits(GPT2, precision, target, 227 * 1024);
+            for (String file : Kernels.files(flash, fused)) {
                 Map<String, Integer> known =
                         Kernels.in(file).stream().collect(Collectors.toMap(Kernel::symbol, kernel -> kernel.arity));
                 assertThat(kernels(Kernels.source(file, new Geometry(GPT2, precision), flash)))
@@ -73,12 +78,13 @@ class KernelsTest {
         for (Precision precision : List.of(Precision.FLOAT32, Precision.BF16)) { // which engines have
             for (Dims dims : new Dims[] {GPT2, ODD}) {
                 for (String file : files(dims, precision)) {
-                    Optional<Flash> flash = Flash.of(dims, precision, file.equals("hopper") ? 90 : 80, 227 * 1024);
+                    Optional<Flash> flash = Flash.of(dims, precision, HOPPER.contains(file) ? 90 : 80, 227 * 1024);
                     texts.put(Kernels.source(file, new Geometry(dims, precision), flash), file);
                 }
             }
         }
-        assertThat(texts.values()).contains("rows", "heads", "tokens", "lists", "attention", "flash", "hopper");
+        assertThat(texts.values())
+                .contains("rows", "heads", "tokens", "lists", "attention", "flash", "hopper", "fused");
         texts.entrySet().parallelStream()
                 .forEach(text -> assertThat(compile(nvcc.get(), text.getValue(), text.getKey()))
                         .as("%s: %s", text.getValue(), text.getKey())
@@ -92,7 +98,7 @@ class KernelsTest {
             Process process = new ProcessBuilder(
                             nvcc.toString(),
                             "-std=c++17",
-                            file.equals("hopper") ? "-arch=sm_90a" : "-arch=sm_80",
+                            HOPPER.contains(file) ? "-arch=sm_90a" : "-arch=sm_80",
                             "-cubin",
                             "-Werror",
                             "all-warnings",
@@ -111,7 +117,9 @@ class KernelsTest {
     /** Those of older cards and of Hopper. */
     private static List<String> files(Dims dims, Precision precision) {
         return Stream.of(80, 90)
-                .flatMap(target -> Kernels.files(Flash.of(dims, precision, target, 227 * 1024)).stream())
+                .flatMap(target -> Kernels.files(
+                        Flash.of(dims, precision, target, 227 * 1024), Fused.fits(dims, precision, target, 227 * 1024))
+                        .stream())
                 .distinct()
                 .toList();
     }

@@ -43,6 +43,10 @@ class CrookedTest {
             attentionBackward 4
             activation 1 2
             activationBackward 3
+            productHeads 2 3
+            attentionHeadsBackward 6
+            productActivation 3
+            productActivationBackward 5
             head 2 4 5
             logits -1
             sum -1
@@ -185,6 +189,7 @@ class CrookedTest {
                         "dims",
                         "feed",
                         "layers",
+                        "load",
                         "motion",
                         "name",
                         "pack", // as it is: PackTest
@@ -193,6 +198,7 @@ class CrookedTest {
                         "replay",
                         "separateWeights",
                         "slice",
+                        "store",
                         "tensor",
                         "unpack",
                         "until",

@@ -16,14 +16,14 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 class EnginesTest {
     private static Kind kind(String name, boolean preferred, String missing) {
-        return new Kind(name, Format.FLOAT32, "", preferred, () -> missing, dims -> null);
+        return new Kind(name, Format.FLOAT32, () -> "", preferred, () -> missing, dims -> null);
     }
 
     /** A driver that hangs when it is asked must not stop an engine that does not need it. */
     private static final Kind HANGS = new Kind(
             "hangs",
             Format.BF16,
-            "",
+            () -> "",
             true,
             () -> {
                 throw new AssertionError("it was examined");

@@ -6,7 +6,6 @@ import hypertransfer.lab.command.option.OutOption;
 import hypertransfer.lab.terminal.Exit;
 import hypertransfer.train.file.Atomic;
 import hypertransfer.train.network.Preset;
-import hypertransfer.train.network.Variant;
 import java.io.PrintWriter;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -26,6 +25,7 @@ import picocli.CommandLine.Spec;
             "Examples:",
             "  ht new mine.yaml",
             "  ht new mine.yaml --optimizer muonh --preset small",
+            "  ht new mine.yaml --network llama --preset small",
             "  ht new books.yaml --preset mid --data data/books"
         })
 public final class NewCommand implements Callable<Integer> {
@@ -49,6 +49,24 @@ public final class NewCommand implements Callable<Integer> {
         }
     }
 
+    /** The networks with a name, in the keys of {@code model}. */
+    private enum Network {
+        M1("M1", ""),
+        M2("M2", ""),
+        gpt2(
+                "M2",
+                "{mlp: gelu, norm: layer, qk_norm: false, embed_norm: false, positions: learned, bias: true, tied: true}"),
+        llama("M2", "{mlp: swiglu, qk_norm: false, embed_norm: false}  # kv_heads: n for shared keys and values");
+
+        private final String variant;
+        private final String model;
+
+        Network(String variant, String keys) {
+            this.variant = variant;
+            model = keys.isEmpty() ? "" : "model: " + keys + "\n";
+        }
+    }
+
     @Spec
     private CommandSpec spec;
 
@@ -69,8 +87,11 @@ public final class NewCommand implements Callable<Integer> {
             description = "One of ${COMPLETION-CANDIDATES} (default: ${DEFAULT-VALUE}).")
     private Preset preset;
 
-    @Option(names = "--network", defaultValue = "M1", description = "M1 or M2 (default: ${DEFAULT-VALUE}).")
-    private Variant network;
+    @Option(
+            names = "--network",
+            defaultValue = "M1",
+            description = "One of ${COMPLETION-CANDIDATES} (default: ${DEFAULT-VALUE}).")
+    private Network network;
 
     @Option(
             names = "--data",
@@ -91,10 +112,10 @@ public final class NewCommand implements Callable<Integer> {
                 # Every other key has its default; docs/CONFIGURATION.md explains all of them.
                 network: %2$s         # M1: the scale of no hidden matrix matters; M2: only that of queries and keys does not
                 preset: %3$s          # sizes; 'ht presets' lists them
-                steps: %4$d
+                %10$ssteps: %4$d
                 seed: 1234
                 matrices:           # the hidden matrices
-                  direction: %5$s     # muon, adam, sgd
+                  direction: %5$s     # muon, adam, sgd, lion, signum, normuon, adamuon, soap
                   mode: %6$s          # base (Muon, AdamW) or hyperball (MuonH, AdamH); 'ht transfer' follows a run in another space
                   rate: %7$s          # the peak, tuned at preset demo; elsewhere: ht sweep %1$s --grid rate=...
                   decay: 0.1        # weight decay; a Hyperball has none
@@ -108,14 +129,15 @@ public final class NewCommand implements Callable<Integer> {
                   every: 100        # steps
                 """.formatted(
                         file,
-                        network,
+                        network.variant,
                         preset.label(),
                         preset.steps(),
                         optimizer.direction,
                         optimizer.mode,
                         optimizer.rate,
                         optimizer.adamRate,
-                        shards);
+                        shards,
+                        network.model);
         Atomic.write(file, text);
         PrintWriter out = spec.commandLine().getOut();
         out.println("wrote " + file);

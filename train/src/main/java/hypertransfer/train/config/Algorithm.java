@@ -1,5 +1,6 @@
 package hypertransfer.train.config;
 
+import hypertransfer.core.Clip;
 import hypertransfer.core.Refusal;
 import hypertransfer.core.Schedule;
 import hypertransfer.core.ShapeFactor;
@@ -10,7 +11,6 @@ import hypertransfer.engine.Iteration;
 import hypertransfer.train.network.Outline;
 import hypertransfer.train.network.Parameters;
 import hypertransfer.train.optimizer.AdaMuon;
-import hypertransfer.train.optimizer.Clip;
 import hypertransfer.train.optimizer.Direction;
 import hypertransfer.train.optimizer.Lion;
 import hypertransfer.train.optimizer.NorMuon;

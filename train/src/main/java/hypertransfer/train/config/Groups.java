@@ -51,7 +51,25 @@ final class Groups {
                             + Nearest.to(key, known) + "'");
                 }
             }
+            betas(text);
         });
+    }
+
+    /** Lion's betas are of other things than those of all others, so that it takes over none that was chosen for them. */
+    private void betas(String text) {
+        Map<String, Object> group = base.groups().get(text);
+        Update.Kind all = base.update().direction(),
+                own = over(List.of(text)).update().direction();
+        Update.Moments m = base.update().moments();
+        double usual = all == Update.Kind.LION ? 0.99 : 0.95;
+        boolean differ = (all == Update.Kind.LION) != (own == Update.Kind.LION)
+                && !all.betas().isEmpty()
+                && !own.betas().isEmpty();
+        if (differ && m.beta2() != usual && !group.containsKey("beta2")) {
+            throw new Refusal("matrices.beta2 is " + m.beta2() + ", and " + KEY + "." + text + " has the direction "
+                    + Words.label(own) + ", whose betas are of " + own.betas() + "; those of " + Words.label(all)
+                    + " are of " + all.betas() + ": set " + KEY + "." + text + ".beta2");
+        }
     }
 
     /** The patterns that a name matches. */

@@ -7,6 +7,7 @@ import hypertransfer.train.network.Preset;
 import hypertransfer.train.network.Variant;
 import java.io.IOException;
 import java.io.InputStream;
+import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
@@ -21,6 +22,10 @@ final class Tree {
 
     private static final Set<String> PATHS =
             Set.of("matrices.recorded", "from.run", "target", "data.train", "data.validation");
+
+    /** What each direction has its own default of. */
+    private static final List<String> DIRECTIONS_OWN =
+            List.of("shape_factor", "momentum", "beta1", "beta2", "shampoo_beta");
 
     private final YAMLMapper yaml;
     private final ObjectNode all;
@@ -161,30 +166,43 @@ final class Tree {
         if (model.get("accumulation").isNull()) {
             model.put("accumulation", paper ? accumulation(preset, model) : 1);
         }
-        String direction = matrices.get("direction").asString();
-        boolean ownNorm = Set.of("lion", "signum", "adamuon", "soap").contains(direction);
-        if (matrices.get("shape_factor").isNull()) {
-            matrices.put("shape_factor", paper && !ownNorm ? "rms" : "none");
-        }
         if (matrices.get("bf16").isNull()) {
             matrices.put("bf16", paper);
+        }
+        for (JsonNode group : matrices.get("groups")) {
+            if (group instanceof ObjectNode own && own.path("direction").isString()) {
+                DIRECTIONS_OWN.stream()
+                        .filter(key -> matrices.get(key).isNull() && !own.has(key))
+                        .forEach(own::putNull);
+                fillFromDirection(own, paper);
+            }
+        }
+        fillFromDirection(matrices, paper);
+    }
+
+    /** What a direction takes where keys are left open, of all matrices or of a group that has a direction of its own. */
+    private static void fillFromDirection(ObjectNode matrices, boolean paper) {
+        String direction = matrices.get("direction").asString();
+        boolean ownNorm = Set.of("lion", "signum", "adamuon", "soap").contains(direction);
+        if (matrices.path("shape_factor").isNull()) {
+            matrices.put("shape_factor", paper && !ownNorm ? "rms" : "none");
         }
         fill(matrices, "momentum", direction.equals("signum") ? 0.9 : 0.95);
         fill(matrices, "beta1", direction.equals("soap") ? 0.95 : 0.9);
         fill(matrices, "beta2", direction.equals("lion") ? 0.99 : 0.95);
-        if (matrices.get("shampoo_beta").isNull()) {
-            matrices.set("shampoo_beta", matrices.get("beta2"));
+        if (matrices.path("shampoo_beta").isNull()) {
+            matrices.put("shampoo_beta", matrices.path("beta2").asDouble(0.95));
         }
     }
 
     private static void fill(ObjectNode group, String key, double value) {
-        if (group.get(key).isNull()) {
+        if (group.path(key).isNull()) {
             group.put(key, value);
         }
     }
 
     private static void fill(ObjectNode group, String key, int value) {
-        if (group.get(key).isNull()) {
+        if (group.path(key).isNull()) {
             group.put(key, value);
         }
     }

@@ -43,6 +43,16 @@ public record Update(
             return this != ADAM && this != LION && this != SOAP;
         }
 
+        /** What it makes of beta1 and beta2; empty where it reads neither. */
+        String betas() {
+            return switch (this) {
+                case LION -> "what the sign looks back by and the mean that is kept";
+                case ADAM, SOAP -> "the first and the second moment";
+                case NORMUON, ADAMUON -> "the second moment";
+                case MUON, SGD, SIGNUM -> "";
+            };
+        }
+
         /** Whether it has factors for shapes; adam and sgd have always ignored the key. */
         boolean shaped() {
             return this == MUON || this == NORMUON || this == ADAM || this == SGD;

@@ -2,7 +2,9 @@ package hypertransfer.train.network;
 
 import hypertransfer.engine.Dims;
 import hypertransfer.engine.Engine;
+import hypertransfer.engine.Format;
 import hypertransfer.engine.HeadRule;
+import hypertransfer.engine.Nonlinearity;
 import hypertransfer.engine.Role;
 import hypertransfer.engine.Tensor;
 import java.util.ArrayList;
@@ -93,7 +95,7 @@ public final class Network {
                     inside(Role.ACTIVATION, at, "m", C),
                     inside(Role.STATISTIC, at, "rm", 1),
                     inside(Role.ACTIVATION, at, "f", inputs * F),
-                    design.postNorm() ? inside(Role.STATISTIC, at, "rf", inputs) : null,
+                    design.postNorm() && !cancels() ? inside(Role.STATISTIC, at, "rf", inputs) : null,
                     inside(Role.ACTIVATION, at, "s", F),
                     inside(Role.ACTIVATION, at, "y", C),
                     design.postNorm() ? statistic(at + "ry", 1) : null,
@@ -113,6 +115,15 @@ public final class Network {
         sums = Stream.concat(Stream.of(dh), parameters.noGain().map(Parameter::gradient).stream())
                 .toList();
         df = inputs == 1 ? ds : activation("df", inputs * F);
+    }
+
+    /**
+     * Whether the norm after fc is left out. It scales each row, relu squared makes that a scale of its result's row, and the norm
+     * after proj takes it away again: the loss and all gradients stay the same, apart from rounding and the norms' epsilon. So it
+     * is left out where rounding is coarse and the engine can then finish the product and the activation in one pass.
+     */
+    private boolean cancels() {
+        return design.postNorm() && design.mlp() == Nonlinearity.RELU_SQUARED && engine.weights() == Format.BF16;
     }
 
     /** The mean cross entropy of a micro-batch. */
@@ -203,19 +214,27 @@ public final class Network {
         Parameters.Block p = parameters.blocks.get(l);
         Parameters.Biases b = parameters.biases.get(l);
         Trace t = traces.get(l);
-        engine.product(t.a, p.qkv().weight(), t.qkv);
-        shift(t.qkv, b.qkv());
-        if (!heads.nothing()) {
-            engine.heads(t.qkv, t.rqkv, heads);
+        if (b.qkv() == null && !heads.nothing()) {
+            engine.productHeads(t.a, p.qkv().weight(), t.qkv, t.rqkv, heads);
+        } else {
+            engine.product(t.a, p.qkv().weight(), t.qkv);
+            shift(t.qkv, b.qkv());
+            if (!heads.nothing()) {
+                engine.heads(t.qkv, t.rqkv, heads);
+            }
         }
         engine.attention(t.qkv, t.o, t.lse);
         engine.product(t.o, p.o().weight(), t.z);
         shift(t.z, b.o());
         engine.residualNorm(before(l), t.z, t.rz, t.middle, p.mlpGain().weight(), t.m, t.rm, center);
         shift(t.m, b.mlp());
-        engine.product(t.m, p.fc().weight(), t.f);
-        shift(t.f, b.fc());
-        engine.activation(t.f, t.rf, t.s, design.mlp());
+        if (b.fc() == null && t.rf == null) {
+            engine.productActivation(t.m, p.fc().weight(), t.f, t.s, design.mlp());
+        } else {
+            engine.product(t.m, p.fc().weight(), t.f);
+            shift(t.f, b.fc());
+            engine.activation(t.f, t.rf, t.s, design.mlp());
+        }
         engine.product(t.s, p.proj().weight(), t.y);
         shift(t.y, b.proj());
     }
@@ -243,8 +262,12 @@ public final class Network {
         Tensor dy = design.postNorm() ? dz : dh;
         throughShift(dy, b.proj());
         engine.productWeight(dy, t.s, p.proj().gradient());
-        engine.productInput(dy, p.proj().weight(), ds);
-        engine.activationBackward(t.f, t.rf, ds, df, design.mlp());
+        if (b.fc() == null && t.rf == null) {
+            engine.productActivationBackward(dy, p.proj().weight(), t.f, t.s, ds, df, design.mlp());
+        } else {
+            engine.productInput(dy, p.proj().weight(), ds);
+            engine.activationBackward(t.f, t.rf, ds, df, design.mlp());
+        }
         throughShift(df, b.fc());
         engine.productWeight(df, t.m, p.fc().gradient());
         engine.productInput(df, p.fc().weight(), dx);
@@ -256,9 +279,10 @@ public final class Network {
         throughShift(dy, b.o());
         engine.productWeight(dy, t.o, p.o().gradient());
         engine.productInput(dy, p.o().weight(), dx);
-        engine.attentionBackward(t.qkv, t.o, t.lse, dx, dqkv);
-        if (!heads.nothing()) {
-            engine.headsBackward(dqkv, t.qkv, t.rqkv, heads);
+        if (heads.nothing()) {
+            engine.attentionBackward(t.qkv, t.o, t.lse, dx, dqkv);
+        } else {
+            engine.attentionHeadsBackward(t.qkv, t.rqkv, heads, t.o, t.lse, dx, dqkv);
         }
         throughShift(dqkv, b.qkv());
         engine.productWeight(dqkv, t.a, p.qkv().gradient());

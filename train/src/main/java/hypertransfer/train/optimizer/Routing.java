@@ -1,5 +1,6 @@
 package hypertransfer.train.optimizer;
 
+import hypertransfer.core.Clip;
 import hypertransfer.core.Refusal;
 import hypertransfer.core.Transfer;
 import hypertransfer.train.network.Masters;

@@ -1,5 +1,6 @@
 package hypertransfer.train.run;
 
+import hypertransfer.core.Clip;
 import hypertransfer.core.Diverged;
 import hypertransfer.core.GradientRule;
 import hypertransfer.core.Refusal;
@@ -23,7 +24,6 @@ import hypertransfer.train.log.Standing.State;
 import hypertransfer.train.log.Tail;
 import hypertransfer.train.network.Initializer;
 import hypertransfer.train.network.Parameters;
-import hypertransfer.train.optimizer.Clip;
 import hypertransfer.train.optimizer.View;
 import hypertransfer.train.ranks.Passport;
 import java.io.IOException;

@@ -18,7 +18,9 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.OptionalLong;
+import java.util.Set;
 import java.util.TreeMap;
+import java.util.TreeSet;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
@@ -298,6 +300,25 @@ class TokenizerTest {
         assertThat(files(out))
                 .containsOnlyKeys(whole.keySet())
                 .allSatisfy((name, bytes) -> assertThat(bytes).isEqualTo(whole.get(name)));
+    }
+
+    /** SIGTERM closes the tokenizer in a thread of its own and then ends the process: the rest was left to the next one. */
+    @Test
+    void closingWaitsForACommitThatHasBegun() throws Exception {
+        Path a = Files.writeString(in.resolve("a.txt"), document(9).repeat(100));
+        Set<String> closed = new TreeSet<>();
+        Tokenizer tokenizer = new Tokenizer(out, options(0.2, 20, 1));
+        Thread closes = Thread.ofPlatform().start(() -> {
+            while (!Commit.pending(out)) {
+                Thread.onSpinWait();
+            }
+            tokenizer.close();
+            closed.addAll(List.of(out.toFile().list()));
+        });
+        tokenizer.run(List.of(a.toString()), progress -> {});
+        closes.join();
+        assertThat(closed).as("renamed one after the other").hasSizeGreaterThan(200);
+        assertThat(closed).noneMatch(name -> name.endsWith(".part") || name.endsWith(".commit"));
     }
 
     /** The names stand in a file, and a file may hold anything. */

@@ -80,6 +80,43 @@ class SafeTensorsTest {
         assertThat(in.hasRemaining()).isFalse();
     }
 
+    /** As other programs save weights; the bits are those of the formats' definitions. */
+    @Test
+    void shortNumbersAreReadExactly() throws IOException {
+        String json = "{\"b\":{\"dtype\":\"BF16\",\"shape\":[2,4],\"data_offsets\":[0,16]},"
+                + "\"h\":{\"dtype\":\"F16\",\"shape\":[8],\"data_offsets\":[16,32]}}";
+        byte[] header = json.getBytes(StandardCharsets.UTF_8);
+        ByteBuffer bytes = ByteBuffer.allocate(8 + header.length + 32).order(ByteOrder.LITTLE_ENDIAN);
+        bytes.putLong(header.length).put(header);
+        for (int bits : new int[] {0x3f80, 0xc000, 0x3e20, 0x8000, 0x7f7f, 0x0001, 0xff80, 0x7fc0}) {
+            bytes.putShort((short) bits); // a float's upper half
+        }
+        for (int bits : new int[] {0x3c00, 0xc000, 0x3555, 0x8000, 0x7bff, 0x0001, 0xfc00, 0x7e00}) {
+            bytes.putShort((short) bits); // a sign, 5 bits of exponent with bias 15, 10 of fraction
+        }
+        Path file = Files.write(dir.resolve("x.safetensors"), bytes.array());
+        double infinite = Double.NEGATIVE_INFINITY;
+        try (SafeTensors read = SafeTensors.read(file)) {
+            assertThat(read.shape("b")).containsExactly(2, 4);
+            assertThat(read.numberBytes("b")).isEqualTo(2);
+            assertThat(read.values("b"))
+                    .containsExactly(
+                            1,
+                            -2,
+                            1.25 / 8,
+                            -0.0,
+                            Math.scalb(2 - Math.scalb(1.0, -7), 127),
+                            Math.scalb(1.0, -133),
+                            infinite,
+                            Double.NaN);
+            assertThat(read.values("h"))
+                    .containsExactly(1, -2, 1365.0 / 4096, -0.0, 65504, Math.scalb(1.0, -24), infinite, Double.NaN);
+            assertThat(read.bytes("h"))
+                    .as("bytes that checkpoints could take over")
+                    .isEmpty();
+        }
+    }
+
     @ParameterizedTest
     @ValueSource(
             strings = {

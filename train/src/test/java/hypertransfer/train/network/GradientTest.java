@@ -6,6 +6,8 @@ import static org.assertj.core.api.Assertions.within;
 import hypertransfer.train.Rig;
 import hypertransfer.train.optimizer.Direction;
 import hypertransfer.train.optimizer.Routing;
+import java.util.Arrays;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
@@ -54,6 +56,28 @@ class GradientTest {
             one.requireMicroBatchesAddUp(two, others, 1e-14);
             double mean = (one.loss() + one.network.loss(others, one.targets)) / 2;
             assertThat(two.network.meanLoss()).isCloseTo(mean, within(1e-14));
+        }
+    }
+
+    /** In M1 the norm after fc, which an engine of bfloat16 goes without, changes no loss and no gradient. */
+    @Test
+    void theNormAfterFcCancels() {
+        Routing routing = Routing.standard(Direction.Muon.standard(), Rig.MUON);
+        try (Rig kept = new Rig(Variant.M1, routing);
+                Rig without = Rig.coarse(routing)) {
+            assertThat(without.memory.total()).as("it is left out").isLessThan(kept.memory.total());
+            kept.gradient();
+            without.gradient();
+            assertThat(without.network.meanLoss()).isCloseTo(kept.network.meanLoss(), within(1e-9));
+            for (Parameter p : kept.parameters.all()) {
+                double[] expected = kept.engine.read(p.gradient());
+                double[] gradient =
+                        without.engine.read(without.parameter(p.name()).gradient());
+                double largest = Arrays.stream(expected).map(Math::abs).max().orElseThrow();
+                for (int i = 0; i < expected.length; i++) {
+                    assertThat(gradient[i]).as(p.name()).isCloseTo(expected[i], within(1e-8 * largest));
+                }
+            }
         }
     }
 

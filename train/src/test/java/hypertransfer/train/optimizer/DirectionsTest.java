@@ -10,11 +10,13 @@ import hypertransfer.core.Refusal;
 import hypertransfer.core.ShapeFactor;
 import hypertransfer.engine.Dims;
 import hypertransfer.engine.Engine;
+import hypertransfer.engine.EngineException;
 import hypertransfer.engine.Iteration;
 import hypertransfer.engine.Role;
 import hypertransfer.engine.Tensor;
 import hypertransfer.engine.provider.Engines;
 import hypertransfer.train.Rig;
+import hypertransfer.train.network.Architecture;
 import hypertransfer.train.network.Variant;
 import java.util.Arrays;
 import java.util.List;
@@ -287,6 +289,20 @@ class DirectionsTest {
         assertThat(coefficients.steps(usual.size() + 2))
                 .hasSize(usual.size() + 2)
                 .endsWith(usual.getLast());
+    }
+
+    /** More layers than the heap has room for; nothing is allocated before that is known. */
+    @Test
+    void aStateThatDoesNotFitIsNamedWithItsSize() {
+        int layers = (int) (Runtime.getRuntime().maxMemory() >> 31) + 1;
+        Architecture wide = new Architecture(Variant.M1, 11, layers, 2048, 64, 1);
+        Routing soap = Routing.standard(Soap.standard(), Mode.BASE.transfer(0.1));
+        assertThatThrownBy(() -> new Rig("reference", wide, soap, 1, false).close())
+                .isInstanceOf(EngineException.class)
+                .hasMessageContainingAll("  state ", "  total ", "does not fit into the heap of ")
+                .hasMessageMatching(
+                        "(?s).*MiB; the directions remember \\d+ MiB of it: choose one that remembers less, or"
+                                + " for soap a matrices.largest_side below the long sides");
     }
 
     @Test

@@ -10,6 +10,10 @@ import hypertransfer.train.config.ConfigurationFile;
 import hypertransfer.train.file.SafeTensors;
 import hypertransfer.train.log.Line;
 import hypertransfer.train.log.Run;
+import hypertransfer.train.optimizer.Direction;
+import hypertransfer.train.optimizer.Lion;
+import hypertransfer.train.optimizer.Signum;
+import hypertransfer.train.optimizer.Soap;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -148,6 +152,39 @@ class GroupsTest {
         assertThatThrownBy(() -> configuration(setting))
                 .isInstanceOf(Refusal.class)
                 .hasMessageContaining(message.strip());
+    }
+
+    /** What all matrices leave open is the group's direction's own, and is recorded so. */
+    @Test
+    void aGroupsDirectionHasItsOwnDefaults() {
+        Configuration c = configuration(
+                "matrices.groups.o.direction=lion",
+                "matrices.groups.q.direction=soap",
+                "matrices.groups.k={direction: signum, momentum: 0.8}");
+        assertThat(direction(c, "o")).isEqualTo(Lion.standard());
+        assertThat(direction(c, "q")).isEqualTo(Soap.standard());
+        assertThat(direction(c, "k")).isEqualTo(new Signum(0.8, false));
+        assertThat(direction(c, "v")).isEqualTo(Direction.Muon.standard());
+        assertThat(ConfigurationFile.settings(c)).containsEntry("matrices.groups.o.beta2", "0.99");
+    }
+
+    private static Direction direction(Configuration c, String kind) {
+        return c.algorithm().of("blocks.0.attn." + kind + ".weight").direction();
+    }
+
+    @Test
+    void betasThatTwoDirectionsReadDifferentlyAreNotSharedSilently() {
+        String[] adam = {"matrices.direction=adam", "matrices.beta2=0.9", "matrices.groups.o.direction=lion"};
+        assertThatThrownBy(() -> configuration(adam))
+                .isInstanceOf(Refusal.class)
+                .hasMessage(
+                        "matrices.beta2 is 0.9, and matrices.groups.o has the direction lion, whose betas are of what"
+                                + " the sign looks back by and the mean that is kept; those of adam are of the first and the"
+                                + " second moment: set matrices.groups.o.beta2");
+        assertThat(direction(with(adam, "matrices.groups.o.beta2=0.9"), "o")).isEqualTo(new Lion(0.9, 0.9));
+        assertThat(direction(configuration("matrices.beta2=0.9", "matrices.groups.o.direction=lion"), "o"))
+                .as("muon has no betas, so these are lion's")
+                .isEqualTo(new Lion(0.9, 0.9));
     }
 
     @Test

@@ -3,6 +3,7 @@ package hypertransfer.engine.cuda.driver;
 import static java.lang.foreign.ValueLayout.ADDRESS;
 import static java.lang.foreign.ValueLayout.JAVA_BYTE;
 import static java.lang.foreign.ValueLayout.JAVA_FLOAT;
+import static java.lang.foreign.ValueLayout.JAVA_INT;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
 import hypertransfer.engine.EngineException;
@@ -17,11 +18,17 @@ import java.util.Set;
  * card, and closing it gives back what is left, whatever failed before.
  */
 public final class Device implements AutoCloseable {
+    /** Of a matrix as the copy engine sees it, see {@link #map}. */
+    public static final int MAP_WORDS = 16;
+
+    private static final int BFLOAT16 = 9, SWIZZLE_128 = 3, PROMOTE_128 = 2; // CU_TENSOR_MAP_
     private final Driver driver;
     private final Profile profile = new Profile(this);
     private final Arena arena = Arena.ofShared();
     private final MemorySegment out = arena.allocate(64);
-    private final MemorySegment arguments = arena.allocate(4096, 16);
+    private final MemorySegment arguments = arena.allocate(4096, 8L * MAP_WORDS);
+    private final MemorySegment pointers = arena.allocate(ADDRESS, 64);
+    private final MemorySegment map = arena.allocate(8L * MAP_WORDS, 8L * MAP_WORDS);
     private final MemorySegment size = arena.allocate(JAVA_LONG);
     private final MemorySegment extra = arena.allocate(ADDRESS, 5);
     private final Set<Held> held = new LinkedHashSet<>();
@@ -157,10 +164,49 @@ public final class Device implements AutoCloseable {
         check("cuFuncSetAttribute", function, 8, bytes); // CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
     }
 
+    /**
+     * A matrix of bfloat16, row after row, as the copy engine sees it: boxes of so many rows and panels of 64 columns, which it
+     * copies to shared memory with the chunks of a row permuted.
+     */
+    public long[] map(long address, long rows, long cols, int boxRows, int panels) {
+        try (Arena local = Arena.ofConfined()) {
+            int row = 64, bytes = 2 * row;
+            check(
+                    "cuTensorMapEncodeTiled",
+                    map,
+                    BFLOAT16,
+                    3,
+                    address,
+                    local.allocateFrom(JAVA_LONG, row, rows, cols / row),
+                    local.allocateFrom(JAVA_LONG, 2 * cols, bytes),
+                    local.allocateFrom(JAVA_INT, row, boxRows, panels),
+                    local.allocateFrom(JAVA_INT, 1, 1, 1),
+                    0,
+                    SWIZZLE_128,
+                    PROMOTE_128,
+                    0);
+            return map.toArray(JAVA_LONG);
+        }
+    }
+
     /** Every argument is eight bytes: a pointer, a long long or a double's bits. */
     public void launch(long function, Launch launch, long... words) {
         MemorySegment.copy(words, 0, arguments, JAVA_LONG, 0, words.length);
         size.set(JAVA_LONG, 0, 8L * words.length);
+        launch(function, launch, MemorySegment.NULL, extra);
+    }
+
+    /** The same where the first arguments are maps: CUDA takes those one by one only. */
+    public void launch(long function, Launch launch, int maps, long... words) {
+        MemorySegment.copy(words, 0, arguments, JAVA_LONG, 0, words.length);
+        for (int at = 0, i = 0; at < words.length; i++) {
+            pointers.setAtIndex(ADDRESS, i, arguments.asSlice(8L * at));
+            at += i < maps ? MAP_WORDS : 1;
+        }
+        launch(function, launch, pointers, MemorySegment.NULL);
+    }
+
+    private void launch(long function, Launch launch, MemorySegment each, MemorySegment whole) {
         check(
                 "cuLaunchKernel",
                 function,
@@ -172,8 +218,8 @@ public final class Device implements AutoCloseable {
                 1,
                 launch.shared(),
                 stream,
-                MemorySegment.NULL,
-                extra);
+                each,
+                whole);
     }
 
     // ------------------------------------------------------------------ graphs

@@ -130,12 +130,19 @@ public final class Card implements Native {
     }
 
     private void launch(Object[] a) {
-        MemorySegment extra = out(a, 10);
-        long bytes = extra.getAtIndex(ADDRESS, 3).reinterpret(8).get(JAVA_LONG, 0);
         launched.add(new Launched(
                 functions.get((long) a[0]),
                 new Launch((int) a[1], (int) a[2], (int) a[3], (int) a[4], (int) a[5], (int) a[7]),
-                extra.getAtIndex(ADDRESS, 1).reinterpret(bytes).toArray(JAVA_LONG)));
+                words(out(a, 10))));
+    }
+
+    /** None where each argument has a pointer of its own, since only the driver knows how many there are. */
+    private static long[] words(MemorySegment extra) {
+        if (extra.address() == 0) {
+            return new long[0];
+        }
+        long bytes = extra.getAtIndex(ADDRESS, 3).reinterpret(8).get(JAVA_LONG, 0);
+        return extra.getAtIndex(ADDRESS, 1).reinterpret(bytes).toArray(JAVA_LONG);
     }
 
     private static MemorySegment out(Object[] arguments, int i) {

@@ -38,6 +38,7 @@ import picocli.CommandLine.Spec;
             "  ht bench --preset gpt2-124m --engine cuda --batch 32 --json | tail -n 1",
             "  ht bench --preset demo --accumulation 4    what adding in order costs",
             "  ht bench --preset small --set matrices.direction=lion",
+            "  ht bench --preset small --network M2 --set model.mlp=swiglu --set model.kv_heads=1",
             "  ht bench --preset demo --phases            what one waits for"
         })
 public final class BenchCommand implements Callable<Integer> {
@@ -54,7 +55,10 @@ public final class BenchCommand implements Callable<Integer> {
             description = "One of ${COMPLETION-CANDIDATES}.")
     private Preset preset;
 
-    @Option(names = "--network", defaultValue = "M1", description = "M1 or M2 (default: ${DEFAULT-VALUE}).")
+    @Option(
+            names = "--network",
+            defaultValue = "M1",
+            description = "M1 or M2 (default: ${DEFAULT-VALUE}); --set model.KEY=... makes other networks of them.")
     private Variant variant;
 
     @Mixin

@@ -1,6 +1,4 @@
-package hypertransfer.train.optimizer;
-
-import hypertransfer.core.Refusal;
+package hypertransfer.core;
 
 /**
  * The most that a step's gradients may be, in the target's gradient space: after each gradient's own scale, so that a
@@ -10,8 +8,10 @@ import hypertransfer.core.Refusal;
  * @param value of every number
  */
 public record Clip(double norm, double value) {
+    /** No limit. */
     public static final Clip NONE = new Clip(0, 0);
 
+    /** Refuses limits that are no numbers, and two of them. */
     public Clip {
         limit("clip.norm", norm);
         limit("clip.value", value);
@@ -26,6 +26,7 @@ public record Clip(double norm, double value) {
         }
     }
 
+    /** {@return whether there is a limit} */
     public boolean any() {
         return norm > 0 || value > 0;
     }
@@ -33,8 +34,11 @@ public record Clip(double norm, double value) {
     /**
      * The factor for gradients of this norm. It is rounded to a float: the last bits of the norm are not the same in two
      * equal runs, nor on another number of ranks.
+     *
+     * @param met the norm of all gradients, each after its scale
+     * @return 1 unless the norm is limited and above its limit
      */
-    double factor(double met) {
+    public double factor(double met) {
         return norm > 0 && met > norm ? (float) (norm / met) : 1;
     }
 

@@ -1,0 +1,92 @@
+package hypertransfer.engine.cuda;
+
+import hypertransfer.engine.Dims;
+import hypertransfer.engine.HeadRule;
+import hypertransfer.engine.Tensor;
+import hypertransfer.engine.cuda.driver.Device;
+import hypertransfer.engine.cuda.driver.Launch;
+import java.util.List;
+import java.util.stream.LongStream;
+import java.util.stream.Stream;
+
+/** Products that do what follows them, see {@code fused.cu}. */
+final class Fused {
+    /** Of the cards whose instructions it takes, 10 major + minor. */
+    static final int CAPABILITY = 90;
+
+    private static final int ROWS = 128, COLUMNS = 256, STAGES = 3, THREADS = 384;
+    private static final int PANEL = 64, PANELS = COLUMNS / PANEL; // what the copy engine moves, in columns
+
+    /** Of shared memory: tiles in flight, the result, barriers, and what aligns them. */
+    static final int BYTES = 2 * PANEL * STAGES * (ROWS + COLUMNS) + 2 * ROWS * COLUMNS + 1024 + 128;
+
+    private final Device device;
+    private final Kernels kernels;
+    private final Dims dims;
+    private final long turns;
+    private final Launch launch;
+
+    Fused(Device device, Kernels kernels, Dims dims, Scratch scratch) {
+        this.device = device;
+        this.kernels = kernels;
+        this.dims = dims;
+        turns = scratch.rotary;
+        launch = new Launch(device.driver().multiprocessors(), 1, 1, THREADS, 1, BYTES);
+    }
+
+    /**
+     * Whether the card and the sizes fit: whole panels of columns, at least two steps, and heads that divide a tile.
+     *
+     * @param target the card's own instructions, 10 major + minor; 0 where the compiler does not know them
+     * @param shared bytes that a block may ask for
+     */
+    static boolean fits(Dims dims, Precision precision, int target, int shared) {
+        return precision == Precision.BF16
+                && target == CAPABILITY
+                && shared >= BYTES
+                && List.of(64, 128).contains(dims.D())
+                && dims.plainAttention()
+                && dims.C() % PANEL == 0
+                && dims.C() >= 2 * PANEL
+                && dims.F() % PANEL == 0;
+    }
+
+    /** The numbers of this class, for its file. */
+    static String constants() {
+        return "constexpr int ROWS = %d, COLUMNS = %d, STAGES = %d, THREADS = %d, BYTES = %d;\n"
+                .formatted(ROWS, COLUMNS, STAGES, THREADS, BYTES);
+    }
+
+    /** qkv = heads(x w^T). */
+    void heads(Tensor x, Tensor w, Tensor qkv, Tensor r, HeadRule rule) {
+        launch(
+                Kernel.PRODUCT_HEADS,
+                Stream.of(map(x, ROWS, 1), map(w, COLUMNS, 1), map(qkv, PANEL, PANELS)),
+                Kernels.words(dims.N(), qkv.cols(), dims.C(), r, turns, rule.normQK(), rule.rotary(), rule.normV()));
+    }
+
+    /** s = relu(x w^T)^2. */
+    void reluSquared(Tensor x, Tensor w, Tensor s) {
+        launch(
+                Kernel.PRODUCT_RELU_SQUARED,
+                Stream.of(map(x, ROWS, 1), map(w, COLUMNS, 1), map(s, PANEL, PANELS)),
+                Kernels.words(dims.N(), dims.F(), dims.C()));
+    }
+
+    /** df = dy w times the slope of relu squared where it is s. */
+    void slope(Tensor dy, Tensor w, Tensor s, Tensor df) {
+        launch(
+                Kernel.PRODUCT_SLOPE,
+                Stream.of(map(dy, ROWS, 1), map(w, PANEL, PANELS), map(df, PANEL, PANELS), map(s, PANEL, PANELS)),
+                Kernels.words(dims.N(), dims.F(), dims.C()));
+    }
+
+    private long[] map(Tensor tensor, int rows, int panels) {
+        return device.map(((DeviceTensor) tensor).pointer(), tensor.rows(), tensor.cols(), rows, panels);
+    }
+
+    private void launch(Kernel kernel, Stream<long[]> maps, long[] others) {
+        LongStream words = LongStream.concat(maps.flatMapToLong(LongStream::of), LongStream.of(others));
+        kernels.queue(kernel, launch, words.toArray());
+    }
+}

@@ -1,0 +1,305 @@
+// y = x w^T or y = x w in bfloat16 on compute capability 9.0, with what follows the product done before y is written: heads'
+// norms and rotary embedding, or relu squared, or the slope of relu squared.
+//
+// A block takes tiles of ROWS x COLUMNS of y in turn. One thread starts the copies of STAGES tiles of x and w ahead; two warp
+// groups multiply, each 64 rows. Every number of y is one sum in the order of k, so its bits do not depend on the card.
+//
+// Tiles are panels of 64 columns: 128 bytes per row, 16-byte chunks permuted by the row modulo 8, as the copy engine writes them
+// and the tensor cores read them.
+
+typedef unsigned long long u64;
+
+constexpr int STEP = 64, GROUPS = THREADS / 128 - 1; // columns of x per tile; warp groups that multiply
+constexpr int X_BYTES = ROWS * STEP * 2, W_BYTES = COLUMNS * STEP * 2, STAGE = X_BYTES + W_BYTES;
+constexpr int PANEL = 64 * 128, Y_BYTES = COLUMNS / 64 * PANEL; // bytes of 64 rows; of a group's part of y
+constexpr int TILES = COLUMNS / 8; // columns of an accumulator, in units of 8
+constexpr int HELPERS = 3; // warps of the first group, except that of the thread which starts copies
+static_assert(BYTES >= 1024 + STAGES * STAGE + GROUPS * Y_BYTES + 8 * (2 * STAGES + 2 * GROUPS), "shared memory");
+static_assert(ROWS == 64 * GROUPS && COLUMNS == 256 && COLUMNS % D == 0, "a warp group's product is 64 x 256");
+
+// A matrix as the copy engine sees it, made by the driver.
+struct __align__(64) Map {
+    u64 words[16];
+};
+
+// Barriers in shared memory: a phase ends when `count` threads have arrived and all bytes that were announced are there.
+__device__ __forceinline__ void init(u32 barrier, int count) {
+    asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(barrier), "r"(count));
+}
+__device__ __forceinline__ void arrive(u32 barrier) {
+    asm volatile("mbarrier.arrive.release.cta.shared::cta.b64 _, [%0];" ::"r"(barrier) : "memory");
+}
+__device__ __forceinline__ void announce(u32 barrier, int bytes) {
+    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(barrier), "r"(bytes) : "memory");
+}
+__device__ __forceinline__ void wait(u32 barrier, u32 phase) {
+    asm volatile("{.reg .pred p; AGAIN: mbarrier.try_wait.parity.shared::cta.b64 p, [%0], %1; @p bra DONE; bra AGAIN; DONE: }"
+                 ::"r"(barrier), "r"(phase) : "memory");
+}
+
+// Copies of a box by the copy engine, from a row and a panel of 64 columns on, to shared memory and back.
+__device__ __forceinline__ void pull(u32 to, const Map* map, u32 barrier, int row, int panel) {
+    asm volatile("cp.async.bulk.tensor.3d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%0], [%1, {%3, %4, %5}], [%2];"
+                 ::"r"(to), "l"(map), "r"(barrier), "r"(0), "r"(row), "r"(panel) : "memory");
+}
+__device__ __forceinline__ void push(const Map* map, u32 from, int row, int panel) {
+    asm volatile("cp.async.bulk.tensor.3d.global.shared::cta.bulk_group [%0, {%2, %3, %4}], [%1]; cp.async.bulk.commit_group;"
+                 ::"l"(map), "r"(from), "r"(0), "r"(row), "r"(panel) : "memory");
+}
+// Until what this thread pushed has left shared memory.
+__device__ __forceinline__ void pushed() { asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory"); }
+// Until all threads of the warp group are here.
+__device__ __forceinline__ void meet(int group) { asm volatile("bar.sync %0, 128;" ::"r"(group) : "memory"); }
+
+__device__ __forceinline__ void ready() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }
+__device__ __forceinline__ void batch() { asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory"); }
+template <int N> __device__ __forceinline__ void finish() { asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(N) : "memory"); }
+__device__ __forceinline__ u64 view(u32 address) {
+    return (u64)(address >> 4) | (u64)(PANEL >> 4) << 16 | (u64)(1024 >> 4) << 32 | 1ull << 62;
+}
+
+#define R4(c, i) "+f"(c[i][0]), "+f"(c[i][1]), "+f"(c[i][2]), "+f"(c[i][3])
+#define R32(c, i) \
+    R4(c, i), R4(c, i + 1), R4(c, i + 2), R4(c, i + 3), R4(c, i + 4), R4(c, i + 5), R4(c, i + 6), R4(c, i + 7)
+#define L128 \
+    "%0,%1,%2,%3,%4,%5,%6,%7,%8,%9,%10,%11,%12,%13,%14,%15,%16,%17,%18,%19,%20,%21,%22,%23,%24,%25,%26,%27,%28,%29,%30,%31," \
+    "%32,%33,%34,%35,%36,%37,%38,%39,%40,%41,%42,%43,%44,%45,%46,%47,%48,%49,%50,%51,%52,%53,%54,%55,%56,%57,%58,%59,%60,%61," \
+    "%62,%63,%64,%65,%66,%67,%68,%69,%70,%71,%72,%73,%74,%75,%76,%77,%78,%79,%80,%81,%82,%83,%84,%85,%86,%87,%88,%89,%90,%91," \
+    "%92,%93,%94,%95,%96,%97,%98,%99,%100,%101,%102,%103,%104,%105,%106,%107,%108,%109,%110,%111,%112,%113,%114,%115,%116," \
+    "%117,%118,%119,%120,%121,%122,%123,%124,%125,%126,%127"
+
+// c (64,256) = or += a (64,16) times b: (256,16) transposed, or (16,256) where b is not FLIPPED.
+template <int FLIPPED> __device__ __forceinline__ void multiply(float (&c)[TILES][4], u64 a, u64 b, int add) {
+    asm volatile("{.reg .pred p; setp.ne.b32 p, %130, 0; wgmma.mma_async.sync.aligned.m64n256k16.f32.bf16.bf16 {" L128
+                 "}, %128, %129, p, 1, 1, 0, %131;}"
+                 : R32(c, 0), R32(c, 8), R32(c, 16), R32(c, 24) : "l"(a), "l"(b), "r"(add), "n"(1 - FLIPPED));
+}
+
+// Four 8x8 matrices to and from shared memory, each lane giving the address of one row.
+__device__ __forceinline__ void put4(u32 to, u32 a, u32 b, u32 c, u32 d) {
+    asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1,%2,%3,%4};" ::"r"(to), "r"(a), "r"(b), "r"(c), "r"(d) : "memory");
+}
+__device__ __forceinline__ void take4(u32 (&r)[4], u32 from) {
+    asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0,%1,%2,%3}, [%4];"
+                 : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3]) : "r"(from) : "memory");
+}
+
+// What follows the product. `before` is called when a tile begins, `all` when its sums are there, `each` for every two units of 8
+// columns that are about to be written. A kind with EXTRA reads a tile of the map `s`, which lies where y's tile will be written
+// and which the warps that have nothing else to do `prepare`.
+struct ReluSquared {
+    static constexpr bool EXTRA = false;
+    __device__ __forceinline__ void before(int, int) {}
+    __device__ __forceinline__ void all(float (&)[TILES][4], int, int, int) {}
+    __device__ __forceinline__ void each(float (&x)[4], float (&y)[4], u32) {
+#pragma unroll
+        for (int i = 0; i < 4; i++) {
+            float a = fmaxf(x[i], 0), b = fmaxf(y[i], 0);
+            x[i] = a * a, y[i] = b * b;
+        }
+    }
+    static __device__ __forceinline__ void prepare(u32, int, int) {}
+};
+
+// y times 2 relu(f), which is 2 sqrt(s).
+struct Slope {
+    static constexpr bool EXTRA = true;
+    static __device__ __forceinline__ float low(u32 both) { return __uint_as_float(both << 16); }
+    static __device__ __forceinline__ float high(u32 both) { return __uint_as_float(both & 0xffff0000u); }
+    static __device__ __forceinline__ float twiceRoot(float x) {
+        float y;
+        asm("sqrt.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+        return 2 * y;
+    }
+    __device__ __forceinline__ void before(int, int) {}
+    __device__ __forceinline__ void all(float (&)[TILES][4], int, int, int) {}
+    __device__ __forceinline__ void each(float (&x)[4], float (&y)[4], u32 at) {
+        u32 s[4];
+        take4(s, at);
+        x[0] *= low(s[0]), x[1] *= high(s[0]), x[2] *= low(s[1]), x[3] *= high(s[1]);
+        y[0] *= low(s[2]), y[1] *= high(s[2]), y[2] *= low(s[3]), y[3] *= high(s[3]);
+    }
+    // Roots take the special function unit longer than the products that they would wait for.
+    static __device__ __forceinline__ void prepare(u32 tile, int thread, int threads) {
+        for (int i = thread; i < Y_BYTES / 16; i += threads) {
+            u32 a[4];
+            asm volatile("ld.shared.v4.u32 {%0,%1,%2,%3}, [%4];"
+                         : "=r"(a[0]), "=r"(a[1]), "=r"(a[2]), "=r"(a[3]) : "r"(tile + 16 * i) : "memory");
+#pragma unroll
+            for (int k = 0; k < 4; k++) a[k] = pack(twiceRoot(low(a[k])), twiceRoot(high(a[k])));
+            asm volatile("st.shared.v4.u32 [%0], {%1,%2,%3,%4};" ::"r"(tile + 16 * i), "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]) : "memory");
+        }
+    }
+};
+
+// The norm of each head, whose factor goes to r (M,3H), and the turn of queries and keys; turns (T, D/2): cosine and sine.
+struct Heads {
+    static constexpr bool EXTRA = false;
+    static constexpr int WIDTH = D / 8, HALF = WIDTH / 2; // of a head, in units of 8 columns
+    float* r;
+    const float* turns;
+    bool norm, turn, normV;
+    float4 table[2][HALF];
+
+    __device__ __forceinline__ void before(int row, int column) {
+        if (turn && column < 2 * C) {
+#pragma unroll
+            for (int half = 0; half < 2; half++) {
+                const float4* from = (const float4*)(turns + ((row + 8 * half) % T * (D / 2) + threadIdx.x % 4 * 2) * 2);
+#pragma unroll
+                for (int i = 0; i < HALF; i++) table[half][i] = from[4 * i];
+            }
+        }
+    }
+
+    __device__ __forceinline__ void all(float (&c)[TILES][4], int row, int column, int rows) {
+#pragma unroll
+        for (int h = 0; h < COLUMNS / D; h++) {
+            int head = column / D + h;
+            bool value = head >= 2 * H, normed = value ? normV : norm;
+#pragma unroll
+            for (int half = 0; half < 2; half++) {
+                float s = 1;
+                if (normed) {
+                    float a = 0, b = 0;
+#pragma unroll
+                    for (int i = h * WIDTH; i < (h + 1) * WIDTH; i++) {
+                        a += c[i][2 * half] * c[i][2 * half];
+                        b += c[i][2 * half + 1] * c[i][2 * half + 1];
+                    }
+                    s = 1.f / sqrtf(lanesSum<4>(a + b) / D + EPSILON);
+                    int n = row + 8 * half;
+                    if (threadIdx.x % 4 == 0 && n < rows && head < 3 * H) r[(i64)n * 3 * H + head] = s;
+                }
+#pragma unroll
+                for (int i = h * WIDTH; i < (h + 1) * WIDTH; i++) c[i][2 * half] *= s, c[i][2 * half + 1] *= s;
+                if (turn && !value) {
+#pragma unroll
+                    for (int i = 0; i < HALF; i++) {
+                        float4 w = table[half][i];
+                        float *x = c[h * WIDTH + i] + 2 * half, *y = c[h * WIDTH + i + HALF] + 2 * half;
+                        float x0 = x[0], x1 = x[1];
+                        x[0] = x0 * w.x + y[0] * w.y, y[0] = y[0] * w.x - x0 * w.y;
+                        x[1] = x1 * w.z + y[1] * w.w, y[1] = y[1] * w.z - x1 * w.w;
+                    }
+                }
+            }
+        }
+    }
+
+    __device__ __forceinline__ void each(float (&)[4], float (&)[4], u32) {}
+    static __device__ __forceinline__ void prepare(u32, int, int) {}
+};
+
+// x (M,K), w (N,K) if FLIPPED or (K,N), y and s (M,N). K is a multiple of 64 and at least 128, N a multiple of 64; what lies past
+// the last row or column is zeros on the way in and left out on the way back.
+template <int FLIPPED, typename After> __device__ __forceinline__ void product(
+        const Map* x, const Map* w, const Map* y, const Map* s, int M, int N, int K, After after) {
+    extern __shared__ char raw[];
+    u32 base = (shared(raw) + 1023) & ~1023u, out = base + STAGES * STAGE;
+    u32 full = out + GROUPS * Y_BYTES, empty = full + 8 * STAGES, there = empty + 8 * STAGES, prepared = there + 8 * GROUPS;
+    if (threadIdx.x == 0) {
+        for (int i = 0; i < STAGES; i++) init(full + 8 * i, 1), init(empty + 8 * i, GROUPS);
+        for (int i = 0; i < GROUPS; i++) init(there + 8 * i, 1), init(prepared + 8 * i, HELPERS);
+        asm volatile("fence.mbarrier_init.release.cluster; fence.proxy.async.shared::cta;" ::: "memory");
+    }
+    __syncthreads();
+    int columns = (N + COLUMNS - 1) / COLUMNS, tiles = (M + ROWS - 1) / ROWS * columns, steps = K / STEP;
+    int slot = 0;
+    u32 phase = 0, turn = 0;
+    auto next = [&] {
+        if (++slot == STAGES) slot = 0, phase ^= 1;
+    };
+    if (threadIdx.x < 128) {
+        asm volatile("setmaxnreg.dec.sync.aligned.u32 40;");
+        if (threadIdx.x == 0) {
+            for (int t = blockIdx.x; t < tiles; t += gridDim.x) { // w stays in the cache, x passes by once
+                int m = t / columns * ROWS, n = t % columns * COLUMNS;
+                for (int k = 0; k < steps; k++, next()) {
+                    wait(empty + 8 * slot, phase ^ 1);
+                    u32 to = base + slot * STAGE, barrier = full + 8 * slot;
+                    announce(barrier, STAGE);
+                    pull(to, x, barrier, m, k);
+                    if (FLIPPED) pull(to + X_BYTES, w, barrier, n, k);
+                    else pull(to + X_BYTES, w, barrier, k * STEP, n / 64);
+                }
+            }
+        } else if (After::EXTRA && threadIdx.x >= 32) {
+            for (int t = blockIdx.x; t < tiles; t += gridDim.x, turn ^= 1) {
+                for (int g = 0; g < GROUPS; g++) {
+                    wait(there + 8 * g, turn);
+                    After::prepare(out + g * Y_BYTES, threadIdx.x - 32, HELPERS * 32);
+                    __syncwarp();
+                    if (threadIdx.x % 32 == 0) arrive(prepared + 8 * g);
+                }
+            }
+        }
+    } else {
+        asm volatile("setmaxnreg.inc.sync.aligned.u32 232;");
+        int group = threadIdx.x / 128 - 1, lane = threadIdx.x % 32, warp = threadIdx.x / 32 % 4;
+        bool chief = threadIdx.x % 128 == 0;
+        u32 mine = out + group * Y_BYTES;
+        int row = warp * 16 + lane % 16; // whose address this lane gives
+        float c[TILES][4];
+        for (int t = blockIdx.x; t < tiles; t += gridDim.x, turn ^= 1) {
+            int m = t / columns * ROWS + group * 64, n = t % columns * COLUMNS, last = 0;
+            after.before(m + warp * 16 + lane / 4, n);
+            for (int k = 0; k < steps; k++, next()) {
+                wait(full + 8 * slot, phase);
+                u32 a = base + slot * STAGE + group * PANEL, b = base + slot * STAGE + X_BYTES;
+                ready();
+#pragma unroll
+                for (int i = 0; i < STEP / 16; i++) {
+                    multiply<FLIPPED>(c, view(a + i * 32), view(b + i * (FLIPPED ? 32 : 16 * 128)), k > 0 || i > 0);
+                }
+                batch();
+                if (k > 0) {
+                    finish<1>();
+                    if (chief) arrive(empty + 8 * last);
+                }
+                if (After::EXTRA && k == 1 && chief) {
+                    pushed();
+                    announce(there + 8 * group, Y_BYTES);
+                    pull(mine, s, there + 8 * group, m, n / 64);
+                }
+                last = slot;
+            }
+            finish<0>();
+            if (chief) arrive(empty + 8 * last);
+            after.all(c, m + warp * 16 + lane / 4, n, M);
+            if (After::EXTRA) {
+                wait(prepared + 8 * group, turn);
+            } else {
+                if (chief) pushed();
+                meet(1 + group);
+            }
+#pragma unroll
+            for (int i = 0; i < TILES; i += 2) {
+                int chunk = i + lane / 16;
+                u32 to = mine + chunk / 8 * PANEL + row * 128 + (chunk % 8 ^ row & 7) * 16;
+                float(&p)[4] = c[i], (&q)[4] = c[i + 1];
+                after.each(p, q, to);
+                put4(to, pack(p[0], p[1]), pack(p[2], p[3]), pack(q[0], q[1]), pack(q[2], q[3]));
+            }
+            asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+            meet(1 + group);
+            if (chief) push(y, mine, m, n / 64);
+        }
+        if (chief) asm volatile("cp.async.bulk.wait_group 0;" ::: "memory");
+    }
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS, 1) product_heads(const __grid_constant__ Map x, const __grid_constant__ Map w,
+        const __grid_constant__ Map y, i64 M, i64 N, i64 K, float* r, const float* turns, i64 norm, i64 turn, i64 normV) {
+    product<1>(&x, &w, &y, 0, M, N, K, Heads{r, turns, norm != 0, turn != 0, normV != 0});
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS, 1) product_relu_squared(const __grid_constant__ Map x,
+        const __grid_constant__ Map w, const __grid_constant__ Map y, i64 M, i64 N, i64 K) {
+    product<1>(&x, &w, &y, 0, M, N, K, ReluSquared{});
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS, 1) product_slope(const __grid_constant__ Map x, const __grid_constant__ Map w,
+        const __grid_constant__ Map y, const __grid_constant__ Map s, i64 M, i64 N, i64 K) {
+    product<0>(&x, &w, &y, &s, M, N, K, Slope{});
+}
