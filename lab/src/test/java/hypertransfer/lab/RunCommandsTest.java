@@ -315,6 +315,15 @@ class RunCommandsTest {
         assertThat(run.resolve("metrics.jsonl.damaged")).isNotEmptyFile();
     }
 
+    /** It left the line out without a word; MutationTest has the other commands that read logs. */
+    @Test
+    void aPredictionTellsOfADamagedLine() throws IOException {
+        Path run = train("run", "steps=6"), matrices = run.resolve("matrices.jsonl");
+        Files.writeString(matrices, Files.readString(matrices).replaceFirst("\"norm\":\\[[^,]*,", "\"norm\":["));
+        fine("predict", run);
+        assertThat(err.toString()).contains("warning: ", "matrices.jsonl has 1 damaged line (line 1 has 5 numbers");
+    }
+
     /** Ended as bugs: an index out of bounds, and an element that is not there. */
     @Test
     void aScheduleOfADamagedRun() throws IOException {

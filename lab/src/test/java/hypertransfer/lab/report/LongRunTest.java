@@ -128,6 +128,34 @@ class LongRunTest {
         page(20_000_000, 3_000);
     }
 
+    /** What {@code ht watch} sends of it first, and how long a browser takes until it shows a curve. */
+    @Test
+    @EnabledIfSystemProperty(named = "ht.slow", matches = "true")
+    void theLivePageOfAMillionSteps() throws Exception {
+        write("muon", 1_000_000, 200, 100, null, 0);
+        long sent = new Feed("muon", null, new Run(folder.resolve("muon")), 1)
+                .read().stream().mapToLong(String::length).sum();
+        assertThat(sent).isLessThan(20_000_000);
+        try (Server server = Server.open(folder, 0);
+                Browser browser = new Browser()) {
+            long took = untilACurve(browser, "http://127.0.0.1:" + server.port() + "/");
+            System.out.printf("ht watch: %,d bytes, %d ms until a curve%n", sent, took);
+            assertThat(browser.console()).isEmpty();
+        }
+    }
+
+    /** Opens a page and waits for a curve; the milliseconds that took. */
+    private static long untilACurve(Browser browser, String page) throws Exception {
+        long start = System.nanoTime();
+        browser.open(page, 1280, 1000, false);
+        Browser.waitFor(
+                "a curve",
+                () -> browser.evaluate("document.querySelectorAll('#figures path[data-run]').length")
+                                .asInt()
+                        > 0);
+        return (System.nanoTime() - start) / 1_000_000;
+    }
+
     /** The page's size, the time until it shows something, and the largest difference and loss, which one step has. */
     private void page(long most, long milliseconds) throws Exception {
         Path page = folder.resolve("report.html");
@@ -137,14 +165,7 @@ class LongRunTest {
         Assumptions.assumeTrue(
                 Browser.installed().isPresent(), "no Chromium is installed, so the page was not opened in a browser");
         try (Browser browser = new Browser()) {
-            long start = System.nanoTime();
-            browser.open(page.toUri().toString(), 1280, 1000, false);
-            Browser.waitFor(
-                    "a curve",
-                    () -> browser.evaluate("document.querySelectorAll('#figures path[data-run]').length")
-                                    .asInt()
-                            > 0);
-            long took = (System.nanoTime() - start) / 1_000_000;
+            long took = untilACurve(browser, page.toUri().toString());
             System.out.printf("%d runs, %,d bytes, %d ms%n", report.names().size(), Files.size(page), took);
             assertThat(took).isLessThan(milliseconds);
             if (report.names().contains("hypertransfer")) {

@@ -76,6 +76,9 @@ public final class Initializer {
         /** Copies those that fall into memory for {@code size} numbers, if the first of the block is its number {@code at}. */
         void copy(MemorySegment to, long at, long size, int numberBytes) {
             int first = (int) Math.clamp(-at, 0, count), last = (int) Math.clamp(size - at, first, count);
+            if (first == last) { // a block behind the last number
+                return;
+            }
             if (numberBytes == Float.BYTES) {
                 MemorySegment.copy(values, first, to, ValueLayout.JAVA_FLOAT, (at + first) * Float.BYTES, last - first);
             } else {
