@@ -177,6 +177,24 @@ class LauncherTest {
         assertThat(builds()).isEqualTo(1);
     }
 
+    /** The classes of a short run after the build; where that run leaves no archive, Java starts without. */
+    @Test
+    void laterStartsTakeTheClassesOfAShortRun() throws Exception {
+        assertThat(run("doctor").out()).contains("[-Xshare:auto]").doesNotContain("SharedArchiveFile");
+        Path classes = root.resolve("lab/target/ht.jsa");
+        script(dir.resolve("jdk/bin/java"), """
+                #!/bin/sh
+                for arg; do printf '[%%s]\\n' "$arg"; done
+                case " $* " in *"-XX:ArchiveClassesAtExit="*) echo "$*" >"%s" ;; esac
+                """.formatted(classes));
+        Files.delete(stamp);
+        assertThat(run("doctor").out())
+                .contains("[-XX:SharedArchiveFile=" + classes + "]")
+                .doesNotContain("ArchiveClassesAtExit");
+        assertThat(Files.readString(classes)).contains("hypertransfer.lab.Main train " + root + "/runs/muon.yaml");
+        assertThat(root.resolve("lab/target/ht.first")).doesNotExist();
+    }
+
     @Test
     void argumentsArriveAsTheyAre() throws Exception {
         Result result = run("two words", "", "*", "$HOME", "--a=\"b\"", "back\\slash", "two\nlines");

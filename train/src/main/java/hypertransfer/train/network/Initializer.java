@@ -21,8 +21,23 @@ public final class Initializer {
 
     private static final int BLOCK = 1 << 14;
     private static final int AT_ONCE = 1 << 22;
+    private static final long LARGE = 50_000_000;
 
     private Initializer() {}
+
+    /**
+     * Draws some numbers for nobody, in a thread beside the caller, if the network is large: so the methods are compiled
+     * when it is drawn. Before that they count their calls for the compiler, and all cores write these few counters.
+     */
+    public static void prepare(Architecture architecture) {
+        if (architecture.parameters() > LARGE) {
+            Thread.ofPlatform().daemon().start(() -> {
+                for (int k = 0; k < AT_ONCE / BLOCK; k++) {
+                    block(0, (long) k * BLOCK, (k + 1L) * BLOCK, EMBEDDING_STD);
+                }
+            });
+        }
+    }
 
     /** Writes the masters that this rank owns; the caller represents them as weights. */
     public static void initialize(Engine engine, Parameters parameters, long seed) {

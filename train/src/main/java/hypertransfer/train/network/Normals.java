@@ -20,6 +20,7 @@ final class Normals {
     private static final double RELATIVE = 0x1p-42, ABSOLUTE = 0x1p-46;
 
     private final double[] a = new double[AT_ONCE], u = new double[AT_ONCE];
+    private final double[] m = new double[AT_ONCE], logs = new double[AT_ONCE];
     private final double[] radius = new double[AT_ONCE], cosine = new double[AT_ONCE];
 
     /**
@@ -36,8 +37,11 @@ final class Normals {
             for (int i = 0; i < n; i++) {
                 a[i] = 1 - uniform(random);
                 u[i] = uniform(random);
+                long bits = Double.doubleToRawLongBits(a[i]), k = (bits - ROOT_HALF) >> 52; // a = 2^k m
+                m[i] = Double.longBitsToDouble(bits - (k << 52));
+                logs[i] = k * LN2;
             }
-            radii(a, radius);
+            radii(m, logs, radius);
             cosines(u, cosine);
             for (int i = 0; i < n; i++) {
                 double z = radius[i] * cosine[i], error = RELATIVE * Math.abs(z) + ABSOLUTE * radius[i];
@@ -45,9 +49,9 @@ final class Normals {
                         || Math.abs(Math.abs(z) - CUT) <= error) {
                     z = exact(a[i], u[i]);
                 }
-                if (Math.abs(z) <= CUT) {
-                    kept[at++] = (float) (std * z);
-                }
+                kept[at] =
+                        (float) (std * z); // the next one takes its place unless it is kept: a branch would be guessed
+                at += Math.abs(z) <= CUT ? 1 : 0;
             }
         }
         return at;
@@ -58,15 +62,13 @@ final class Normals {
         return StrictMath.sqrt(-2 * StrictMath.log(a)) * StrictMath.cos(2 * Math.PI * u);
     }
 
-    /** sqrt(-2 log a), with a = 2^k m, m near one, and log m = 2 (s + s^3/3 + s^5/5 + ...) of s = (m - 1)/(m + 1). */
-    private static void radii(double[] a, double[] radius) {
+    /** sqrt(-2 log a), where log a = logs + log m, m is near one, and log m = 2 (s + s^3/3 + ...) of s = (m - 1)/(m + 1). */
+    private static void radii(double[] m, double[] logs, double[] radius) {
         for (int i = 0; i < AT_ONCE; i++) {
-            long bits = Double.doubleToRawLongBits(a[i]), k = (bits - ROOT_HALF) >> 52;
-            double m = Double.longBitsToDouble(bits - (k << 52));
-            double s = (m - 1) / (m + 1), q = s * s;
+            double s = (m[i] - 1) / (m[i] + 1), q = s * s;
             double p = 1. / 9 + q * (1. / 11 + q * (1. / 13 + q * (1. / 15 + q / 17)));
             p = 1 + q * (1. / 3 + q * (1. / 5 + q * (1. / 7 + q * p)));
-            radius[i] = Math.sqrt(-2 * (k * LN2 + 2 * s * p));
+            radius[i] = Math.sqrt(-2 * (logs[i] + 2 * s * p));
         }
     }
 

@@ -22,6 +22,7 @@ import hypertransfer.train.log.Run;
 import hypertransfer.train.log.Standing;
 import hypertransfer.train.log.Standing.State;
 import hypertransfer.train.log.Tail;
+import hypertransfer.train.network.Initializer;
 import hypertransfer.train.network.Parameters;
 import hypertransfer.train.optimizer.View;
 import hypertransfer.train.ranks.Passport;
@@ -98,6 +99,9 @@ public final class Trainer {
      * @param changed the keys that may differ from those the checkpoint was trained with
      */
     public boolean run(boolean resume, Set<String> changed, BooleanSupplier stop) {
+        if (!resume) {
+            Initializer.prepare(c.architecture());
+        }
         try (Feed feed = Feed.open(c)) {
             Passport.compare(ranks, facts(feed, resume));
         }
