@@ -3,13 +3,14 @@ package hypertransfer.engine.reference;
 import hypertransfer.engine.Dims;
 import java.util.Arrays;
 
-/** Causal attention over a window of keys, one query after the other. */
+/** Causal attention over a window of keys, one query after the other; before each it asks whether to stop. */
 final class Attention {
     private Attention() {}
 
-    static void forward(Dims dims, Array qkv, Array o, Array lse) {
+    static void forward(Dims dims, Array qkv, Array o, Array lse, Runnable ask) {
         int D = dims.D();
         for (int n = 0; n < dims.N(); n++) {
+            ask.run();
             for (int h = 0; h < dims.H(); h++) {
                 int first = first(dims, n);
                 double[] scores = scores(dims, qkv, n, h);
@@ -26,11 +27,12 @@ final class Attention {
         }
     }
 
-    static void backward(Dims dims, Array qkv, Array lse, Array dO, Array dqkv) {
+    static void backward(Dims dims, Array qkv, Array lse, Array dO, Array dqkv, Runnable ask) {
         int D = dims.D();
         double scale = 1 / Math.sqrt(D);
         Arrays.fill(dqkv.data(), dqkv.row(0), dqkv.row(dims.N()), 0);
         for (int n = 0; n < dims.N(); n++) {
+            ask.run();
             for (int h = 0; h < dims.H(); h++) {
                 int first = first(dims, n);
                 int from = dO.row(n) + h * D;

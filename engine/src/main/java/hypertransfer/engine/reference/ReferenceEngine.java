@@ -254,14 +254,12 @@ public final class ReferenceEngine implements Engine {
 
     @Override
     public void attention(Tensor qkv, Tensor o, Tensor lse) {
-        ask();
-        Attention.forward(dims, (Array) qkv, (Array) o, (Array) lse);
+        Attention.forward(dims, (Array) qkv, (Array) o, (Array) lse, this::ask);
     }
 
     @Override
     public void attentionBackward(Tensor qkv, Tensor o, Tensor lse, Tensor dO, Tensor dqkv) {
-        ask();
-        Attention.backward(dims, (Array) qkv, (Array) lse, (Array) dO, (Array) dqkv);
+        Attention.backward(dims, (Array) qkv, (Array) lse, (Array) dO, (Array) dqkv, this::ask);
     }
 
     @Override

@@ -10,6 +10,7 @@ import hypertransfer.engine.Tensor;
 import hypertransfer.engine.checked.Checked;
 import hypertransfer.engine.cuda.driver.Cache;
 import hypertransfer.engine.cuda.driver.Card;
+import hypertransfer.engine.foreign.Native;
 import hypertransfer.engine.proof.Comparison;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -17,6 +18,7 @@ import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Set;
+import java.util.function.Supplier;
 import java.util.stream.Collectors;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -53,6 +55,31 @@ class DryRunTest {
                 .collect(Collectors.toSet());
         assertThat(card.launched.stream().map(Card.Launched::kernel).collect(Collectors.toSet()))
                 .isEqualTo(expected);
+        assertThat(card.held()).isEmpty();
+    }
+
+    /** cuSOLVER is loaded by what needs it, and the sentence of its absence is the library's own. */
+    @Test
+    void onlySoapNeedsCusolver() {
+        Supplier<Native> none = () -> {
+            throw new EngineException("the direction soap needs cuSOLVER: no libcusolver.so.12");
+        };
+        Cache cache = new Cache(folder.resolve("cache"));
+        try (CudaEngine engine = new CudaEngine(DIMS, Precision.BF16, card.driver(), card, card, none, cache)) {
+            List<Tensor> gram = List.of(engine.tensor(Role.HIDDEN_GRADIENT, "gram", 8, 8));
+            engine.commit();
+            engine.rotate(gram, gram, gram, false);
+            assertThatThrownBy(() -> engine.refine(gram, new double[] {1}, gram))
+                    .hasMessage("the direction soap needs cuSOLVER: no libcusolver.so.12");
+        }
+        assertThat(card.held()).isEmpty();
+        card.failing.add("cusolverDnSgeqrf");
+        try (CudaEngine engine = engine(DIMS, Precision.BF16)) {
+            List<Tensor> gram = List.of(engine.tensor(Role.HIDDEN_GRADIENT, "gram", 8, 8));
+            engine.commit();
+            assertThatThrownBy(() -> engine.refine(gram, new double[] {1}, gram))
+                    .hasMessage("cusolverDnSgeqrf of a card of the test's failed with status 719 on Card");
+        }
         assertThat(card.held()).isEmpty();
     }
 

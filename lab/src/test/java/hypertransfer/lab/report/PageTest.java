@@ -521,6 +521,7 @@ class PageTest {
                     .map(JsonNode::doubleValue)
                     .toList();
             assertThat(contrasts).hasSize(12).allMatch(contrast -> contrast >= 3);
+            Browser.waitFor("the heat map", () -> count("#heat [data-cell]") > 0);
             assertThat(browser.evaluate("""
                     (() => {
                       const light = colour => colour.match(/[\\d.]+/g).slice(0, 3).map(v => v / 255)

@@ -17,7 +17,7 @@ import java.util.Map;
 import java.util.Set;
 
 /**
- * A card for machines without one: the driver, the compiler and cuBLASLt as far as the engine calls them. It computes
+ * A card for machines without one: the driver, the compiler, cuBLASLt and cuSOLVER as far as the engine calls them. It computes
  * nothing, but knows what was launched and what was not given back, and fails where a test wants it to.
  */
 public final class Card implements Native {
@@ -86,6 +86,7 @@ public final class Card implements Native {
                     "cuModuleLoadData",
                     "cuGraphInstantiateWithFlags",
                     "cublasLtCreate",
+                    "cusolverDnCreate",
                     "cublasLtMatmulDescCreate",
                     "cublasLtMatrixLayoutCreate",
                     "cublasLtMatmulPreferenceCreate" -> take(function, out(a, 0));
@@ -98,6 +99,7 @@ public final class Card implements Native {
                     "cuGraphDestroy",
                     "cuGraphExecDestroy",
                     "cublasLtDestroy",
+                    "cusolverDnDestroy",
                     "cublasLtMatmulDescDestroy",
                     "cublasLtMatrixLayoutDestroy",
                     "cublasLtMatmulPreferenceDestroy" -> give(held.containsKey((long) a[0]), (long) a[0]);

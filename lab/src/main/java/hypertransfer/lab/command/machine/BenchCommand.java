@@ -38,7 +38,7 @@ import picocli.CommandLine.Spec;
             "  ht bench --preset gpt2-124m --engine cuda --batch 32 --json | tail -n 1",
             "  ht bench --preset demo --accumulation 4    what adding in order costs",
             "  ht bench --preset small --set matrices.direction=lion",
-            "  ht bench --preset small --network M2 --set model.mlp=swiglu --set model.kv_heads=1",
+            "  ht bench --preset small --set model.mlp=swiglu --set model.kv_heads=1",
             "  ht bench --preset demo --phases            what one waits for"
         })
 public final class BenchCommand implements Callable<Integer> {
