@@ -29,7 +29,7 @@ class OptimizerTest {
     @MethodSource("hypertransfer.engine.proof.Demanded#threads")
     void agreesWithTheReference(int threads) {
         assertThat(Comparison.optimizer(cpu(threads), DIMS, SHAPES)).allMatch(ROUNDING::accepts);
-        assertThat(Comparison.bases(cpu(threads), DIMS)).allMatch(ROUNDING::accepts);
+        assertThat(Bases.run(cpu(threads), DIMS)).allMatch(ROUNDING::accepts);
     }
 
     private static Pair matrix(int rows, int cols) {
