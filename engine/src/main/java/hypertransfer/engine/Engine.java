@@ -1,7 +1,6 @@
 package hypertransfer.engine;
 
 import java.lang.foreign.MemorySegment;
-import java.lang.foreign.ValueLayout;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
@@ -85,17 +84,10 @@ public interface Engine extends Layers, Motion, AutoCloseable {
     default void pack(List<Tensor> tensors, MemorySegment to) {
         long at = 0;
         for (Tensor tensor : tensors) {
-            int bytes = tensor.numberBytes();
+            Format format = Format.of(tensor.numberBytes());
             for (double value : read(tensor)) {
-                switch (bytes) {
-                    case 8 -> to.set(ValueLayout.JAVA_DOUBLE_UNALIGNED, at, value);
-                    case 4 -> to.set(ValueLayout.JAVA_FLOAT_UNALIGNED, at, (float) value);
-                    case 2 -> // bfloat16, the upper half of a float
-                        to.set(ValueLayout.JAVA_SHORT_UNALIGNED, at, (short)
-                                (Float.floatToRawIntBits((float) value) >> 16));
-                    default -> throw new EngineException(tensor.name() + " has numbers of " + bytes + " bytes");
-                }
-                at += bytes;
+                format.put(to, at, value);
+                at += format.bytes();
             }
         }
     }
@@ -104,15 +96,10 @@ public interface Engine extends Layers, Motion, AutoCloseable {
     default void unpack(MemorySegment from, List<Tensor> tensors) {
         long at = 0;
         for (Tensor tensor : tensors) {
-            int bytes = tensor.numberBytes();
+            Format format = Format.of(tensor.numberBytes());
             double[] values = new double[Math.toIntExact(tensor.size())];
-            for (int i = 0; i < values.length; i++, at += bytes) {
-                values[i] = switch (bytes) {
-                    case 8 -> from.get(ValueLayout.JAVA_DOUBLE_UNALIGNED, at);
-                    case 4 -> from.get(ValueLayout.JAVA_FLOAT_UNALIGNED, at);
-                    case 2 -> Float.intBitsToFloat(from.get(ValueLayout.JAVA_SHORT_UNALIGNED, at) << 16);
-                    default -> throw new EngineException(tensor.name() + " has numbers of " + bytes + " bytes");
-                };
+            for (int i = 0; i < values.length; i++, at += format.bytes()) {
+                values[i] = format.get(from, at);
             }
             write(tensor, values);
         }

@@ -47,7 +47,7 @@ public final class CpuEngine implements Engine {
 
     /** On as many threads as {@code ht.threads} says, or as there are cores. */
     public CpuEngine(Dims dims) {
-        this(dims, threads(System.getProperty("ht.threads")));
+        this(dims, Pool.threads());
     }
 
     public CpuEngine(Dims dims, int threads) {
@@ -81,17 +81,6 @@ public final class CpuEngine implements Engine {
             return "";
         } catch (EngineException e) {
             return e.getMessage();
-        }
-    }
-
-    private static int threads(String property) {
-        if (property == null) {
-            return Runtime.getRuntime().availableProcessors();
-        }
-        try {
-            return Integer.parseInt(property);
-        } catch (NumberFormatException e) {
-            throw new EngineException("ht.threads is " + property + "; it must be a number of threads", e);
         }
     }
 

@@ -32,6 +32,19 @@ public final class Pool implements AutoCloseable {
     private volatile boolean closed;
     private volatile Thread waiting;
 
+    /** As many threads as {@code ht.threads} says, or as there are cores. */
+    public static int threads() {
+        String property = System.getProperty("ht.threads");
+        if (property == null) {
+            return Runtime.getRuntime().availableProcessors();
+        }
+        try {
+            return Integer.parseInt(property);
+        } catch (NumberFormatException e) {
+            throw new EngineException("ht.threads is " + property + "; it must be a number of threads", e);
+        }
+    }
+
     public Pool(int size) {
         if (size < 1) {
             throw new EngineException(
