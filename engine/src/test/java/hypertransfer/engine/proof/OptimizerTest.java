@@ -1,8 +1,8 @@
 package hypertransfer.engine.proof;
 
-import static hypertransfer.engine.proof.Comparison.MUON;
 import static hypertransfer.engine.proof.Demanded.ROUNDING;
 import static hypertransfer.engine.proof.Demanded.cpu;
+import static hypertransfer.engine.proof.Movement.MUON;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.withinPercentage;
 
@@ -28,7 +28,7 @@ class OptimizerTest {
     @ParameterizedTest
     @MethodSource("hypertransfer.engine.proof.Demanded#threads")
     void agreesWithTheReference(int threads) {
-        assertThat(Comparison.optimizer(cpu(threads), DIMS, SHAPES)).allMatch(ROUNDING::accepts);
+        assertThat(Movement.run(cpu(threads), DIMS, SHAPES)).allMatch(ROUNDING::accepts);
         assertThat(Bases.run(cpu(threads), DIMS)).allMatch(ROUNDING::accepts);
     }
 

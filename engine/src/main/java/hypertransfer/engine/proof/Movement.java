@@ -1,0 +1,140 @@
+package hypertransfer.engine.proof;
+
+import hypertransfer.engine.Dims;
+import hypertransfer.engine.Engine;
+import hypertransfer.engine.Iteration;
+import hypertransfer.engine.Role;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.function.Function;
+
+/** The operations of the optimizer, against the reference engine. */
+record Movement(Pair pair) {
+    static final Iteration MUON = Iteration.repeated(5, 3.4445, -4.7750, 2.0315);
+
+    /** On matrices of these shapes, a slice of one and one of zeros. */
+    static List<Result> run(Function<Dims, Engine> open, Dims dims, int[][] shapes) {
+        try (Pair pair = new Pair(open.apply(dims))) {
+            new Movement(pair).run(shapes);
+            return pair.results();
+        }
+    }
+
+    private void run(int[][] shapes) {
+        List<String> g = declare(Role.HIDDEN_GRADIENT, "g", shapes), m = declare(Role.STATE, "m", shapes);
+        List<String> v = declare(Role.STATE, "v", shapes), w = declare(Role.MASTER, "w", shapes);
+        List<String> weights = declare(Role.WEIGHT, "weight", shapes);
+        List<String> exact = declare(Role.EXACT_MASTER, "exact", shapes);
+        Map<String, List<String>> blocks = new LinkedHashMap<>();
+        for (Role role : List.of(Role.HIDDEN_GRADIENT, Role.EXACT_MASTER, Role.WEIGHT)) {
+            List<String> parts = new ArrayList<>();
+            for (int k = 0; k < 6; k++) {
+                parts.add("block." + role + k);
+                pair.tensor(role, parts.getLast(), 3, 5);
+            }
+            pair.tensor(role, "blocks." + role, 6, 15);
+            blocks.put("blocks." + role, parts);
+        }
+        List<String> rows = new ArrayList<>();
+        for (String name : g) {
+            rows.add(name.replaceFirst("g", "rows"));
+            pair.tensor(Role.STATE, rows.getLast(), pair.rows(name), 1);
+        }
+        double[] scale = factors(shapes, 0.7), keep = factors(shapes, 0.9), push = factors(shapes, 0.2);
+        pair.commit();
+        for (boolean nesterov : new boolean[] {false, true}) {
+            pair.fill("g.zero", 0)
+                    .fill("m.zero", 0)
+                    .run("momentum", s -> s.engine().momentum(s.all(g), scale, 0.95, nesterov, s.all(m)))
+                    .same(1, g)
+                    .same(1, m);
+        }
+        pair.numbers("readings", 1, s -> s.engine().readings(s.all(w), s.all(g)))
+                .run("move", s -> s.engine().move(s.all(w), s.all(g), keep, push))
+                .same(1, w)
+                .run("represent", s -> s.engine().represent(s.all(w), scale, Engine.FULL_GRID, s.all(weights)))
+                .same(1, weights);
+        pair.numbers("readings of exact masters", 1, s -> s.engine().readings(s.all(exact), s.all(g)))
+                .numbers(
+                        "readings of exact masters with themselves",
+                        1,
+                        s -> s.engine().readings(s.all(exact), s.all(exact)))
+                .run("move of exact masters", s -> s.engine().move(s.all(exact), s.all(g), keep, push))
+                .same(1, exact);
+        for (int grid : new int[] {Engine.FULL_GRID, 16}) {
+            pair.run("represent exact masters", s -> s.engine().represent(s.all(exact), scale, grid, s.all(weights)))
+                    .same(1, weights);
+        }
+        // Five steps amplify the rounding of the least singular values, 3.4 times each.
+        double terms = 64
+                * Arrays.stream(shapes)
+                        .mapToInt(s -> Math.max(s[0], s[1]))
+                        .max()
+                        .orElseThrow();
+        pair.run("orthogonalize", s -> s.engine().orthogonalize(s.all(g), MUON)).same(terms, g);
+        v.forEach(name ->
+                pair.set(name, Arrays.stream(pair.read(name)).map(Math::abs).toArray()));
+        for (long t = 1; t < 4; t++) {
+            long step = t;
+            g.forEach(name -> pair.fill(name, 1));
+            pair.run("adam", s -> s.engine().adam(s.all(g), scale, 0.9, 0.95, 1e-10, step, s.all(m), s.all(v)))
+                    .same(4, g)
+                    .same(4, m)
+                    .same(4, v);
+        }
+        for (boolean first : new boolean[] {true, false}) {
+            g.forEach(name -> pair.fill(name, 1));
+            pair.fill("g.zero", 0)
+                    .fill("m.zero", 0)
+                    .run("sign", s -> s.engine().sign(s.all(g), scale, first ? 0 : 0.9, first ? 0 : 0.99, s.all(m)))
+                    .same(1, g)
+                    .same(1, m);
+        }
+        g.forEach(name -> pair.fill(name, 1));
+        pair.run("clamp", s -> s.engine().clamp(s.all(g), scale, 0.3)).same(1, g);
+        for (List<String> means : List.of(v, rows)) {
+            means.forEach(name ->
+                    pair.set(name, Arrays.stream(pair.read(name)).map(Math::abs).toArray()));
+            for (double[] norm : new double[][] {null, keep}) {
+                g.forEach(name -> pair.fill(name, 1));
+                pair.fill("g.zero", 0)
+                        .run("equalize", s -> s.engine().equalize(s.all(g), 0.9, 1e-10, norm, s.all(means)))
+                        .same(4, g)
+                        .same(4, means);
+            }
+        }
+        blocks.forEach((whole, parts) -> pair.run("cut", s -> s.engine().cut(s.t(whole), s.all(parts)))
+                .same(1, parts)
+                .fill(parts.getLast(), 1)
+                .run("join", s -> s.engine().join(s.all(parts), s.t(whole)))
+                .same(1, whole));
+        pair.run("orthogonalize in bf16", s -> s.engine().orthogonalize(s.all(g), MUON.inBf16()))
+                .same(1, g)
+                .run("zero", s -> s.engine().zero(s.all(g)))
+                .same(1, g)
+                .same(1, "g.whole"); // of which only a part is zero now
+    }
+
+    /** The first is a slice of a larger matrix, as a network's queries, keys and values are. */
+    private List<String> declare(Role role, String name, int[][] shapes) {
+        int rows = shapes[0][0], cols = shapes[0][1];
+        pair.tensor(role, name + ".whole", 3 * rows, cols)
+                .slice(name + ".whole", name + ".slice", rows, rows)
+                .tensor(role, name + ".zero", rows, cols);
+        List<String> names = new ArrayList<>(List.of(name + ".slice", name + ".zero"));
+        for (int[] shape : shapes) {
+            names.add(name + "." + shape[0] + "x" + shape[1]);
+            pair.tensor(role, names.getLast(), shape[0], shape[1]);
+        }
+        return names;
+    }
+
+    private static double[] factors(int[][] shapes, double from) {
+        double[] factors = new double[shapes.length + 2];
+        Arrays.setAll(factors, i -> from + 0.01 * i);
+        return factors;
+    }
+}
