@@ -19,6 +19,7 @@ import java.util.Arrays;
 import java.util.Collection;
 import java.util.List;
 import java.util.Map;
+import java.util.function.Consumer;
 import java.util.function.ToDoubleFunction;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
@@ -37,6 +38,8 @@ final class Feed {
     private static final JsonMapper JSON = JsonMapper.shared();
     /** Characters of a page that all runs share: for the numbers of their matrices, and for their losses. */
     private static final double MATRICES = 12e6, LOSSES = 4e6;
+    /** Lines of a log after which a page gets what there is, so that a long run is seen while it is read. */
+    private static final int AT_ONCE = 1 << 18;
     /** No screen is wider. */
     private static final int WIDEST = 1500;
 
@@ -85,6 +88,12 @@ final class Feed {
     /** All messages since the last call; none where nothing happened. */
     List<String> read() {
         List<String> messages = new ArrayList<>();
+        read(messages::add);
+        return messages;
+    }
+
+    /** The same, each message as soon as it is there: of a long run the losses come before its matrices are read. */
+    void read(Consumer<String> messages) {
         if (metrics.cut() || matrices.cut()) {
             metrics.rewind();
             matrices.rewind();
@@ -93,7 +102,7 @@ final class Feed {
         }
         boolean first = state.isEmpty();
         if (first) {
-            messages.add(header());
+            messages.accept(header());
             Arrays.fill(peak, Double.NaN);
             Arrays.fill(end, Double.NaN);
         }
@@ -107,9 +116,8 @@ final class Feed {
         String stateNow = state(now);
         if (!stateNow.equals(state)) {
             state = stateNow;
-            messages.add(state);
+            messages.accept(state);
         }
-        return messages;
     }
 
     private String header() {
@@ -159,7 +167,7 @@ final class Feed {
     }
 
     /** The gap, where it has changed; where lines were left out also the differences, which the page could not take itself. */
-    private void gap(boolean thin, List<String> messages) {
+    private void gap(boolean thin, Consumer<String> messages) {
         var training = new Thinned<>(points, Difference::step, Difference::value);
         var validation = new Thinned<>(points, Difference::step, Difference::value);
         Gap g = pair.read((line, difference) ->
@@ -177,7 +185,7 @@ final class Feed {
         }
         if (!node.toString().equals(gap)) {
             gap = node.toString();
-            messages.add(gap);
+            messages.accept(gap);
         }
     }
 
@@ -207,47 +215,86 @@ final class Feed {
         number(node, "largest", loss.largest());
     }
 
-    /** Adds the new lines as a message where there are any; tells whether some were left out. */
-    private boolean lines(int points, int rows, List<String> messages) {
-        var training = new Thinned<Timed>(points, t -> t.line.step(), t -> t.line.loss());
-        var validation = new Thinned<>(points, Validation::step, Validation::loss);
+    /** Tells the new lines where there are any; returns whether some were left out. */
+    private boolean lines(int points, int rows, Consumer<String> messages) {
+        var losses = new Losses(points);
         var hidden = new Bands(rows);
-        Line line = next();
-        if (line == null) {
-            return false;
-        }
-        for (; line != null; line = next()) {
-            switch (line) {
-                case Training t -> {
-                    elapsed += Double.isFinite(t.seconds()) ? t.seconds() : 0;
-                    training.add(new Timed(t, elapsed));
-                }
-                case Validation v -> validation.add(v);
-                case Matrices m -> {
-                    hidden.add(m);
-                    ends(m.effective());
-                }
+        boolean thin = false;
+        int any = 0;
+        for (Line line = metrics.next(); line != null; line = metrics.next()) {
+            losses.add(line);
+            if (++any == AT_ONCE) {
+                messages.accept(lines(losses, hidden));
+                thin |= losses.thin();
+                losses = new Losses(points);
+                any = 0;
             }
         }
+        thin |= losses.thin();
+        if (thin && any > 0) {
+            messages.accept(lines(losses, hidden));
+            losses = new Losses(points);
+            any = 0;
+        }
+        for (Line line = matrices.next(); line != null; line = matrices.next()) {
+            any++;
+            if (line instanceof Matrices m) {
+                hidden.add(m);
+                ends(m.effective());
+            } else {
+                losses.add(line);
+            }
+        }
+        if (any > 0) {
+            messages.accept(lines(losses, hidden));
+        }
+        return thin;
+    }
+
+    private final class Losses {
+        final Thinned<Timed> training;
+        final Thinned<Validation> validation;
+
+        Losses(int points) {
+            training = new Thinned<>(points, t -> t.line.step(), t -> t.line.loss());
+            validation = new Thinned<>(points, Validation::step, Validation::loss);
+        }
+
+        void add(Line line) {
+            if (line instanceof Training t) {
+                elapsed += Double.isFinite(t.seconds()) ? t.seconds() : 0;
+                training.add(new Timed(t, elapsed));
+            } else if (line instanceof Validation v) {
+                validation.add(v);
+            }
+        }
+
+        boolean thin() {
+            return training.thin() || validation.thin();
+        }
+    }
+
+    private String lines(Losses losses, Bands hidden) {
+        Collection<Timed> training = losses.training.lines();
+        Collection<Validation> validation = losses.validation.lines();
         ObjectNode node = message("lines");
         ObjectNode t = node.putObject("training");
-        column(t, "step", training.lines(), l -> l.line.step());
-        column(t, "loss", training.lines(), l -> l.line.loss());
-        column(t, "rate", training.lines(), l -> l.line.rate());
-        column(t, "adam_rate", training.lines(), l -> l.line.adamRate());
-        column(t, "tokens", training.lines(), l -> l.line.tokens());
-        column(t, "elapsed", training.lines(), Timed::elapsed);
+        column(t, "step", training, l -> l.line.step());
+        column(t, "loss", training, l -> l.line.loss());
+        column(t, "rate", training, l -> l.line.rate());
+        column(t, "adam_rate", training, l -> l.line.adamRate());
+        column(t, "tokens", training, l -> l.line.tokens());
+        column(t, "elapsed", training, Timed::elapsed);
         ObjectNode v = node.putObject("validation");
-        column(v, "step", validation.lines(), Validation::step);
-        column(v, "loss", validation.lines(), Validation::loss);
-        column(v, "scales", validation.lines(), l -> l.carrier() - l.represented());
+        column(v, "step", validation, Validation::step);
+        column(v, "loss", validation, Validation::loss);
+        column(v, "scales", validation, l -> l.carrier() - l.represented());
         ObjectNode m = node.putObject("matrices");
         hidden.write(m);
         ArrayNode peaks = m.putArray("peak"), last = m.putArray("last");
         Arrays.stream(peak).forEach(value -> add(peaks, value));
         Arrays.stream(end).forEach(value -> add(last, value));
-        messages.add(node.toString());
-        return training.thin() || validation.thin();
+        return node.toString();
     }
 
     /** The largest and the last effective rate of each matrix, over all lines. */
@@ -258,11 +305,6 @@ final class Feed {
                 peak[k] = Double.isNaN(peak[k]) ? effective[k] : Math.max(peak[k], effective[k]);
             }
         }
-    }
-
-    private Line next() {
-        Line line = metrics.next();
-        return line == null ? matrices.next() : line;
     }
 
     private ObjectNode message(String type) {

@@ -170,7 +170,6 @@ public final class Server implements AutoCloseable {
     /** One damaged run must not end the others: the page gets a sentence for it, and it is read again when its files change. */
     private void poll(Path run, int runs, Map<Path, Feed> feeds, Map<Path, Damage> damaged, OutputStream out)
             throws IOException {
-        List<String> messages;
         try {
             Damage damage = damaged.get(run);
             if (damage != null) {
@@ -193,7 +192,15 @@ public final class Server implements AutoCloseable {
                     poll(target.get(), runs, feeds, damaged, out);
                 }
             }
-            messages = feed.read();
+            feed.read(message -> {
+                try {
+                    send(out, message);
+                } catch (IOException e) {
+                    throw new Gone(e);
+                }
+            });
+        } catch (Gone e) {
+            throw e.why;
         } catch (RuntimeException e) {
             feeds.remove(run);
             Damage before = damaged.put(run, new Damage(Report.sentence(e), new Run(run).stamp()));
@@ -203,8 +210,15 @@ public final class Server implements AutoCloseable {
             return;
         }
         damaged.remove(run);
-        for (String message : messages) {
-            send(out, message);
+    }
+
+    /** Nobody reads any more, which is not the run's fault. */
+    private static final class Gone extends RuntimeException {
+        final IOException why;
+
+        Gone(IOException why) {
+            super(why);
+            this.why = why;
         }
     }
 

@@ -10,7 +10,7 @@ function listen() {
   };
   say('connecting', true);
   const source = new EventSource('events');
-  let changed = false, waiting = false;
+  let changed = false, waiting = false, drawn = 0;
   source.onopen = () => {
     model.runs.clear();
     model.damaged.clear();
@@ -20,16 +20,19 @@ function listen() {
   };
   source.onerror = () => say('connection lost, trying again', true);
   source.onmessage = event => {
-    const message = JSON.parse(event.data);
-    if (message.type !== 'tick') {
+    const message = JSON.parse(event.data), tick = message.type === 'tick';
+    if (!tick) {
       apply(message);
       changed = true;
-    } else if (changed && !waiting && tip.hidden) { // a redraw under the pointer would take away what is being read
+    }
+    // A long run is drawn while it is read. A redraw under the pointer would take away what is being read.
+    if (changed && !waiting && tip.hidden && (tick || performance.now() - drawn > 1000)) {
       waiting = true;
       changed = false;
       requestAnimationFrame(() => {
         waiting = false;
         redraw();
+        drawn = performance.now();
       });
     }
   };
