@@ -68,12 +68,11 @@ public final class Lanes {
     }
 
     public static void fill(float value, long at, int n) {
-        FloatVector v = all(value);
-        long whole = whole(at, n), end = end(at, n);
-        for (; at < whole; at += STEP) {
-            store(v, at);
+        if (value == 0) {
+            ALL.asSlice(at, 4L * n).fill((byte) 0);
+            return;
         }
-        for (; at < end; at += Float.BYTES) {
+        for (long end = end(at, n); at < end; at += Float.BYTES) {
             put(at, value);
         }
     }

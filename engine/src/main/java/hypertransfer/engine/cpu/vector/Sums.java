@@ -52,8 +52,8 @@ public final class Sums {
 
     public static double sum(long a, long n) {
         double sum = 0;
-        for (long end = a + 4 * n; a < end; a += 4) {
-            sum += ALL.get(JAVA_FLOAT_UNALIGNED, a);
+        for (float x : ALL.asSlice(a, 4 * n).toArray(JAVA_FLOAT_UNALIGNED)) {
+            sum += x;
         }
         return sum;
     }
