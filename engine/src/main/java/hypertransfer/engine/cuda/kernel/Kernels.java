@@ -15,11 +15,15 @@ import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.stream.Stream;
 
 /** Our kernels, compiled for one card, one set of sizes and one precision. */
 public final class Kernels {
+    /** Files that need {@code wgmma.cuh}. */
+    private static final Set<String> WGMMA = Set.of("fused");
+
     private final Device device;
     private final Map<Kernel, Long> functions = new EnumMap<>(Kernel.class);
     private final int softmaxBytes;
@@ -130,6 +134,7 @@ public final class Kernels {
                 + (tiles ? flash.get().constants() : "")
                 + resource("common.cuh")
                 + (tiles ? resource("tiles.cuh") : "")
+                + (WGMMA.contains(file) ? resource("wgmma.cuh") : "")
                 + resource(file + ".cu");
     }
 
