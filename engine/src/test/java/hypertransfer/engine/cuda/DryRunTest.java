@@ -70,8 +70,8 @@ class DryRunTest {
         try (CudaEngine engine = new CudaEngine(DIMS, Precision.BF16, card.driver(), card, card, none, cache)) {
             List<Tensor> gram = List.of(engine.tensor(Role.HIDDEN_GRADIENT, "gram", 8, 8));
             engine.commit();
-            engine.rotate(gram, gram, gram, false);
-            assertThatThrownBy(() -> engine.refine(gram, new double[] {1}, gram))
+            engine.motion().rotate(gram, gram, gram, false);
+            assertThatThrownBy(() -> engine.motion().refine(gram, new double[] {1}, gram))
                     .hasMessage("the direction soap needs cuSOLVER: no libcusolver.so.12");
         }
         assertThat(card.held()).isEmpty();
@@ -79,7 +79,7 @@ class DryRunTest {
         try (CudaEngine engine = engine(DIMS, Precision.BF16)) {
             List<Tensor> gram = List.of(engine.tensor(Role.HIDDEN_GRADIENT, "gram", 8, 8));
             engine.commit();
-            assertThatThrownBy(() -> engine.refine(gram, new double[] {1}, gram))
+            assertThatThrownBy(() -> engine.motion().refine(gram, new double[] {1}, gram))
                     .hasMessage("cusolverDnSgeqrf of a card of the test's failed with status 719 on Card");
         }
         assertThat(card.held()).isEmpty();
@@ -105,8 +105,8 @@ class DryRunTest {
             Tensor losses = engine.tensor(Role.STATISTIC, "losses", DIMS.N(), 1);
             engine.commit();
             engine.feed(new int[DIMS.N()], new int[DIMS.N()]);
-            engine.head(x, w, losses, 0, dx, dw);
-            engine.head(x, w, losses, 0, null, null);
+            engine.layers().head(x, w, losses, 0, dx, dw);
+            engine.layers().head(x, w, losses, 0, null, null);
         }
         assertThat(card.launched).extracting(l -> l.words()[4]).as("gradient").containsExactly(1L, 0L);
     }
@@ -172,7 +172,7 @@ class DryRunTest {
             Tensor y = engine.tensor(Role.ACTIVATION, "y", DIMS.N(), 4 * DIMS.C());
             engine.commit();
             card.available = free;
-            engine.product(x, w, y);
+            engine.layers().product(x, w, y);
         } finally {
             card.available = ENOUGH;
         }
