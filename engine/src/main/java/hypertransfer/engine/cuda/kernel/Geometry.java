@@ -82,6 +82,7 @@ public record Geometry(Dims dims, Precision precision) {
                                 + constant("DELTA_LANES", DELTA_LANES);
                     case "lists" -> constant("MAX_LIST", MAX_LIST) + constant("SHARES", SHARES);
                     case "fused" -> network + epsilon() + Fused.constants();
+                    case "symmetric" -> Fused.constants();
                     default -> network;
                 };
     }
