@@ -21,6 +21,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** The kernels' text, where there is no card: they compile, and are the ones that the engine asks for. */
 class KernelsTest {
@@ -65,6 +66,14 @@ class KernelsTest {
         assertThat(Symmetric.runs(80, 227 * 1024)).isFalse();
         assertThat(Symmetric.runs(100, 227 * 1024)).isFalse();
         assertThat(Symmetric.runs(90, 163 * 1024)).isFalse();
+    }
+
+    /** nvcc takes lambdas with parameters of any type as functions of the card, but NVRTC, which the engine uses, does not. */
+    @ParameterizedTest
+    @ValueSource(strings = {"rows", "heads", "tokens", "lists", "attention", "flash", "hopper", "fused", "symmetric"})
+    void noLambdaHasAParameterOfAnyType(String file) {
+        assertThat(Kernels.source(file, new Geometry(GPT2, Precision.BF16), Optional.empty()))
+                .doesNotContainPattern("\\[[&=]\\]\\s*\\([^)]*\\bauto\\b");
     }
 
     @Test
