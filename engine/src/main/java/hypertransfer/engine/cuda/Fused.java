@@ -15,6 +15,7 @@ final class Fused {
     static final int CAPABILITY = 90;
 
     private static final int ROWS = 128, COLUMNS = 256, STAGES = 3, THREADS = 384;
+    private static final int HEADROOM = 64; // of softmax's powers: of two, see tokens.cu
     private static final int PANEL = 64, PANELS = COLUMNS / PANEL; // what the copy engine moves, in columns
 
     /** Of shared memory: tiles in flight, the result, barriers, and what aligns them. */
@@ -53,8 +54,23 @@ final class Fused {
 
     /** The numbers of this class, for its file. */
     static String constants() {
-        return "constexpr int ROWS = %d, COLUMNS = %d, STAGES = %d, THREADS = %d, BYTES = %d;\n"
-                .formatted(ROWS, COLUMNS, STAGES, THREADS, BYTES);
+        return "constexpr int ROWS = %d, COLUMNS = %d, STAGES = %d, THREADS = %d, BYTES = %d, HEADROOM = %d;\n"
+                .formatted(ROWS, COLUMNS, STAGES, THREADS, BYTES, HEADROOM);
+    }
+
+    /** Those that the kernels around softmax's powers need. */
+    static String powers(Dims dims) {
+        return "constexpr int POWERS = %d, HEADROOM = %d;\n".formatted(sums(dims), HEADROOM);
+    }
+
+    /** Sums of a row of powers: one per tile. */
+    static int sums(Dims dims) {
+        return (dims.V() + COLUMNS - 1) / COLUMNS;
+    }
+
+    /** Whether a row of logits consists of whole panels. */
+    boolean softmax() {
+        return dims.V() % PANEL == 0;
     }
 
     /** qkv = heads(x w^T). */
@@ -79,6 +95,15 @@ final class Fused {
                 Kernel.PRODUCT_SLOPE,
                 Stream.of(map(dy, ROWS, 1), map(w, PANEL, PANELS), map(df, PANEL, PANELS), map(s, PANEL, PANELS)),
                 Kernels.words(dims.N(), dims.F(), dims.C()));
+    }
+
+    /** e = 2^(x w^T log2(e) - top - HEADROOM), of so many rows from an address on, and the sums of its tiles' rows. */
+    void powers(long x, int rows, Tensor w, long e, long top, long sums) {
+        long[] from = device.map(x, rows, dims.C(), ROWS, 1), to = device.map(e, rows, dims.V(), PANEL, PANELS);
+        launch(
+                Kernel.PRODUCT_POWERS,
+                Stream.of(from, map(w, COLUMNS, 1), to),
+                Kernels.words(rows, dims.V(), dims.C(), top, sums));
     }
 
     private long[] map(Tensor tensor, int rows, int panels) {

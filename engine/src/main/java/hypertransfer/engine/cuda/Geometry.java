@@ -70,7 +70,8 @@ record Geometry(Dims dims, Precision precision) {
                                 + constant("V", V)
                                 + constant("VEC", vector(C))
                                 + constant("LOGITS_VEC", vector(V))
-                                + constant("SOFTMAX_THREADS", SOFTMAX_THREADS);
+                                + constant("SOFTMAX_THREADS", SOFTMAX_THREADS)
+                                + Fused.powers(dims);
                     case "attention" ->
                         network
                                 + shared
@@ -155,6 +156,11 @@ record Geometry(Dims dims, Precision precision) {
     int softmaxBytes(int shared) {
         long bytes = (long) dims.V() * precision.bytes;
         return vector(dims.V()) * precision.bytes == 16 && bytes <= shared / 2 - 4096 ? (int) bytes : 0;
+    }
+
+    /** One warp per row of so many. */
+    Launch lines(int rows) {
+        return Launch.each((long) WARP * rows, THREADS);
     }
 
     /** One warp per word. */

@@ -1,5 +1,5 @@
 // y = x w^T or y = x w in bfloat16 on compute capability 9.0, with what follows the product done before y is written: heads'
-// norms and rotary embedding, or relu squared, or the slope of relu squared.
+// norms and rotary embedding, relu squared, the slope of relu squared, or softmax's powers and their sums.
 //
 // A block takes tiles of ROWS x COLUMNS of y in turn. One thread starts the copies of STAGES tiles of x and w ahead; two warp
 // groups multiply, each 64 rows. Every number of y is one sum in the order of k, so its bits do not depend on the card.
@@ -84,11 +84,18 @@ __device__ __forceinline__ void take4(u32 (&r)[4], u32 from) {
                  : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3]) : "r"(from) : "memory");
 }
 
+__device__ __forceinline__ u32 halves(float low, float high) {
+    u32 both;
+    asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(both) : "f"(high), "f"(low));
+    return both;
+}
+
 // What follows the product. `before` is called when a tile begins, `all` when its sums are there, `each` for every two units of 8
 // columns that are about to be written. A kind with EXTRA reads a tile of the map `s`, which lies where y's tile will be written
-// and which the warps that have nothing else to do `prepare`.
+// and which the warps that have nothing else to do `prepare`; of a kind with LATER they finish y's tile `later`. Tiles follow each other along a row of y, so that w stays in the
+// cache and x passes by once; DOWN a column where w is too large for that.
 struct ReluSquared {
-    static constexpr bool EXTRA = false;
+    static constexpr bool EXTRA = false, LATER = false, DOWN = false;
     __device__ __forceinline__ void before(int, int) {}
     __device__ __forceinline__ void all(float (&)[TILES][4], int, int, int) {}
     __device__ __forceinline__ void each(float (&x)[4], float (&y)[4], u32) {
@@ -99,11 +106,12 @@ struct ReluSquared {
         }
     }
     static __device__ __forceinline__ void prepare(u32, int, int) {}
+    static __device__ __forceinline__ void later(u32, int, int, int, int) {}
 };
 
 // y times 2 relu(f), which is 2 sqrt(s).
 struct Slope {
-    static constexpr bool EXTRA = true;
+    static constexpr bool EXTRA = true, LATER = false, DOWN = false;
     static __device__ __forceinline__ float low(u32 both) { return __uint_as_float(both << 16); }
     static __device__ __forceinline__ float high(u32 both) { return __uint_as_float(both & 0xffff0000u); }
     static __device__ __forceinline__ float twiceRoot(float x) {
@@ -130,11 +138,12 @@ struct Slope {
             asm volatile("st.shared.v4.u32 [%0], {%1,%2,%3,%4};" ::"r"(tile + 16 * i), "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]) : "memory");
         }
     }
+    static __device__ __forceinline__ void later(u32, int, int, int, int) {}
 };
 
 // The norm of each head, whose factor goes to r (M,3H), and the turn of queries and keys; turns (T, D/2): cosine and sine.
 struct Heads {
-    static constexpr bool EXTRA = false;
+    static constexpr bool EXTRA = false, LATER = false, DOWN = false;
     static constexpr int WIDTH = D / 8, HALF = WIDTH / 2; // of a head, in units of 8 columns
     float* r;
     const float* turns;
@@ -189,6 +198,58 @@ struct Heads {
 
     __device__ __forceinline__ void each(float (&)[4], float (&)[4], u32) {}
     static __device__ __forceinline__ void prepare(u32, int, int) {}
+    static __device__ __forceinline__ void later(u32, int, int, int, int) {}
+};
+
+// y = 2^(x w^T LOG2E - top - HEADROOM), top (M): one number per row; sums (M, tiles per row): those of a tile's row.
+struct Powers {
+    static constexpr bool EXTRA = false, LATER = true, DOWN = true;
+    const float* top;
+    float* sums;
+    int rows, width; // of y
+    float less[2];
+
+    __device__ __forceinline__ void before(int row, int) {
+#pragma unroll
+        for (int half = 0; half < 2; half++) less[half] = row + 8 * half < rows ? top[row + 8 * half] : 0;
+    }
+    __device__ __forceinline__ void all(float (&)[TILES][4], int, int, int) {}
+    __device__ __forceinline__ void each(float (&x)[4], float (&y)[4], u32) {
+#pragma unroll
+        for (int i = 0; i < 4; i++) x[i] = x[i] * LOG2E - less[i / 2], y[i] = y[i] * LOG2E - less[i / 2];
+    }
+    static __device__ __forceinline__ void prepare(u32, int, int) {}
+
+    // Four rows per warp and turn, eight lanes to a row. On the way here the numbers are halves: three bits more than bfloat16.
+    __device__ __forceinline__ void later(u32 tile, int row, int column, int warp, int warps) {
+        int lane = threadIdx.x % 8, tiles = (width + COLUMNS - 1) / COLUMNS;
+        for (int i = 4 * warp + threadIdx.x % 32 / 8; i < 64; i += 4 * warps) {
+            u32 at = tile + i * 128 + (lane ^ i & 7) * 16, a[COLUMNS / 64][4];
+            float sum = 0;
+#pragma unroll
+            for (int p = 0; p < COLUMNS / 64; p++) {
+                asm volatile("ld.shared.v4.u32 {%0,%1,%2,%3}, [%4];"
+                             : "=r"(a[p][0]), "=r"(a[p][1]), "=r"(a[p][2]), "=r"(a[p][3]) : "r"(at + p * PANEL) : "memory");
+            }
+#pragma unroll
+            for (int p = 0; p < COLUMNS / 64; p++) {
+                float part = 0;
+#pragma unroll
+                for (int k = 0; k < 4; k++) {
+                    float x, y;
+                    asm("{.reg .b16 x, y; mov.b32 {x, y}, %2; cvt.f32.f16 %0, x; cvt.f32.f16 %1, y;}" : "=f"(x), "=f"(y) : "r"(a[p][k]));
+                    x = power2(x - HEADROOM), y = power2(y - HEADROOM);
+                    part += x + y;
+                    a[p][k] = pack(x, y);
+                }
+                if (column + 64 * p < width) sum += part;
+                asm volatile("st.shared.v4.u32 [%0], {%1,%2,%3,%4};"
+                             ::"r"(at + p * PANEL), "r"(a[p][0]), "r"(a[p][1]), "r"(a[p][2]), "r"(a[p][3]) : "memory");
+            }
+            sum = lanesSum<8>(sum);
+            if (lane == 0 && row + i < rows) sums[(i64)(row + i) * tiles + column / COLUMNS] = sum;
+        }
+    }
 };
 
 // x (M,K), w (N,K) if FLIPPED or (K,N), y and s (M,N). K is a multiple of 64 and at least 128, N a multiple of 64; what lies past
@@ -200,21 +261,23 @@ template <int FLIPPED, typename After> __device__ __forceinline__ void product(
     u32 full = out + GROUPS * Y_BYTES, empty = full + 8 * STAGES, there = empty + 8 * STAGES, prepared = there + 8 * GROUPS;
     if (threadIdx.x == 0) {
         for (int i = 0; i < STAGES; i++) init(full + 8 * i, 1), init(empty + 8 * i, GROUPS);
-        for (int i = 0; i < GROUPS; i++) init(there + 8 * i, 1), init(prepared + 8 * i, HELPERS);
+        for (int i = 0; i < GROUPS; i++) init(there + 8 * i, 1), init(prepared + 8 * i, After::LATER ? 1 : HELPERS);
         asm volatile("fence.mbarrier_init.release.cluster; fence.proxy.async.shared::cta;" ::: "memory");
     }
     __syncthreads();
-    int columns = (N + COLUMNS - 1) / COLUMNS, tiles = (M + ROWS - 1) / ROWS * columns, steps = K / STEP;
+    int down = (M + ROWS - 1) / ROWS, columns = (N + COLUMNS - 1) / COLUMNS, tiles = down * columns, steps = K / STEP;
     int slot = 0;
+    auto top = [&](int t) { return (After::DOWN ? t % down : t / columns) * ROWS; };
+    auto left = [&](int t) { return (After::DOWN ? t / down : t % columns) * COLUMNS; };
     u32 phase = 0, turn = 0;
     auto next = [&] {
         if (++slot == STAGES) slot = 0, phase ^= 1;
     };
     if (threadIdx.x < 128) {
-        asm volatile("setmaxnreg.dec.sync.aligned.u32 40;");
+        asm volatile("setmaxnreg.dec.sync.aligned.u32 56;");
         if (threadIdx.x == 0) {
-            for (int t = blockIdx.x; t < tiles; t += gridDim.x) { // w stays in the cache, x passes by once
-                int m = t / columns * ROWS, n = t % columns * COLUMNS;
+            for (int t = blockIdx.x; t < tiles; t += gridDim.x) {
+                int m = top(t), n = left(t);
                 for (int k = 0; k < steps; k++, next()) {
                     wait(empty + 8 * slot, phase ^ 1);
                     u32 to = base + slot * STAGE, barrier = full + 8 * slot;
@@ -224,6 +287,20 @@ template <int FLIPPED, typename After> __device__ __forceinline__ void product(
                     else pull(to + X_BYTES, w, barrier, k * STEP, n / 64);
                 }
             }
+        } else if (After::LATER && threadIdx.x >= 32) {
+            for (int t = blockIdx.x; t < tiles; t += gridDim.x, turn ^= 1) {
+                for (int g = 0; g < GROUPS; g++) {
+                    wait(there + 8 * g, turn);
+                    after.later(out + g * Y_BYTES, top(t) + 64 * g, left(t), threadIdx.x / 32 - 1, HELPERS);
+                    asm volatile("fence.proxy.async.shared::cta; bar.sync 3, 96;" ::: "memory");
+                    if (threadIdx.x == 32) {
+                        push(y, out + g * Y_BYTES, top(t) + 64 * g, left(t) / 64);
+                        pushed();
+                        arrive(prepared + 8 * g);
+                    }
+                }
+            }
+            if (threadIdx.x == 32) asm volatile("cp.async.bulk.wait_group 0;" ::: "memory");
         } else if (After::EXTRA && threadIdx.x >= 32) {
             for (int t = blockIdx.x; t < tiles; t += gridDim.x, turn ^= 1) {
                 for (int g = 0; g < GROUPS; g++) {
@@ -235,14 +312,14 @@ template <int FLIPPED, typename After> __device__ __forceinline__ void product(
             }
         }
     } else {
-        asm volatile("setmaxnreg.inc.sync.aligned.u32 232;");
+        asm volatile("setmaxnreg.inc.sync.aligned.u32 224;");
         int group = threadIdx.x / 128 - 1, lane = threadIdx.x % 32, warp = threadIdx.x / 32 % 4;
         bool chief = threadIdx.x % 128 == 0;
         u32 mine = out + group * Y_BYTES;
         int row = warp * 16 + lane % 16; // whose address this lane gives
         float c[TILES][4];
         for (int t = blockIdx.x; t < tiles; t += gridDim.x, turn ^= 1) {
-            int m = t / columns * ROWS + group * 64, n = t % columns * COLUMNS, last = 0;
+            int m = top(t) + group * 64, n = left(t), last = 0;
             after.before(m + warp * 16 + lane / 4, n);
             for (int k = 0; k < steps; k++, next()) {
                 wait(full + 8 * slot, phase);
@@ -267,8 +344,8 @@ template <int FLIPPED, typename After> __device__ __forceinline__ void product(
             finish<0>();
             if (chief) arrive(empty + 8 * last);
             after.all(c, m + warp * 16 + lane / 4, n, M);
-            if (After::EXTRA) {
-                wait(prepared + 8 * group, turn);
+            if (After::EXTRA || After::LATER) {
+                wait(prepared + 8 * group, After::EXTRA ? turn : turn ^ 1);
             } else {
                 if (chief) pushed();
                 meet(1 + group);
@@ -279,11 +356,13 @@ template <int FLIPPED, typename After> __device__ __forceinline__ void product(
                 u32 to = mine + chunk / 8 * PANEL + row * 128 + (chunk % 8 ^ row & 7) * 16;
                 float(&p)[4] = c[i], (&q)[4] = c[i + 1];
                 after.each(p, q, to);
-                put4(to, pack(p[0], p[1]), pack(p[2], p[3]), pack(q[0], q[1]), pack(q[2], q[3]));
+                if (After::LATER) put4(to, halves(p[0], p[1]), halves(p[2], p[3]), halves(q[0], q[1]), halves(q[2], q[3]));
+                else put4(to, pack(p[0], p[1]), pack(p[2], p[3]), pack(q[0], q[1]), pack(q[2], q[3]));
             }
             asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
             meet(1 + group);
-            if (chief) push(y, mine, m, n / 64);
+            if (chief && After::LATER) arrive(there + 8 * group);
+            else if (chief) push(y, mine, m, n / 64);
         }
         if (chief) asm volatile("cp.async.bulk.wait_group 0;" ::: "memory");
     }
@@ -297,6 +376,11 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) product_heads(const __g
 extern "C" __global__ void __launch_bounds__(THREADS, 1) product_relu_squared(const __grid_constant__ Map x,
         const __grid_constant__ Map w, const __grid_constant__ Map y, i64 M, i64 N, i64 K) {
     product<1>(&x, &w, &y, 0, M, N, K, ReluSquared{});
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS, 1) product_powers(const __grid_constant__ Map x, const __grid_constant__ Map w,
+        const __grid_constant__ Map y, i64 M, i64 N, i64 K, const float* top, float* sums) {
+    product<1>(&x, &w, &y, 0, M, N, K, Powers{top, sums, (int)M, (int)N});
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS, 1) product_slope(const __grid_constant__ Map x, const __grid_constant__ Map w,
