@@ -9,6 +9,13 @@ import hypertransfer.engine.Nonlinearity;
 import hypertransfer.engine.Tensor;
 import hypertransfer.engine.cuda.driver.Device;
 import hypertransfer.engine.cuda.driver.Launch;
+import hypertransfer.engine.cuda.kernel.DeviceTensor;
+import hypertransfer.engine.cuda.kernel.Flash;
+import hypertransfer.engine.cuda.kernel.Fused;
+import hypertransfer.engine.cuda.kernel.Geometry;
+import hypertransfer.engine.cuda.kernel.Kernel;
+import hypertransfer.engine.cuda.kernel.Kernels;
+import hypertransfer.engine.cuda.kernel.Precision;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 
@@ -37,7 +44,7 @@ final class CudaLayers implements Layers {
         dims = geometry.dims();
         precision = geometry.precision();
         heads = (long) dims.N() * dims.H();
-        fused = kernels.fused() ? new Fused(device, kernels, dims, scratch) : null;
+        fused = kernels.fused() ? new Fused(device, kernels, dims, scratch.rotary) : null;
         uploadRotations(device);
     }
 

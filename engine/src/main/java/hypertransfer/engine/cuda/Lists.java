@@ -8,6 +8,11 @@ import hypertransfer.engine.Iteration;
 import hypertransfer.engine.Motion;
 import hypertransfer.engine.Tensor;
 import hypertransfer.engine.cuda.driver.Device;
+import hypertransfer.engine.cuda.kernel.DeviceTensor;
+import hypertransfer.engine.cuda.kernel.Geometry;
+import hypertransfer.engine.cuda.kernel.Kernel;
+import hypertransfer.engine.cuda.kernel.Kernels;
+import hypertransfer.engine.cuda.kernel.Precision;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
@@ -21,10 +26,6 @@ import java.util.stream.Stream;
 
 /** The optimizer's operations: each runs over a list of tensors, one launch per {@link Geometry#MAX_LIST} of them. */
 final class Lists implements Motion, AutoCloseable {
-    private static final int ENTRY_WORDS = 6;
-    /** Words of a launch's list, whose unused places are zeros. */
-    static final int WORDS = Geometry.MAX_LIST * ENTRY_WORDS;
-
     private final Device device;
     private final Kernels kernels;
     private final Blas blas;
@@ -72,7 +73,7 @@ final class Lists implements Motion, AutoCloseable {
 
     /** The words of a launch: all places for entries, and what follows them. */
     static long[] words(List<Entry> entries, Object... more) {
-        long[] last = Kernels.words(more), words = new long[WORDS + last.length];
+        long[] last = Kernels.words(more), words = new long[Geometry.LIST_WORDS + last.length];
         int at = 0;
         for (Entry e : entries) {
             words[at++] = e.a;
@@ -82,7 +83,7 @@ final class Lists implements Motion, AutoCloseable {
             words[at++] = Double.doubleToRawLongBits(e.factor);
             words[at++] = Double.doubleToRawLongBits(e.option);
         }
-        System.arraycopy(last, 0, words, WORDS, last.length);
+        System.arraycopy(last, 0, words, Geometry.LIST_WORDS, last.length);
         return words;
     }
 

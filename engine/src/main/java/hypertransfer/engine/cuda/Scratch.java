@@ -1,6 +1,8 @@
 package hypertransfer.engine.cuda;
 
 import hypertransfer.engine.Dims;
+import hypertransfer.engine.cuda.kernel.Geometry;
+import hypertransfer.engine.cuda.kernel.Precision;
 
 /** What the engine needs for itself, in one piece of memory: the address of each part. */
 final class Scratch {

@@ -10,6 +10,8 @@ import hypertransfer.engine.Tensor;
 import hypertransfer.engine.checked.Checked;
 import hypertransfer.engine.cuda.driver.Cache;
 import hypertransfer.engine.cuda.driver.Card;
+import hypertransfer.engine.cuda.kernel.Kernel;
+import hypertransfer.engine.cuda.kernel.Precision;
 import hypertransfer.engine.foreign.Native;
 import hypertransfer.engine.proof.Comparison;
 import java.io.IOException;

@@ -1,4 +1,4 @@
-package hypertransfer.engine.cuda;
+package hypertransfer.engine.cuda.kernel;
 
 import hypertransfer.engine.Tensor;
 
@@ -7,20 +7,21 @@ import hypertransfer.engine.Tensor;
  *
  * @param offset bytes from the whole's start
  */
-record DeviceTensor(String name, int rows, int cols, Precision format, Whole whole, long offset) implements Tensor {
+public record DeviceTensor(String name, int rows, int cols, Precision format, Whole whole, long offset)
+        implements Tensor {
     static final class Whole {
         private long pointer;
     }
 
-    DeviceTensor(String name, int rows, int cols, Precision format) {
+    public DeviceTensor(String name, int rows, int cols, Precision format) {
         this(name, rows, cols, format, new Whole(), 0);
     }
 
-    void place(long at) {
+    public void place(long at) {
         whole.pointer = at;
     }
 
-    long pointer() {
+    public long pointer() {
         return whole.pointer + offset;
     }
 
@@ -29,11 +30,11 @@ record DeviceTensor(String name, int rows, int cols, Precision format, Whole who
         return format.bytes;
     }
 
-    long bytes() {
+    public long bytes() {
         return size() * format.bytes;
     }
 
-    DeviceTensor slice(String sliceName, int from, int count) {
+    public DeviceTensor slice(String sliceName, int from, int count) {
         return new DeviceTensor(sliceName, count, cols, format, whole, offset + (long) from * cols * format.bytes);
     }
 }

@@ -1,4 +1,4 @@
-package hypertransfer.engine.cuda;
+package hypertransfer.engine.cuda.kernel;
 
 import hypertransfer.engine.Dims;
 import hypertransfer.engine.HeadRule;
@@ -10,9 +10,9 @@ import java.util.stream.LongStream;
 import java.util.stream.Stream;
 
 /** Products that do what follows them, see {@code fused.cu}. */
-final class Fused {
+public final class Fused {
     /** Of the cards whose instructions it takes, 10 major + minor. */
-    static final int CAPABILITY = 90;
+    public static final int CAPABILITY = 90;
 
     private static final int ROWS = 128, COLUMNS = 256, STAGES = 3, THREADS = 384;
     private static final int HEADROOM = 64; // of softmax's powers: of two, see tokens.cu
@@ -27,11 +27,12 @@ final class Fused {
     private final long turns;
     private final Launch launch;
 
-    Fused(Device device, Kernels kernels, Dims dims, Scratch scratch) {
+    /** @param turns the address of the rotary embedding's cosines and sines */
+    public Fused(Device device, Kernels kernels, Dims dims, long turns) {
         this.device = device;
         this.kernels = kernels;
         this.dims = dims;
-        turns = scratch.rotary;
+        this.turns = turns;
         launch = new Launch(device.driver().multiprocessors(), 1, 1, THREADS, 1, BYTES);
     }
 
@@ -74,7 +75,7 @@ final class Fused {
     }
 
     /** qkv = heads(x w^T). */
-    void heads(Tensor x, Tensor w, Tensor qkv, Tensor r, HeadRule rule) {
+    public void heads(Tensor x, Tensor w, Tensor qkv, Tensor r, HeadRule rule) {
         launch(
                 Kernel.PRODUCT_HEADS,
                 Stream.of(map(x, ROWS, 1), map(w, COLUMNS, 1), map(qkv, PANEL, PANELS)),
@@ -82,7 +83,7 @@ final class Fused {
     }
 
     /** s = relu(x w^T)^2. */
-    void reluSquared(Tensor x, Tensor w, Tensor s) {
+    public void reluSquared(Tensor x, Tensor w, Tensor s) {
         launch(
                 Kernel.PRODUCT_RELU_SQUARED,
                 Stream.of(map(x, ROWS, 1), map(w, COLUMNS, 1), map(s, PANEL, PANELS)),
@@ -90,7 +91,7 @@ final class Fused {
     }
 
     /** df = dy w times the slope of relu squared where it is s. */
-    void slope(Tensor dy, Tensor w, Tensor s, Tensor df) {
+    public void slope(Tensor dy, Tensor w, Tensor s, Tensor df) {
         launch(
                 Kernel.PRODUCT_SLOPE,
                 Stream.of(map(dy, ROWS, 1), map(w, PANEL, PANELS), map(df, PANEL, PANELS), map(s, PANEL, PANELS)),

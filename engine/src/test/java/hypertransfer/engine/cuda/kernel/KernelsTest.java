@@ -1,4 +1,4 @@
-package hypertransfer.engine.cuda;
+package hypertransfer.engine.cuda.kernel;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
@@ -36,7 +36,7 @@ class KernelsTest {
         Pattern kernel = Pattern.compile("__global__ void (?:__launch_bounds__\\([^)]*\\) )?(\\w+)\\(([^)]*)\\)");
         Map<String, Integer> kernels = new TreeMap<>();
         kernel.matcher(text).results().forEach(m -> {
-            int words = m.group(2).split(",").length - 1 + (m.group(2).contains("List list") ? Lists.WORDS : 1);
+            int words = m.group(2).split(",").length - 1 + (m.group(2).contains("List list") ? Geometry.LIST_WORDS : 1);
             words += m.group(2).split(" Map ", -1).length * 15 - 15; // which have 16 words
             kernels.put(m.group(1), words);
         });

@@ -1,10 +1,10 @@
-package hypertransfer.engine.cuda;
+package hypertransfer.engine.cuda.kernel;
 
 import hypertransfer.engine.cuda.driver.Device;
 import java.util.Locale;
 
 /** Every kernel: the file that defines it, under this name in small letters, and how many words it takes. */
-enum Kernel {
+public enum Kernel {
     SHIFT("rows", 5),
     SHIFT_BACKWARD("rows", 5),
     ROW_NORM("rows", 8),
@@ -41,24 +41,24 @@ enum Kernel {
     PRODUCT_RELU_SQUARED("fused", 3, 3),
     PRODUCT_SLOPE("fused", 4, 3),
     PRODUCT_POWERS("fused", 3, 5),
-    MOMENTUM("lists", Lists.WORDS + 2),
-    ADAM("lists", Lists.WORDS + 5),
-    SIGN("lists", Lists.WORDS + 2),
-    CLAMP("lists", Lists.WORDS + 1),
-    EQUALIZE("lists", Lists.WORDS + 3),
-    RESCALE("lists", Lists.WORDS + 2),
-    BLOCKS("lists", Lists.WORDS + 1),
-    MOVE("lists", Lists.WORDS),
-    MOVE_EXACT("lists", Lists.WORDS),
-    REPRESENT("lists", Lists.WORDS + 1),
-    REPRESENT_EXACT("lists", Lists.WORDS + 1),
-    READINGS("lists", Lists.WORDS + 1),
-    TOTAL("lists", Lists.WORDS + 1),
+    MOMENTUM("lists", Geometry.LIST_WORDS + 2),
+    ADAM("lists", Geometry.LIST_WORDS + 5),
+    SIGN("lists", Geometry.LIST_WORDS + 2),
+    CLAMP("lists", Geometry.LIST_WORDS + 1),
+    EQUALIZE("lists", Geometry.LIST_WORDS + 3),
+    RESCALE("lists", Geometry.LIST_WORDS + 2),
+    BLOCKS("lists", Geometry.LIST_WORDS + 1),
+    MOVE("lists", Geometry.LIST_WORDS),
+    MOVE_EXACT("lists", Geometry.LIST_WORDS),
+    REPRESENT("lists", Geometry.LIST_WORDS + 1),
+    REPRESENT_EXACT("lists", Geometry.LIST_WORDS + 1),
+    READINGS("lists", Geometry.LIST_WORDS + 1),
+    TOTAL("lists", Geometry.LIST_WORDS + 1),
     FINISH("lists", 2),
-    NORMALIZE("lists", Lists.WORDS + 1),
-    DENORMALIZE("lists", Lists.WORDS);
+    NORMALIZE("lists", Geometry.LIST_WORDS + 1),
+    DENORMALIZE("lists", Geometry.LIST_WORDS);
 
-    final String file;
+    public final String file;
     final int maps;
     final int arity;
 
@@ -73,7 +73,7 @@ enum Kernel {
         arity = maps * Device.MAP_WORDS + others;
     }
 
-    String symbol() {
+    public String symbol() {
         return name().toLowerCase(Locale.ROOT);
     }
 }

@@ -1,4 +1,4 @@
-package hypertransfer.engine.cuda;
+package hypertransfer.engine.cuda.kernel;
 
 import hypertransfer.engine.Dims;
 import hypertransfer.engine.cuda.driver.Launch;
@@ -13,7 +13,7 @@ import java.util.Optional;
  * @param key the backward pass for keys and values
  * @param query the backward pass for queries
  */
-record Flash(Dims dims, String file, int stages, Tile forward, Tile key, Tile query) {
+public record Flash(Dims dims, String file, int stages, Tile forward, Tile key, Tile query) {
     private static final int HOPPER = 90;
 
     /**
@@ -23,7 +23,7 @@ record Flash(Dims dims, String file, int stages, Tile forward, Tile key, Tile qu
      * @param step rows of the tiles that stream by
      * @param bytes shared memory
      */
-    record Tile(int rows, int step, int threads, int bytes) {
+    public record Tile(int rows, int step, int threads, int bytes) {
         private String constants(String kernel) {
             return "constexpr int %1$s_ROWS = %2$d, %1$s_STEP = %3$d, %1$s_THREADS = %4$d, %1$s_BYTES = %5$d;\n"
                     .formatted(kernel, rows, step, threads, bytes);
@@ -75,12 +75,12 @@ record Flash(Dims dims, String file, int stages, Tile forward, Tile key, Tile qu
     }
 
     /** Whether it is the one whose backward pass does that of heads too. */
-    boolean hopper() {
+    public boolean hopper() {
         return file.equals("hopper");
     }
 
     /** One block per tile of rows, head and sequence. */
-    Launch launch(Tile tile) {
+    public Launch launch(Tile tile) {
         return new Launch((dims.T() + tile.rows - 1) / tile.rows, dims.H(), dims.B(), tile.threads, 1, tile.bytes);
     }
 

@@ -1,4 +1,4 @@
-package hypertransfer.engine.cuda;
+package hypertransfer.engine.cuda.kernel;
 
 import hypertransfer.engine.EngineException;
 import hypertransfer.engine.cuda.driver.Cache;
@@ -15,18 +15,22 @@ import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.stream.Stream;
 
 /** Our kernels, compiled for one card, one set of sizes and one precision. */
-final class Kernels {
+public final class Kernels {
+    /** Files that need {@code wgmma.cuh}. */
+    private static final Set<String> WGMMA = Set.of("fused");
+
     private final Device device;
     private final Map<Kernel, Long> functions = new EnumMap<>(Kernel.class);
     private final int softmaxBytes;
     private final Optional<Flash> flash;
     private final boolean fused;
 
-    Kernels(Device device, Nvrtc nvrtc, Cache cache, Geometry geometry) {
+    public Kernels(Device device, Nvrtc nvrtc, Cache cache, Geometry geometry) {
         this.device = device;
         Driver driver = device.driver();
         int card = driver.capability(), target = nvrtc.target(card) == card ? card : 0;
@@ -58,12 +62,12 @@ final class Kernels {
     }
 
     /** Each argument is a tensor, an address, a number, a truth value, or null for a tensor that is not there. */
-    void launch(Kernel kernel, Launch launch, Object... arguments) {
+    public void launch(Kernel kernel, Launch launch, Object... arguments) {
         queue(kernel, launch, words(arguments));
     }
 
     /** The same where the arguments are words already. */
-    void queue(Kernel kernel, Launch launch, long[] words) {
+    public void queue(Kernel kernel, Launch launch, long[] words) {
         if (words.length != kernel.arity) {
             throw new IllegalArgumentException(
                     kernel + " takes " + kernel.arity + " words, but " + words.length + " were given");
@@ -78,7 +82,7 @@ final class Kernels {
         });
     }
 
-    static long[] words(Object... arguments) {
+    public static long[] words(Object... arguments) {
         return Arrays.stream(arguments)
                 .mapToLong(argument -> switch (argument) {
                     case null -> 0;
@@ -93,17 +97,17 @@ final class Kernels {
     }
 
     /** Shared memory that softmax holds a row in; 0 where it is read again instead. */
-    int softmaxBytes() {
+    public int softmaxBytes() {
         return softmaxBytes;
     }
 
     /** How the tensor cores run attention; none where the plain kernels do. */
-    Optional<Flash> flash() {
+    public Optional<Flash> flash() {
         return flash;
     }
 
     /** Whether products do what follows them. */
-    boolean fused() {
+    public boolean fused() {
         return fused;
     }
 
@@ -130,6 +134,7 @@ final class Kernels {
                 + (tiles ? flash.get().constants() : "")
                 + resource("common.cuh")
                 + (tiles ? resource("tiles.cuh") : "")
+                + (WGMMA.contains(file) ? resource("wgmma.cuh") : "")
                 + resource(file + ".cu");
     }
 

@@ -1,4 +1,4 @@
-package hypertransfer.engine.cuda;
+package hypertransfer.engine.cuda.kernel;
 
 import hypertransfer.engine.Dims;
 import hypertransfer.engine.Engine;
@@ -6,13 +6,15 @@ import hypertransfer.engine.Tensor;
 import hypertransfer.engine.cuda.driver.Launch;
 
 /** How many blocks and threads the kernels run on. The kernels are compiled for the same numbers, see {@link #constants}. */
-record Geometry(Dims dims, Precision precision) {
+public record Geometry(Dims dims, Precision precision) {
     /** Tensors of one list launch; 48 bytes each, below the 4096 that a launch may carry. */
-    static final int MAX_LIST = 64;
+    public static final int MAX_LIST = 64;
+    /** Words of a launch's list, whose unused places are zeros. */
+    public static final int LIST_WORDS = 6 * MAX_LIST;
     /** Blocks that share the sums over one tensor. */
-    static final int SHARES = 128;
+    public static final int SHARES = 128;
     /** Blocks of the kernels that walk over rows and sum columns. */
-    static final int ROW_BLOCKS = 528;
+    public static final int ROW_BLOCKS = 528;
 
     private static final int THREADS = 256, SOFTMAX_THREADS = 512, EMBED_THREADS = 512, WARP = 32;
     private static final int WARPS = 4, DELTA_LANES = 16, COLUMN_ROWS = 8, SHIFT_ROWS = 32;
@@ -94,58 +96,58 @@ record Geometry(Dims dims, Precision precision) {
     }
 
     /** A kernel of rows.cu with a place for every row. */
-    Launch rows(int rows, int cols) {
+    public Launch rows(int rows, int cols) {
         int lanes = lanes(cols), threads = Math.max(THREADS, lanes);
         return Launch.of(((long) rows * lanes + threads - 1) / threads, threads);
     }
 
     /** The same on no more blocks than there are shares of a gain's gradient: each walks over some rows. */
-    Launch shares(int rows, int cols) {
+    public Launch shares(int rows, int cols) {
         Launch all = rows(rows, cols);
         return Launch.of(Math.min(ROW_BLOCKS, all.x()), all.threads());
     }
 
     /** Sums over columns, a warp of them per block. */
-    Launch columns() {
+    public Launch columns() {
         return new Launch((dims.C() + WARP - 1) / WARP, 1, 1, WARP, COLUMN_ROWS, 0);
     }
 
     /** One thread per number. */
-    Launch shift(Tensor y) {
+    public Launch shift(Tensor y) {
         return Launch.each(y.size(), THREADS);
     }
 
     /** One block per row and warp of columns of the sums. */
-    Launch sums(Tensor b) {
+    public Launch sums(Tensor b) {
         return new Launch((b.cols() + WARP - 1) / WARP, b.rows(), 1, WARP, SHIFT_ROWS, 0);
     }
 
-    Launch embed() {
+    public Launch embed() {
         return Launch.each((long) dims.N() * dims.C() / vector(dims.C()), THREADS);
     }
 
     /** One block per distinct token: threads for its columns, and rows of them for its positions. */
-    Launch embedBackward(int distinct) {
+    public Launch embedBackward(int distinct) {
         int vector = vector(dims.C());
         int columns = Math.min(128, (dims.C() / vector + WARP - 1) / WARP * WARP), rows = EMBED_THREADS / columns;
         return new Launch(distinct, 1, 1, columns, rows, columns * rows * vector * Float.BYTES);
     }
 
-    Launch heads(long heads) {
+    public Launch heads(long heads) {
         return Launch.each(heads * headLanes(), THREADS);
     }
 
     /** One warp per row and each of so many heads. */
-    Launch warps(int heads) {
+    public Launch warps(int heads) {
         return Launch.each((long) WARP * dims.N() * heads, WARPS * WARP);
     }
 
-    Launch delta() {
+    public Launch delta() {
         return Launch.each((long) DELTA_LANES * dims.N() * dims.H(), THREADS);
     }
 
     /** One block per row of logits. */
-    Launch softmax(int rows, int bytes) {
+    public Launch softmax(int rows, int bytes) {
         return new Launch(rows, 1, 1, SOFTMAX_THREADS, 1, bytes);
     }
 
@@ -164,23 +166,23 @@ record Geometry(Dims dims, Precision precision) {
     }
 
     /** One warp per word. */
-    Launch logits() {
+    public Launch logits() {
         return Launch.each((long) WARP * dims.V(), THREADS);
     }
 
     /** Over a list of tensors: for each as many blocks as the largest needs and the card can use. */
-    static Launch list(int tensors, long largest) {
+    public static Launch list(int tensors, long largest) {
         int per = THREADS * LIST_PER_THREAD;
         return new Launch((int) Math.clamp((largest + per - 1) / per, 1, LIST_BLOCKS), tensors, 1, THREADS, 1, 0);
     }
 
     /** Over a list of tensors, {@link #SHARES} partial sums of each. */
-    static Launch sums(int tensors) {
+    public static Launch sums(int tensors) {
         return new Launch(SHARES, tensors, 1, THREADS, 1, 0);
     }
 
     /** One thread per partial sum. */
-    static Launch finish(int tensors) {
+    public static Launch finish(int tensors) {
         return Launch.of(tensors, SHARES);
     }
 }

@@ -1,4 +1,4 @@
-package hypertransfer.engine.cuda;
+package hypertransfer.engine.cuda.kernel;
 
 import static java.lang.foreign.ValueLayout.JAVA_DOUBLE;
 import static java.lang.foreign.ValueLayout.JAVA_FLOAT;
@@ -18,11 +18,11 @@ public enum Precision {
     /** Only of exact masters. */
     FLOAT64(8, 53, 1);
 
-    final int bytes;
+    public final int bytes;
     /** Bits of mantissa, the first included. */
-    final int mantissa;
+    public final int mantissa;
     /** CUDA's own number for the format (cudaDataType). */
-    final int cuda;
+    public final int cuda;
 
     Precision(int bytes, int mantissa, int cuda) {
         this.bytes = bytes;
@@ -30,7 +30,7 @@ public enum Precision {
         this.cuda = cuda;
     }
 
-    void encode(double[] values, MemorySegment to) {
+    public void encode(double[] values, MemorySegment to) {
         IntStream all = IntStream.range(0, values.length).parallel();
         switch (this) {
             case FLOAT32 -> all.forEach(i -> to.setAtIndex(JAVA_FLOAT, i, (float) values[i]));
@@ -39,7 +39,7 @@ public enum Precision {
         }
     }
 
-    double[] decode(MemorySegment from, int count) {
+    public double[] decode(MemorySegment from, int count) {
         double[] values = new double[count];
         switch (this) {
             case FLOAT32 -> Arrays.parallelSetAll(values, i -> from.getAtIndex(JAVA_FLOAT, i));
