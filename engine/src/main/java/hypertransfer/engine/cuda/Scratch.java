@@ -1,6 +1,7 @@
 package hypertransfer.engine.cuda;
 
 import hypertransfer.engine.Dims;
+import hypertransfer.engine.cuda.kernel.Fused;
 import hypertransfer.engine.cuda.kernel.Geometry;
 import hypertransfer.engine.cuda.kernel.Precision;
 

@@ -65,12 +65,12 @@ public final class Fused {
     }
 
     /** Sums of a row of powers: one per tile. */
-    static int sums(Dims dims) {
+    public static int sums(Dims dims) {
         return (dims.V() + COLUMNS - 1) / COLUMNS;
     }
 
     /** Whether a row of logits consists of whole panels. */
-    boolean softmax() {
+    public boolean softmax() {
         return dims.V() % PANEL == 0;
     }
 
@@ -99,7 +99,7 @@ public final class Fused {
     }
 
     /** e = 2^(x w^T log2(e) - top - HEADROOM), of so many rows from an address on, and the sums of its tiles' rows. */
-    void powers(long x, int rows, Tensor w, long e, long top, long sums) {
+    public void powers(long x, int rows, Tensor w, long e, long top, long sums) {
         long[] from = device.map(x, rows, dims.C(), ROWS, 1), to = device.map(e, rows, dims.V(), PANEL, PANELS);
         launch(
                 Kernel.PRODUCT_POWERS,

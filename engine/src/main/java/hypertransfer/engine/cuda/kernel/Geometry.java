@@ -161,7 +161,7 @@ public record Geometry(Dims dims, Precision precision) {
     }
 
     /** One warp per row of so many. */
-    Launch lines(int rows) {
+    public Launch lines(int rows) {
         return Launch.each((long) WARP * rows, THREADS);
     }
 

@@ -11,18 +11,12 @@ constexpr int HELPERS = 3; // warps of the first group, except that of the threa
 static_assert(BYTES >= 1024 + STAGES * STAGE + GROUPS * Y_BYTES + 8 * (2 * STAGES + 2 * GROUPS), "shared memory");
 static_assert(ROWS == 64 * GROUPS && COLUMNS == 256 && COLUMNS % D == 0, "a warp group's product is 64 x 256");
 
-__device__ __forceinline__ u32 halves(float low, float high) {
-    u32 both;
-    asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(both) : "f"(high), "f"(low));
-    return both;
-}
-
 // What follows the product. `before` is called when a tile begins, `all` when its sums are there, `each` for every two units of 8
 // columns that are about to be written. A kind with EXTRA reads a tile of the map `s`, which lies where y's tile will be written
-// and which the warps that have nothing else to do `prepare`; of a kind with LATER they finish y's tile `later`. Tiles follow
-// each other along a row of y, so that w stays in the cache and x passes by once; DOWN a column where w is too large for that.
+// and which the warps that have nothing else to do `prepare`. Tiles follow each other along a row of y, so that w stays in
+// the cache and x passes by once; DOWN a column where w is too large for that.
 struct ReluSquared {
-    static constexpr bool EXTRA = false, LATER = false, DOWN = false;
+    static constexpr bool EXTRA = false, DOWN = false;
     __device__ __forceinline__ void before(int, int) {}
     __device__ __forceinline__ void all(float (&)[TILES][4], int, int, int) {}
     __device__ __forceinline__ void each(float (&x)[4], float (&y)[4], u32) {
@@ -33,12 +27,11 @@ struct ReluSquared {
         }
     }
     static __device__ __forceinline__ void prepare(u32, int, int) {}
-    static __device__ __forceinline__ void later(u32, int, int, int, int) {}
 };
 
 // y times 2 relu(f), which is 2 sqrt(s).
 struct Slope {
-    static constexpr bool EXTRA = true, LATER = false, DOWN = false;
+    static constexpr bool EXTRA = true, DOWN = false;
     static __device__ __forceinline__ float low(u32 both) { return __uint_as_float(both << 16); }
     static __device__ __forceinline__ float high(u32 both) { return __uint_as_float(both & 0xffff0000u); }
     static __device__ __forceinline__ float twiceRoot(float x) {
@@ -65,12 +58,11 @@ struct Slope {
             asm volatile("st.shared.v4.u32 [%0], {%1,%2,%3,%4};" ::"r"(tile + 16 * i), "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]) : "memory");
         }
     }
-    static __device__ __forceinline__ void later(u32, int, int, int, int) {}
 };
 
 // The norm of each head, whose factor goes to r (M,3H), and the turn of queries and keys; turns (T, D/2): cosine and sine.
 struct Heads {
-    static constexpr bool EXTRA = false, LATER = false, DOWN = false;
+    static constexpr bool EXTRA = false, DOWN = false;
     static constexpr int WIDTH = D / 8, HALF = WIDTH / 2; // of a head, in units of 8 columns
     float* r;
     const float* turns;
@@ -125,12 +117,11 @@ struct Heads {
 
     __device__ __forceinline__ void each(float (&)[4], float (&)[4], u32) {}
     static __device__ __forceinline__ void prepare(u32, int, int) {}
-    static __device__ __forceinline__ void later(u32, int, int, int, int) {}
 };
 
 // y = 2^(x w^T LOG2E - top - HEADROOM), top (M): one number per row; sums (M, tiles per row): those of a tile's row.
 struct Powers {
-    static constexpr bool EXTRA = false, LATER = true, DOWN = true;
+    static constexpr bool EXTRA = false, DOWN = true;
     const float* top;
     float* sums;
     int rows, width; // of y
@@ -138,45 +129,32 @@ struct Powers {
 
     __device__ __forceinline__ void before(int row, int) {
 #pragma unroll
-        for (int half = 0; half < 2; half++) less[half] = row + 8 * half < rows ? top[row + 8 * half] : 0;
+        for (int half = 0; half < 2; half++) less[half] = HEADROOM + (row + 8 * half < rows ? top[row + 8 * half] : 0);
     }
-    __device__ __forceinline__ void all(float (&)[TILES][4], int, int, int) {}
-    __device__ __forceinline__ void each(float (&x)[4], float (&y)[4], u32) {
-#pragma unroll
-        for (int i = 0; i < 4; i++) x[i] = x[i] * LOG2E - less[i / 2], y[i] = y[i] * LOG2E - less[i / 2];
-    }
-    static __device__ __forceinline__ void prepare(u32, int, int) {}
 
-    // Four rows per warp and turn, eight lanes to a row. On the way here the numbers are halves: three bits more than bfloat16.
-    __device__ __forceinline__ void later(u32 tile, int row, int column, int warp, int warps) {
-        int lane = threadIdx.x % 8, tiles = (width + COLUMNS - 1) / COLUMNS;
-        for (int i = 4 * warp + threadIdx.x % 32 / 8; i < 64; i += 4 * warps) {
-            u32 at = tile + i * 128 + (lane ^ i & 7) * 16, a[COLUMNS / 64][4];
-            float sum = 0;
+    __device__ __forceinline__ void all(float (&c)[TILES][4], int row, int column, int) {
+        if (column + COLUMNS > width) {
 #pragma unroll
-            for (int p = 0; p < COLUMNS / 64; p++) {
-                asm volatile("ld.shared.v4.u32 {%0,%1,%2,%3}, [%4];"
-                             : "=r"(a[p][0]), "=r"(a[p][1]), "=r"(a[p][2]), "=r"(a[p][3]) : "r"(at + p * PANEL) : "memory");
+            for (int i = 0; i < TILES; i++) {
+                if (column + 8 * i >= width) c[i][0] = c[i][1] = c[i][2] = c[i][3] = -INF;
             }
+        }
+        float sum[4] = {};
 #pragma unroll
-            for (int p = 0; p < COLUMNS / 64; p++) {
-                float part = 0;
+        for (int i = 0; i < TILES; i++) {
 #pragma unroll
-                for (int k = 0; k < 4; k++) {
-                    float x, y;
-                    asm("{.reg .b16 x, y; mov.b32 {x, y}, %2; cvt.f32.f16 %0, x; cvt.f32.f16 %1, y;}" : "=f"(x), "=f"(y) : "r"(a[p][k]));
-                    x = power2(x - HEADROOM), y = power2(y - HEADROOM);
-                    part += x + y;
-                    a[p][k] = pack(x, y);
-                }
-                if (column + 64 * p < width) sum += part;
-                asm volatile("st.shared.v4.u32 [%0], {%1,%2,%3,%4};"
-                             ::"r"(at + p * PANEL), "r"(a[p][0]), "r"(a[p][1]), "r"(a[p][2]), "r"(a[p][3]) : "memory");
-            }
-            sum = lanesSum<8>(sum);
-            if (lane == 0 && row + i < rows) sums[(i64)(row + i) * tiles + column / COLUMNS] = sum;
+            for (int k = 0; k < 4; k++) sum[k] += c[i][k] = power2(c[i][k] * LOG2E - less[k / 2]);
+        }
+#pragma unroll
+        for (int half = 0; half < 2; half++) {
+            float both = lanesSum<4>(sum[2 * half] + sum[2 * half + 1]);
+            i64 n = row + 8 * half, tiles = (width + COLUMNS - 1) / COLUMNS;
+            if (threadIdx.x % 4 == 0 && n < rows) sums[n * tiles + column / COLUMNS] = both;
         }
     }
+
+    __device__ __forceinline__ void each(float (&)[4], float (&)[4], u32) {}
+    static __device__ __forceinline__ void prepare(u32, int, int) {}
 };
 
 // x (M,K), w (N,K) if FLIPPED or (K,N), y and s (M,N). K is a multiple of 64 and at least 128, N a multiple of 64; what lies past
@@ -188,7 +166,7 @@ template <int FLIPPED, typename After> __device__ __forceinline__ void product(
     u32 full = out + GROUPS * Y_BYTES, empty = full + 8 * STAGES, there = empty + 8 * STAGES, prepared = there + 8 * GROUPS;
     if (threadIdx.x == 0) {
         for (int i = 0; i < STAGES; i++) init(full + 8 * i, 1), init(empty + 8 * i, GROUPS);
-        for (int i = 0; i < GROUPS; i++) init(there + 8 * i, 1), init(prepared + 8 * i, After::LATER ? 1 : HELPERS);
+        for (int i = 0; i < GROUPS; i++) init(there + 8 * i, 1), init(prepared + 8 * i, HELPERS);
         asm volatile("fence.mbarrier_init.release.cluster; fence.proxy.async.shared::cta;" ::: "memory");
     }
     __syncthreads();
@@ -201,7 +179,7 @@ template <int FLIPPED, typename After> __device__ __forceinline__ void product(
         if (++slot == STAGES) slot = 0, phase ^= 1;
     };
     if (threadIdx.x < 128) {
-        asm volatile("setmaxnreg.dec.sync.aligned.u32 56;");
+        asm volatile("setmaxnreg.dec.sync.aligned.u32 40;");
         if (threadIdx.x == 0) {
             for (int t = blockIdx.x; t < tiles; t += gridDim.x) {
                 int m = top(t), n = left(t);
@@ -214,20 +192,6 @@ template <int FLIPPED, typename After> __device__ __forceinline__ void product(
                     else pull(to + X_BYTES, w, barrier, k * STEP, n / 64);
                 }
             }
-        } else if (After::LATER && threadIdx.x >= 32) {
-            for (int t = blockIdx.x; t < tiles; t += gridDim.x, turn ^= 1) {
-                for (int g = 0; g < GROUPS; g++) {
-                    wait(there + 8 * g, turn);
-                    after.later(out + g * Y_BYTES, top(t) + 64 * g, left(t), threadIdx.x / 32 - 1, HELPERS);
-                    asm volatile("fence.proxy.async.shared::cta; bar.sync 3, 96;" ::: "memory");
-                    if (threadIdx.x == 32) {
-                        push(y, out + g * Y_BYTES, top(t) + 64 * g, left(t) / 64);
-                        pushed();
-                        arrive(prepared + 8 * g);
-                    }
-                }
-            }
-            if (threadIdx.x == 32) asm volatile("cp.async.bulk.wait_group 0;" ::: "memory");
         } else if (After::EXTRA && threadIdx.x >= 32) {
             for (int t = blockIdx.x; t < tiles; t += gridDim.x, turn ^= 1) {
                 for (int g = 0; g < GROUPS; g++) {
@@ -239,7 +203,7 @@ template <int FLIPPED, typename After> __device__ __forceinline__ void product(
             }
         }
     } else {
-        asm volatile("setmaxnreg.inc.sync.aligned.u32 224;");
+        asm volatile("setmaxnreg.inc.sync.aligned.u32 232;");
         int group = threadIdx.x / 128 - 1, lane = threadIdx.x % 32, warp = threadIdx.x / 32 % 4;
         bool chief = threadIdx.x % 128 == 0;
         u32 mine = out + group * Y_BYTES;
@@ -271,8 +235,8 @@ template <int FLIPPED, typename After> __device__ __forceinline__ void product(
             finish<0>();
             if (chief) arrive(empty + 8 * last);
             after.all(c, m + warp * 16 + lane / 4, n, M);
-            if (After::EXTRA || After::LATER) {
-                wait(prepared + 8 * group, After::EXTRA ? turn : turn ^ 1);
+            if (After::EXTRA) {
+                wait(prepared + 8 * group, turn);
             } else {
                 if (chief) pushed();
                 meet(1 + group);
@@ -283,13 +247,11 @@ template <int FLIPPED, typename After> __device__ __forceinline__ void product(
                 u32 to = mine + chunk / 8 * PANEL + row * 128 + (chunk % 8 ^ row & 7) * 16;
                 float(&p)[4] = c[i], (&q)[4] = c[i + 1];
                 after.each(p, q, to);
-                if (After::LATER) put4(to, halves(p[0], p[1]), halves(p[2], p[3]), halves(q[0], q[1]), halves(q[2], q[3]));
-                else put4(to, pack(p[0], p[1]), pack(p[2], p[3]), pack(q[0], q[1]), pack(q[2], q[3]));
+                put4(to, pack(p[0], p[1]), pack(p[2], p[3]), pack(q[0], q[1]), pack(q[2], q[3]));
             }
             asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
             meet(1 + group);
-            if (chief && After::LATER) arrive(there + 8 * group);
-            else if (chief) push(y, mine, m, n / 64);
+            if (chief) push(y, mine, m, n / 64);
         }
         if (chief) asm volatile("cp.async.bulk.wait_group 0;" ::: "memory");
     }
