@@ -1,5 +1,7 @@
 package hypertransfer.engine;
 
+import hypertransfer.engine.ranks.Exchange;
+import hypertransfer.engine.ranks.Ranks;
 import java.lang.foreign.MemorySegment;
 import java.nio.file.Path;
 import java.util.List;
@@ -78,7 +80,7 @@ public interface Engine extends Layers, Motion, AutoCloseable {
     }
 
     /**
-     * Copies tensors as they are, one after the other, to memory that {@link hypertransfer.engine.Ranks} carries. What
+     * Copies tensors as they are, one after the other, to memory that {@link hypertransfer.engine.ranks.Ranks} carries. What
      * is begun afterwards carries them; the host's memory has them on return.
      */
     default void pack(List<Tensor> tensors, MemorySegment to) {

@@ -2,16 +2,16 @@ package hypertransfer.engine.checked;
 
 import hypertransfer.engine.Dims;
 import hypertransfer.engine.Engine;
-import hypertransfer.engine.Exchange;
 import hypertransfer.engine.Format;
 import hypertransfer.engine.HeadRule;
 import hypertransfer.engine.Layers;
 import hypertransfer.engine.Memory;
 import hypertransfer.engine.Motion;
 import hypertransfer.engine.Nonlinearity;
-import hypertransfer.engine.Ranks;
 import hypertransfer.engine.Role;
 import hypertransfer.engine.Tensor;
+import hypertransfer.engine.ranks.Exchange;
+import hypertransfer.engine.ranks.Ranks;
 import java.lang.foreign.MemorySegment;
 import java.nio.file.Path;
 import java.util.List;

@@ -9,7 +9,7 @@ import hypertransfer.engine.checked.Checked;
 import hypertransfer.engine.cpu.CpuEngine;
 import hypertransfer.engine.cuda.CudaEngine;
 import hypertransfer.engine.cuda.kernel.Precision;
-import hypertransfer.engine.ranks.Launcher;
+import hypertransfer.engine.ranks.library.Launcher;
 import hypertransfer.engine.reference.ReferenceEngine;
 import java.util.List;
 import java.util.function.Function;

@@ -2,10 +2,10 @@ package hypertransfer.train.ranks;
 
 import hypertransfer.core.Refusal;
 import hypertransfer.engine.Engine;
-import hypertransfer.engine.Ranks;
 import hypertransfer.engine.Role;
 import hypertransfer.engine.Tensor;
 import hypertransfer.engine.ranks.Alone;
+import hypertransfer.engine.ranks.Ranks;
 import hypertransfer.train.network.Architecture;
 import hypertransfer.train.network.Ownership;
 import hypertransfer.train.network.Parameter;

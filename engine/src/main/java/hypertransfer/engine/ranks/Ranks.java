@@ -1,4 +1,4 @@
-package hypertransfer.engine;
+package hypertransfer.engine.ranks;
 
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;

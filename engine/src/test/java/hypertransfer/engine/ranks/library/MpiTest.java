@@ -1,10 +1,11 @@
-package hypertransfer.engine.ranks;
+package hypertransfer.engine.ranks.library;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import hypertransfer.engine.EngineException;
 import hypertransfer.engine.foreign.Functions;
+import hypertransfer.engine.ranks.Alone;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.SymbolLookup;
 import java.util.Map;

@@ -1,12 +1,12 @@
-package hypertransfer.engine.ranks;
+package hypertransfer.engine.ranks.library;
 
 import static java.lang.foreign.ValueLayout.JAVA_BYTE;
 import static java.lang.foreign.ValueLayout.JAVA_INT;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
 import hypertransfer.engine.EngineException;
-import hypertransfer.engine.Ranks;
 import hypertransfer.engine.foreign.Native;
+import hypertransfer.engine.ranks.Ranks;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.time.Duration;

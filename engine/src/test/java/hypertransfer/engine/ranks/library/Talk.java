@@ -1,9 +1,9 @@
-package hypertransfer.engine.ranks;
+package hypertransfer.engine.ranks.library;
 
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
 import hypertransfer.engine.EngineException;
-import hypertransfer.engine.Ranks;
+import hypertransfer.engine.ranks.Ranks;
 import java.lang.foreign.MemorySegment;
 import java.time.Duration;
 import java.util.ArrayList;

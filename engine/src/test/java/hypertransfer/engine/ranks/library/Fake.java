@@ -1,4 +1,4 @@
-package hypertransfer.engine.ranks;
+package hypertransfer.engine.ranks.library;
 
 import java.lang.foreign.Arena;
 import java.lang.foreign.FunctionDescriptor;

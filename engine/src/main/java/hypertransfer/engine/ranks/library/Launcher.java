@@ -1,4 +1,4 @@
-package hypertransfer.engine.ranks;
+package hypertransfer.engine.ranks.library;
 
 import hypertransfer.engine.EngineException;
 import java.util.List;

@@ -1,10 +1,11 @@
-package hypertransfer.engine.ranks;
+package hypertransfer.engine.ranks.library;
 
 import hypertransfer.engine.EngineException;
-import hypertransfer.engine.Exchange;
-import hypertransfer.engine.Ranks;
 import hypertransfer.engine.cuda.driver.Library;
 import hypertransfer.engine.foreign.Native;
+import hypertransfer.engine.ranks.Alone;
+import hypertransfer.engine.ranks.Exchange;
+import hypertransfer.engine.ranks.Ranks;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.HashMap;

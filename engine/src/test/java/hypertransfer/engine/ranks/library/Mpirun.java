@@ -1,4 +1,4 @@
-package hypertransfer.engine.ranks;
+package hypertransfer.engine.ranks.library;
 
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 

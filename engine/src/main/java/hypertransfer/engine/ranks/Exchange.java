@@ -1,4 +1,4 @@
-package hypertransfer.engine;
+package hypertransfer.engine.ranks;
 
 /** What the user wants tensors to be carried by between ranks. */
 public enum Exchange {

@@ -1,4 +1,4 @@
-package hypertransfer.engine.ranks;
+package hypertransfer.engine.ranks.library;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
@@ -6,9 +6,10 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import hypertransfer.engine.Dims;
 import hypertransfer.engine.Engine;
 import hypertransfer.engine.EngineException;
-import hypertransfer.engine.Exchange;
-import hypertransfer.engine.Ranks;
 import hypertransfer.engine.provider.Engines;
+import hypertransfer.engine.ranks.Alone;
+import hypertransfer.engine.ranks.Exchange;
+import hypertransfer.engine.ranks.Ranks;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
