@@ -72,8 +72,7 @@ public record Geometry(Dims dims, Precision precision) {
                                 + constant("V", V)
                                 + constant("VEC", vector(C))
                                 + constant("LOGITS_VEC", vector(V))
-                                + constant("SOFTMAX_THREADS", SOFTMAX_THREADS)
-                                + Fused.powers(dims);
+                                + constant("SOFTMAX_THREADS", SOFTMAX_THREADS);
                     case "attention" ->
                         network
                                 + shared
@@ -82,6 +81,8 @@ public record Geometry(Dims dims, Precision precision) {
                                 + constant("WARPS", WARPS)
                                 + constant("DELTA_LANES", DELTA_LANES);
                     case "lists" -> constant("MAX_LIST", MAX_LIST) + constant("SHARES", SHARES);
+                    case "head" ->
+                        constant("C", C) + constant("V", V) + constant("VEC", vector(C)) + Fused.powers(dims);
                     case "fused" -> network + epsilon() + Fused.constants();
                     default -> network;
                 };
