@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import hypertransfer.engine.Dims;
 import hypertransfer.engine.EngineException;
+import hypertransfer.engine.Iteration;
 import hypertransfer.engine.Role;
 import hypertransfer.engine.Tensor;
 import hypertransfer.engine.checked.Checked;
@@ -22,6 +23,7 @@ import java.util.List;
 import java.util.Set;
 import java.util.function.Supplier;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -59,6 +61,49 @@ class DryRunTest {
         assertThat(card.launched.stream().map(Card.Launched::kernel).collect(Collectors.toSet()))
                 .isEqualTo(expected);
         assertThat(card.held()).isEmpty();
+    }
+
+    /** The kernels that Newton-Schulz's first step launches for two such matrices, and how many products cuBLASLt runs in all. */
+    private List<String> orthogonalized(int rows, int cols, boolean bf16) {
+        card.launched.clear();
+        card.mapped.clear();
+        card.algorithms.clear();
+        Iteration one = Iteration.repeated(1, 3, -4, 2), iteration = bf16 ? one.inBf16() : one;
+        try (CudaEngine engine = engine(DIMS, Precision.BF16)) {
+            List<Tensor> matrices = List.of(
+                    engine.tensor(Role.HIDDEN_GRADIENT, "x", rows, cols),
+                    engine.tensor(Role.HIDDEN_GRADIENT, "y", rows, cols));
+            engine.commit();
+            engine.orthogonalize(matrices, iteration);
+        }
+        return Stream.concat(
+                        card.launched.stream().map(Card.Launched::kernel).skip(3), // readings, finish, normalize
+                        card.algorithms.stream().map(a -> "cuBLASLt"))
+                .toList();
+    }
+
+    @Test
+    void symmetricProductsAreOursWhereTheMatricesFit() {
+        assertThat(orthogonalized(320, 384, true)).containsExactly("gram", "square", "denormalize", "cuBLASLt");
+        assertThat(card.mapped)
+                .containsExactly(
+                        new Card.Mapped(640, 6, 128, 1),
+                        new Card.Mapped(640, 6, 256, 1),
+                        new Card.Mapped(640, 5, 64, 1),
+                        new Card.Mapped(640, 5, 128, 1),
+                        new Card.Mapped(640, 5, 256, 1),
+                        new Card.Mapped(640, 5, 64, 1),
+                        new Card.Mapped(640, 5, 64, 4));
+        assertThat(orthogonalized(384, 320, true)).containsExactly("gram_tall", "square", "denormalize", "cuBLASLt");
+        assertThat(card.mapped)
+                .startsWith(
+                        new Card.Mapped(768, 5, 64, 2), new Card.Mapped(768, 5, 64, 4), new Card.Mapped(640, 5, 64, 1));
+        for (int[] other : new int[][] {{320, 352}, {352, 320}, {64, 64}, {64, 256}}) {
+            assertThat(orthogonalized(other[0], other[1], true))
+                    .as("%d x %d", other[0], other[1])
+                    .containsExactly("denormalize", "cuBLASLt", "cuBLASLt", "cuBLASLt");
+        }
+        assertThat(orthogonalized(320, 384, false)).as("float32").doesNotContain("gram", "square");
     }
 
     /** cuSOLVER is loaded by what needs it, and the sentence of its absence is the library's own. */

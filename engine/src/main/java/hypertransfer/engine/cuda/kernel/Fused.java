@@ -6,7 +6,6 @@ import hypertransfer.engine.Tensor;
 import hypertransfer.engine.cuda.driver.Device;
 import hypertransfer.engine.cuda.driver.Launch;
 import java.util.List;
-import java.util.stream.LongStream;
 import java.util.stream.Stream;
 
 /** Products that do what follows them, see {@code fused.cu}. */
@@ -14,9 +13,9 @@ public final class Fused {
     /** Of the cards whose instructions it takes, 10 major + minor. */
     public static final int CAPABILITY = 90;
 
-    private static final int ROWS = 128, COLUMNS = 256, STAGES = 3, THREADS = 384;
-    private static final int HEADROOM = 64; // of softmax's powers: of two, see tokens.cu
-    private static final int PANEL = 64, PANELS = COLUMNS / PANEL; // what the copy engine moves, in columns
+    static final int ROWS = 128, COLUMNS = 256, STAGES = 3, THREADS = 384;
+    static final int PANEL = 64, PANELS = COLUMNS / PANEL; // what the copy engine moves, in columns
+    private static final int HEADROOM = 64; // of softmax's powers: of two, see head.cu
 
     /** Of shared memory: tiles in flight, the result, barriers, and what aligns them. */
     static final int BYTES = 2 * PANEL * STAGES * (ROWS + COLUMNS) + 2 * ROWS * COLUMNS + 1024 + 128;
@@ -33,7 +32,12 @@ public final class Fused {
         this.kernels = kernels;
         this.dims = dims;
         this.turns = turns;
-        launch = new Launch(device.driver().multiprocessors(), 1, 1, THREADS, 1, BYTES);
+        launch = launch(device);
+    }
+
+    /** One block per multiprocessor. */
+    static Launch launch(Device device) {
+        return new Launch(device.driver().multiprocessors(), 1, 1, THREADS, 1, BYTES);
     }
 
     /**
@@ -112,7 +116,6 @@ public final class Fused {
     }
 
     private void launch(Kernel kernel, Stream<long[]> maps, long[] others) {
-        LongStream words = LongStream.concat(maps.flatMapToLong(LongStream::of), LongStream.of(others));
-        kernels.queue(kernel, launch, words.toArray());
+        kernels.queue(kernel, launch, maps, others);
     }
 }

@@ -84,6 +84,7 @@ public record Geometry(Dims dims, Precision precision) {
                     case "head" ->
                         constant("C", C) + constant("V", V) + constant("VEC", vector(C)) + Fused.powers(dims);
                     case "fused" -> network + epsilon() + Fused.constants();
+                    case "symmetric" -> Fused.constants();
                     default -> network;
                 };
     }
