@@ -15,6 +15,7 @@ public final class Fused {
 
     static final int ROWS = 128, COLUMNS = 256, STAGES = 3, THREADS = 384;
     static final int PANEL = 64, PANELS = COLUMNS / PANEL; // what the copy engine moves, in columns
+    private static final int HEADROOM = 64; // of softmax's powers: of two, see head.cu
 
     /** Of shared memory: tiles in flight, the result, barriers, and what aligns them. */
     static final int BYTES = 2 * PANEL * STAGES * (ROWS + COLUMNS) + 2 * ROWS * COLUMNS + 1024 + 128;
@@ -62,6 +63,21 @@ public final class Fused {
                 .formatted(ROWS, COLUMNS, STAGES, THREADS, BYTES);
     }
 
+    /** Those of softmax's powers. */
+    static String powers(Dims dims) {
+        return "constexpr int POWERS = %d, HEADROOM = %d;\n".formatted(sums(dims), HEADROOM);
+    }
+
+    /** Sums of a row of powers: one per tile. */
+    public static int sums(Dims dims) {
+        return (dims.V() + COLUMNS - 1) / COLUMNS;
+    }
+
+    /** Whether a row of logits consists of whole panels. */
+    public boolean softmax() {
+        return dims.V() % PANEL == 0;
+    }
+
     /** qkv = heads(x w^T). */
     public void heads(Tensor x, Tensor w, Tensor qkv, Tensor r, HeadRule rule) {
         launch(
@@ -84,6 +100,15 @@ public final class Fused {
                 Kernel.PRODUCT_SLOPE,
                 Stream.of(map(dy, ROWS, 1), map(w, PANEL, PANELS), map(df, PANEL, PANELS), map(s, PANEL, PANELS)),
                 Kernels.words(dims.N(), dims.F(), dims.C()));
+    }
+
+    /** e = 2^(x w^T log2(e) - top - HEADROOM), of so many rows from an address on, and the sums of its tiles' rows. */
+    public void powers(long x, int rows, Tensor w, long e, long top, long sums) {
+        long[] from = device.map(x, rows, dims.C(), ROWS, 1), to = device.map(e, rows, dims.V(), PANEL, PANELS);
+        launch(
+                Kernel.PRODUCT_POWERS,
+                Stream.of(from, map(w, COLUMNS, 1), to),
+                Kernels.words(rows, dims.V(), dims.C(), top, sums));
     }
 
     private long[] map(Tensor tensor, int rows, int panels) {

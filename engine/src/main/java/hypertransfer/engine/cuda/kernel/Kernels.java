@@ -131,7 +131,7 @@ public final class Kernels {
         return Stream.of(
                         Stream.of("rows", "heads", "tokens", "lists", "attention"),
                         flash.map(Flash::file).stream(),
-                        fused ? Stream.of("fused") : Stream.<String>empty(),
+                        fused ? Stream.of("fused", "head") : Stream.<String>empty(),
                         symmetric ? Stream.of("symmetric") : Stream.<String>empty())
                 .flatMap(files -> files)
                 .toList();

@@ -27,7 +27,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 class KernelsTest {
     private static final Dims GPT2 = new Dims(64, 1024, 768, 128, 50304), ODD = new Dims(2, 13, 18, 6, 37, 1, 20, 7);
 
-    private static final Set<String> HOPPER = Set.of("hopper", "fused", "symmetric");
+    private static final Set<String> HOPPER = Set.of("hopper", "fused", "head", "symmetric");
 
     @TempDir
     private Path folder;
@@ -101,7 +101,7 @@ class KernelsTest {
             }
         }
         assertThat(texts.values())
-                .contains("rows", "heads", "tokens", "lists", "attention", "flash", "hopper", "fused", "symmetric");
+                .contains("rows", "heads", "tokens", "lists", "attention", "flash", "hopper", "fused", "head", "symmetric");
         texts.entrySet().parallelStream()
                 .forEach(text -> assertThat(compile(nvcc.get(), text.getValue(), text.getKey()))
                         .as("%s: %s", text.getValue(), text.getKey())
