@@ -13,6 +13,7 @@ import hypertransfer.engine.cuda.kernel.Geometry;
 import hypertransfer.engine.cuda.kernel.Kernel;
 import hypertransfer.engine.cuda.kernel.Kernels;
 import hypertransfer.engine.cuda.kernel.Precision;
+import hypertransfer.engine.cuda.kernel.Symmetric;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
@@ -31,6 +32,7 @@ final class Lists implements Motion, AutoCloseable {
     private final Blas blas;
     private final Scratch scratch;
     private final Bases bases;
+    private final Symmetric symmetric; // null where the card does not fit
 
     Lists(Device device, Kernels kernels, Blas blas, Scratch scratch, Bases bases) {
         this.device = device;
@@ -38,6 +40,7 @@ final class Lists implements Motion, AutoCloseable {
         this.blas = blas;
         this.scratch = scratch;
         this.bases = bases;
+        symmetric = kernels.symmetric() ? new Symmetric(device, kernels) : null;
     }
 
     /**
@@ -294,10 +297,17 @@ final class Lists implements Motion, AutoCloseable {
         sums(Kernel.READINGS, entries(count, k -> Entry.of(tensors.get(k), tensors.get(k), 0)));
         run(Kernel.NORMALIZE, entries(count, k -> schulz.entry(tensors.get(k), x, k)), scratch.results);
         Product gram = schulz.gram(count), square = schulz.square(count), apply = schulz.apply(count);
+        boolean half =
+                symmetric != null && schulz.format() == Precision.BF16 && Symmetric.fits(schulz.rows(), schulz.cols());
         long from = x, to = y;
         for (Iteration.Step step : iteration.steps()) {
-            blas.multiply(gram, 1, from, from, 0, a, a);
-            blas.multiply(square, step.c(), a, a, step.b(), a, b);
+            if (half) {
+                symmetric.gram(schulz.rows(), schulz.cols(), count, from, a);
+                symmetric.square(schulz.side(), count, step.c(), a, step.b(), b);
+            } else {
+                blas.multiply(gram, 1, from, from, 0, a, a);
+                blas.multiply(square, step.c(), a, a, step.b(), a, b);
+            }
             blas.multiply(apply, 1, schulz.tall() ? b : from, schulz.tall() ? from : b, step.a(), from, to);
             long swap = from;
             from = to;

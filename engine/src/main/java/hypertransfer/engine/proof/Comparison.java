@@ -18,9 +18,9 @@ public final class Comparison {
             new Dims(3, 24, 32, 16, 61),
             new Dims(2, 150, 64, 32, 300),
             new Dims(1, 200, 128, 64, 257),
-            new Dims(2, 257, 256, 128, 512),
+            new Dims(2, 257, 256, 128, 576),
             new Dims(2, 70, 48, 8, 37, 2, 20, 33), // shared keys, a narrow MLP and a window
-            new Dims(1, 100, 256, 64, 61, 1, 680, 100));
+            new Dims(1, 100, 320, 64, 61, 1, 680, 100)); // hidden matrices of several tiles
 
     private final Pair pair;
     private final int N, T, C, D, V, Q, F;

@@ -6,7 +6,6 @@ import hypertransfer.engine.Tensor;
 import hypertransfer.engine.cuda.driver.Device;
 import hypertransfer.engine.cuda.driver.Launch;
 import java.util.List;
-import java.util.stream.LongStream;
 import java.util.stream.Stream;
 
 /** Products that do what follows them, see {@code fused.cu}. */
@@ -14,8 +13,9 @@ public final class Fused {
     /** Of the cards whose instructions it takes, 10 major + minor. */
     public static final int CAPABILITY = 90;
 
-    private static final int ROWS = 128, COLUMNS = 256, STAGES = 3, THREADS = 384;
-    private static final int PANEL = 64, PANELS = COLUMNS / PANEL; // what the copy engine moves, in columns
+    static final int ROWS = 128, COLUMNS = 256, STAGES = 3, THREADS = 384;
+    static final int PANEL = 64, PANELS = COLUMNS / PANEL; // what the copy engine moves, in columns
+    private static final int HEADROOM = 64; // of softmax's powers: of two, see head.cu
 
     /** Of shared memory: tiles in flight, the result, barriers, and what aligns them. */
     static final int BYTES = 2 * PANEL * STAGES * (ROWS + COLUMNS) + 2 * ROWS * COLUMNS + 1024 + 128;
@@ -32,7 +32,12 @@ public final class Fused {
         this.kernels = kernels;
         this.dims = dims;
         this.turns = turns;
-        launch = new Launch(device.driver().multiprocessors(), 1, 1, THREADS, 1, BYTES);
+        launch = launch(device);
+    }
+
+    /** One block per multiprocessor. */
+    static Launch launch(Device device) {
+        return new Launch(device.driver().multiprocessors(), 1, 1, THREADS, 1, BYTES);
     }
 
     /**
@@ -56,6 +61,21 @@ public final class Fused {
     static String constants() {
         return "constexpr int ROWS = %d, COLUMNS = %d, STAGES = %d, THREADS = %d, BYTES = %d;\n"
                 .formatted(ROWS, COLUMNS, STAGES, THREADS, BYTES);
+    }
+
+    /** Those of softmax's powers. */
+    static String powers(Dims dims) {
+        return "constexpr int POWERS = %d, HEADROOM = %d;\n".formatted(sums(dims), HEADROOM);
+    }
+
+    /** Sums of a row of powers: one per tile. */
+    public static int sums(Dims dims) {
+        return (dims.V() + COLUMNS - 1) / COLUMNS;
+    }
+
+    /** Whether a row of logits consists of whole panels. */
+    public boolean softmax() {
+        return dims.V() % PANEL == 0;
     }
 
     /** qkv = heads(x w^T). */
@@ -82,12 +102,20 @@ public final class Fused {
                 Kernels.words(dims.N(), dims.F(), dims.C()));
     }
 
+    /** e = 2^(x w^T log2(e) - top - HEADROOM), of so many rows from an address on, and the sums of its tiles' rows. */
+    public void powers(long x, int rows, Tensor w, long e, long top, long sums) {
+        long[] from = device.map(x, rows, dims.C(), ROWS, 1), to = device.map(e, rows, dims.V(), PANEL, PANELS);
+        launch(
+                Kernel.PRODUCT_POWERS,
+                Stream.of(from, map(w, COLUMNS, 1), to),
+                Kernels.words(rows, dims.V(), dims.C(), top, sums));
+    }
+
     private long[] map(Tensor tensor, int rows, int panels) {
         return device.map(((DeviceTensor) tensor).pointer(), tensor.rows(), tensor.cols(), rows, panels);
     }
 
     private void launch(Kernel kernel, Stream<long[]> maps, long[] others) {
-        LongStream words = LongStream.concat(maps.flatMapToLong(LongStream::of), LongStream.of(others));
-        kernels.queue(kernel, launch, words.toArray());
+        kernels.queue(kernel, launch, maps, others);
     }
 }

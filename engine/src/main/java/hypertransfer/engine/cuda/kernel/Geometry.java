@@ -81,7 +81,10 @@ public record Geometry(Dims dims, Precision precision) {
                                 + constant("WARPS", WARPS)
                                 + constant("DELTA_LANES", DELTA_LANES);
                     case "lists" -> constant("MAX_LIST", MAX_LIST) + constant("SHARES", SHARES);
-                    case "fused" -> network + epsilon() + Fused.constants();
+                    case "head" ->
+                        constant("C", C) + constant("V", V) + constant("VEC", vector(C)) + Fused.powers(dims);
+                    case "fused" -> network + epsilon() + Fused.constants() + Fused.powers(dims);
+                    case "symmetric" -> Fused.constants();
                     default -> network;
                 };
     }
@@ -157,6 +160,11 @@ public record Geometry(Dims dims, Precision precision) {
     int softmaxBytes(int shared) {
         long bytes = (long) dims.V() * precision.bytes;
         return vector(dims.V()) * precision.bytes == 16 && bytes <= shared / 2 - 4096 ? (int) bytes : 0;
+    }
+
+    /** One warp per row of so many. */
+    public Launch lines(int rows) {
+        return Launch.each((long) WARP * rows, THREADS);
     }
 
     /** One warp per word. */

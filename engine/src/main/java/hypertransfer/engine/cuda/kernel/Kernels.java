@@ -17,18 +17,20 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.stream.LongStream;
 import java.util.stream.Stream;
 
 /** Our kernels, compiled for one card, one set of sizes and one precision. */
 public final class Kernels {
     /** Files that need {@code wgmma.cuh}. */
-    private static final Set<String> WGMMA = Set.of("fused");
+    private static final Set<String> WGMMA = Set.of("fused", "symmetric");
 
     private final Device device;
     private final Map<Kernel, Long> functions = new EnumMap<>(Kernel.class);
     private final int softmaxBytes;
     private final Optional<Flash> flash;
     private final boolean fused;
+    private final boolean symmetric;
 
     public Kernels(Device device, Nvrtc nvrtc, Cache cache, Geometry geometry) {
         this.device = device;
@@ -36,10 +38,12 @@ public final class Kernels {
         int card = driver.capability(), target = nvrtc.target(card) == card ? card : 0;
         flash = Flash.of(geometry.dims(), geometry.precision(), target, driver.shared());
         fused = Fused.fits(geometry.dims(), geometry.precision(), target, driver.shared());
+        symmetric = Symmetric.runs(target, driver.shared());
+        List<String> files = files(flash, fused, symmetric);
         Map<String, byte[]> images = new ConcurrentHashMap<>();
-        files(flash, fused).parallelStream()
+        files.parallelStream()
                 .forEach(file -> images.put(file, image(nvrtc, cache, file, source(file, geometry, flash))));
-        for (String file : files(flash, fused)) {
+        for (String file : files) {
             long module = device.module(images.get(file));
             in(file).forEach(kernel -> functions.put(kernel, device.function(module, kernel.symbol())));
         }
@@ -56,9 +60,10 @@ public final class Kernels {
                     functions.get(f.hopper() ? Kernel.HOPPER_QUERY : Kernel.FLASH_QUERY),
                     f.query().bytes());
         });
-        if (fused) {
-            in("fused").forEach(kernel -> device.allow(functions.get(kernel), Fused.BYTES));
-        }
+        files.stream()
+                .filter(WGMMA::contains)
+                .flatMap(file -> in(file).stream())
+                .forEach(kernel -> device.allow(functions.get(kernel), Fused.BYTES));
     }
 
     /** Each argument is a tensor, an address, a number, a truth value, or null for a tensor that is not there. */
@@ -80,6 +85,12 @@ public final class Kernels {
                 device.launch(function, launch, kernel.maps, words);
             }
         });
+    }
+
+    /** The same where maps of matrices come first. */
+    void queue(Kernel kernel, Launch launch, Stream<long[]> maps, long[] others) {
+        LongStream words = LongStream.concat(maps.flatMapToLong(LongStream::of), LongStream.of(others));
+        queue(kernel, launch, words.toArray());
     }
 
     public static long[] words(Object... arguments) {
@@ -111,11 +122,17 @@ public final class Kernels {
         return fused;
     }
 
-    static List<String> files(Optional<Flash> flash, boolean fused) {
+    /** Whether Newton-Schulz's symmetric products are computed by half. */
+    public boolean symmetric() {
+        return symmetric;
+    }
+
+    static List<String> files(Optional<Flash> flash, boolean fused, boolean symmetric) {
         return Stream.of(
                         Stream.of("rows", "heads", "tokens", "lists", "attention"),
                         flash.map(Flash::file).stream(),
-                        fused ? Stream.of("fused") : Stream.<String>empty())
+                        fused ? Stream.of("fused", "head") : Stream.<String>empty(),
+                        symmetric ? Stream.of("symmetric") : Stream.<String>empty())
                 .flatMap(files -> files)
                 .toList();
     }

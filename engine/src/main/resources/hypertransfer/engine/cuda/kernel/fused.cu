@@ -1,5 +1,5 @@
 // y = x w^T or y = x w in bfloat16 on compute capability 9.0, with what follows the product done before y is written: heads'
-// norms and rotary embedding, or relu squared, or the slope of relu squared.
+// norms and rotary embedding, relu squared, the slope of relu squared, or softmax's powers and their sums.
 //
 // A block takes tiles of ROWS x COLUMNS of y in turn. One thread starts the copies of STAGES tiles of x and w ahead; two warp
 // groups multiply, each 64 rows. Every number of y is one sum in the order of k, so its bits do not depend on the card.
@@ -13,9 +13,10 @@ static_assert(ROWS == 64 * GROUPS && COLUMNS == 256 && COLUMNS % D == 0, "a warp
 
 // What follows the product. `before` is called when a tile begins, `all` when its sums are there, `each` for every two units of 8
 // columns that are about to be written. A kind with EXTRA reads a tile of the map `s`, which lies where y's tile will be written
-// and which the warps that have nothing else to do `prepare`.
+// and which the warps that have nothing else to do `prepare`. Tiles follow each other along a row of y, so that w stays in
+// the cache and x passes by once; DOWN a column where w is too large for that.
 struct ReluSquared {
-    static constexpr bool EXTRA = false;
+    static constexpr bool EXTRA = false, DOWN = false;
     __device__ __forceinline__ void before(int, int) {}
     __device__ __forceinline__ void all(float (&)[TILES][4], int, int, int) {}
     __device__ __forceinline__ void each(float (&x)[4], float (&y)[4], u32) {
@@ -30,7 +31,7 @@ struct ReluSquared {
 
 // y times 2 relu(f), which is 2 sqrt(s).
 struct Slope {
-    static constexpr bool EXTRA = true;
+    static constexpr bool EXTRA = true, DOWN = false;
     static __device__ __forceinline__ float low(u32 both) { return __uint_as_float(both << 16); }
     static __device__ __forceinline__ float high(u32 both) { return __uint_as_float(both & 0xffff0000u); }
     static __device__ __forceinline__ float twiceRoot(float x) {
@@ -61,7 +62,7 @@ struct Slope {
 
 // The norm of each head, whose factor goes to r (M,3H), and the turn of queries and keys; turns (T, D/2): cosine and sine.
 struct Heads {
-    static constexpr bool EXTRA = false;
+    static constexpr bool EXTRA = false, DOWN = false;
     static constexpr int WIDTH = D / 8, HALF = WIDTH / 2; // of a head, in units of 8 columns
     float* r;
     const float* turns;
@@ -118,6 +119,44 @@ struct Heads {
     static __device__ __forceinline__ void prepare(u32, int, int) {}
 };
 
+// y = 2^(x w^T LOG2E - top - HEADROOM), top (M): one number per row; sums (M,POWERS): those of a tile's row.
+struct Powers {
+    static constexpr bool EXTRA = false, DOWN = true;
+    const float* top;
+    float* sums;
+    int rows, width; // of y
+    float less[2];
+
+    __device__ __forceinline__ void before(int row, int) {
+#pragma unroll
+        for (int half = 0; half < 2; half++) less[half] = HEADROOM + (row + 8 * half < rows ? top[row + 8 * half] : 0);
+    }
+
+    __device__ __forceinline__ void all(float (&c)[TILES][4], int row, int column, int) {
+        if (column + COLUMNS > width) {
+#pragma unroll
+            for (int i = 0; i < TILES; i++) {
+                if (column + 8 * i >= width) c[i][0] = c[i][1] = c[i][2] = c[i][3] = -INF;
+            }
+        }
+        float sum[4] = {};
+#pragma unroll
+        for (int i = 0; i < TILES; i++) {
+#pragma unroll
+            for (int k = 0; k < 4; k++) sum[k] += c[i][k] = power2(c[i][k] * LOG2E - less[k / 2]);
+        }
+#pragma unroll
+        for (int half = 0; half < 2; half++) {
+            float both = lanesSum<4>(sum[2 * half] + sum[2 * half + 1]);
+            i64 n = row + 8 * half;
+            if (threadIdx.x % 4 == 0 && n < rows) sums[n * POWERS + column / COLUMNS] = both;
+        }
+    }
+
+    __device__ __forceinline__ void each(float (&)[4], float (&)[4], u32) {}
+    static __device__ __forceinline__ void prepare(u32, int, int) {}
+};
+
 // x (M,K), w (N,K) if FLIPPED or (K,N), y and s (M,N). K is a multiple of 64 and at least 128, N a multiple of 64; what lies past
 // the last row or column is zeros on the way in and left out on the way back.
 template <int FLIPPED, typename After> __device__ __forceinline__ void product(
@@ -131,8 +170,10 @@ template <int FLIPPED, typename After> __device__ __forceinline__ void product(
         asm volatile("fence.mbarrier_init.release.cluster; fence.proxy.async.shared::cta;" ::: "memory");
     }
     __syncthreads();
-    int columns = (N + COLUMNS - 1) / COLUMNS, tiles = (M + ROWS - 1) / ROWS * columns, steps = K / STEP;
+    int down = (M + ROWS - 1) / ROWS, columns = (N + COLUMNS - 1) / COLUMNS, tiles = down * columns, steps = K / STEP;
     int slot = 0;
+    auto top = [&](int t) { return (After::DOWN ? t % down : t / columns) * ROWS; };
+    auto left = [&](int t) { return (After::DOWN ? t / down : t % columns) * COLUMNS; };
     u32 phase = 0, turn = 0;
     auto next = [&] {
         if (++slot == STAGES) slot = 0, phase ^= 1;
@@ -140,8 +181,8 @@ template <int FLIPPED, typename After> __device__ __forceinline__ void product(
     if (threadIdx.x < 128) {
         asm volatile("setmaxnreg.dec.sync.aligned.u32 40;");
         if (threadIdx.x == 0) {
-            for (int t = blockIdx.x; t < tiles; t += gridDim.x) { // w stays in the cache, x passes by once
-                int m = t / columns * ROWS, n = t % columns * COLUMNS;
+            for (int t = blockIdx.x; t < tiles; t += gridDim.x) {
+                int m = top(t), n = left(t);
                 for (int k = 0; k < steps; k++, next()) {
                     wait(empty + 8 * slot, phase ^ 1);
                     u32 to = base + slot * STAGE, barrier = full + 8 * slot;
@@ -169,7 +210,7 @@ template <int FLIPPED, typename After> __device__ __forceinline__ void product(
         int row = warp * 16 + lane % 16; // whose address this lane gives
         float c[TILES][4];
         for (int t = blockIdx.x; t < tiles; t += gridDim.x, turn ^= 1) {
-            int m = t / columns * ROWS + group * 64, n = t % columns * COLUMNS, last = 0;
+            int m = top(t) + group * 64, n = left(t), last = 0;
             after.before(m + warp * 16 + lane / 4, n);
             for (int k = 0; k < steps; k++, next()) {
                 wait(full + 8 * slot, phase);
@@ -224,6 +265,11 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) product_heads(const __g
 extern "C" __global__ void __launch_bounds__(THREADS, 1) product_relu_squared(const __grid_constant__ Map x,
         const __grid_constant__ Map w, const __grid_constant__ Map y, i64 M, i64 N, i64 K) {
     product<1>(&x, &w, &y, 0, M, N, K, ReluSquared{});
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS, 1) product_powers(const __grid_constant__ Map x, const __grid_constant__ Map w,
+        const __grid_constant__ Map y, i64 M, i64 N, i64 K, const float* top, float* sums) {
+    product<1>(&x, &w, &y, 0, M, N, K, Powers{top, sums, (int)M, (int)N});
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS, 1) product_slope(const __grid_constant__ Map x, const __grid_constant__ Map w,

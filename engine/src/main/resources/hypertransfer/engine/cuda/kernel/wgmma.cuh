@@ -59,11 +59,11 @@ __device__ __forceinline__ u64 view(u32 address) {
     "%92,%93,%94,%95,%96,%97,%98,%99,%100,%101,%102,%103,%104,%105,%106,%107,%108,%109,%110,%111,%112,%113,%114,%115,%116," \
     "%117,%118,%119,%120,%121,%122,%123,%124,%125,%126,%127"
 
-// c (64,256) = or += a (64,16) times b: (256,16) transposed, or (16,256) where b is not FLIPPED.
-template <int FLIPPED> __device__ __forceinline__ void multiply(float (&c)[TILES][4], u64 a, u64 b, int add) {
+// c (64,256) = or += a (64,16), stored (16,64) where it is TURNED, times b: (256,16) transposed, or (16,256) where b is not FLIPPED.
+template <int FLIPPED, int TURNED = 0> __device__ __forceinline__ void multiply(float (&c)[TILES][4], u64 a, u64 b, int add) {
     asm volatile("{.reg .pred p; setp.ne.b32 p, %130, 0; wgmma.mma_async.sync.aligned.m64n256k16.f32.bf16.bf16 {" L128
-                 "}, %128, %129, p, 1, 1, 0, %131;}"
-                 : R32(c, 0), R32(c, 8), R32(c, 16), R32(c, 24) : "l"(a), "l"(b), "r"(add), "n"(1 - FLIPPED));
+                 "}, %128, %129, p, 1, 1, %132, %131;}"
+                 : R32(c, 0), R32(c, 8), R32(c, 16), R32(c, 24) : "l"(a), "l"(b), "r"(add), "n"(1 - FLIPPED), "n"(TURNED));
 }
 
 // Four 8x8 matrices to and from shared memory, each lane giving the address of one row.

@@ -21,12 +21,13 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** The kernels' text, where there is no card: they compile, and are the ones that the engine asks for. */
 class KernelsTest {
     private static final Dims GPT2 = new Dims(64, 1024, 768, 128, 50304), ODD = new Dims(2, 13, 18, 6, 37, 1, 20, 7);
 
-    private static final Set<String> HOPPER = Set.of("hopper", "fused");
+    private static final Set<String> HOPPER = Set.of("hopper", "fused", "head", "symmetric");
 
     @TempDir
     private Path folder;
@@ -49,7 +50,7 @@ class KernelsTest {
         for (int target : new int[] {80, 90}) {
             Optional<Flash> flash = Flash.of(GPT2, precision, target, 227 * 1024);
             boolean fused = Fused.fits(GPT2, precision, target, 227 * 1024);
-            for (String file : Kernels.files(flash, fused)) {
+            for (String file : Kernels.files(flash, fused, Symmetric.runs(target, 227 * 1024))) {
                 Map<String, Integer> known =
                         Kernels.in(file).stream().collect(Collectors.toMap(Kernel::symbol, kernel -> kernel.arity));
                 assertThat(kernels(Kernels.source(file, new Geometry(GPT2, precision), flash)))
@@ -57,6 +58,22 @@ class KernelsTest {
                         .containsExactlyInAnyOrderEntriesOf(known);
             }
         }
+    }
+
+    @Test
+    void symmetricProductsNeedTheCardsInstructionsAndItsSharedMemory() {
+        assertThat(Symmetric.runs(90, 227 * 1024)).isTrue();
+        assertThat(Symmetric.runs(80, 227 * 1024)).isFalse();
+        assertThat(Symmetric.runs(100, 227 * 1024)).isFalse();
+        assertThat(Symmetric.runs(90, 163 * 1024)).isFalse();
+    }
+
+    /** nvcc takes lambdas with parameters of any type as functions of the card, but NVRTC, which the engine uses, does not. */
+    @ParameterizedTest
+    @ValueSource(strings = {"rows", "heads", "tokens", "lists", "attention", "flash", "hopper", "fused", "symmetric"})
+    void noLambdaHasAParameterOfAnyType(String file) {
+        assertThat(Kernels.source(file, new Geometry(GPT2, Precision.BF16), Optional.empty()))
+                .doesNotContainPattern("\\[[&=]\\]\\s*\\([^)]*\\bauto\\b");
     }
 
     @Test
@@ -84,7 +101,7 @@ class KernelsTest {
             }
         }
         assertThat(texts.values())
-                .contains("rows", "heads", "tokens", "lists", "attention", "flash", "hopper", "fused");
+                .contains("rows", "heads", "tokens", "lists", "attention", "flash", "hopper", "fused", "head", "symmetric");
         texts.entrySet().parallelStream()
                 .forEach(text -> assertThat(compile(nvcc.get(), text.getValue(), text.getKey()))
                         .as("%s: %s", text.getValue(), text.getKey())
@@ -118,7 +135,9 @@ class KernelsTest {
     private static List<String> files(Dims dims, Precision precision) {
         return Stream.of(80, 90)
                 .flatMap(target -> Kernels.files(
-                        Flash.of(dims, precision, target, 227 * 1024), Fused.fits(dims, precision, target, 227 * 1024))
+                        Flash.of(dims, precision, target, 227 * 1024),
+                        Fused.fits(dims, precision, target, 227 * 1024),
+                        Symmetric.runs(target, 227 * 1024))
                         .stream())
                 .distinct()
                 .toList();
