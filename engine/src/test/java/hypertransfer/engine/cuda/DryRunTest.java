@@ -74,7 +74,7 @@ class DryRunTest {
                     engine.tensor(Role.HIDDEN_GRADIENT, "x", rows, cols),
                     engine.tensor(Role.HIDDEN_GRADIENT, "y", rows, cols));
             engine.commit();
-            engine.orthogonalize(matrices, iteration);
+            engine.motion().orthogonalize(matrices, iteration);
         }
         return Stream.concat(
                         card.launched.stream().map(Card.Launched::kernel).skip(3), // readings, finish, normalize
@@ -116,8 +116,8 @@ class DryRunTest {
         try (CudaEngine engine = new CudaEngine(DIMS, Precision.BF16, card.driver(), card, card, none, cache)) {
             List<Tensor> gram = List.of(engine.tensor(Role.HIDDEN_GRADIENT, "gram", 8, 8));
             engine.commit();
-            engine.rotate(gram, gram, gram, false);
-            assertThatThrownBy(() -> engine.refine(gram, new double[] {1}, gram))
+            engine.motion().rotate(gram, gram, gram, false);
+            assertThatThrownBy(() -> engine.motion().refine(gram, new double[] {1}, gram))
                     .hasMessage("the direction soap needs cuSOLVER: no libcusolver.so.12");
         }
         assertThat(card.held()).isEmpty();
@@ -125,7 +125,7 @@ class DryRunTest {
         try (CudaEngine engine = engine(DIMS, Precision.BF16)) {
             List<Tensor> gram = List.of(engine.tensor(Role.HIDDEN_GRADIENT, "gram", 8, 8));
             engine.commit();
-            assertThatThrownBy(() -> engine.refine(gram, new double[] {1}, gram))
+            assertThatThrownBy(() -> engine.motion().refine(gram, new double[] {1}, gram))
                     .hasMessage("cusolverDnSgeqrf of a card of the test's failed with status 719 on Card");
         }
         assertThat(card.held()).isEmpty();
@@ -154,8 +154,8 @@ class DryRunTest {
             Tensor losses = engine.tensor(Role.STATISTIC, "losses", dims.N(), 1);
             engine.commit();
             engine.feed(new int[dims.N()], new int[dims.N()]);
-            engine.head(x, w, losses, 0, dx, dw);
-            engine.head(x, w, losses, 0, null, null);
+            engine.layers().head(x, w, losses, 0, dx, dw);
+            engine.layers().head(x, w, losses, 0, null, null);
         }
         assertThat(card.launched.stream().filter(l -> l.kernel().equals(kernel)))
                 .extracting(l -> l.words()[word])
@@ -224,7 +224,7 @@ class DryRunTest {
             Tensor y = engine.tensor(Role.ACTIVATION, "y", DIMS.N(), 4 * DIMS.C());
             engine.commit();
             card.available = free;
-            engine.product(x, w, y);
+            engine.layers().product(x, w, y);
         } finally {
             card.available = ENOUGH;
         }
