@@ -8,6 +8,8 @@ import ai.djl.training.optimizer.Optimizer;
 import hypertransfer.core.Clip;
 import hypertransfer.core.Refusal;
 import hypertransfer.core.Step;
+import hypertransfer.djl.file.Checkpoint;
+import hypertransfer.djl.file.Saved;
 import java.io.BufferedInputStream;
 import java.io.BufferedOutputStream;
 import java.io.IOException;

@@ -1,5 +1,7 @@
 package hypertransfer.engine;
 
+import hypertransfer.engine.ranks.Exchange;
+import hypertransfer.engine.ranks.Ranks;
 import java.lang.foreign.MemorySegment;
 import java.nio.file.Path;
 import java.util.List;
@@ -14,7 +16,7 @@ import java.util.function.BooleanSupplier;
  * <p>Everything is reproducible: the same calls give the same bits, whatever the number of threads inside the engine.
  * An engine is used by one thread at a time. {@link hypertransfer.engine.checked.Checked} refuses wrong calls; the engines behind it check nothing.
  */
-public interface Engine extends Layers, Motion, AutoCloseable {
+public interface Engine extends AutoCloseable {
     double NORM_EPSILON = 1e-10;
 
     /** As many bits of mantissa as the widest format has. */
@@ -78,7 +80,7 @@ public interface Engine extends Layers, Motion, AutoCloseable {
     }
 
     /**
-     * Copies tensors as they are, one after the other, to memory that {@link hypertransfer.engine.Ranks} carries. What
+     * Copies tensors as they are, one after the other, to memory that {@link hypertransfer.engine.ranks.Ranks} carries. What
      * is begun afterwards carries them; the host's memory has them on return.
      */
     default void pack(List<Tensor> tensors, MemorySegment to) {
@@ -143,195 +145,9 @@ public interface Engine extends Layers, Motion, AutoCloseable {
         work.run();
     }
 
-    /** What computes the operations below. */
+    /** What a network computes. Asked for after {@link #commit} on an engine without {@code Checked} before it. */
     Layers layers();
 
-    @Override
-    default void embed(Tensor w, Tensor x) {
-        layers().embed(w, x);
-    }
-
-    @Override
-    default void embedBackward(Tensor dx, Tensor dw) {
-        layers().embedBackward(dx, dw);
-    }
-
-    @Override
-    default void product(Tensor x, Tensor w, Tensor y) {
-        layers().product(x, w, y);
-    }
-
-    @Override
-    default void productInput(Tensor dy, Tensor w, Tensor dx) {
-        layers().productInput(dy, w, dx);
-    }
-
-    @Override
-    default void productWeight(Tensor dy, Tensor x, Tensor dw) {
-        layers().productWeight(dy, x, dw);
-    }
-
-    @Override
-    default void shift(Tensor y, Tensor b) {
-        layers().shift(y, b);
-    }
-
-    @Override
-    default void shiftBackward(Tensor dy, Tensor db) {
-        layers().shiftBackward(dy, db);
-    }
-
-    @Override
-    default void norm(Tensor x, Tensor gain, Tensor y, Tensor r, boolean center) {
-        layers().norm(x, gain, y, r, center);
-    }
-
-    @Override
-    default void normBackward(Tensor dy, Tensor x, Tensor gain, Tensor r, Tensor dx, Tensor dgain, boolean center) {
-        layers().normBackward(dy, x, gain, r, dx, dgain, center);
-    }
-
-    @Override
-    default void residualNorm(
-            Tensor h, Tensor z, Tensor zr, Tensor out, Tensor gain, Tensor y, Tensor r, boolean center) {
-        layers().residualNorm(h, z, zr, out, gain, y, r, center);
-    }
-
-    @Override
-    default void residualNormBackward(
-            Tensor dy,
-            Tensor z,
-            Tensor zr,
-            Tensor out,
-            Tensor gain,
-            Tensor r,
-            Tensor dh,
-            Tensor dz,
-            Tensor dgain,
-            boolean center) {
-        layers().residualNormBackward(dy, z, zr, out, gain, r, dh, dz, dgain, center);
-    }
-
-    @Override
-    default void heads(Tensor qkv, Tensor r, HeadRule rule) {
-        layers().heads(qkv, r, rule);
-    }
-
-    @Override
-    default void headsBackward(Tensor dqkv, Tensor qkv, Tensor r, HeadRule rule) {
-        layers().headsBackward(dqkv, qkv, r, rule);
-    }
-
-    @Override
-    default void attention(Tensor qkv, Tensor o, Tensor lse) {
-        layers().attention(qkv, o, lse);
-    }
-
-    @Override
-    default void attentionBackward(Tensor qkv, Tensor o, Tensor lse, Tensor dO, Tensor dqkv) {
-        layers().attentionBackward(qkv, o, lse, dO, dqkv);
-    }
-
-    @Override
-    default void activation(Tensor f, Tensor fr, Tensor s, Nonlinearity kind) {
-        layers().activation(f, fr, s, kind);
-    }
-
-    @Override
-    default void activationBackward(Tensor f, Tensor fr, Tensor ds, Tensor df, Nonlinearity kind) {
-        layers().activationBackward(f, fr, ds, df, kind);
-    }
-
-    @Override
-    default void head(Tensor x, Tensor w, Tensor losses, double scale, Tensor dx, Tensor dw) {
-        layers().head(x, w, losses, scale, dx, dw);
-    }
-
-    @Override
-    default double[] logits(Tensor x, int row, Tensor w) {
-        return layers().logits(x, row, w);
-    }
-
-    // --------------------------------------------------------------- optimizer
-
-    /** What computes the operations below. */
+    /** What an optimizer does. Likewise. */
     Motion motion();
-
-    @Override
-    default void momentum(List<Tensor> g, double[] scale, double beta, boolean nesterov, List<Tensor> m) {
-        motion().momentum(g, scale, beta, nesterov, m);
-    }
-
-    @Override
-    default void adam(
-            List<Tensor> g,
-            double[] scale,
-            double beta1,
-            double beta2,
-            double epsilon,
-            long t,
-            List<Tensor> m,
-            List<Tensor> v) {
-        motion().adam(g, scale, beta1, beta2, epsilon, t, m, v);
-    }
-
-    @Override
-    default void sign(List<Tensor> g, double[] scale, double look, double keep, List<Tensor> m) {
-        motion().sign(g, scale, look, keep, m);
-    }
-
-    @Override
-    default void clamp(List<Tensor> g, double[] scale, double limit) {
-        motion().clamp(g, scale, limit);
-    }
-
-    @Override
-    default void equalize(List<Tensor> g, double beta, double epsilon, double[] norm, List<Tensor> v) {
-        motion().equalize(g, beta, epsilon, norm, v);
-    }
-
-    @Override
-    default void cut(Tensor whole, List<Tensor> blocks) {
-        motion().cut(whole, blocks);
-    }
-
-    @Override
-    default void join(List<Tensor> blocks, Tensor whole) {
-        motion().join(blocks, whole);
-    }
-
-    @Override
-    default void orthogonalize(List<Tensor> x, Iteration iteration) {
-        motion().orthogonalize(x, iteration);
-    }
-
-    @Override
-    default void gram(List<Tensor> g, double[] scale, double beta, List<Tensor> left, List<Tensor> right) {
-        motion().gram(g, scale, beta, left, right);
-    }
-
-    @Override
-    default void rotate(List<Tensor> g, List<Tensor> left, List<Tensor> right, boolean back) {
-        motion().rotate(g, left, right, back);
-    }
-
-    @Override
-    default void refine(List<Tensor> gram, double[] shift, List<Tensor> basis) {
-        motion().refine(gram, shift, basis);
-    }
-
-    @Override
-    default double[] readings(List<Tensor> w, List<Tensor> u) {
-        return motion().readings(w, u);
-    }
-
-    @Override
-    default void move(List<Tensor> w, List<Tensor> u, double[] keep, double[] push) {
-        motion().move(w, u, keep, push);
-    }
-
-    @Override
-    default void represent(List<Tensor> masters, double[] scale, int grid, List<Tensor> weights) {
-        motion().represent(masters, scale, grid, weights);
-    }
 }

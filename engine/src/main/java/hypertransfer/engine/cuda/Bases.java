@@ -4,6 +4,8 @@ import hypertransfer.engine.EngineException;
 import hypertransfer.engine.Tensor;
 import hypertransfer.engine.cuda.driver.Device;
 import hypertransfer.engine.cuda.driver.Solver;
+import hypertransfer.engine.cuda.kernel.DeviceTensor;
+import hypertransfer.engine.cuda.kernel.Precision;
 import hypertransfer.engine.foreign.Native;
 import java.util.List;
 import java.util.function.Supplier;

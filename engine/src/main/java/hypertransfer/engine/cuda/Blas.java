@@ -10,6 +10,7 @@ import hypertransfer.engine.Span;
 import hypertransfer.engine.cuda.driver.Cache;
 import hypertransfer.engine.cuda.driver.Device;
 import hypertransfer.engine.cuda.driver.Plans;
+import hypertransfer.engine.cuda.kernel.Precision;
 import hypertransfer.engine.foreign.Native;
 import java.lang.System.Logger.Level;
 import java.lang.foreign.Arena;

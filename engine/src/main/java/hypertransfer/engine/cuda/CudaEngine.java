@@ -3,14 +3,10 @@ package hypertransfer.engine.cuda;
 import hypertransfer.engine.Dims;
 import hypertransfer.engine.Engine;
 import hypertransfer.engine.EngineException;
-import hypertransfer.engine.Exchange;
 import hypertransfer.engine.Format;
-import hypertransfer.engine.HeadRule;
 import hypertransfer.engine.Layers;
 import hypertransfer.engine.Memory;
 import hypertransfer.engine.Motion;
-import hypertransfer.engine.Nonlinearity;
-import hypertransfer.engine.Ranks;
 import hypertransfer.engine.Role;
 import hypertransfer.engine.Span;
 import hypertransfer.engine.Tensor;
@@ -20,8 +16,16 @@ import hypertransfer.engine.cuda.driver.Device;
 import hypertransfer.engine.cuda.driver.Driver;
 import hypertransfer.engine.cuda.driver.Graphs;
 import hypertransfer.engine.cuda.driver.Nvrtc;
+import hypertransfer.engine.cuda.kernel.DeviceTensor;
+import hypertransfer.engine.cuda.kernel.Fused;
+import hypertransfer.engine.cuda.kernel.Geometry;
+import hypertransfer.engine.cuda.kernel.Kernel;
+import hypertransfer.engine.cuda.kernel.Kernels;
+import hypertransfer.engine.cuda.kernel.Precision;
 import hypertransfer.engine.foreign.Native;
-import hypertransfer.engine.ranks.Carriers;
+import hypertransfer.engine.ranks.Exchange;
+import hypertransfer.engine.ranks.Ranks;
+import hypertransfer.engine.ranks.library.Carriers;
 import java.lang.foreign.MemorySegment;
 import java.nio.file.Path;
 import java.util.List;
@@ -110,7 +114,7 @@ public final class CudaEngine implements Engine {
             Driver driver = Driver.open(0);
             return "bf16 on " + driver.name() + ", "
                     + (driver.capability() == Fused.CAPABILITY
-                            ? "products fused with heads and activation, attention by wgmma"
+                            ? "products fused with heads and activation, attention by wgmma, Newton-Schulz's symmetric products by half"
                             : "products by cuBLASLt, attention by mma.sync");
         } catch (EngineException e) {
             return "bf16 on an NVIDIA card";
@@ -249,28 +253,6 @@ public final class CudaEngine implements Engine {
     @Override
     public Layers layers() {
         return layers;
-    }
-
-    @Override
-    public void productHeads(Tensor x, Tensor w, Tensor qkv, Tensor r, HeadRule rule) {
-        layers.productHeads(x, w, qkv, r, rule);
-    }
-
-    @Override
-    public void attentionHeadsBackward(
-            Tensor qkv, Tensor r, HeadRule rule, Tensor o, Tensor lse, Tensor dO, Tensor dqkv) {
-        layers.attentionHeadsBackward(qkv, r, rule, o, lse, dO, dqkv);
-    }
-
-    @Override
-    public void productActivation(Tensor x, Tensor w, Tensor f, Tensor s, Nonlinearity kind) {
-        layers.productActivation(x, w, f, s, kind);
-    }
-
-    @Override
-    public void productActivationBackward(
-            Tensor dy, Tensor w, Tensor f, Tensor s, Tensor ds, Tensor df, Nonlinearity kind) {
-        layers.productActivationBackward(dy, w, f, s, ds, df, kind);
     }
 
     @Override

@@ -9,6 +9,13 @@ import hypertransfer.engine.Nonlinearity;
 import hypertransfer.engine.Tensor;
 import hypertransfer.engine.cuda.driver.Device;
 import hypertransfer.engine.cuda.driver.Launch;
+import hypertransfer.engine.cuda.kernel.DeviceTensor;
+import hypertransfer.engine.cuda.kernel.Flash;
+import hypertransfer.engine.cuda.kernel.Fused;
+import hypertransfer.engine.cuda.kernel.Geometry;
+import hypertransfer.engine.cuda.kernel.Kernel;
+import hypertransfer.engine.cuda.kernel.Kernels;
+import hypertransfer.engine.cuda.kernel.Precision;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 
@@ -37,7 +44,7 @@ final class CudaLayers implements Layers {
         dims = geometry.dims();
         precision = geometry.precision();
         heads = (long) dims.N() * dims.H();
-        fused = kernels.fused() ? new Fused(device, kernels, dims, scratch) : null;
+        fused = kernels.fused() ? new Fused(device, kernels, dims, scratch.rotary) : null;
         uploadRotations(device);
     }
 
@@ -272,19 +279,60 @@ final class CudaLayers implements Layers {
 
     @Override
     public void head(Tensor x, Tensor w, Tensor losses, double scale, Tensor dx, Tensor dw) {
-        int C = dims.C(), V = dims.V(), held = kernels.softmaxBytes();
-        boolean gradient = dx != null;
+        int C = dims.C(), V = dims.V();
+        boolean gradient = dx != null, powers = fused != null && fused.softmax();
+        if (powers) {
+            long target = scratch.target, top = scratch.top;
+            kernels.launch(
+                    Kernel.HEAD_TOP, geometry.lines(dims.N()), x, w, feed.targets(), target, top, (long) dims.N());
+        }
         for (int from = 0; from < dims.N(); from += scratch.chunk) {
             int rows = Math.min(scratch.chunk, dims.N() - from);
-            long row = (long) from * C * precision.bytes, logits = scratch.logits;
-            long targets = feed.targets() + 4L * from, loss = pointer(losses) + 4L * from;
-            multiply(true, false, V, rows, C, pointer(w), pointer(x) + row, 0, logits, precision);
-            kernels.launch(Kernel.SOFTMAX, geometry.softmax(rows, held), logits, targets, loss, scale, gradient, held);
+            long row = (long) from * C * precision.bytes, logits = scratch.logits, input = pointer(x) + row;
+            if (powers) {
+                softmaxPowers(input, from, rows, w, losses, scale, gradient);
+            } else {
+                softmax(input, from, rows, w, losses, scale, gradient);
+            }
             if (gradient) {
                 multiply(false, false, C, rows, V, pointer(w), logits, 0, pointer(dx) + row, precision);
-                multiply(false, true, C, V, rows, pointer(x) + row, logits, 1, pointer(dw), Precision.FLOAT32);
+                long scaled = powers ? scratch.scaled : input;
+                multiply(false, true, C, V, rows, scaled, logits, 1, pointer(dw), Precision.FLOAT32);
+            }
+            if (gradient && powers) {
+                kernels.launch(
+                        Kernel.HEAD_SCALE, geometry.lines(rows), pointer(dx) + row, scratch.factors, (long) rows);
             }
         }
+    }
+
+    /** The losses of some rows, and scale times the gradients at their logits. */
+    private void softmax(long x, int from, int rows, Tensor w, Tensor losses, double scale, boolean gradient) {
+        int held = kernels.softmaxBytes();
+        long targets = feed.targets() + 4L * from, loss = pointer(losses) + 4L * from, logits = scratch.logits;
+        multiply(true, false, dims.V(), rows, dims.C(), pointer(w), x, 0, logits, precision);
+        kernels.launch(Kernel.SOFTMAX, geometry.softmax(rows, held), logits, targets, loss, scale, gradient, held);
+    }
+
+    /** The same, except that every row of the gradients still lacks its factor; x times these factors is left in scratch. */
+    private void softmaxPowers(long x, int from, int rows, Tensor w, Tensor losses, double scale, boolean gradient) {
+        long at = 4L * from, target = scratch.target + at, top = scratch.top + at, sums = scratch.powers;
+        fused.powers(x, rows, w, scratch.logits, top, sums);
+        kernels.launch(
+                Kernel.HEAD_LOSS,
+                geometry.lines(rows),
+                sums,
+                target,
+                top,
+                feed.targets() + at,
+                pointer(losses) + at,
+                scale,
+                x,
+                scratch.logits,
+                scratch.factors,
+                scratch.scaled,
+                gradient,
+                rows);
     }
 
     @Override

@@ -8,6 +8,12 @@ import hypertransfer.engine.Iteration;
 import hypertransfer.engine.Motion;
 import hypertransfer.engine.Tensor;
 import hypertransfer.engine.cuda.driver.Device;
+import hypertransfer.engine.cuda.kernel.DeviceTensor;
+import hypertransfer.engine.cuda.kernel.Geometry;
+import hypertransfer.engine.cuda.kernel.Kernel;
+import hypertransfer.engine.cuda.kernel.Kernels;
+import hypertransfer.engine.cuda.kernel.Precision;
+import hypertransfer.engine.cuda.kernel.Symmetric;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
@@ -21,15 +27,12 @@ import java.util.stream.Stream;
 
 /** The optimizer's operations: each runs over a list of tensors, one launch per {@link Geometry#MAX_LIST} of them. */
 final class Lists implements Motion, AutoCloseable {
-    private static final int ENTRY_WORDS = 6;
-    /** Words of a launch's list, whose unused places are zeros. */
-    static final int WORDS = Geometry.MAX_LIST * ENTRY_WORDS;
-
     private final Device device;
     private final Kernels kernels;
     private final Blas blas;
     private final Scratch scratch;
     private final Bases bases;
+    private final Symmetric symmetric; // null where the card does not fit
 
     Lists(Device device, Kernels kernels, Blas blas, Scratch scratch, Bases bases) {
         this.device = device;
@@ -37,6 +40,7 @@ final class Lists implements Motion, AutoCloseable {
         this.blas = blas;
         this.scratch = scratch;
         this.bases = bases;
+        symmetric = kernels.symmetric() ? new Symmetric(device, kernels) : null;
     }
 
     /**
@@ -72,7 +76,7 @@ final class Lists implements Motion, AutoCloseable {
 
     /** The words of a launch: all places for entries, and what follows them. */
     static long[] words(List<Entry> entries, Object... more) {
-        long[] last = Kernels.words(more), words = new long[WORDS + last.length];
+        long[] last = Kernels.words(more), words = new long[Geometry.LIST_WORDS + last.length];
         int at = 0;
         for (Entry e : entries) {
             words[at++] = e.a;
@@ -82,7 +86,7 @@ final class Lists implements Motion, AutoCloseable {
             words[at++] = Double.doubleToRawLongBits(e.factor);
             words[at++] = Double.doubleToRawLongBits(e.option);
         }
-        System.arraycopy(last, 0, words, WORDS, last.length);
+        System.arraycopy(last, 0, words, Geometry.LIST_WORDS, last.length);
         return words;
     }
 
@@ -293,10 +297,17 @@ final class Lists implements Motion, AutoCloseable {
         sums(Kernel.READINGS, entries(count, k -> Entry.of(tensors.get(k), tensors.get(k), 0)));
         run(Kernel.NORMALIZE, entries(count, k -> schulz.entry(tensors.get(k), x, k)), scratch.results);
         Product gram = schulz.gram(count), square = schulz.square(count), apply = schulz.apply(count);
+        boolean half =
+                symmetric != null && schulz.format() == Precision.BF16 && Symmetric.fits(schulz.rows(), schulz.cols());
         long from = x, to = y;
         for (Iteration.Step step : iteration.steps()) {
-            blas.multiply(gram, 1, from, from, 0, a, a);
-            blas.multiply(square, step.c(), a, a, step.b(), a, b);
+            if (half) {
+                symmetric.gram(schulz.rows(), schulz.cols(), count, from, a);
+                symmetric.square(schulz.side(), count, step.c(), a, step.b(), b);
+            } else {
+                blas.multiply(gram, 1, from, from, 0, a, a);
+                blas.multiply(square, step.c(), a, a, step.b(), a, b);
+            }
             blas.multiply(apply, 1, schulz.tall() ? b : from, schulz.tall() ? from : b, step.a(), from, to);
             long swap = from;
             from = to;

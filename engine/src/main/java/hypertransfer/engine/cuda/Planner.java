@@ -3,6 +3,8 @@ package hypertransfer.engine.cuda;
 import hypertransfer.engine.Dims;
 import hypertransfer.engine.Memory;
 import hypertransfer.engine.Role;
+import hypertransfer.engine.cuda.kernel.DeviceTensor;
+import hypertransfer.engine.cuda.kernel.Precision;
 import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;

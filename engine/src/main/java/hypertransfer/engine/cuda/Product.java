@@ -1,5 +1,7 @@
 package hypertransfer.engine.cuda;
 
+import hypertransfer.engine.cuda.kernel.Precision;
+
 /**
  * One shape of {@code D = alpha op(A) op(B) + beta C}, column after column as cuBLAS has it, each matrix without gaps.
  *

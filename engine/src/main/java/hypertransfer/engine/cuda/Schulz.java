@@ -2,6 +2,9 @@ package hypertransfer.engine.cuda;
 
 import hypertransfer.engine.EngineException;
 import hypertransfer.engine.Tensor;
+import hypertransfer.engine.cuda.kernel.DeviceTensor;
+import hypertransfer.engine.cuda.kernel.Geometry;
+import hypertransfer.engine.cuda.kernel.Precision;
 
 /**
  * A batch of matrices of one shape in Newton-Schulz's scratch: X and its successor Y, then the square matrices A = X X^T

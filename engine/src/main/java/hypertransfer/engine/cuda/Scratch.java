@@ -1,6 +1,9 @@
 package hypertransfer.engine.cuda;
 
 import hypertransfer.engine.Dims;
+import hypertransfer.engine.cuda.kernel.Fused;
+import hypertransfer.engine.cuda.kernel.Geometry;
+import hypertransfer.engine.cuda.kernel.Precision;
 
 /** What the engine needs for itself, in one piece of memory: the address of each part. */
 final class Scratch {
@@ -33,6 +36,13 @@ final class Scratch {
     /** The logits of a chunk of rows, (chunk, V). */
     final long logits;
 
+    /** Each target's logit and each row's top, (N) floats each, see tokens.cu. */
+    final long target, top;
+    /** Sums of tiles' rows of powers, (chunk, {@link Fused#sums}) floats; factors of rows, (chunk) floats. */
+    final long powers, factors;
+    /** Rows of the head's input times their factors, (chunk, C). */
+    final long scaled;
+
     final int chunk;
     private final long base;
     private long end;
@@ -56,6 +66,11 @@ final class Scratch {
         schulz = take(schulzBytes);
         chunk = chunk(dims, precision);
         logits = take((long) chunk * dims.V() * precision.bytes);
+        target = take(4L * dims.N());
+        top = take(4L * dims.N());
+        powers = take(4L * chunk * Fused.sums(dims));
+        factors = take(4L * chunk);
+        scaled = take((long) chunk * dims.C() * precision.bytes);
     }
 
     private long take(long bytes) {

@@ -7,6 +7,8 @@ import hypertransfer.engine.Role;
 import hypertransfer.engine.Span;
 import hypertransfer.engine.Tensor;
 import hypertransfer.engine.cuda.driver.Device;
+import hypertransfer.engine.cuda.kernel.DeviceTensor;
+import hypertransfer.engine.cuda.kernel.Precision;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;

@@ -1,6 +1,5 @@
 package hypertransfer.engine.ranks;
 
-import hypertransfer.engine.Ranks;
 import java.lang.foreign.MemorySegment;
 import java.util.List;
 

@@ -5,11 +5,14 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import hypertransfer.engine.Dims;
 import hypertransfer.engine.EngineException;
+import hypertransfer.engine.Iteration;
 import hypertransfer.engine.Role;
 import hypertransfer.engine.Tensor;
 import hypertransfer.engine.checked.Checked;
 import hypertransfer.engine.cuda.driver.Cache;
 import hypertransfer.engine.cuda.driver.Card;
+import hypertransfer.engine.cuda.kernel.Kernel;
+import hypertransfer.engine.cuda.kernel.Precision;
 import hypertransfer.engine.foreign.Native;
 import hypertransfer.engine.proof.Comparison;
 import java.io.IOException;
@@ -20,9 +23,11 @@ import java.util.List;
 import java.util.Set;
 import java.util.function.Supplier;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
@@ -45,8 +50,8 @@ class DryRunTest {
     void everyKernelIsLaunchedWithAsManyWordsAsItTakes(Precision precision) {
         Dims dims = new Dims(1, 12, 128, 64, 64);
         Comparison.run(d -> new Checked(engine(d, precision)), dims);
-        Set<String> hopper = Set.of("hopper", "fused"),
-                plain = Set.of("attention", "attention_query", "attention_key", "attention_delta");
+        Set<String> hopper = Set.of("hopper", "fused", "head"),
+                plain = Set.of("attention", "attention_query", "attention_key", "attention_delta", "softmax");
         Set<String> expected = Arrays.stream(Kernel.values())
                 .filter(kernel -> !kernel.file.equals("flash"))
                 .filter(kernel ->
@@ -56,6 +61,49 @@ class DryRunTest {
         assertThat(card.launched.stream().map(Card.Launched::kernel).collect(Collectors.toSet()))
                 .isEqualTo(expected);
         assertThat(card.held()).isEmpty();
+    }
+
+    /** The kernels that Newton-Schulz's first step launches for two such matrices, and how many products cuBLASLt runs in all. */
+    private List<String> orthogonalized(int rows, int cols, boolean bf16) {
+        card.launched.clear();
+        card.mapped.clear();
+        card.algorithms.clear();
+        Iteration one = Iteration.repeated(1, 3, -4, 2), iteration = bf16 ? one.inBf16() : one;
+        try (CudaEngine engine = engine(DIMS, Precision.BF16)) {
+            List<Tensor> matrices = List.of(
+                    engine.tensor(Role.HIDDEN_GRADIENT, "x", rows, cols),
+                    engine.tensor(Role.HIDDEN_GRADIENT, "y", rows, cols));
+            engine.commit();
+            engine.motion().orthogonalize(matrices, iteration);
+        }
+        return Stream.concat(
+                        card.launched.stream().map(Card.Launched::kernel).skip(3), // readings, finish, normalize
+                        card.algorithms.stream().map(a -> "cuBLASLt"))
+                .toList();
+    }
+
+    @Test
+    void symmetricProductsAreOursWhereTheMatricesFit() {
+        assertThat(orthogonalized(320, 384, true)).containsExactly("gram", "square", "denormalize", "cuBLASLt");
+        assertThat(card.mapped)
+                .containsExactly(
+                        new Card.Mapped(640, 6, 128, 1),
+                        new Card.Mapped(640, 6, 256, 1),
+                        new Card.Mapped(640, 5, 64, 1),
+                        new Card.Mapped(640, 5, 128, 1),
+                        new Card.Mapped(640, 5, 256, 1),
+                        new Card.Mapped(640, 5, 64, 1),
+                        new Card.Mapped(640, 5, 64, 4));
+        assertThat(orthogonalized(384, 320, true)).containsExactly("gram_tall", "square", "denormalize", "cuBLASLt");
+        assertThat(card.mapped)
+                .startsWith(
+                        new Card.Mapped(768, 5, 64, 2), new Card.Mapped(768, 5, 64, 4), new Card.Mapped(640, 5, 64, 1));
+        for (int[] other : new int[][] {{320, 352}, {352, 320}, {64, 64}, {64, 256}}) {
+            assertThat(orthogonalized(other[0], other[1], true))
+                    .as("%d x %d", other[0], other[1])
+                    .containsExactly("denormalize", "cuBLASLt", "cuBLASLt", "cuBLASLt");
+        }
+        assertThat(orthogonalized(320, 384, false)).as("float32").doesNotContain("gram", "square");
     }
 
     /** cuSOLVER is loaded by what needs it, and the sentence of its absence is the library's own. */
@@ -68,8 +116,8 @@ class DryRunTest {
         try (CudaEngine engine = new CudaEngine(DIMS, Precision.BF16, card.driver(), card, card, none, cache)) {
             List<Tensor> gram = List.of(engine.tensor(Role.HIDDEN_GRADIENT, "gram", 8, 8));
             engine.commit();
-            engine.rotate(gram, gram, gram, false);
-            assertThatThrownBy(() -> engine.refine(gram, new double[] {1}, gram))
+            engine.motion().rotate(gram, gram, gram, false);
+            assertThatThrownBy(() -> engine.motion().refine(gram, new double[] {1}, gram))
                     .hasMessage("the direction soap needs cuSOLVER: no libcusolver.so.12");
         }
         assertThat(card.held()).isEmpty();
@@ -77,7 +125,7 @@ class DryRunTest {
         try (CudaEngine engine = engine(DIMS, Precision.BF16)) {
             List<Tensor> gram = List.of(engine.tensor(Role.HIDDEN_GRADIENT, "gram", 8, 8));
             engine.commit();
-            assertThatThrownBy(() -> engine.refine(gram, new double[] {1}, gram))
+            assertThatThrownBy(() -> engine.motion().refine(gram, new double[] {1}, gram))
                     .hasMessage("cusolverDnSgeqrf of a card of the test's failed with status 719 on Card");
         }
         assertThat(card.held()).isEmpty();
@@ -93,20 +141,26 @@ class DryRunTest {
         }
     }
 
-    @Test
-    void theHeadGivesGradientsWheneverTheyAreAskedFor() {
-        try (CudaEngine engine = engine(DIMS, Precision.BF16)) {
-            Tensor x = engine.tensor(Role.ACTIVATION, "x", DIMS.N(), DIMS.C());
-            Tensor dx = engine.tensor(Role.ACTIVATION, "dx", DIMS.N(), DIMS.C());
-            Tensor w = engine.tensor(Role.WEIGHT, "w", DIMS.V(), DIMS.C());
-            Tensor dw = engine.tensor(Role.GRADIENT, "dw", DIMS.V(), DIMS.C());
-            Tensor losses = engine.tensor(Role.STATISTIC, "losses", DIMS.N(), 1);
+    /** Softmax has a pass of its own where a row of logits is not whole panels. */
+    @ParameterizedTest
+    @CsvSource({"1000, softmax, 4", "1024, head_loss, 10"})
+    void theHeadGivesGradientsWheneverTheyAreAskedFor(int V, String kernel, int word) {
+        Dims dims = new Dims(DIMS.B(), DIMS.T(), DIMS.C(), DIMS.D(), V);
+        try (CudaEngine engine = engine(dims, Precision.BF16)) {
+            Tensor x = engine.tensor(Role.ACTIVATION, "x", dims.N(), dims.C());
+            Tensor dx = engine.tensor(Role.ACTIVATION, "dx", dims.N(), dims.C());
+            Tensor w = engine.tensor(Role.WEIGHT, "w", V, dims.C());
+            Tensor dw = engine.tensor(Role.GRADIENT, "dw", V, dims.C());
+            Tensor losses = engine.tensor(Role.STATISTIC, "losses", dims.N(), 1);
             engine.commit();
-            engine.feed(new int[DIMS.N()], new int[DIMS.N()]);
-            engine.head(x, w, losses, 0, dx, dw);
-            engine.head(x, w, losses, 0, null, null);
+            engine.feed(new int[dims.N()], new int[dims.N()]);
+            engine.layers().head(x, w, losses, 0, dx, dw);
+            engine.layers().head(x, w, losses, 0, null, null);
         }
-        assertThat(card.launched).extracting(l -> l.words()[4]).as("gradient").containsExactly(1L, 0L);
+        assertThat(card.launched.stream().filter(l -> l.kernel().equals(kernel)))
+                .extracting(l -> l.words()[word])
+                .as("gradient")
+                .containsExactly(1L, 0L);
     }
 
     @ParameterizedTest
@@ -170,7 +224,7 @@ class DryRunTest {
             Tensor y = engine.tensor(Role.ACTIVATION, "y", DIMS.N(), 4 * DIMS.C());
             engine.commit();
             card.available = free;
-            engine.product(x, w, y);
+            engine.layers().product(x, w, y);
         } finally {
             card.available = ENOUGH;
         }

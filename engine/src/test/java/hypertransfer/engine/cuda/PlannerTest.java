@@ -7,6 +7,9 @@ import hypertransfer.engine.Dims;
 import hypertransfer.engine.EngineException;
 import hypertransfer.engine.Memory;
 import hypertransfer.engine.Role;
+import hypertransfer.engine.cuda.kernel.DeviceTensor;
+import hypertransfer.engine.cuda.kernel.Geometry;
+import hypertransfer.engine.cuda.kernel.Precision;
 import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
@@ -71,7 +74,10 @@ class PlannerTest {
     @Test
     void scratchPartsFollowEachOther() {
         Scratch s = new Scratch(0, GPT2, Precision.BF16, MATRIX, SIDE);
-        long[] starts = {s.tokens, s.rotary, s.partial, s.delta, s.row, s.sums, s.results, s.blas, s.schulz, s.logits};
+        long[] starts = {
+            s.tokens, s.rotary, s.partial, s.delta, s.row, s.sums, s.results, s.blas, s.schulz, s.logits, s.target,
+            s.top, s.powers, s.factors, s.scaled
+        };
         long[] sizes = {
             4 * (4L * 65536 + 1),
             1024 * 64 * 8,
@@ -82,7 +88,12 @@ class PlannerTest {
             24L * Scratch.MAX_RESULTS,
             Blas.WORKSPACE_BYTES,
             s.schulzBytes,
-            8192L * 50304 * 2
+            8192L * 50304 * 2,
+            4L * 65536,
+            4L * 65536,
+            4L * 8192 * 197,
+            4L * 8192,
+            8192L * 768 * 2
         };
         for (int i = 0; i < starts.length; i++) {
             long end = i + 1 < starts.length ? starts[i + 1] : s.bytes();

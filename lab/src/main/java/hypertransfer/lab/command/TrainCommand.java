@@ -1,8 +1,8 @@
 package hypertransfer.lab.command;
 
 import hypertransfer.core.Refusal;
-import hypertransfer.engine.Ranks;
-import hypertransfer.engine.ranks.Carriers;
+import hypertransfer.engine.ranks.Ranks;
+import hypertransfer.engine.ranks.library.Carriers;
 import hypertransfer.lab.command.option.JsonOption;
 import hypertransfer.lab.command.option.OutOption;
 import hypertransfer.lab.command.option.SetOption;

@@ -1,6 +1,6 @@
 package hypertransfer.lab.experiment;
 
-import hypertransfer.engine.Ranks;
+import hypertransfer.engine.ranks.Ranks;
 import java.time.Duration;
 
 /** How a rank that cannot continue ends all of them. */

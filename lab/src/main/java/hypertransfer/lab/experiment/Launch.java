@@ -1,9 +1,9 @@
 package hypertransfer.lab.experiment;
 
 import hypertransfer.core.Refusal;
-import hypertransfer.engine.Ranks;
 import hypertransfer.engine.provider.Engines;
 import hypertransfer.engine.ranks.Alone;
+import hypertransfer.engine.ranks.Ranks;
 import hypertransfer.lab.terminal.Ink;
 import hypertransfer.lab.terminal.Interrupt;
 import hypertransfer.lab.terminal.StepLine;

@@ -2,8 +2,8 @@ package hypertransfer.train.config;
 
 import com.fasterxml.jackson.annotation.JsonUnwrapped;
 import hypertransfer.core.Refusal;
-import hypertransfer.engine.Exchange;
 import hypertransfer.engine.Nonlinearity;
+import hypertransfer.engine.ranks.Exchange;
 import hypertransfer.train.data.text.Vocabulary;
 import hypertransfer.train.network.Architecture;
 import hypertransfer.train.network.Design;

@@ -1,7 +1,7 @@
 package hypertransfer.train.ranks;
 
 import hypertransfer.core.Refusal;
-import hypertransfer.engine.Ranks;
+import hypertransfer.engine.ranks.Ranks;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;

@@ -2,10 +2,10 @@ package hypertransfer.train.ranks;
 
 import hypertransfer.core.Refusal;
 import hypertransfer.engine.Engine;
-import hypertransfer.engine.Ranks;
 import hypertransfer.engine.Role;
 import hypertransfer.engine.Tensor;
 import hypertransfer.engine.ranks.Alone;
+import hypertransfer.engine.ranks.Ranks;
 import hypertransfer.train.network.Architecture;
 import hypertransfer.train.network.Ownership;
 import hypertransfer.train.network.Parameter;
@@ -215,7 +215,7 @@ public final class Team {
 
     /** sum = 1 sum - (-1) term, which is rounded as sum + term. */
     private void add(List<Tensor> terms) {
-        engine.move(sums, terms, one, minusOne);
+        engine.motion().move(sums, terms, one, minusOne);
     }
 
     /** Brings every piece's weight from its owner to all. */

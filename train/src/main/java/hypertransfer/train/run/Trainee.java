@@ -3,14 +3,14 @@ package hypertransfer.train.run;
 import hypertransfer.core.Diverged;
 import hypertransfer.core.GradientRule;
 import hypertransfer.engine.Engine;
-import hypertransfer.engine.Exchange;
 import hypertransfer.engine.Memory;
-import hypertransfer.engine.Ranks;
 import hypertransfer.engine.Span;
 import hypertransfer.engine.Stopped;
 import hypertransfer.engine.Tensor;
 import hypertransfer.engine.provider.Engines;
 import hypertransfer.engine.ranks.Alone;
+import hypertransfer.engine.ranks.Exchange;
+import hypertransfer.engine.ranks.Ranks;
 import hypertransfer.train.config.Algorithm;
 import hypertransfer.train.config.Configuration;
 import hypertransfer.train.config.Course;
@@ -303,7 +303,7 @@ public final class Trainee implements AutoCloseable {
     /** Refuses parameters that are not finite, so that a checkpoint of them is never written. */
     void requireFinite(int step) {
         List<Tensor> masters = parameters.own().stream().map(Parameter::master).toList();
-        double[] readings = engine.readings(masters, masters);
+        double[] readings = engine.motion().readings(masters, masters);
         int first = masters.size();
         for (int k = masters.size() - 1; k >= 0; k--) {
             // Squares of larger numbers are no float32 any more: the network would compute with infinities.

@@ -1,6 +1,6 @@
 package hypertransfer.train.ranks;
 
-import hypertransfer.engine.Ranks;
+import hypertransfer.engine.ranks.Ranks;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.List;

@@ -24,6 +24,9 @@ public final class Card implements Native {
     /** What one launch of a kernel was given. */
     public record Launched(String kernel, Launch launch, long[] words) {}
 
+    /** What the copy engine was told of a matrix: its rows and panels of 64 columns, and those of a box. */
+    public record Mapped(long rows, long panels, int boxRows, int boxPanels) {}
+
     /** Bytes that are free, whatever is allocated. */
     public long available = 140L << 30;
     /** What the next timings of a product's candidates take; 1 when used up. */
@@ -31,6 +34,7 @@ public final class Card implements Native {
 
     public final Set<String> failing = new HashSet<>();
     public final List<Launched> launched = new ArrayList<>();
+    public final List<Mapped> mapped = new ArrayList<>();
     /** The first byte of the algorithm of each product that was run. */
     public final List<Integer> algorithms = new ArrayList<>();
 
@@ -112,6 +116,12 @@ public final class Card implements Native {
                 out(a, 0).set(JAVA_LONG, 0, handles);
             }
             case "cuLaunchKernel" -> launch(a);
+            case "cuTensorMapEncodeTiled" ->
+                mapped.add(new Mapped(
+                        out(a, 4).getAtIndex(JAVA_LONG, 1),
+                        out(a, 4).getAtIndex(JAVA_LONG, 2),
+                        out(a, 6).getAtIndex(JAVA_INT, 1),
+                        out(a, 6).getAtIndex(JAVA_INT, 2)));
             case "nvrtcVersion" -> out(a, 0).set(JAVA_INT, 0, 13);
             case "nvrtcGetNumSupportedArchs" -> out(a, 0).set(JAVA_INT, 0, 1);
             case "nvrtcGetSupportedArchs" -> out(a, 0).set(JAVA_INT, 0, 90);

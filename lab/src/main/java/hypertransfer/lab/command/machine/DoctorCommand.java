@@ -2,7 +2,7 @@ package hypertransfer.lab.command.machine;
 
 import hypertransfer.engine.provider.Engines;
 import hypertransfer.engine.provider.Engines.Status;
-import hypertransfer.engine.ranks.Carriers;
+import hypertransfer.engine.ranks.library.Carriers;
 import hypertransfer.lab.command.option.JsonOption;
 import hypertransfer.lab.experiment.Machine;
 import hypertransfer.lab.experiment.Version;

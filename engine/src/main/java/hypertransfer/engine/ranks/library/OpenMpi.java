@@ -1,0 +1,152 @@
+package hypertransfer.engine.ranks.library;
+
+import static java.lang.foreign.ValueLayout.JAVA_INT;
+
+import hypertransfer.engine.EngineException;
+import hypertransfer.engine.foreign.Functions;
+import java.lang.foreign.Arena;
+import java.lang.foreign.Linker;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.SymbolLookup;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * Open MPI's library, version 4 or 5. Its handles are the addresses of exported variables; other brands have numbers
+ * there, so another brand is refused by name instead of called.
+ */
+final class OpenMpi {
+    private static final List<String> NAMES = List.of("libmpi.so.40", "libmpi.40.dylib");
+    private static final List<String> OTHERS = List.of("libmpi.so.12", "libmpich.so.12", "libmpi.12.dylib");
+    private static final String INSTALL =
+            "install Open MPI 4 or 5 (apt install openmpi-bin libopenmpi3), or name its folder in LD_LIBRARY_PATH";
+
+    final MemorySegment world;
+    final MemorySegment bytes;
+    private final Functions symbols;
+    private final String version;
+
+    private OpenMpi(Functions symbols) {
+        this.symbols = symbols;
+        world = symbols.address("ompi_mpi_comm_world");
+        bytes = symbols.address("ompi_mpi_byte");
+        version = version(symbols);
+    }
+
+    /** Finds the library where the system's loader looks, then beside mpirun; refuses one of another brand. */
+    static OpenMpi load(Map<String, String> environment) {
+        List<String> places = new ArrayList<>(NAMES);
+        for (Path folder : folders(environment)) {
+            NAMES.forEach(name -> places.add(folder.resolve(name).toString()));
+        }
+        for (String place : places) {
+            Functions symbols = open(place);
+            if (symbols != null) {
+                return of(symbols);
+            }
+        }
+        for (String name : OTHERS) {
+            Functions symbols = open(name);
+            if (symbols != null) {
+                throw another(symbols);
+            }
+        }
+        throw new EngineException("MPI is not there: no " + NAMES.getFirst() + " where the system's loader looks"
+                + " and none beside mpirun; " + INSTALL);
+    }
+
+    static OpenMpi of(Functions symbols) {
+        if (!symbols.has("ompi_mpi_comm_world") || !symbols.has("ompi_mpi_byte")) {
+            throw another(symbols);
+        }
+        return new OpenMpi(symbols);
+    }
+
+    private static EngineException another(Functions symbols) {
+        String brand = symbols.has("MPI_Get_library_version") ? version(symbols) : "no MPI at all";
+        return new EngineException(symbols.name() + " is " + brand + ", whose handles are not Open MPI's; " + INSTALL);
+    }
+
+    /** {@code Open MPI 4.1.4}, or the first words of what another brand says. */
+    private static String version(Functions symbols) {
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment text = arena.allocate(8192), length = arena.allocate(JAVA_INT);
+            symbols.call("MPI_Get_library_version", text, length);
+            return text.getString(0)
+                    .split("[,\n]")[0]
+                    .replaceFirst("^Open MPI v", "Open MPI ")
+                    .strip();
+        }
+    }
+
+    String version() {
+        return version;
+    }
+
+    /** Calls a function and turns any other status than success into a sentence. */
+    void check(String function, Object... arguments) {
+        int status = symbols.call(function, arguments);
+        if (status != 0) {
+            throw new EngineException(function + " of " + version + " failed: " + describe(status)
+                    + "; another rank may have ended: what it said, or the launcher, tells why");
+        }
+    }
+
+    String describe(int status) {
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment text = arena.allocate(1024), length = arena.allocate(JAVA_INT);
+            return symbols.call("MPI_Error_string", status, text, length) == 0
+                    ? text.getString(0).strip()
+                    : "error " + status;
+        }
+    }
+
+    /**
+     * Open MPI would put handlers on SIGSEGV and its like, which the JVM uses itself. Its setting is read from the
+     * environment of this process, which Java cannot change.
+     */
+    static void leaveSignalsToTheJvm() {
+        Functions libc = new Functions("the C library", Linker.nativeLinker().defaultLookup());
+        try (Arena arena = Arena.ofConfined()) {
+            libc.call("setenv", arena.allocateFrom("OMPI_MCA_opal_signal"), arena.allocateFrom(""), 1);
+        }
+    }
+
+    void errorsReturn() {
+        check("MPI_Comm_set_errhandler", world, symbols.address("ompi_mpi_errors_return"));
+    }
+
+    private static Functions open(String place) {
+        try {
+            Arena forever = Arena.global(); // MPI cannot be loaded a second time
+            SymbolLookup lookup = place.indexOf('/') < 0
+                    ? SymbolLookup.libraryLookup(place, forever)
+                    : SymbolLookup.libraryLookup(Path.of(place), forever);
+            return new Functions(place, lookup);
+        } catch (IllegalArgumentException e) {
+            return null;
+        }
+    }
+
+    /** Where an install that the loader does not know keeps its libraries. */
+    static List<Path> folders(Map<String, String> environment) {
+        List<Path> folders = new ArrayList<>();
+        for (String home : List.of("MPI_HOME", "OPAL_PREFIX")) {
+            if (environment.containsKey(home)) {
+                folders.add(Path.of(environment.get(home), "lib"));
+            }
+        }
+        for (String folder : environment.getOrDefault("PATH", "").split(":")) {
+            Path mpirun = Path.of(folder, "mpirun");
+            if (!folder.isBlank()
+                    && Files.isExecutable(mpirun)
+                    && mpirun.toAbsolutePath().getNameCount() > 2) {
+                folders.add(mpirun.toAbsolutePath().getParent().resolveSibling("lib"));
+            }
+        }
+        return folders.stream().filter(Files::isDirectory).distinct().toList();
+    }
+}

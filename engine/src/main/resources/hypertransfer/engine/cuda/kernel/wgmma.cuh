@@ -1,0 +1,76 @@
+// What products on compute capability 9.0 share: the copy engine (TMA), its barriers, and the tensor cores (wgmma).
+//
+// Tiles are panels of 64 columns: 128 bytes per row, 16-byte chunks permuted by the row modulo 8, as the copy engine writes them
+// and the tensor cores read them.
+
+typedef unsigned long long u64;
+
+constexpr int STEP = 64, PANEL = 64 * 128; // columns of a panel; bytes of 64 of its rows
+constexpr int TILES = 256 / 8; // columns of an accumulator, in units of 8
+
+// A matrix as the copy engine sees it, made by the driver.
+struct __align__(64) Map {
+    u64 words[16];
+};
+
+// Barriers in shared memory: a phase ends when `count` threads have arrived and all bytes that were announced are there.
+__device__ __forceinline__ void init(u32 barrier, int count) {
+    asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(barrier), "r"(count));
+}
+__device__ __forceinline__ void arrive(u32 barrier) {
+    asm volatile("mbarrier.arrive.release.cta.shared::cta.b64 _, [%0];" ::"r"(barrier) : "memory");
+}
+__device__ __forceinline__ void announce(u32 barrier, int bytes) {
+    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(barrier), "r"(bytes) : "memory");
+}
+__device__ __forceinline__ void wait(u32 barrier, u32 phase) {
+    asm volatile("{.reg .pred p; AGAIN: mbarrier.try_wait.parity.shared::cta.b64 p, [%0], %1; @p bra DONE; bra AGAIN; DONE: }"
+                 ::"r"(barrier), "r"(phase) : "memory");
+}
+
+// Copies of a box by the copy engine, from a row and a panel of 64 columns on, to shared memory and back.
+__device__ __forceinline__ void pull(u32 to, const Map* map, u32 barrier, int row, int panel) {
+    asm volatile("cp.async.bulk.tensor.3d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%0], [%1, {%3, %4, %5}], [%2];"
+                 ::"r"(to), "l"(map), "r"(barrier), "r"(0), "r"(row), "r"(panel) : "memory");
+}
+__device__ __forceinline__ void push(const Map* map, u32 from, int row, int panel) {
+    asm volatile("cp.async.bulk.tensor.3d.global.shared::cta.bulk_group [%0, {%2, %3, %4}], [%1]; cp.async.bulk.commit_group;"
+                 ::"l"(map), "r"(from), "r"(0), "r"(row), "r"(panel) : "memory");
+}
+// Until what this thread pushed has left shared memory.
+__device__ __forceinline__ void pushed() { asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory"); }
+// Until all threads of the warp group are here.
+__device__ __forceinline__ void meet(int group) { asm volatile("bar.sync %0, 128;" ::"r"(group) : "memory"); }
+
+__device__ __forceinline__ void ready() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }
+__device__ __forceinline__ void batch() { asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory"); }
+template <int N> __device__ __forceinline__ void finish() { asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(N) : "memory"); }
+__device__ __forceinline__ u64 view(u32 address) {
+    return (u64)(address >> 4) | (u64)(PANEL >> 4) << 16 | (u64)(1024 >> 4) << 32 | 1ull << 62;
+}
+
+#define R4(c, i) "+f"(c[i][0]), "+f"(c[i][1]), "+f"(c[i][2]), "+f"(c[i][3])
+#define R32(c, i) \
+    R4(c, i), R4(c, i + 1), R4(c, i + 2), R4(c, i + 3), R4(c, i + 4), R4(c, i + 5), R4(c, i + 6), R4(c, i + 7)
+#define L128 \
+    "%0,%1,%2,%3,%4,%5,%6,%7,%8,%9,%10,%11,%12,%13,%14,%15,%16,%17,%18,%19,%20,%21,%22,%23,%24,%25,%26,%27,%28,%29,%30,%31," \
+    "%32,%33,%34,%35,%36,%37,%38,%39,%40,%41,%42,%43,%44,%45,%46,%47,%48,%49,%50,%51,%52,%53,%54,%55,%56,%57,%58,%59,%60,%61," \
+    "%62,%63,%64,%65,%66,%67,%68,%69,%70,%71,%72,%73,%74,%75,%76,%77,%78,%79,%80,%81,%82,%83,%84,%85,%86,%87,%88,%89,%90,%91," \
+    "%92,%93,%94,%95,%96,%97,%98,%99,%100,%101,%102,%103,%104,%105,%106,%107,%108,%109,%110,%111,%112,%113,%114,%115,%116," \
+    "%117,%118,%119,%120,%121,%122,%123,%124,%125,%126,%127"
+
+// c (64,256) = or += a (64,16), stored (16,64) where it is TURNED, times b: (256,16) transposed, or (16,256) where b is not FLIPPED.
+template <int FLIPPED, int TURNED = 0> __device__ __forceinline__ void multiply(float (&c)[TILES][4], u64 a, u64 b, int add) {
+    asm volatile("{.reg .pred p; setp.ne.b32 p, %130, 0; wgmma.mma_async.sync.aligned.m64n256k16.f32.bf16.bf16 {" L128
+                 "}, %128, %129, p, 1, 1, %132, %131;}"
+                 : R32(c, 0), R32(c, 8), R32(c, 16), R32(c, 24) : "l"(a), "l"(b), "r"(add), "n"(1 - FLIPPED), "n"(TURNED));
+}
+
+// Four 8x8 matrices to and from shared memory, each lane giving the address of one row.
+__device__ __forceinline__ void put4(u32 to, u32 a, u32 b, u32 c, u32 d) {
+    asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1,%2,%3,%4};" ::"r"(to), "r"(a), "r"(b), "r"(c), "r"(d) : "memory");
+}
+__device__ __forceinline__ void take4(u32 (&r)[4], u32 from) {
+    asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0,%1,%2,%3}, [%4];"
+                 : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3]) : "r"(from) : "memory");
+}

@@ -1,0 +1,78 @@
+package hypertransfer.engine.ranks.library;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import hypertransfer.engine.EngineException;
+import hypertransfer.engine.foreign.Functions;
+import hypertransfer.engine.ranks.Alone;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.SymbolLookup;
+import java.util.Map;
+import java.util.Optional;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** Real processes under a real mpirun, over the loopback; skipped where there is none. */
+class MpiTest {
+    @ParameterizedTest
+    @ValueSource(ints = {2, 4})
+    void everyRankHearsEveryOther(int size) throws Exception {
+        Mpirun run = Mpirun.of(size, Talk.class, "talk");
+        assertThat(run.exit()).as(run.output()).isZero();
+        String names = "";
+        for (int rank = 0; rank < size; rank++) {
+            names += (rank == 0 ? "" : ", ") + "rank " + rank + " of " + "x".repeat(rank);
+        }
+        for (int rank = 0; rank < size; rank++) {
+            assertThat(run.output())
+                    .containsPattern("rank " + rank + " of " + size + " by Open MPI [45]\\.[0-9.a-z]+: \\[" + names
+                            + "\\] " + (size - 1) + ".0 0.1 true false\n");
+        }
+    }
+
+    @Test
+    void aRankThatDoesNotAnswerEndsAllAfterTheLimit() throws Exception {
+        Mpirun run = Mpirun.of(2, Talk.class, "sleep");
+        assertThat(run.exit()).as(run.output()).isEqualTo(7);
+        assertThat(run.output()).contains("rank 0 waited 1 s for rank 1 of 2").contains("run the same command again");
+        assertThat(run.seconds()).isLessThan(30);
+    }
+
+    @Test
+    void anotherBrandIsRefusedByName() {
+        Fake mpich = new Fake() {
+            public int MPI_Get_library_version(MemorySegment text, MemorySegment length) {
+                text.reinterpret(64).setString(0, "MPICH Version:\t4.0.2\nMPICH Release date");
+                return 0;
+            }
+        };
+        assertThatThrownBy(() -> OpenMpi.of(new Functions("libmpi.so.12", mpich.lookup())))
+                .isInstanceOf(EngineException.class)
+                .hasMessageContaining("libmpi.so.12 is MPICH Version:\t4.0.2, whose handles are not Open MPI's")
+                .hasMessageContaining("install Open MPI 4 or 5");
+        SymbolLookup nothing = name -> Optional.empty();
+        assertThatThrownBy(() -> OpenMpi.of(new Functions("libmpi.so.40", nothing)))
+                .hasMessageContaining("libmpi.so.40 is no MPI at all");
+    }
+
+    @Test
+    void theSurveyStartsNothing() {
+        assertThat(Carriers.survey(Map.of()))
+                .anySatisfy(status -> assertThat(status.name()).isEqualTo("mpi"))
+                .allSatisfy(status ->
+                        assertThat(status.description() + status.missing()).isNotBlank());
+    }
+
+    @Test
+    void aloneIsRankZeroOfOne() {
+        try (Alone alone = new Alone()) {
+            assertThat(alone.texts("me")).containsExactly("me");
+            assertThat(alone.numbers(1.5, -0.0).getFirst()).containsExactly(1.5, -0.0);
+            assertThat(alone.any(true)).isTrue();
+            assertThat(alone.any(false)).isFalse();
+            assertThat(alone.buffer(16).byteSize()).isEqualTo(16);
+        }
+    }
+}

@@ -1,0 +1,60 @@
+package hypertransfer.engine.ranks.library;
+
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
+
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+
+/** A program run as several ranks on this machine. */
+record Mpirun(int exit, String output, double seconds) {
+    static Mpirun of(int size, Class<?> program, String... arguments) throws Exception {
+        assumeTrue(
+                Arrays.stream(System.getenv("PATH").split(":"))
+                        .anyMatch(folder -> Files.isExecutable(Path.of(folder, "mpirun"))),
+                "no mpirun: install openmpi-bin to run several ranks");
+        List<String> command = new ArrayList<>(List.of(
+                "mpirun",
+                "--allow-run-as-root",
+                "--oversubscribe",
+                "--bind-to",
+                "none",
+                "--mca",
+                "pml",
+                "ob1",
+                "--mca",
+                "btl",
+                "self,vader,tcp",
+                "--mca",
+                "btl_tcp_if_include",
+                "lo",
+                "-n",
+                Integer.toString(size),
+                Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                "-XX:+UseSerialGC",
+                "-XX:TieredStopAtLevel=1",
+                "--enable-native-access=ALL-UNNAMED",
+                "-cp",
+                System.getProperty("java.class.path"),
+                program.getName()));
+        command.addAll(List.of(arguments));
+        Path output = Files.createTempFile("mpirun", ".txt");
+        long begun = System.nanoTime();
+        Process process = new ProcessBuilder(command)
+                .redirectErrorStream(true)
+                .redirectOutput(output.toFile())
+                .start();
+        try {
+            if (!process.waitFor(60, TimeUnit.SECONDS)) {
+                process.destroy(); // mpirun ends its ranks
+                throw new IllegalStateException("hangs: " + Files.readString(output));
+            }
+            return new Mpirun(process.exitValue(), Files.readString(output), (System.nanoTime() - begun) / 1e9);
+        } finally {
+            Files.delete(output);
+        }
+    }
+}

@@ -1,0 +1,179 @@
+package hypertransfer.engine.ranks.library;
+
+import static java.lang.foreign.ValueLayout.JAVA_BYTE;
+import static java.lang.foreign.ValueLayout.JAVA_INT;
+import static java.lang.foreign.ValueLayout.JAVA_LONG;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import hypertransfer.engine.EngineException;
+import hypertransfer.engine.foreign.Functions;
+import hypertransfer.engine.ranks.Alone;
+import java.lang.foreign.MemorySegment;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+/** What can be known of NCCL without a card: how its functions are called, and that nothing waits for ever. */
+class NcclTest {
+    /** A library that records what was asked of it. */
+    static class Library extends Fake {
+        final List<String> calls = new ArrayList<>();
+        int version = 22803;
+        int pending = 2; // so many times a call is still in progress
+        int state;
+
+        public int ncclGetVersion(MemorySegment out) {
+            out.reinterpret(4).set(JAVA_INT, 0, version);
+            return 0;
+        }
+
+        public int ncclGetUniqueId(MemorySegment out) {
+            out.reinterpret(NcclLibrary.ID_BYTES).setAtIndex(JAVA_BYTE, NcclLibrary.ID_BYTES - 1, (byte) 42);
+            return 0;
+        }
+
+        public int ncclCommInitRankConfig(
+                MemorySegment out, int ranks, @ByValue MemorySegment id, int rank, MemorySegment configuration) {
+            MemorySegment c = configuration.reinterpret(24);
+            out.reinterpret(8).set(JAVA_LONG, 0, 1234);
+            calls.add("init " + rank + "/" + ranks + " id " + id.byteSize() + " ends with "
+                    + id.getAtIndex(JAVA_BYTE, NcclLibrary.ID_BYTES - 1) + ", size " + c.get(JAVA_LONG, 0) + ", magic "
+                    + Integer.toHexString(c.get(JAVA_INT, 8)) + ", blocking " + c.get(JAVA_INT, 16));
+            return NcclLibrary.IN_PROGRESS;
+        }
+
+        public int ncclCommGetAsyncError(long communicator, MemorySegment out) {
+            out.reinterpret(4).set(JAVA_INT, 0, pending-- > 0 ? NcclLibrary.IN_PROGRESS : state);
+            return 0;
+        }
+
+        public int ncclGroupStart() {
+            return 0;
+        }
+
+        public int ncclGroupEnd() {
+            return 0;
+        }
+
+        public int ncclBroadcast(long from, long to, long count, int type, int root, long communicator, long stream) {
+            calls.add("broadcast " + count + " of " + type + " from " + root + " on " + communicator + ", " + stream);
+            return 0;
+        }
+
+        public int ncclCommAbort(long communicator) {
+            calls.add("abort " + communicator);
+            return 0;
+        }
+
+        public int ncclCommDestroy(long communicator) {
+            calls.add("destroy " + communicator);
+            return 0;
+        }
+    }
+
+    static class Driver extends Fake {
+        final List<String> calls = new ArrayList<>();
+        int status;
+
+        public int cuMemAlloc_v2(MemorySegment out, long bytes) {
+            out.reinterpret(8).set(JAVA_LONG, 0, 4096);
+            return 0;
+        }
+
+        public int cuMemsetD8Async(long pointer, byte value, long bytes, long stream) {
+            return 0;
+        }
+
+        public int cuStreamCreate(MemorySegment out, int flags) {
+            out.reinterpret(8).set(JAVA_LONG, 0, 77);
+            return 0;
+        }
+
+        public int cuStreamDestroy_v2(long stream) {
+            return 0;
+        }
+
+        public int cuEventCreate(MemorySegment out, int flags) {
+            out.reinterpret(8).set(JAVA_LONG, 0, 55);
+            return 0;
+        }
+
+        public int cuEventDestroy_v2(long event) {
+            return 0;
+        }
+
+        public int cuEventRecord(long event, long stream) {
+            calls.add("event " + event + " on " + stream);
+            return 0;
+        }
+
+        public int cuStreamWaitEvent(long stream, long event, int flags) {
+            calls.add(stream + " waits for " + event);
+            return 0;
+        }
+
+        public int cuMemFree_v2(long pointer) {
+            return 0;
+        }
+
+        public int cuStreamQuery(long stream) {
+            return status;
+        }
+    }
+
+    private final Library library = new Library();
+    private final Driver driver = new Driver();
+    private Duration limit = Duration.ofSeconds(20);
+
+    private Nccl open() {
+        NcclLibrary nccl = new NcclLibrary(new Functions("libnccl.so.2", library.lookup()));
+        return new Nccl(new Alone(), nccl, new Functions("libcuda.so.1", driver.lookup()), 99, limit);
+    }
+
+    @Test
+    void theIdentifierTravelsByValueAndCallsDoNotBlock() {
+        try (Nccl nccl = open()) {
+            assertThat(nccl.label()).isEqualTo("NCCL 2.28.3, started by one process");
+            MemorySegment part = nccl.buffer(40);
+            assertThat(part.byteSize()).isEqualTo(40);
+            nccl.gather(List.of(part));
+            nccl.exchange(List.of(part), List.of(part));
+        }
+        assertThat(library.calls)
+                .containsExactly(
+                        "init 0/1 id 128 ends with 42, size 24, magic cafebeef, blocking 0",
+                        "broadcast 40 of 0 from 0 on 1234, 77",
+                        "destroy 1234");
+        assertThat(driver.calls).startsWith("event 55 on 99", "77 waits for 55");
+    }
+
+    @Test
+    void noWaitIsLongerThanTheLimit() {
+        limit = Duration.ofSeconds(1);
+        library.pending = Integer.MAX_VALUE;
+        assertThatThrownBy(this::open)
+                .isInstanceOf(EngineException.class)
+                .hasMessageContaining("rank 0 of 1 waited 1 s for ncclCommInitRankConfig");
+        library.pending = 0;
+        Nccl nccl = open();
+        driver.status = 600;
+        assertThatThrownBy(() -> nccl.gather(List.of(nccl.buffer(8)))).hasMessageContaining("s for the card");
+        assertThat(library.calls).endsWith("abort 1234");
+    }
+
+    @Test
+    void failuresAreSaidInWords() {
+        Nccl nccl = open();
+        library.state = 6;
+        assertThatThrownBy(() -> nccl.gather(List.of(nccl.buffer(8))))
+                .hasMessageContaining("another rank or the network failed (6)")
+                .hasMessageContaining("NCCL_DEBUG=INFO");
+        library.version = 2808;
+        assertThatThrownBy(this::open).hasMessageContaining("NCCL is 2.8.8").hasMessageContaining("2.14 is the least");
+        assertThatThrownBy(() -> NcclLibrary.load(List.of()))
+                .hasMessageContaining("no libnccl.so.2")
+                .hasMessageContaining("LD_LIBRARY_PATH");
+    }
+}
