@@ -30,10 +30,15 @@ final class Updates {
     private int[] first = {}; // the first piece of each tensor
     private double[] partial = {};
 
-    private final Task zero = (piece, worker) -> {
-        int k = tensor(piece);
-        Lanes.fill(0, at(a, k, piece), length(k, piece));
-    };
+    private final Task zero = new Twin(
+            (piece, worker) -> {
+                int k = tensor(piece);
+                Rows.write(new float[length(k, piece)], at(a, k, piece));
+            },
+            (piece, worker) -> {
+                int k = tensor(piece);
+                Lanes.fill(0, at(a, k, piece), length(k, piece));
+            });
     private final Task momentum =
             new Twin((piece, worker) -> momentum(piece, true), (piece, worker) -> momentum(piece, false));
     private final Task adam = new Twin((piece, worker) -> adam(piece, true), (piece, worker) -> adam(piece, false));

@@ -6,14 +6,20 @@ import java.util.function.LongSupplier;
  * One task in two forms with the same bits: loops over arrays, which run decently from the first call, and vectors,
  * which are hundreds of times slower until the compiler has come by and the faster form from then on. The loops do the
  * work of the first step. After that some pieces are computed with vectors, which the compiler takes as a reason to
- * compile them, until they are the faster ones.
+ * compile them, until they are fast enough.
  */
 public final class Twin implements Task {
-    /** One piece in so many is computed with vectors while they are slow. */
-    private static final int EVERY = 16;
+    /** One piece in so many is computed with vectors while they are slow; a prime, so that it is a different one each time. */
+    private static final int EVERY = 17;
+
+    /** Attempts after which vectors have it in any case: so few small pieces may never be a reason to compile. */
+    private static final int ATTEMPTS = 256;
 
     /** Pieces after which a task tries vectors even where no step is ever taken. */
     private static final int PATIENCE = 4096;
+
+    /** So many times as long is good enough: vectors make no garbage, and what is not compiled takes far longer. */
+    private static final double ENOUGH = 1.5;
 
     /** Wins in a row: one could be chance, on a machine that does other work too. */
     private static final int WINS = 2;
@@ -31,7 +37,7 @@ public final class Twin implements Task {
     private final Task loops, vectors;
     private final LongSupplier clock;
     private volatile boolean ready;
-    private int pieces, wins; // which threads count at once loses a count, and no more
+    private int pieces, attempts, wins; // which threads count at once loses a count, and no more
     private double usual; // nanoseconds of a piece by loops
 
     public Twin(Task loops, Task vectors) {
@@ -77,8 +83,8 @@ public final class Twin implements Task {
         (attempt ? vectors : loops).piece(piece, worker);
         double took = clock.getAsLong() - start;
         if (attempt) {
-            wins = took < usual ? wins + 1 : 0;
-            ready = wins >= WINS;
+            wins = took < ENOUGH * usual ? wins + 1 : 0;
+            ready = wins >= WINS || ++attempts == ATTEMPTS;
         } else {
             usual = usual == 0 ? took : 0.9 * usual + 0.1 * Math.min(took, 2 * usual); // a thread may have had to wait
         }

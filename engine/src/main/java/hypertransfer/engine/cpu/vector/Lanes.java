@@ -68,11 +68,12 @@ public final class Lanes {
     }
 
     public static void fill(float value, long at, int n) {
-        if (value == 0) {
-            ALL.asSlice(at, 4L * n).fill((byte) 0);
-            return;
+        FloatVector v = all(value);
+        long whole = whole(at, n), end = end(at, n);
+        for (; at < whole; at += STEP) {
+            store(v, at);
         }
-        for (long end = end(at, n); at < end; at += Float.BYTES) {
+        for (; at < end; at += Float.BYTES) {
             put(at, value);
         }
     }
