@@ -101,7 +101,17 @@ class KernelsTest {
             }
         }
         assertThat(texts.values())
-                .contains("rows", "heads", "tokens", "lists", "attention", "flash", "hopper", "fused", "head", "symmetric");
+                .contains(
+                        "rows",
+                        "heads",
+                        "tokens",
+                        "lists",
+                        "attention",
+                        "flash",
+                        "hopper",
+                        "fused",
+                        "head",
+                        "symmetric");
         texts.entrySet().parallelStream()
                 .forEach(text -> assertThat(compile(nvcc.get(), text.getValue(), text.getKey()))
                         .as("%s: %s", text.getValue(), text.getKey())
