@@ -146,7 +146,7 @@ public final class Optimizer {
         return List.copyOf(wholes.values());
     }
 
-    /** Goes on from a saved state; {@link #tensors} and the masters must have been written. */
+    /** Continues from a saved state; {@link #tensors} and the masters must have been written. */
     public void restore(List<State> states, long steps) {
         List<String> names = states.stream().map(State::matrix).toList();
         List<String> own = names();
