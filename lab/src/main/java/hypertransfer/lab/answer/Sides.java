@@ -55,7 +55,6 @@ public record Sides(List<Side> sides, Map<String, List<String>> differing, List<
             Double high,
             Double p) {}
 
-    /** One run, read. */
     private record Read(Run run, long seed, Curves curves) {}
 
     /**

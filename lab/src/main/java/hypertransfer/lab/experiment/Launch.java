@@ -83,7 +83,7 @@ public record Launch(
     private boolean finished() {
         try {
             return new Run(directory).standing().state() == Standing.State.FINISHED;
-        } catch (Refusal damaged) { // to continue the run writes it anew
+        } catch (Refusal damaged) { // to continue the run writes it again
             return false;
         }
     }

@@ -44,7 +44,6 @@ public record Architecture(Design design, int vocab, int layers, int width, int 
         return parameters() - (design.tied() ? 0 : (long) vocab * width);
     }
 
-    /** The number of parameters. */
     public long parameters() {
         return outlines().stream().mapToLong(Outline::size).sum();
     }

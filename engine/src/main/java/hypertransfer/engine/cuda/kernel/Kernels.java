@@ -137,7 +137,6 @@ public final class Kernels {
                 .toList();
     }
 
-    /** The kernels that a file defines. */
     static List<Kernel> in(String file) {
         return Arrays.stream(Kernel.values())
                 .filter(kernel -> kernel.file.equals(file))
