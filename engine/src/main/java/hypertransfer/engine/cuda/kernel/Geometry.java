@@ -85,6 +85,7 @@ public record Geometry(Dims dims, Precision precision) {
                         constant("C", C) + constant("V", V) + constant("VEC", vector(C)) + Fused.powers(dims);
                     case "fused" -> network + epsilon() + Fused.constants();
                     case "symmetric" -> Fused.constants();
+                    case "backward" -> network + Backward.constants();
                     default -> network;
                 };
     }
