@@ -1,8 +1,8 @@
 """The peer on the GPU: the networks of ours in PyTorch, compiled, for a comparison side by side.
 
-    python3 bench/gpu/torch_peer.py --network M1
+    python3 bench/gpu/torch_peer.py --network M1 [--preset dense-500m]
 
-The same sizes, the same network, the same optimizer as `ht bench --preset gpt2-124m --engine cuda`; prints one JSON line with the
+The same sizes, the same network, the same optimizer as `ht bench --preset gpt2-124m --engine cuda`, or another preset; prints one JSON line with the
 same names. Written for speed: rotary tables precomputed, weights cast once a micro-batch inside the compiled graph, attention by the
 fastest backend there is, AdamW fused, Newton-Schulz batched over matrices of one shape and compiled.
 """
@@ -16,6 +16,7 @@ import torch.nn.functional as F
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
 EPSILON = 1e-10
+PRESETS = {"gpt2-124m": (12, 768, 64), "dense-500m": (24, 1280, 32)}  # layers, width, sequences per micro-batch
 STEPS, COEFFICIENTS = 5, (3.4445, -4.7750, 2.0315)
 
 
@@ -128,24 +129,27 @@ def timed(work, repeats):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--network", choices=["M1", "M2"], default="M1")
-    parser.add_argument("--batch", type=int, default=64)
+    parser.add_argument("--preset", choices=list(PRESETS), default="gpt2-124m")
+    parser.add_argument("--batch", type=int, help="sequences per micro-batch, the preset's unless given")
     parser.add_argument("--tokens", type=int, default=524288, help="tokens per step")
     parser.add_argument("--repeats", type=int, default=10)
     parser.add_argument("--attention", choices=["cudnn", "flash"], default="cudnn")
     args = parser.parse_args()
-    V, L, C, D, T = 50304, 12, 768, 128, 1024
+    L, C, batch = PRESETS[args.preset]
+    batch = args.batch or batch
+    V, D, T = 50304, 128, 1024
     torch.manual_seed(1234)
     torch.backends.cuda.matmul.allow_bf16_reduced_precision_reduction = False
     with torch.device("cuda"):
         network = Network(V, L, C, D, T, args.network == "M1")
-        tokens = torch.randint(0, V, (args.batch, T + 1))
+        tokens = torch.randint(0, V, (batch, T + 1))
     inputs, targets = tokens[:, :-1].contiguous(), tokens[:, 1:].contiguous()
     hidden = {id(p) for b in network.blocks for p in (b.qkv, b.o, b.fc, b.proj)}
     rest = [p for p in network.parameters() if id(p) not in hidden]
     muon = Muon(network.blocks, 1e-3, 0.1)
     adamw = torch.optim.AdamW(rest, lr=1e-3, betas=(0.9, 0.95), eps=1e-10, weight_decay=0.1, fused=True)
     compiled = torch.compile(network, dynamic=False)
-    accumulation = args.tokens // (args.batch * T)
+    accumulation = args.tokens // (batch * T)
 
     def micro():
         (compiled(inputs, targets) / accumulation).backward()
@@ -163,9 +167,9 @@ def main():
         micro_ms, optimizer_ms = timed(micro, args.repeats), timed(step, args.repeats)
     total = accumulation * micro_ms + optimizer_ms
     print(json.dumps({
-        "preset": "gpt2-124m", "network": args.network, "engine": "torch " + torch.__version__, "batch": args.batch,
+        "preset": args.preset, "network": args.network, "engine": "torch " + torch.__version__, "batch": batch,
         "micro_ms": round(micro_ms, 2), "optimizer_ms": round(optimizer_ms, 2),
-        "tokens_per_s": round(accumulation * args.batch * T / total * 1000),
+        "tokens_per_s": round(accumulation * batch * T / total * 1000),
         "peak_bytes": torch.cuda.max_memory_allocated()}))
 
 

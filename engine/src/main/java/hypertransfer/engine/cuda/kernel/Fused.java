@@ -59,11 +59,11 @@ public final class Fused {
 
     /** The numbers of this class, for its file. */
     static String constants() {
-        return "constexpr int ROWS = %d, COLUMNS = %d, STAGES = %d, THREADS = %d, BYTES = %d, HEADROOM = %d;\n"
-                .formatted(ROWS, COLUMNS, STAGES, THREADS, BYTES, HEADROOM);
+        return "constexpr int ROWS = %d, COLUMNS = %d, STAGES = %d, THREADS = %d, BYTES = %d;\n"
+                .formatted(ROWS, COLUMNS, STAGES, THREADS, BYTES);
     }
 
-    /** Those that the kernels around softmax's powers need. */
+    /** Those of softmax's powers. */
     static String powers(Dims dims) {
         return "constexpr int POWERS = %d, HEADROOM = %d;\n".formatted(sums(dims), HEADROOM);
     }

@@ -83,7 +83,7 @@ public record Geometry(Dims dims, Precision precision) {
                     case "lists" -> constant("MAX_LIST", MAX_LIST) + constant("SHARES", SHARES);
                     case "head" ->
                         constant("C", C) + constant("V", V) + constant("VEC", vector(C)) + Fused.powers(dims);
-                    case "fused" -> network + epsilon() + Fused.constants();
+                    case "fused" -> network + epsilon() + Fused.constants() + Fused.powers(dims);
                     case "symmetric" -> Fused.constants();
                     case "backward" -> network + Backward.constants();
                     default -> network;

@@ -119,7 +119,7 @@ struct Heads {
     static __device__ __forceinline__ void prepare(u32, int, int) {}
 };
 
-// y = 2^(x w^T LOG2E - top - HEADROOM), top (M): one number per row; sums (M, tiles per row): those of a tile's row.
+// y = 2^(x w^T LOG2E - top - HEADROOM), top (M): one number per row; sums (M,POWERS): those of a tile's row.
 struct Powers {
     static constexpr bool EXTRA = false, DOWN = true;
     const float* top;
@@ -148,8 +148,8 @@ struct Powers {
 #pragma unroll
         for (int half = 0; half < 2; half++) {
             float both = lanesSum<4>(sum[2 * half] + sum[2 * half + 1]);
-            i64 n = row + 8 * half, tiles = (width + COLUMNS - 1) / COLUMNS;
-            if (threadIdx.x % 4 == 0 && n < rows) sums[n * tiles + column / COLUMNS] = both;
+            i64 n = row + 8 * half;
+            if (threadIdx.x % 4 == 0 && n < rows) sums[n * POWERS + column / COLUMNS] = both;
         }
     }
 

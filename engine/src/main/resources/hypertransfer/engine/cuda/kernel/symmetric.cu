@@ -35,10 +35,6 @@ __device__ __forceinline__ void putTurned4(u32 to, u32 a, u32 b, u32 c, u32 d) {
 __device__ __forceinline__ float low(u32 both) { return __uint_as_float(both << 16); }
 __device__ __forceinline__ float high(u32 both) { return __uint_as_float(both & 0xffff0000u); }
 
-template <bool IT> struct Truth {
-    constexpr __device__ operator bool() const { return IT; }
-};
-
 // The tiles of a block, matrix after matrix. Two tiles on the diagonal count as one other, so that all blocks have the same work.
 struct Walk {
     int rows, columns, whole; // tiles of a column and of a row; of a matrix below the diagonal
@@ -70,25 +66,69 @@ struct Walk {
     }
 };
 
+// The tiles in flight: their barriers, and the next one's place.
+struct Pipe {
+    u32 base, full;
+    int slot;
+    u32 phase;
+    __device__ __forceinline__ u32 empty() const { return full + 8 * STAGES; }
+    __device__ __forceinline__ u32 there() const { return full + 16 * STAGES; }
+    __device__ __forceinline__ void next() {
+        if (++slot == STAGES) slot = 0, phase ^= 1;
+    }
+};
+
+// A group's sums of one tile; of a HALF one the rows of x are the columns too. Meanwhile s comes to where the tile will be written.
+template <int TURNED, bool ADDED, bool HALF> __device__ __forceinline__ void sums(
+        float (&c)[TILES][4], Pipe& pipe, int steps, int group, const Map* s, int from, int panel) {
+    bool chief = threadIdx.x % 128 == 0;
+    int last = 0;
+    for (int k = 0; k < steps; k++, pipe.next()) {
+        wait(pipe.full + 8 * pipe.slot, pipe.phase);
+        u32 a = pipe.base + pipe.slot * STAGE, b = a + (HALF ? 0 : X_BYTES);
+        ready();
+#pragma unroll
+        for (int i = 0; i < STEP / 16; i++) {
+            int offset = i * (TURNED ? 16 * 128 : 32);
+            u64 left = view(a + group * PANEL + offset), right = view(b + offset);
+            if (HALF) multiplyHalf<1 - TURNED, TURNED>(c, left, right, k > 0 || i > 0);
+            else multiply<1 - TURNED, TURNED>(c, left, right, k > 0 || i > 0);
+        }
+        batch();
+        if (k > 0) {
+            finish<1>();
+            if (chief) arrive(pipe.empty() + 8 * last);
+        }
+        if (k == 1 && chief) {
+            pushed();
+            if (ADDED) {
+                announce(pipe.there() + 8 * group, Y_BYTES);
+                pull(pipe.base + STAGES * STAGE + group * Y_BYTES, s, pipe.there() + 8 * group, from, panel);
+            }
+        }
+        last = pipe.slot;
+    }
+    finish<0>();
+    if (chief) arrive(pipe.empty() + 8 * last);
+}
+
 // y (side, side) = x x^T, where x is (side, K), or (K, side) if TURNED. With ADDED by x x^T + keep s instead. The maps x and w are
 // of one matrix, in boxes of ROWS and of COLUMNS.
 template <int TURNED, bool ADDED> __device__ __forceinline__ void product(
         const Map* x, const Map* w, const Map* y, const Map* s, int side, int K, int count, float by, float keep) {
     extern __shared__ char raw[];
     u32 base = (shared(raw) + 1023) & ~1023u, out = base + STAGES * STAGE;
-    u32 full = out + GROUPS * Y_BYTES, empty = full + 8 * STAGES, there = empty + 8 * STAGES;
+    Pipe pipe{base, out + GROUPS * Y_BYTES, 0, 0};
+    u32 there = pipe.there();
     if (threadIdx.x == 0) {
-        for (int i = 0; i < STAGES; i++) init(full + 8 * i, 1), init(empty + 8 * i, GROUPS);
+        for (int i = 0; i < STAGES; i++) init(pipe.full + 8 * i, 1), init(pipe.empty() + 8 * i, GROUPS);
         for (int i = 0; i < GROUPS; i++) init(there + 8 * i, 1);
         asm volatile("fence.mbarrier_init.release.cluster; fence.proxy.async.shared::cta;" ::: "memory");
     }
     __syncthreads();
     Walk walk(side, count);
-    int steps = K / STEP, slot = 0;
-    u32 phase = 0, turn = 0;
-    auto next = [&] {
-        if (++slot == STAGES) slot = 0, phase ^= 1;
-    };
+    int steps = K / STEP;
+    u32 turn = 0;
     if (threadIdx.x < 128) {
         asm volatile("setmaxnreg.dec.sync.aligned.u32 40;");
         if (threadIdx.x == 0) {
@@ -97,9 +137,9 @@ template <int TURNED, bool ADDED> __device__ __forceinline__ void product(
                 else pull(to, map, barrier, walk.matrix * side + from, k);
             };
             while (walk.step()) {
-                for (int k = 0; k < steps; k++, next()) {
-                    wait(empty + 8 * slot, phase ^ 1);
-                    u32 to = base + slot * STAGE, barrier = full + 8 * slot;
+                for (int k = 0; k < steps; k++, pipe.next()) {
+                    wait(pipe.empty() + 8 * pipe.slot, pipe.phase ^ 1);
+                    u32 to = base + pipe.slot * STAGE, barrier = pipe.full + 8 * pipe.slot;
                     announce(barrier, walk.half ? X_BYTES : STAGE);
                     fetch(to, x, barrier, walk.row * ROWS, k);
                     if (!walk.half) fetch(to + X_BYTES, w, barrier, walk.column * COLUMNS, k);
@@ -116,39 +156,10 @@ template <int TURNED, bool ADDED> __device__ __forceinline__ void product(
     u32 turned = lane / 16 * 1024 + lane % 8 * 128 + (warp * 2 + lane / 8 % 2 ^ lane % 8) * 16; // that address in a turned block
     float c[TILES][4];
     u32 p[TILES][2]; // c as it is written
-    auto sums = [&](auto half) { // of a tile on the diagonal, where x's rows are the columns too, or of another
-        int last = 0;
-        for (int k = 0; k < steps; k++, next()) {
-            wait(full + 8 * slot, phase);
-            u32 a = base + slot * STAGE, b = a + (half ? 0 : X_BYTES);
-            ready();
-#pragma unroll
-            for (int i = 0; i < STEP / 16; i++) {
-                int offset = i * (TURNED ? 16 * 128 : 32);
-                u64 left = view(a + group * PANEL + offset), right = view(b + offset);
-                if constexpr (half) multiplyHalf<1 - TURNED, TURNED>(c, left, right, k > 0 || i > 0);
-                else multiply<1 - TURNED, TURNED>(c, left, right, k > 0 || i > 0);
-            }
-            batch();
-            if (k > 0) {
-                finish<1>();
-                if (chief) arrive(empty + 8 * last);
-            }
-            if (k == 1 && chief) {
-                pushed();
-                if (ADDED) {
-                    announce(there + 8 * group, Y_BYTES);
-                    pull(mine, s, there + 8 * group, walk.matrix * side + walk.row * ROWS + group * 64, walk.column * PANELS);
-                }
-            }
-            last = slot;
-        }
-        finish<0>();
-        if (chief) arrive(empty + 8 * last);
-    };
     for (; walk.step(); turn ^= 1) {
-        if (walk.half) sums(Truth<true>{});
-        else sums(Truth<false>{});
+        int from = walk.matrix * side + walk.row * ROWS + group * 64; // the first row of s
+        if (walk.half) sums<TURNED, ADDED, true>(c, pipe, steps, group, s, from, walk.column * PANELS);
+        else sums<TURNED, ADDED, false>(c, pipe, steps, group, s, from, walk.column * PANELS);
         if (ADDED) wait(there + 8 * group, turn);
         else meet(1 + group);
         // Blocks are written and turned in places of their own, four in flight; one that is not wanted counts as well.
