@@ -54,7 +54,7 @@ class DryRunTest {
         Set<String> hopper = Set.of("hopper", "fused", "head"),
                 plain = Set.of("attention", "attention_query", "attention_key", "attention_delta", "softmax");
         Set<String> expected = Arrays.stream(Kernel.values())
-                .filter(kernel -> !kernel.file.equals("flash"))
+                .filter(kernel -> !Set.of("flash", "backward").contains(kernel.file))
                 .filter(kernel ->
                         precision == Precision.BF16 ? !plain.contains(kernel.symbol()) : !hopper.contains(kernel.file))
                 .map(Kernel::symbol)
@@ -62,6 +62,40 @@ class DryRunTest {
         assertThat(card.launched.stream().map(Card.Launched::kernel).collect(Collectors.toSet()))
                 .isEqualTo(expected);
         assertThat(card.held()).isEmpty();
+    }
+
+    /** Whole tiles of 128: three kernels, the last two on one block of threads per pair of blocks of rows. */
+    @Test
+    void attentionGoesBackWithFiveProductsWhereTheSizesFit() {
+        Dims dims = new Dims(2, 384, 256, 128, 64), odd = new Dims(2, 385, 256, 128, 64);
+        List<Card.Launched> five = wentBack(dims);
+        assertThat(five)
+                .extracting(Card.Launched::kernel)
+                .containsExactly("backward_rows", "backward_key", "backward_query");
+        int pairs = 2 * 4; // the first and the last block of a head, and the one between them, of four heads
+        assertThat(five.getFirst().launch()).isEqualTo(Launch.of(2 * 384 * 2 * 4 / 256, 256));
+        assertThat(five.get(1).launch().x()).isEqualTo(five.get(2).launch().x()).isEqualTo(pairs);
+        assertThat(card.mapped)
+                .containsExactly(
+                        new Card.Mapped(768, 12, 64, 2),
+                        new Card.Mapped(768, 12, 16, 1),
+                        new Card.Mapped(768, 4, 64, 2));
+        assertThat(wentBack(odd)).extracting(Card.Launched::kernel).containsExactly("hopper_query", "hopper_key");
+    }
+
+    private List<Card.Launched> wentBack(Dims dims) {
+        card.launched.clear();
+        card.mapped.clear();
+        int N = dims.N(), C = dims.C();
+        try (CudaEngine engine = engine(dims, Precision.BF16)) {
+            Tensor qkv = engine.tensor(Role.ACTIVATION, "qkv", N, 3 * C),
+                    dqkv = engine.tensor(Role.ACTIVATION, "dqkv", N, 3 * C);
+            Tensor o = engine.tensor(Role.ACTIVATION, "o", N, C), dO = engine.tensor(Role.ACTIVATION, "dO", N, C);
+            Tensor lse = engine.tensor(Role.STATISTIC, "lse", N, dims.H());
+            engine.commit();
+            engine.attentionBackward(qkv, o, lse, dO, dqkv);
+        }
+        return List.copyOf(card.launched);
     }
 
     /** The kernels that Newton-Schulz's first step launches for two such matrices, and how many products cuBLASLt runs in all. */

@@ -9,7 +9,10 @@ import java.util.stream.Stream;
 
 /** Attention's backward pass with five products instead of {@code hopper.cu}'s seven, see {@code backward.cu}. */
 public final class Backward {
-    private static final int SIDE = 64, ROWS = 128, D = 128, WARPS = 8; // of a tile; of a block; of a head; that multiply
+    private static final int SIDE = 64,
+            ROWS = 128,
+            D = 128,
+            WARPS = 8; // of a tile; of a block; of a head; that multiply
     private static final int THREADS = 384, ROW_THREADS = 256, ROW_LANES = 4;
     private static final int KEY_STAGES = 2, QUERY_STAGES = 6, TILE = 2 * SIDE * D, SQUARE = 2 * SIDE * SIDE;
     private static final int STATS = 2 * SIDE * Float.BYTES;
@@ -78,18 +81,14 @@ public final class Backward {
         long rows = (long) dims.N() * dims.H();
         boolean norm = rule.normQK(), turn = rule.rotary();
         long[] from = map(qkv, SIDE), to = device.map(pointer(dqkv), dims.N(), dqkv.cols(), SIDE / 4, 1);
-        kernels.launch(
-                Kernel.BACKWARD_ROWS, Launch.each(ROW_LANES * rows, ROW_THREADS), o, dO, lse, stats, rows);
+        kernels.launch(Kernel.BACKWARD_ROWS, Launch.each(ROW_LANES * rows, ROW_THREADS), o, dO, lse, stats, rows);
         kernels.queue(
                 Kernel.BACKWARD_KEY,
                 launch,
                 Stream.of(from, map(dO, SIDE), to),
                 Kernels.words(stats, kept, r, turns, norm, turn, rule.normV(), heads));
         kernels.queue(
-                Kernel.BACKWARD_QUERY,
-                launch,
-                Stream.of(from, to),
-                Kernels.words(kept, r, turns, norm, turn, heads));
+                Kernel.BACKWARD_QUERY, launch, Stream.of(from, to), Kernels.words(kept, r, turns, norm, turn, heads));
     }
 
     /** A tile is a head's two panels. */

@@ -27,7 +27,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 class KernelsTest {
     private static final Dims GPT2 = new Dims(64, 1024, 768, 128, 50304), ODD = new Dims(2, 13, 18, 6, 37, 1, 20, 7);
 
-    private static final Set<String> HOPPER = Set.of("hopper", "fused", "head", "symmetric");
+    private static final Set<String> HOPPER = Set.of("hopper", "backward", "fused", "head", "symmetric");
 
     @TempDir
     private Path folder;
@@ -70,7 +70,19 @@ class KernelsTest {
 
     /** nvcc takes lambdas with parameters of any type as functions of the card, but NVRTC, which the engine uses, does not. */
     @ParameterizedTest
-    @ValueSource(strings = {"rows", "heads", "tokens", "lists", "attention", "flash", "hopper", "fused", "symmetric"})
+    @ValueSource(
+            strings = {
+                "rows",
+                "heads",
+                "tokens",
+                "lists",
+                "attention",
+                "flash",
+                "hopper",
+                "backward",
+                "fused",
+                "symmetric"
+            })
     void noLambdaHasAParameterOfAnyType(String file) {
         assertThat(Kernels.source(file, new Geometry(GPT2, Precision.BF16), Optional.empty()))
                 .doesNotContainPattern("\\[[&=]\\]\\s*\\([^)]*\\bauto\\b");
@@ -101,7 +113,18 @@ class KernelsTest {
             }
         }
         assertThat(texts.values())
-                .contains("rows", "heads", "tokens", "lists", "attention", "flash", "hopper", "fused", "head", "symmetric");
+                .contains(
+                        "rows",
+                        "heads",
+                        "tokens",
+                        "lists",
+                        "attention",
+                        "flash",
+                        "hopper",
+                        "backward",
+                        "fused",
+                        "head",
+                        "symmetric");
         texts.entrySet().parallelStream()
                 .forEach(text -> assertThat(compile(nvcc.get(), text.getValue(), text.getKey()))
                         .as("%s: %s", text.getValue(), text.getKey())
