@@ -16,17 +16,24 @@ static_assert(BYTES >= 1024 + (2 * 2 * GROUPS + 2 * KEY_STAGES) * TILE + 8 * STR
 static_assert(BYTES >= 1024 + 2 * QUERY_STAGES * TILE + 128, "shared memory, queries");
 
 // The blocks of 128 rows that this block of threads works on: p and BLOCKS - 1 - p of a head, which together have the same work
-// for all p. `work` gets the head and the first tile.
-template <typename F> __device__ __forceinline__ void each(int heads, F work) {
-    for (int pair = blockIdx.x; pair < heads * PAIRS; pair += gridDim.x) {
-        int p = pair % PAIRS, other = BLOCKS - 1 - p;
-#pragma unroll 1
-        for (int block = p;; block = other) {
-            work(pair / PAIRS, GROUPS * block);
-            if (block == other) break;
+// for all p.
+struct Walk {
+    int heads, pair, block;
+
+    __device__ __forceinline__ Walk(int heads) : heads(heads), pair(blockIdx.x), block(blockIdx.x % PAIRS) {}
+    __device__ __forceinline__ bool more() const { return pair < heads * PAIRS; }
+    __device__ __forceinline__ int head() const { return pair / PAIRS; }
+    __device__ __forceinline__ int first() const { return GROUPS * block; } // of its tiles
+    __device__ __forceinline__ void next() {
+        int other = BLOCKS - 1 - pair % PAIRS;
+        if (block != other) {
+            block = other;
+        } else {
+            pair += gridDim.x;
+            block = pair % PAIRS;
         }
     }
-}
+};
 
 // The row sums of o times dO, and lse in base 2, as backward_key reads them; four threads per row and head.
 extern "C" __global__ void __launch_bounds__(ROW_THREADS) backward_rows(const bf16* o, const bf16* dO, const float* lse, float* stats, i64 count) {
@@ -69,8 +76,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) backward_key(const __gr
     if (threadIdx.x >= 128 * GROUPS) {
         fewer();
         if (threadIdx.x > 128 * GROUPS) return;
-        each(heads, [&](int head, int first) {
-            int h = head % H, sequence = head / H * T;
+        for (Walk walk(heads); walk.more(); walk.next()) {
+            int head = walk.head(), first = walk.first(), h = head % H, sequence = head / H * T;
             blocks.awaitEmpty();
             info[2 * blocks.slot] = head, info[2 * blocks.slot + 1] = first;
             announce(blocks.full(), KV);
@@ -87,7 +94,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) backward_key(const __gr
                 pull(to + TILE, &dO, ring.full(), sequence + i * SIDE, 2 * h);
                 pull(base + ROWS + ring.slot * STATS, stats + (i64)(head * LINES + i) * 2 * SIDE, STATS, ring.full());
             }
-        });
+        }
         blocks.awaitEmpty();
         info[2 * blocks.slot] = -1;
         arrive(blocks.full());
@@ -190,8 +197,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) backward_query(const __
     if (threadIdx.x >= 128 * GROUPS) {
         fewer();
         if (threadIdx.x > 128 * GROUPS) return;
-        each(heads, [&](int back, int first) {
-            int head = heads - 1 - back, h = head % H, sequence = head / H * T;
+        for (Walk walk(heads); walk.more(); walk.next()) {
+            int head = heads - 1 - walk.head(), first = walk.first(), h = head % H, sequence = head / H * T;
             const char* from = kept + ((i64)head * TRIANGLE + first * (first + 1) / 2) * SQUARE;
 #pragma unroll 1
             for (int i = 0; i <= first + GROUPS; i++, ring.next()) {
@@ -207,13 +214,13 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) backward_query(const __
                     pull(to + TILE + SQUARE, from + (i64)(first + 1 + i) * SQUARE, SQUARE, full);
                 }
             }
-        });
+        }
         return;
     }
     more();
     const int group = __shfl_sync(~0u, threadIdx.x / 128, 0), warp = __shfl_sync(~0u, threadIdx.x / 32 % 4, 0);
-    each(heads, [&](int back, int first) {
-        int head = heads - 1 - back, h = head % H, own = first + group;
+    for (Walk walk(heads); walk.more(); walk.next()) {
+        int head = heads - 1 - walk.head(), h = head % H, own = walk.first() + group;
         float dq[UNITS][4] = {}, factor[2];
         for (int i = 0; i <= own; i++, ring.next()) {
             u32 k = tiles + ring.slot * 2 * TILE, ds = k + TILE + group * SQUARE;
@@ -241,5 +248,5 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) backward_query(const __
         if (threadIdx.x % 32 == 0) pushed();
         ring.release();
         ring.next();
-    });
+    }
 }

@@ -111,11 +111,11 @@ __device__ __forceinline__ void factors(float (&r)[2], const float* from) {
     for (int half = 0; half < 2; half++)
         asm volatile("ld.global.nc.f32 %0, [%1];" : "=f"(r[half]) : "l"(from + (threadIdx.x % 32 / 4 + 8 * half) * 3 * H));
 }
+__device__ __forceinline__ float low(u32 both) { return __uint_as_float(both << 16); }
+__device__ __forceinline__ float high(u32 both) { return __uint_as_float(both & 0xffff0000u); }
 __device__ __forceinline__ void throughNorm(float (&d)[UNITS][4], float factor, u32 x, const float (&r)[2]) {
     u32 xs[UNITS / 2][4];
     float s[2], mean[2] = {};
-    auto low = [](u32 both) { return __uint_as_float(both << 16); };
-    auto high = [](u32 both) { return __uint_as_float(both & 0xffff0000u); };
 #pragma unroll
     for (int n = 0; n < UNITS; n += 2) take4(xs[n / 2], spot(x, n));
 #pragma unroll

@@ -4,9 +4,21 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import hypertransfer.engine.Dims;
 import hypertransfer.engine.cuda.driver.Launch;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
 class FlashTest {
+    @BeforeEach
+    void ask() {
+        System.setProperty(Backward.ASKED, "true");
+    }
+
+    @AfterEach
+    void askNoMore() {
+        System.clearProperty(Backward.ASKED);
+    }
+
     @Test
     void attentionFitsIntoSharedMemory() {
         for (int D : new int[] {32, 64, 128}) {
@@ -70,6 +82,9 @@ class FlashTest {
         assertThat(Flash.of(fits, Precision.BF16, 90, Backward.BYTES - 1))
                 .map(Flash::file)
                 .hasValue("flash");
+        askNoMore();
+        assertThat(Flash.hopper(fits).files()).as("by itself").containsExactly("hopper");
+        assertThat(Backward.scratch(fits, Precision.BF16)).isZero();
     }
 
     @Test
