@@ -158,7 +158,7 @@ final class SideBySide {
             double best = 0;
             for (int i = 0; i < 20; i++) {
                 long start = System.nanoTime();
-                engine.product(x, w, y);
+                engine.layers().product(x, w, y);
                 best = Math.max(best, 2.0 * n * n * n / (System.nanoTime() - start));
             }
             return best;

@@ -83,38 +83,42 @@ class DirectionsTest {
     static Stream<Case> cases() {
         double[] one = {1};
         return Stream.of(
-                new Case(new Lion(0.9, 0.99), "lion(0.9, 0.99)", 1, (e, s, t) -> e.sign(s.g, one, 0.9, 0.99, s.m)),
+                new Case(
+                        new Lion(0.9, 0.99),
+                        "lion(0.9, 0.99)",
+                        1,
+                        (e, s, t) -> e.motion().sign(s.g, one, 0.9, 0.99, s.m)),
                 new Case(
                         new Signum(0.9, false),
                         "signum(0.9)",
                         1,
-                        (e, s, t) -> e.sign(s.g, one, t == 0 ? 0 : 0.9, t == 0 ? 0 : 0.9, s.m)),
+                        (e, s, t) -> e.motion().sign(s.g, one, t == 0 ? 0 : 0.9, t == 0 ? 0 : 0.9, s.m)),
                 new Case(
                         new Signum(0.5, true),
                         "signum(0.5, nesterov)",
                         1,
-                        (e, s, t) -> e.sign(s.g, one, t == 0 ? 0 : 0.25, t == 0 ? 0 : 0.5, s.m)),
+                        (e, s, t) -> e.motion().sign(s.g, one, t == 0 ? 0 : 0.25, t == 0 ? 0 : 0.5, s.m)),
                 new Case(
                         new Muon(0.95, true, Coefficients.CONVERGENT, 0, ShapeFactor.NONE),
                         "muon(0.95, nesterov, convergent)",
                         1,
                         (e, s, t) -> {
-                            e.momentum(s.g, one, t == 0 ? 0 : 0.95, true, s.m);
-                            e.orthogonalize(s.g, iteration(Coefficients.CONVERGENT, 0));
+                            e.motion().momentum(s.g, one, t == 0 ? 0 : 0.95, true, s.m);
+                            e.motion().orthogonalize(s.g, iteration(Coefficients.CONVERGENT, 0));
                         }),
                 new Case(POLAR, "muon(0.9, nesterov, polar-express, 6 steps, rms)", RMS, (e, s, t) -> {
-                    e.momentum(s.g, one, t == 0 ? 0 : 0.9, true, s.m);
-                    e.orthogonalize(s.g, iteration(Coefficients.POLAR_EXPRESS, 6));
+                    e.motion().momentum(s.g, one, t == 0 ? 0 : 0.9, true, s.m);
+                    e.motion().orthogonalize(s.g, iteration(Coefficients.POLAR_EXPRESS, 6));
                 }),
                 new Case(new NorMuon(new Muon(0.95), 0.95, 1e-10), "normuon(0.95)(0.95, 1.0E-10)", 1, (e, s, t) -> {
-                    e.momentum(s.g, one, t == 0 ? 0 : 0.95, false, s.m);
-                    e.orthogonalize(s.g, iteration(Coefficients.JORDAN, 0));
-                    e.equalize(s.g, 0.95, 1e-10, null, s.rows);
+                    e.motion().momentum(s.g, one, t == 0 ? 0 : 0.95, false, s.m);
+                    e.motion().orthogonalize(s.g, iteration(Coefficients.JORDAN, 0));
+                    e.motion().equalize(s.g, 0.95, 1e-10, null, s.rows);
                 }),
                 new Case(new AdaMuon(new Muon(0.95), 0.9, 1e-8), "adamuon(0.95)(0.9, 1.0E-8)", 1, (e, s, t) -> {
-                    e.sign(s.g, one, t == 0 ? 0 : 0.95, t == 0 ? 0 : 0.95, s.m);
-                    e.orthogonalize(s.g, iteration(Coefficients.JORDAN, 0));
-                    e.equalize(s.g, 0.9, 1e-8, new double[] {0.2 * Math.sqrt(ROWS * COLS)}, s.v);
+                    e.motion().sign(s.g, one, t == 0 ? 0 : 0.95, t == 0 ? 0 : 0.95, s.m);
+                    e.motion().orthogonalize(s.g, iteration(Coefficients.JORDAN, 0));
+                    e.motion().equalize(s.g, 0.9, 1e-8, new double[] {0.2 * Math.sqrt(ROWS * COLS)}, s.v);
                 }),
                 new Case(
                         new Soap(new Direction.Adam(0.9, 0.95, 1e-6), 0.9, 2, ROWS),
@@ -126,7 +130,7 @@ class DirectionsTest {
     /** Both bases come from the identity in ten turns, and take one more before the fourth and the fifth step. */
     private static void soap(Engine e, Tensors s, int t) {
         double[] one = {1};
-        e.gram(s.g, one, 0.9, s.left, s.right);
+        e.motion().gram(s.g, one, 0.9, s.left, s.right);
         if (t == 0) {
             e.write(s.leftBasis.getFirst(), unit(ROWS));
             e.write(s.rightBasis.getFirst(), unit(COLS));
@@ -137,20 +141,24 @@ class DirectionsTest {
             e.zero(s.g);
             return;
         }
-        e.rotate(s.g, s.leftBasis, s.rightBasis, false);
-        e.adam(s.g, one, 0.9, 0.95, 1e-6, t, s.m, s.v);
-        e.rotate(s.g, s.leftBasis, s.rightBasis, true);
+        e.motion().rotate(s.g, s.leftBasis, s.rightBasis, false);
+        e.motion().adam(s.g, one, 0.9, 0.95, 1e-6, t, s.m, s.v);
+        e.motion().rotate(s.g, s.leftBasis, s.rightBasis, true);
         if (t % 2 == 0) {
-            e.rotate(s.m, s.leftBasis, s.rightBasis, true);
+            e.motion().rotate(s.m, s.leftBasis, s.rightBasis, true);
             turn(e, s.left, s.leftBasis);
             turn(e, s.right, s.rightBasis);
-            e.rotate(s.m, s.leftBasis, s.rightBasis, false);
+            e.motion().rotate(s.m, s.leftBasis, s.rightBasis, false);
         }
     }
 
     private static void turn(Engine e, List<Tensor> gram, List<Tensor> basis) {
-        double norm = e.readings(gram, gram)[0];
-        e.refine(gram, new double[] {1e-3 * norm / Math.sqrt(gram.getFirst().rows())}, basis);
+        double norm = e.motion().readings(gram, gram)[0];
+        e.motion()
+                .refine(
+                        gram,
+                        new double[] {1e-3 * norm / Math.sqrt(gram.getFirst().rows())},
+                        basis);
     }
 
     private static double[] unit(int n) {

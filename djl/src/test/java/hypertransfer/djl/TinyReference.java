@@ -66,7 +66,7 @@ final class TinyReference {
         engine.commit();
         start.values().forEach((name, values) -> engine.write(w.get(name), values));
         for (String name : List.of("fc", "proj")) {
-            radius.put(name, engine.readings(List.of(w.get(name)), List.of(w.get(name)))[0]);
+            radius.put(name, engine.motion().readings(List.of(w.get(name)), List.of(w.get(name)))[0]);
         }
     }
 
@@ -79,23 +79,23 @@ final class TinyReference {
             List<Tensor> ws = List.of(weight);
             List<Tensor> us = List.of(dw.get(name));
             if (!hidden) {
-                engine.move(ws, us, new double[] {1 - restRate * restDecay}, new double[] {restRate});
+                engine.motion().move(ws, us, new double[] {1 - restRate * restDecay}, new double[] {restRate});
                 return;
             }
-            double[] read = engine.readings(ws, us);
+            double[] read = engine.motion().readings(ws, us);
             double norm = read[0], u = read[1];
             switch (law) {
                 case Law.Base(double decay) ->
-                    engine.move(ws, us, new double[] {1 - hiddenRate * decay}, new double[] {hiddenRate});
+                    engine.motion().move(ws, us, new double[] {1 - hiddenRate * decay}, new double[] {hiddenRate});
                 case Law.Fair(double decay) -> {
                     double fair = hiddenRate * norm / (u + hiddenRate * decay * norm);
-                    engine.move(ws, us, new double[] {1 - fair * decay}, new double[] {fair});
+                    engine.motion().move(ws, us, new double[] {1 - fair * decay}, new double[] {fair});
                 }
                 case Law.Hyperball() -> {
                     double R = radius.get(name);
-                    engine.move(ws, us, new double[] {1}, new double[] {hiddenRate * R / u});
-                    double landed = engine.readings(ws, us)[0];
-                    engine.move(ws, us, new double[] {R / landed}, new double[] {0});
+                    engine.motion().move(ws, us, new double[] {1}, new double[] {hiddenRate * R / u});
+                    double landed = engine.motion().readings(ws, us)[0];
+                    engine.motion().move(ws, us, new double[] {R / landed}, new double[] {0});
                 }
             }
         });
@@ -111,10 +111,10 @@ final class TinyReference {
         List<Tensor> g = List.of(dw.get(name));
         double[] one = {1};
         if (muon) {
-            engine.momentum(g, one, t == 0 ? 0 : 0.95, false, List.of(m.get(name)));
-            engine.orthogonalize(g, NEWTON_SCHULZ);
+            engine.motion().momentum(g, one, t == 0 ? 0 : 0.95, false, List.of(m.get(name)));
+            engine.motion().orthogonalize(g, NEWTON_SCHULZ);
         } else {
-            engine.adam(g, one, 0.9, 0.95, 1e-10, t + 1, List.of(m.get(name)), List.of(v.get(name)));
+            engine.motion().adam(g, one, 0.9, 0.95, 1e-10, t + 1, List.of(m.get(name)), List.of(v.get(name)));
         }
     }
 
@@ -125,44 +125,61 @@ final class TinyReference {
         engine.feed(inputs, targets);
         engine.zero(List.copyOf(dw.values()));
 
-        engine.embed(w.get("embed.weight"), a.get("x"));
-        engine.norm(a.get("x"), w.get("embed.gain"), a.get("h"), a.get("hr"), false);
-        engine.norm(a.get("h"), w.get("mlp.gain"), a.get("y0"), a.get("mr"), false);
-        engine.product(a.get("y0"), w.get("fc"), a.get("f"));
-        engine.activation(a.get("f"), fr, a.get("s"), Nonlinearity.RELU_SQUARED);
-        engine.product(a.get("s"), w.get("proj"), a.get("z"));
-        engine.residualNorm(
-                a.get("h"), a.get("z"), zr, a.get("out"), w.get("head.gain"), a.get("y"), a.get("yr"), false);
-        engine.head(a.get("y"), w.get("head.weight"), a.get("losses"), 1.0 / N, a.get("dy"), dw.get("head.weight"));
+        engine.layers().embed(w.get("embed.weight"), a.get("x"));
+        engine.layers().norm(a.get("x"), w.get("embed.gain"), a.get("h"), a.get("hr"), false);
+        engine.layers().norm(a.get("h"), w.get("mlp.gain"), a.get("y0"), a.get("mr"), false);
+        engine.layers().product(a.get("y0"), w.get("fc"), a.get("f"));
+        engine.layers().activation(a.get("f"), fr, a.get("s"), Nonlinearity.RELU_SQUARED);
+        engine.layers().product(a.get("s"), w.get("proj"), a.get("z"));
+        engine.layers()
+                .residualNorm(
+                        a.get("h"), a.get("z"), zr, a.get("out"), w.get("head.gain"), a.get("y"), a.get("yr"), false);
+        engine.layers()
+                .head(a.get("y"), w.get("head.weight"), a.get("losses"), 1.0 / N, a.get("dy"), dw.get("head.weight"));
 
         engine.zero(List.of(a.get("dh")));
-        engine.residualNormBackward(
-                a.get("dy"),
-                a.get("z"),
-                zr,
-                a.get("out"),
-                w.get("head.gain"),
-                a.get("yr"),
-                a.get("dh"),
-                a.get("dz"),
-                dw.get("head.gain"),
-                false);
-        engine.productWeight(dz, a.get("s"), dw.get("proj"));
-        engine.productInput(dz, w.get("proj"), a.get("ds"));
-        engine.activationBackward(a.get("f"), fr, a.get("ds"), a.get("ds"), Nonlinearity.RELU_SQUARED);
-        engine.productWeight(a.get("ds"), a.get("y0"), dw.get("fc"));
-        engine.productInput(a.get("ds"), w.get("fc"), a.get("dm"));
-        engine.normBackward(
-                a.get("dm"), a.get("h"), w.get("mlp.gain"), a.get("mr"), a.get("dx"), dw.get("mlp.gain"), false);
+        engine.layers()
+                .residualNormBackward(
+                        a.get("dy"),
+                        a.get("z"),
+                        zr,
+                        a.get("out"),
+                        w.get("head.gain"),
+                        a.get("yr"),
+                        a.get("dh"),
+                        a.get("dz"),
+                        dw.get("head.gain"),
+                        false);
+        engine.layers().productWeight(dz, a.get("s"), dw.get("proj"));
+        engine.layers().productInput(dz, w.get("proj"), a.get("ds"));
+        engine.layers().activationBackward(a.get("f"), fr, a.get("ds"), a.get("ds"), Nonlinearity.RELU_SQUARED);
+        engine.layers().productWeight(a.get("ds"), a.get("y0"), dw.get("fc"));
+        engine.layers().productInput(a.get("ds"), w.get("fc"), a.get("dm"));
+        engine.layers()
+                .normBackward(
+                        a.get("dm"),
+                        a.get("h"),
+                        w.get("mlp.gain"),
+                        a.get("mr"),
+                        a.get("dx"),
+                        dw.get("mlp.gain"),
+                        false);
         double[] dh = engine.read(a.get("dh"));
         double[] through = engine.read(a.get("dx"));
         for (int i = 0; i < dh.length; i++) {
             dh[i] += through[i];
         }
         engine.write(a.get("dh"), dh);
-        engine.normBackward(
-                a.get("dh"), a.get("x"), w.get("embed.gain"), a.get("hr"), a.get("dx"), dw.get("embed.gain"), false);
-        engine.embedBackward(a.get("dx"), dw.get("embed.weight"));
+        engine.layers()
+                .normBackward(
+                        a.get("dh"),
+                        a.get("x"),
+                        w.get("embed.gain"),
+                        a.get("hr"),
+                        a.get("dx"),
+                        dw.get("embed.gain"),
+                        false);
+        engine.layers().embedBackward(a.get("dx"), dw.get("embed.weight"));
         return engine.sum(a.get("losses")) / N;
     }
 }

@@ -10,7 +10,7 @@ public enum Role {
     MASTER,
     /**
      * What the optimizer moves, in double precision: two runs that are equal in exact arithmetic then round to the same
-     * weights. Only {@link Engine#readings}, {@link Engine#move}, {@link Engine#represent}, reading and writing take it.
+     * weights. Only {@link Motion#readings}, {@link Motion#move}, {@link Motion#represent}, reading and writing take it.
      */
     EXACT_MASTER,
     /** What the backward pass adds to, and the optimizer turns into a direction in place. */

@@ -39,12 +39,12 @@ class ExactMastersTest {
         }
 
         double[] moved() {
-            engine.move(List.of(w), List.of(u), new double[] {KEEP}, new double[] {PUSH});
+            engine.motion().move(List.of(w), List.of(u), new double[] {KEEP}, new double[] {PUSH});
             return engine.read(w);
         }
 
         double[] represented(int grid) {
-            engine.represent(List.of(w), new double[] {SCALE}, grid, List.of(x));
+            engine.motion().represent(List.of(w), new double[] {SCALE}, grid, List.of(x));
             return engine.read(x);
         }
 
@@ -60,12 +60,12 @@ class ExactMastersTest {
         try (Side cpu = Side.open(new CpuEngine(DIMS, 2), 3, cols);
                 Side reference = Side.open(new ReferenceEngine(DIMS), 3, cols)) {
             assertThat(cpu.moved()).isEqualTo(reference.moved()); // the same operations in double: the same bits
-            double[] expected = reference.engine.readings(List.of(reference.w), List.of(reference.u));
-            assertThat(cpu.engine.readings(List.of(cpu.w), List.of(cpu.u)))
+            double[] expected = reference.engine.motion().readings(List.of(reference.w), List.of(reference.u));
+            assertThat(cpu.engine.motion().readings(List.of(cpu.w), List.of(cpu.u)))
                     .containsExactly(expected, within(1e-13 * cols));
-            assertThat(cpu.engine.readings(List.of(cpu.w), List.of(cpu.w)))
+            assertThat(cpu.engine.motion().readings(List.of(cpu.w), List.of(cpu.w)))
                     .containsExactly(
-                            reference.engine.readings(List.of(reference.w), List.of(reference.w)),
+                            reference.engine.motion().readings(List.of(reference.w), List.of(reference.w)),
                             within(1e-13 * cols));
         }
     }
@@ -97,7 +97,8 @@ class ExactMastersTest {
         try (Side cpu = Side.open(new CpuEngine(DIMS, 1), 2, 4)) {
             String sentence = " 'w' is an exact master, expected a tensor in the engine's own format";
             assertThatThrownBy(() -> cpu.engine.zero(List.of(cpu.w))).hasMessage("zero: tensors[0]" + sentence);
-            assertThatThrownBy(() -> cpu.engine.product(cpu.x, cpu.w, cpu.u)).hasMessage("product: w" + sentence);
+            assertThatThrownBy(() -> cpu.engine.layers().product(cpu.x, cpu.w, cpu.u))
+                    .hasMessage("product: w" + sentence);
             assertThatThrownBy(() -> cpu.engine.sum(cpu.engine.slice(cpu.w, "w", 1, 1)))
                     .hasMessage("sum: tensor" + sentence);
         }

@@ -39,8 +39,9 @@ public final class OwnDirection {
 
         @Override
         public void apply(Engine engine, List<Tensor> gradients, double[] scale, long t, List<List<Tensor>> state) {
-            engine.momentum(gradients, scale, t == 0 ? 0 : beta, false, state.getFirst());
-            double[] readings = engine.readings(gradients, gradients); // three numbers each; the first is the norm
+            engine.motion().momentum(gradients, scale, t == 0 ? 0 : beta, false, state.getFirst());
+            double[] readings =
+                    engine.motion().readings(gradients, gradients); // three numbers each; the first is the norm
             for (int k = 0; k < gradients.size(); k++) {
                 double[] u = engine.read(gradients.get(k));
                 for (int i = 0; i < u.length; i++) {

@@ -31,7 +31,7 @@ final class CheckedLayers implements Layers {
         rules.fed("embed");
         rules.shape(V, C, "w", w);
         rules.shape(N, C, "x", x);
-        engine.embed(w, x);
+        engine.layers().embed(w, x);
     }
 
     @Override
@@ -40,7 +40,7 @@ final class CheckedLayers implements Layers {
         rules.fed("embedBackward");
         rules.shape(N, C, "dx", dx);
         rules.shape(V, C, "dw", dw);
-        engine.embedBackward(dx, dw);
+        engine.layers().embedBackward(dx, dw);
     }
 
     @Override
@@ -50,7 +50,7 @@ final class CheckedLayers implements Layers {
         rules.mine("w", w);
         rules.shape(w.rows(), x.cols(), "w", w);
         rules.shape(x.rows(), w.rows(), "y", y);
-        engine.product(x, w, y);
+        engine.layers().product(x, w, y);
     }
 
     @Override
@@ -60,7 +60,7 @@ final class CheckedLayers implements Layers {
         rules.mine("w", w);
         rules.shape(dy.cols(), w.cols(), "w", w);
         rules.shape(dy.rows(), w.cols(), "dx", dx);
-        engine.productInput(dy, w, dx);
+        engine.layers().productInput(dy, w, dx);
     }
 
     @Override
@@ -70,21 +70,21 @@ final class CheckedLayers implements Layers {
         rules.mine("x", x);
         rules.shape(dy.rows(), x.cols(), "x", x);
         rules.shape(dy.cols(), x.cols(), "dw", dw);
-        engine.productWeight(dy, x, dw);
+        engine.layers().productWeight(dy, x, dw);
     }
 
     @Override
     public void shift(Tensor y, Tensor b) {
         rules.ready("shift");
         rules.periods(N, "y", y, "b", b);
-        engine.shift(y, b);
+        engine.layers().shift(y, b);
     }
 
     @Override
     public void shiftBackward(Tensor dy, Tensor db) {
         rules.ready("shiftBackward");
         rules.periods(N, "dy", dy, "db", db);
-        engine.shiftBackward(dy, db);
+        engine.layers().shiftBackward(dy, db);
     }
 
     @Override
@@ -93,7 +93,7 @@ final class CheckedLayers implements Layers {
         rules.shape(N, C, "x", x, "y", y);
         rules.shape(1, C, "gain", gain);
         rules.shape(N, 1, "r", r);
-        engine.norm(x, gain, y, r, center);
+        engine.layers().norm(x, gain, y, r, center);
     }
 
     @Override
@@ -102,7 +102,7 @@ final class CheckedLayers implements Layers {
         rules.shape(N, C, "dy", dy, "x", x, "dx", dx);
         rules.shape(1, C, "gain", gain, "dgain", dgain);
         rules.shape(N, 1, "r", r);
-        engine.normBackward(dy, x, gain, r, dx, dgain, center);
+        engine.layers().normBackward(dy, x, gain, r, dx, dgain, center);
     }
 
     @Override
@@ -114,7 +114,7 @@ final class CheckedLayers implements Layers {
         rules.shape(1, C, "gain", gain);
         rules.shape(N, 1, "r", r);
         rules.optional(N, 1, "zr", zr);
-        engine.residualNorm(h, z, zr, out, gain, y, r, center);
+        engine.layers().residualNorm(h, z, zr, out, gain, y, r, center);
     }
 
     @Override
@@ -138,7 +138,7 @@ final class CheckedLayers implements Layers {
         rules.shape(N, C, "out", out, "dh", dh);
         rules.shape(1, C, "gain", gain, "dgain", dgain);
         rules.shape(N, 1, "r", r);
-        engine.residualNormBackward(dy, z, zr, out, gain, r, dh, dz, dgain, center);
+        engine.layers().residualNormBackward(dy, z, zr, out, gain, r, dh, dz, dgain, center);
     }
 
     @Override
@@ -147,7 +147,7 @@ final class CheckedLayers implements Layers {
         rules.shape(N, Q * D, "qkv", qkv);
         rules.shape(N, Q, "r", r);
         rules.present("rule", rule);
-        engine.heads(qkv, r, rule);
+        engine.layers().heads(qkv, r, rule);
     }
 
     @Override
@@ -156,7 +156,7 @@ final class CheckedLayers implements Layers {
         rules.shape(N, Q * D, "dqkv", dqkv, "qkv", qkv);
         rules.shape(N, Q, "r", r);
         rules.present("rule", rule);
-        engine.headsBackward(dqkv, qkv, r, rule);
+        engine.layers().headsBackward(dqkv, qkv, r, rule);
     }
 
     @Override
@@ -165,7 +165,7 @@ final class CheckedLayers implements Layers {
         rules.shape(N, Q * D, "qkv", qkv);
         rules.shape(N, C, "o", o);
         rules.shape(N, H, "lse", lse);
-        engine.attention(qkv, o, lse);
+        engine.layers().attention(qkv, o, lse);
     }
 
     @Override
@@ -174,7 +174,7 @@ final class CheckedLayers implements Layers {
         rules.shape(N, Q * D, "qkv", qkv, "dqkv", dqkv);
         rules.shape(N, C, "o", o, "dO", dO);
         rules.shape(N, H, "lse", lse);
-        engine.attentionBackward(qkv, o, lse, dO, dqkv);
+        engine.layers().attentionBackward(qkv, o, lse, dO, dqkv);
     }
 
     @Override
@@ -184,7 +184,7 @@ final class CheckedLayers implements Layers {
         rules.shape(N, F * kind.inputs(), "f", f);
         rules.shape(N, F, "s", s);
         rules.optional(N, kind.inputs(), "fr", fr);
-        engine.activation(f, fr, s, kind);
+        engine.layers().activation(f, fr, s, kind);
     }
 
     @Override
@@ -194,7 +194,7 @@ final class CheckedLayers implements Layers {
         rules.shape(N, F * kind.inputs(), "f", f, "df", df);
         rules.shape(N, F, "ds", ds);
         rules.optional(N, kind.inputs(), "fr", fr);
-        engine.activationBackward(f, fr, ds, df, kind);
+        engine.layers().activationBackward(f, fr, ds, df, kind);
     }
 
     @Override
@@ -205,7 +205,7 @@ final class CheckedLayers implements Layers {
         rules.shape(N, Q * D, "qkv", qkv);
         rules.shape(N, Q, "r", r);
         rules.present("rule", rule);
-        engine.productHeads(x, w, qkv, r, rule);
+        engine.layers().productHeads(x, w, qkv, r, rule);
     }
 
     @Override
@@ -217,7 +217,7 @@ final class CheckedLayers implements Layers {
         rules.present("rule", rule);
         rules.shape(N, C, "o", o, "dO", dO);
         rules.shape(N, H, "lse", lse);
-        engine.attentionHeadsBackward(qkv, r, rule, o, lse, dO, dqkv);
+        engine.layers().attentionHeadsBackward(qkv, r, rule, o, lse, dO, dqkv);
     }
 
     @Override
@@ -228,7 +228,7 @@ final class CheckedLayers implements Layers {
         rules.shape(F * kind.inputs(), C, "w", w);
         rules.shape(N, F * kind.inputs(), "f", f);
         rules.shape(N, F, "s", s);
-        engine.productActivation(x, w, f, s, kind);
+        engine.layers().productActivation(x, w, f, s, kind);
     }
 
     @Override
@@ -240,7 +240,7 @@ final class CheckedLayers implements Layers {
         rules.shape(C, F, "w", w);
         rules.shape(N, F * kind.inputs(), "f", f, "df", df);
         rules.shape(N, F, "s", s, "ds", ds);
-        engine.productActivationBackward(dy, w, f, s, ds, df, kind);
+        engine.layers().productActivationBackward(dy, w, f, s, ds, df, kind);
     }
 
     @Override
@@ -253,7 +253,7 @@ final class CheckedLayers implements Layers {
             rules.shape(N, C, "dx", dx);
             rules.shape(V, C, "dw", dw);
         }
-        engine.head(x, w, losses, scale, dx, dw);
+        engine.layers().head(x, w, losses, scale, dx, dw);
     }
 
     @Override
@@ -262,6 +262,6 @@ final class CheckedLayers implements Layers {
         rules.shape(N, C, "x", x);
         rules.range(0, N - 1, "row", row);
         rules.shape(V, C, "w", w);
-        return engine.logits(x, row, w);
+        return engine.layers().logits(x, row, w);
     }
 }

@@ -13,7 +13,7 @@ record CheckedMotion(Engine engine, Rules rules) implements Motion {
         rules.ready("momentum");
         rules.scaled(g, scale);
         rules.like(g, "m", m);
-        engine.momentum(g, scale, beta, nesterov, m);
+        engine.motion().momentum(g, scale, beta, nesterov, m);
     }
 
     @Override
@@ -31,7 +31,7 @@ record CheckedMotion(Engine engine, Rules rules) implements Motion {
         rules.range(1, Long.MAX_VALUE, "t", t);
         rules.like(g, "m", m);
         rules.like(g, "v", v);
-        engine.adam(g, scale, beta1, beta2, epsilon, t, m, v);
+        engine.motion().adam(g, scale, beta1, beta2, epsilon, t, m, v);
     }
 
     @Override
@@ -39,7 +39,7 @@ record CheckedMotion(Engine engine, Rules rules) implements Motion {
         rules.ready("sign");
         rules.scaled(g, scale);
         rules.like(g, "m", m);
-        engine.sign(g, scale, look, keep, m);
+        engine.motion().sign(g, scale, look, keep, m);
     }
 
     @Override
@@ -47,7 +47,7 @@ record CheckedMotion(Engine engine, Rules rules) implements Motion {
         rules.ready("clamp");
         rules.scaled(g, scale);
         rules.aboveZero("limit", limit);
-        engine.clamp(g, scale, limit);
+        engine.motion().clamp(g, scale, limit);
     }
 
     @Override
@@ -59,21 +59,21 @@ record CheckedMotion(Engine engine, Rules rules) implements Motion {
         }
         rules.rowsOf(g, "v", v);
         rules.aboveZero("epsilon", epsilon);
-        engine.equalize(g, beta, epsilon, norm, v);
+        engine.motion().equalize(g, beta, epsilon, norm, v);
     }
 
     @Override
     public void cut(Tensor whole, List<Tensor> blocks) {
         rules.ready("cut");
         rules.blocks(whole, blocks);
-        engine.cut(whole, blocks);
+        engine.motion().cut(whole, blocks);
     }
 
     @Override
     public void join(List<Tensor> blocks, Tensor whole) {
         rules.ready("join");
         rules.blocks(whole, blocks);
-        engine.join(blocks, whole);
+        engine.motion().join(blocks, whole);
     }
 
     @Override
@@ -82,7 +82,7 @@ record CheckedMotion(Engine engine, Rules rules) implements Motion {
         rules.list("x", x);
         hidden("x", x, "Muon's");
         rules.present("iteration", iteration);
-        engine.orthogonalize(x, iteration);
+        engine.motion().orthogonalize(x, iteration);
     }
 
     /** Matrices no larger than engines set memory aside for. */
@@ -107,7 +107,7 @@ record CheckedMotion(Engine engine, Rules rules) implements Motion {
         rules.ready("gram");
         rules.scaled(g, scale);
         sides(g, left, right);
-        engine.gram(g, scale, beta, left, right);
+        engine.motion().gram(g, scale, beta, left, right);
     }
 
     @Override
@@ -115,7 +115,7 @@ record CheckedMotion(Engine engine, Rules rules) implements Motion {
         rules.ready("rotate");
         rules.list("g", g);
         sides(g, left, right);
-        engine.rotate(g, left, right, back);
+        engine.motion().rotate(g, left, right, back);
     }
 
     private void sides(List<Tensor> g, List<Tensor> left, List<Tensor> right) {
@@ -137,7 +137,7 @@ record CheckedMotion(Engine engine, Rules rules) implements Motion {
             }
             rules.aboveZero("shift[" + k + "]", shift[k]);
         }
-        engine.refine(gram, shift, basis);
+        engine.motion().refine(gram, shift, basis);
     }
 
     @Override
@@ -146,7 +146,7 @@ record CheckedMotion(Engine engine, Rules rules) implements Motion {
         rules.masters("w", w);
         rules.masters("u", u);
         rules.alike(w, "u", u);
-        return engine.readings(w, u);
+        return engine.motion().readings(w, u);
     }
 
     @Override
@@ -156,7 +156,7 @@ record CheckedMotion(Engine engine, Rules rules) implements Motion {
         rules.like(w, "u", u);
         rules.factors(w, "keep", keep);
         rules.factors(w, "push", push);
-        engine.move(w, u, keep, push);
+        engine.motion().move(w, u, keep, push);
     }
 
     @Override
@@ -166,6 +166,6 @@ record CheckedMotion(Engine engine, Rules rules) implements Motion {
         rules.factors(masters, "scale", scale);
         rules.range(1, Engine.FULL_GRID, "grid", grid);
         rules.like(masters, "weights", weights);
-        engine.represent(masters, scale, grid, weights);
+        engine.motion().represent(masters, scale, grid, weights);
     }
 }

@@ -26,7 +26,7 @@ import java.util.function.BooleanSupplier;
  * Floats outside the heap, OpenBLAS for the products, vectors for the rest, all cores. Here
  * tensors become addresses; the classes beside this one compute.
  */
-public final class CpuEngine implements Engine {
+public final class CpuEngine implements Engine, Layers {
     private final Dims dims;
     private final Pool pool;
     private final Blocks blocks = new Blocks();

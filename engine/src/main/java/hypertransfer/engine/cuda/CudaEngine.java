@@ -4,11 +4,9 @@ import hypertransfer.engine.Dims;
 import hypertransfer.engine.Engine;
 import hypertransfer.engine.EngineException;
 import hypertransfer.engine.Format;
-import hypertransfer.engine.HeadRule;
 import hypertransfer.engine.Layers;
 import hypertransfer.engine.Memory;
 import hypertransfer.engine.Motion;
-import hypertransfer.engine.Nonlinearity;
 import hypertransfer.engine.Role;
 import hypertransfer.engine.Span;
 import hypertransfer.engine.Tensor;
@@ -255,28 +253,6 @@ public final class CudaEngine implements Engine {
     @Override
     public Layers layers() {
         return layers;
-    }
-
-    @Override
-    public void productHeads(Tensor x, Tensor w, Tensor qkv, Tensor r, HeadRule rule) {
-        layers.productHeads(x, w, qkv, r, rule);
-    }
-
-    @Override
-    public void attentionHeadsBackward(
-            Tensor qkv, Tensor r, HeadRule rule, Tensor o, Tensor lse, Tensor dO, Tensor dqkv) {
-        layers.attentionHeadsBackward(qkv, r, rule, o, lse, dO, dqkv);
-    }
-
-    @Override
-    public void productActivation(Tensor x, Tensor w, Tensor f, Tensor s, Nonlinearity kind) {
-        layers.productActivation(x, w, f, s, kind);
-    }
-
-    @Override
-    public void productActivationBackward(
-            Tensor dy, Tensor w, Tensor f, Tensor s, Tensor ds, Tensor df, Nonlinearity kind) {
-        layers.productActivationBackward(dy, w, f, s, ds, df, kind);
     }
 
     @Override

@@ -35,18 +35,18 @@ final class Bases {
                 grams.forEach(name -> pair.set(name, decaying(pair.rows(name))));
             }
             double[] scale = {0.3, 0.31, 0.32, 0.33};
-            pair.run("gram", s -> s.engine().gram(s.all(g), scale, 0.9, s.all(left), s.all(right)))
+            pair.run("gram", s -> s.motion().gram(s.all(g), scale, 0.9, s.all(left), s.all(right)))
                     .same(3 * side, left)
                     .same(3 * side, right);
             for (boolean back : new boolean[] {false, true}) {
-                pair.run("rotate", s -> s.engine().rotate(s.all(g), s.all(left), s.all(right), back))
+                pair.run("rotate", s -> s.motion().rotate(s.all(g), s.all(left), s.all(right), back))
                         .same(9 * side * side, g);
             }
             for (int k = 0; k < shapes.length; k++) {
                 pair.set("right" + k, decaying(shapes[k][1]));
             }
             return pair.numbers("refine", 1e4 * side, s -> {
-                        s.engine().refine(s.all(right), scale, s.all(basis));
+                        s.motion().refine(s.all(right), scale, s.all(basis));
                         return s.all(basis).stream()
                                 .flatMapToDouble(
                                         b -> Arrays.stream(signed(s.engine().read(b), b.cols())))

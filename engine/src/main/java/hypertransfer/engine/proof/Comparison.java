@@ -102,26 +102,26 @@ public final class Comparison {
         pair.run("write", s -> s.engine().write(s.t("h"), values))
                 .same(1, "h")
                 .feed()
-                .run("embed", s -> s.engine().embed(s.t("words"), s.t("h")))
+                .run("embed", s -> s.layers().embed(s.t("words"), s.t("h")))
                 .same(1, "h")
-                .run("embedBackward", s -> s.engine().embedBackward(s.t("dy"), s.t("dwords")))
+                .run("embedBackward", s -> s.layers().embedBackward(s.t("dy"), s.t("dwords")))
                 .same(N, "dwords")
                 .run(
                         "head without gradient",
-                        s -> s.engine().head(s.t("y"), s.t("words"), s.t("losses"), 0, null, null))
+                        s -> s.layers().head(s.t("y"), s.t("words"), s.t("losses"), 0, null, null))
                 .same(C, "losses")
                 .run(
                         "head at scale 0",
-                        s -> s.engine().head(s.t("y"), s.t("words"), s.t("losses"), 0, s.t("dx"), s.t("dwords")))
+                        s -> s.layers().head(s.t("y"), s.t("words"), s.t("losses"), 0, s.t("dx"), s.t("dwords")))
                 .same(C + V, "dx")
                 .same(C + N, "dwords")
                 .run(
                         "head",
-                        s -> s.engine().head(s.t("y"), s.t("words"), s.t("losses"), 1.0 / N, s.t("dx"), s.t("dwords")))
+                        s -> s.layers().head(s.t("y"), s.t("words"), s.t("losses"), 1.0 / N, s.t("dx"), s.t("dwords")))
                 .same(C, "losses")
                 .same(C + V, "dx")
                 .same(C + N, "dwords")
-                .numbers("logits", C, s -> s.engine().logits(s.t("y"), N - 1, s.t("words")))
+                .numbers("logits", C, s -> s.layers().logits(s.t("y"), N - 1, s.t("words")))
                 .numbers("sum", 1, s -> new double[] {s.engine().sum(s.t("losses"))})
                 .numbers("sum of activations", 1, s -> new double[] {s.engine().sum(s.t("f"))});
     }
@@ -132,42 +132,42 @@ public final class Comparison {
         HeadRule rule = new HeadRule(true, true, true);
         pair.fill("y", 1)
                 .fill("w", Math.sqrt(3.0 / C)) // so that sums of C products are about 1
-                .run("productHeads", s -> s.engine().productHeads(s.t("y"), s.t("w"), s.t("qkv"), s.t("rqkv"), rule))
+                .run("productHeads", s -> s.layers().productHeads(s.t("y"), s.t("w"), s.t("qkv"), s.t("rqkv"), rule))
                 .same(C, "qkv", "rqkv")
-                .run("attention", s -> s.engine().attention(s.t("qkv"), s.t("o"), s.t("lse")))
+                .run("attention", s -> s.layers().attention(s.t("qkv"), s.t("o"), s.t("lse")))
                 .same(T, "o", "lse")
                 .run(
                         "attentionHeadsBackward",
-                        s -> s.engine()
+                        s -> s.layers()
                                 .attentionHeadsBackward(
                                         s.t("qkv"), s.t("rqkv"), rule, s.t("o"), s.t("lse"), s.t("dO"), s.t("dqkv")))
                 .same(T, "dqkv")
                 .run(
                         "productActivation",
-                        s -> s.engine().productActivation(s.t("y"), s.t("wide"), s.t("f"), s.t("s"), kind))
+                        s -> s.layers().productActivation(s.t("y"), s.t("wide"), s.t("f"), s.t("s"), kind))
                 .same(C, "s")
-                .run("product before", s -> s.engine().product(s.t("y"), s.t("wide"), s.t("f")))
+                .run("product before", s -> s.layers().product(s.t("y"), s.t("wide"), s.t("f")))
                 .same(C, "f") // which productActivation may leave as it was
-                .run("activation before", s -> s.engine().activation(s.t("f"), null, s.t("s"), kind))
+                .run("activation before", s -> s.layers().activation(s.t("f"), null, s.t("s"), kind))
                 .same(F, "s")
                 .run(
                         "productActivationBackward",
-                        s -> s.engine()
+                        s -> s.layers()
                                 .productActivationBackward(
                                         s.t("dy"), s.t("narrow"), s.t("f"), s.t("s"), s.t("ds"), s.t("ds"), kind))
                 .same(C, "ds");
     }
 
     private void products() {
-        pair.run("product", s -> s.engine().product(s.t("y"), s.t("w"), s.t("qkv")))
+        pair.run("product", s -> s.layers().product(s.t("y"), s.t("w"), s.t("qkv")))
                 .same(C, "qkv")
-                .run("productInput", s -> s.engine().productInput(s.t("dqkv"), s.t("w"), s.t("dx")))
+                .run("productInput", s -> s.layers().productInput(s.t("dqkv"), s.t("w"), s.t("dx")))
                 .same(Q * D, "dx")
-                .run("productWeight", s -> s.engine().productWeight(s.t("dqkv"), s.t("y"), s.t("dw")))
+                .run("productWeight", s -> s.layers().productWeight(s.t("dqkv"), s.t("y"), s.t("dw")))
                 .same(N, "dw")
-                .run("product wide", s -> s.engine().product(s.t("y"), s.t("wide"), s.t("f")))
+                .run("product wide", s -> s.layers().product(s.t("y"), s.t("wide"), s.t("f")))
                 .same(C, "f")
-                .run("productWeight wide", s -> s.engine().productWeight(s.t("s"), s.t("y"), s.t("dwide")))
+                .run("productWeight wide", s -> s.layers().productWeight(s.t("s"), s.t("y"), s.t("dwide")))
                 .same(N, "dwide");
     }
 
@@ -177,11 +177,11 @@ public final class Comparison {
         norms(in, post, false);
         activation(in, post, Nonlinearity.RELU_SQUARED, "f", "fr", "s");
         pair.fill("qkv", 1) // products of random numbers would make attention look at one key only
-                .run("attention" + in, s -> s.engine().attention(s.t("qkv"), s.t("o"), s.t("lse")))
+                .run("attention" + in, s -> s.layers().attention(s.t("qkv"), s.t("o"), s.t("lse")))
                 .same(T, "o", "lse")
                 .run(
                         "attentionBackward" + in,
-                        s -> s.engine().attentionBackward(s.t("qkv"), s.t("o"), s.t("lse"), s.t("dO"), s.t("dqkv")))
+                        s -> s.layers().attentionBackward(s.t("qkv"), s.t("o"), s.t("lse"), s.t("dO"), s.t("dqkv")))
                 .same(T, "dqkv");
         heads(in, new HeadRule(true, post, true));
     }
@@ -196,9 +196,9 @@ public final class Comparison {
             activation(post ? " swiglu M1" : " swiglu", post, Nonlinearity.SWIGLU, "gated", "rgated", "dgated");
         }
         for (String b : List.of("bias", "positions")) {
-            pair.run("shift " + b, s -> s.engine().shift(s.t("y"), s.t(b)))
+            pair.run("shift " + b, s -> s.layers().shift(s.t("y"), s.t(b)))
                     .same(1, "y")
-                    .run("shiftBackward " + b, s -> s.engine().shiftBackward(s.t("dy"), s.t("d" + b)))
+                    .run("shiftBackward " + b, s -> s.layers().shiftBackward(s.t("dy"), s.t("d" + b)))
                     .same(N, "d" + b);
         }
         heads(" turned only", new HeadRule(false, false, true));
@@ -207,18 +207,18 @@ public final class Comparison {
     }
 
     private void norms(String in, boolean post, boolean center) {
-        pair.run("norm" + in, s -> s.engine().norm(s.t("h"), s.t("gain"), s.t("y"), s.t("r"), center))
+        pair.run("norm" + in, s -> s.layers().norm(s.t("h"), s.t("gain"), s.t("y"), s.t("r"), center))
                 .same(C, "y", "r")
                 .run(
                         "normBackward" + in,
-                        s -> s.engine()
+                        s -> s.layers()
                                 .normBackward(
                                         s.t("dy"), s.t("h"), s.t("gain"), s.t("r"), s.t("dx"), s.t("dgain"), center))
                 .same(C, "dx")
                 .same(N, "dgain")
                 .run(
                         "residualNorm" + in,
-                        s -> s.engine()
+                        s -> s.layers()
                                 .residualNorm(
                                         s.t("h"),
                                         s.t("z"),
@@ -231,7 +231,7 @@ public final class Comparison {
                 .same(C, "zr", "out", "y", "r")
                 .run(
                         "residualNormBackward" + in,
-                        s -> s.engine()
+                        s -> s.layers()
                                 .residualNormBackward(
                                         s.t("dy"),
                                         s.t("z"),
@@ -249,18 +249,18 @@ public final class Comparison {
 
     /** The gradient goes to a tensor of its own, or where it came from. */
     private void activation(String in, boolean post, Nonlinearity kind, String f, String fr, String df) {
-        pair.run("activation" + in, s -> s.engine().activation(s.t(f), post ? s.t(fr) : null, s.t("s"), kind))
+        pair.run("activation" + in, s -> s.layers().activation(s.t(f), post ? s.t(fr) : null, s.t("s"), kind))
                 .same(F, fr, "s")
                 .run(
                         "activationBackward" + in,
-                        s -> s.engine().activationBackward(s.t(f), post ? s.t(fr) : null, s.t("s"), s.t(df), kind))
+                        s -> s.layers().activationBackward(s.t(f), post ? s.t(fr) : null, s.t("s"), s.t(df), kind))
                 .same(F, df);
     }
 
     private void heads(String in, HeadRule rule) {
-        pair.run("heads" + in, s -> s.engine().heads(s.t("qkv"), s.t("rqkv"), rule))
+        pair.run("heads" + in, s -> s.layers().heads(s.t("qkv"), s.t("rqkv"), rule))
                 .same(D, "qkv", "rqkv")
-                .run("headsBackward" + in, s -> s.engine().headsBackward(s.t("dqkv"), s.t("qkv"), s.t("rqkv"), rule))
+                .run("headsBackward" + in, s -> s.layers().headsBackward(s.t("dqkv"), s.t("qkv"), s.t("rqkv"), rule))
                 .same(D, "dqkv");
     }
 
@@ -276,8 +276,8 @@ public final class Comparison {
             double terms = dims.T() * Math.pow(spread, 4) * dims.D();
             return pair.fill("qkv", spread)
                     .run("sharp attention", s -> {
-                        s.engine().attention(s.t("qkv"), s.t("o"), s.t("lse"));
-                        s.engine().attentionBackward(s.t("qkv"), s.t("o"), s.t("lse"), s.t("dO"), s.t("dqkv"));
+                        s.layers().attention(s.t("qkv"), s.t("o"), s.t("lse"));
+                        s.layers().attentionBackward(s.t("qkv"), s.t("o"), s.t("lse"), s.t("dO"), s.t("dqkv"));
                     })
                     .same(terms, "o", "lse", "dqkv")
                     .results();

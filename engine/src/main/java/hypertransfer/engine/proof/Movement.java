@@ -48,24 +48,24 @@ record Movement(Pair pair) {
         for (boolean nesterov : new boolean[] {false, true}) {
             pair.fill("g.zero", 0)
                     .fill("m.zero", 0)
-                    .run("momentum", s -> s.engine().momentum(s.all(g), scale, 0.95, nesterov, s.all(m)))
+                    .run("momentum", s -> s.motion().momentum(s.all(g), scale, 0.95, nesterov, s.all(m)))
                     .same(1, g)
                     .same(1, m);
         }
-        pair.numbers("readings", 1, s -> s.engine().readings(s.all(w), s.all(g)))
-                .run("move", s -> s.engine().move(s.all(w), s.all(g), keep, push))
+        pair.numbers("readings", 1, s -> s.motion().readings(s.all(w), s.all(g)))
+                .run("move", s -> s.motion().move(s.all(w), s.all(g), keep, push))
                 .same(1, w)
-                .run("represent", s -> s.engine().represent(s.all(w), scale, Engine.FULL_GRID, s.all(weights)))
+                .run("represent", s -> s.motion().represent(s.all(w), scale, Engine.FULL_GRID, s.all(weights)))
                 .same(1, weights);
-        pair.numbers("readings of exact masters", 1, s -> s.engine().readings(s.all(exact), s.all(g)))
+        pair.numbers("readings of exact masters", 1, s -> s.motion().readings(s.all(exact), s.all(g)))
                 .numbers(
                         "readings of exact masters with themselves",
                         1,
-                        s -> s.engine().readings(s.all(exact), s.all(exact)))
-                .run("move of exact masters", s -> s.engine().move(s.all(exact), s.all(g), keep, push))
+                        s -> s.motion().readings(s.all(exact), s.all(exact)))
+                .run("move of exact masters", s -> s.motion().move(s.all(exact), s.all(g), keep, push))
                 .same(1, exact);
         for (int grid : new int[] {Engine.FULL_GRID, 16}) {
-            pair.run("represent exact masters", s -> s.engine().represent(s.all(exact), scale, grid, s.all(weights)))
+            pair.run("represent exact masters", s -> s.motion().represent(s.all(exact), scale, grid, s.all(weights)))
                     .same(1, weights);
         }
         // Five steps amplify the rounding of the least singular values, 3.4 times each.
@@ -74,13 +74,13 @@ record Movement(Pair pair) {
                         .mapToInt(s -> Math.max(s[0], s[1]))
                         .max()
                         .orElseThrow();
-        pair.run("orthogonalize", s -> s.engine().orthogonalize(s.all(g), MUON)).same(terms, g);
+        pair.run("orthogonalize", s -> s.motion().orthogonalize(s.all(g), MUON)).same(terms, g);
         v.forEach(name ->
                 pair.set(name, Arrays.stream(pair.read(name)).map(Math::abs).toArray()));
         for (long t = 1; t < 4; t++) {
             long step = t;
             g.forEach(name -> pair.fill(name, 1));
-            pair.run("adam", s -> s.engine().adam(s.all(g), scale, 0.9, 0.95, 1e-10, step, s.all(m), s.all(v)))
+            pair.run("adam", s -> s.motion().adam(s.all(g), scale, 0.9, 0.95, 1e-10, step, s.all(m), s.all(v)))
                     .same(4, g)
                     .same(4, m)
                     .same(4, v);
@@ -89,29 +89,29 @@ record Movement(Pair pair) {
             g.forEach(name -> pair.fill(name, 1));
             pair.fill("g.zero", 0)
                     .fill("m.zero", 0)
-                    .run("sign", s -> s.engine().sign(s.all(g), scale, first ? 0 : 0.9, first ? 0 : 0.99, s.all(m)))
+                    .run("sign", s -> s.motion().sign(s.all(g), scale, first ? 0 : 0.9, first ? 0 : 0.99, s.all(m)))
                     .same(1, g)
                     .same(1, m);
         }
         g.forEach(name -> pair.fill(name, 1));
-        pair.run("clamp", s -> s.engine().clamp(s.all(g), scale, 0.3)).same(1, g);
+        pair.run("clamp", s -> s.motion().clamp(s.all(g), scale, 0.3)).same(1, g);
         for (List<String> means : List.of(v, rows)) {
             means.forEach(name ->
                     pair.set(name, Arrays.stream(pair.read(name)).map(Math::abs).toArray()));
             for (double[] norm : new double[][] {null, keep}) {
                 g.forEach(name -> pair.fill(name, 1));
                 pair.fill("g.zero", 0)
-                        .run("equalize", s -> s.engine().equalize(s.all(g), 0.9, 1e-10, norm, s.all(means)))
+                        .run("equalize", s -> s.motion().equalize(s.all(g), 0.9, 1e-10, norm, s.all(means)))
                         .same(4, g)
                         .same(4, means);
             }
         }
-        blocks.forEach((whole, parts) -> pair.run("cut", s -> s.engine().cut(s.t(whole), s.all(parts)))
+        blocks.forEach((whole, parts) -> pair.run("cut", s -> s.motion().cut(s.t(whole), s.all(parts)))
                 .same(1, parts)
                 .fill(parts.getLast(), 1)
-                .run("join", s -> s.engine().join(s.all(parts), s.t(whole)))
+                .run("join", s -> s.motion().join(s.all(parts), s.t(whole)))
                 .same(1, whole));
-        pair.run("orthogonalize in bf16", s -> s.engine().orthogonalize(s.all(g), MUON.inBf16()))
+        pair.run("orthogonalize in bf16", s -> s.motion().orthogonalize(s.all(g), MUON.inBf16()))
                 .same(1, g)
                 .run("zero", s -> s.engine().zero(s.all(g)))
                 .same(1, g)

@@ -1,6 +1,8 @@
 package hypertransfer.engine.proof;
 
 import hypertransfer.engine.Engine;
+import hypertransfer.engine.Layers;
+import hypertransfer.engine.Motion;
 import hypertransfer.engine.Role;
 import hypertransfer.engine.Tensor;
 import hypertransfer.engine.checked.Checked;
@@ -21,6 +23,14 @@ import java.util.function.Function;
 final class Pair implements AutoCloseable {
     /** One engine and its tensors by name. */
     record Side(Engine engine, Map<String, Tensor> tensors) {
+        Layers layers() {
+            return engine.layers();
+        }
+
+        Motion motion() {
+            return engine.motion();
+        }
+
         Tensor t(String name) {
             Tensor tensor = tensors.get(name);
             if (tensor == null) {

@@ -22,7 +22,7 @@ import java.util.function.BooleanSupplier;
 /**
  * The oracle: double precision, one thread, loops that read like the formulas.
  */
-public final class ReferenceEngine implements Engine {
+public final class ReferenceEngine implements Engine, Layers {
     private final Dims dims;
     private final Map<Role, List<Array>> declared = new EnumMap<>(Role.class);
     private final Lists lists = new Lists();

@@ -9,13 +9,13 @@ import hypertransfer.engine.EngineException;
 import hypertransfer.engine.HeadRule;
 import hypertransfer.engine.Iteration;
 import hypertransfer.engine.Nonlinearity;
+import hypertransfer.engine.Operations;
 import hypertransfer.engine.Role;
 import hypertransfer.engine.Tensor;
 import hypertransfer.engine.cpu.CpuEngine;
 import hypertransfer.engine.reference.ReferenceEngine;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
-import java.lang.reflect.Proxy;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.LinkedHashMap;
@@ -57,20 +57,17 @@ class CheckedTest {
     }
 
     private static Engine none() {
-        return (Engine) Proxy.newProxyInstance(
-                CheckedTest.class.getClassLoader(),
-                new Class<?>[] {Engine.class},
-                (proxy, method, args) -> switch (method.getName()) {
-                    case "dims" -> DIMS;
-                    case "tensor" -> new Handle((String) args[1], (int) args[2], (int) args[3]);
-                    case "slice" -> new Handle((String) args[1], (int) args[3], ((Tensor) args[0]).cols());
-                    case "replay" -> {
-                        ((Runnable) args[1]).run();
-                        yield null;
-                    }
-                    case "commit", "feed", "close" -> null;
-                    default -> throw new AssertionError(method.getName() + " came through the door");
-                });
+        return Operations.of((proxy, method, args) -> switch (method.getName()) {
+            case "dims" -> DIMS;
+            case "tensor" -> new Handle((String) args[1], (int) args[2], (int) args[3]);
+            case "slice" -> new Handle((String) args[1], (int) args[3], ((Tensor) args[0]).cols());
+            case "replay" -> {
+                ((Runnable) args[1]).run();
+                yield null;
+            }
+            case "commit", "feed", "close" -> null;
+            default -> throw new AssertionError(method.getName() + " came through the door");
+        });
     }
 
     /** The operations and their arguments: a tensor and its shape, a list, or a value; "?" may be null. */
@@ -225,11 +222,11 @@ class CheckedTest {
 
     private static void call(Engine engine, String operation, Object[] arguments) {
         try {
-            Arrays.stream(Engine.class.getMethods())
-                    .filter(method -> method.getName().equals(operation))
+            Method method = Operations.all().stream()
+                    .filter(m -> m.getName().equals(operation))
                     .findFirst()
-                    .orElseThrow()
-                    .invoke(engine, arguments);
+                    .orElseThrow();
+            method.invoke(Operations.owner(engine, method), arguments);
         } catch (InvocationTargetException e) {
             if (e.getCause() instanceof EngineException refusal) {
                 throw refusal;
@@ -304,7 +301,7 @@ class CheckedTest {
     @EnumSource
     void theTableIsComplete(Kind kind) {
         TreeSet<String> names = new TreeSet<>();
-        for (Method method : Engine.class.getMethods()) {
+        for (Method method : Operations.all()) {
             names.add(method.getName());
         }
         operations().forEach(line -> names.remove(line.substring(0, line.indexOf(' '))));
@@ -343,23 +340,28 @@ class CheckedTest {
 
     static Stream<Wrong> sentences() {
         return Stream.of(
-                new Wrong("logits: row is 3, expected 0 to 2", (e, t) -> e.logits(t.get("x"), 3, t.get("w"))),
-                new Wrong("embed: there are no tokens yet; call feed first", (e, t) -> e.embed(t.get("w"), t.get("x"))),
+                new Wrong(
+                        "logits: row is 3, expected 0 to 2",
+                        (e, t) -> e.layers().logits(t.get("x"), 3, t.get("w"))),
+                new Wrong(
+                        "embed: there are no tokens yet; call feed first",
+                        (e, t) -> e.layers().embed(t.get("w"), t.get("x"))),
                 new Wrong(
                         "attentionBackward: lse has shape (2,2), expected (3,2)",
-                        (e, t) ->
-                                e.attentionBackward(t.get("qkv"), t.get("x"), t.get("lse"), t.get("x"), t.get("qkv"))),
+                        (e, t) -> e.layers()
+                                .attentionBackward(t.get("qkv"), t.get("x"), t.get("lse"), t.get("x"), t.get("qkv"))),
                 new Wrong(
                         "momentum: scale has length 1, expected 2, one per tensor",
-                        (e, t) -> e.momentum(
-                                List.of(t.get("x"), t.get("w")),
-                                new double[1],
-                                0.9,
-                                false,
-                                List.of(t.get("x"), t.get("w")))),
+                        (e, t) -> e.motion()
+                                .momentum(
+                                        List.of(t.get("x"), t.get("w")),
+                                        new double[1],
+                                        0.9,
+                                        false,
+                                        List.of(t.get("x"), t.get("w")))),
                 new Wrong(
                         "product: y 'x' has shape (3,4), expected (3,5)",
-                        (e, t) -> e.product(t.get("x"), t.get("w"), t.get("x"))),
+                        (e, t) -> e.layers().product(t.get("x"), t.get("w"), t.get("x"))),
                 new Wrong(
                         "write: 3 values for 'x' of shape (3,4), expected 12",
                         (e, t) -> e.write(t.get("x"), new double[3])),
@@ -375,38 +377,45 @@ class CheckedTest {
                 new Wrong(
                         "orthogonalize: x[0] 'long' has shape (17,4), expected at most a hidden matrix's, (16,4);"
                                 + " give it another direction than Muon's",
-                        (e, t) -> e.orthogonalize(List.of(t.get("long")), POLYNOMIAL)),
+                        (e, t) -> e.motion().orthogonalize(List.of(t.get("long")), POLYNOMIAL)),
                 new Wrong(
                         "gram: left[0] 'w' has shape (5,4), expected (3,3) or (1,1)",
-                        (e, t) -> e.gram(
-                                List.of(t.get("x")), new double[1], 0.9, List.of(t.get("w")), List.of(t.get("w")))),
+                        (e, t) -> e.motion()
+                                .gram(
+                                        List.of(t.get("x")),
+                                        new double[1],
+                                        0.9,
+                                        List.of(t.get("w")),
+                                        List.of(t.get("w")))),
                 new Wrong(
                         "rotate: g[0] 'long' has shape (17,4), expected at most a hidden matrix's, (16,4);"
                                 + " give it another direction than SOAP's",
-                        (e, t) -> e.rotate(List.of(t.get("long")), List.of(), List.of(), false)),
+                        (e, t) -> e.motion().rotate(List.of(t.get("long")), List.of(), List.of(), false)),
                 new Wrong(
                         "refine: gram[0] 'x' has shape (3,4), expected a square of at most 16 rows",
-                        (e, t) -> e.refine(List.of(t.get("x")), new double[1], List.of(t.get("x")))),
+                        (e, t) -> e.motion().refine(List.of(t.get("x")), new double[1], List.of(t.get("x")))),
                 new Wrong(
                         "clamp: limit is -1.0, expected a number above zero",
-                        (e, t) -> e.clamp(List.of(t.get("x")), new double[1], -1)),
+                        (e, t) -> e.motion().clamp(List.of(t.get("x")), new double[1], -1)),
                 new Wrong(
                         "equalize: epsilon is 0.0, expected a number above zero",
-                        (e, t) -> e.equalize(List.of(t.get("x")), 0.9, 0, null, List.of(t.get("x")))),
+                        (e, t) -> e.motion().equalize(List.of(t.get("x")), 0.9, 0, null, List.of(t.get("x")))),
                 new Wrong(
                         "equalize: v[0] 'w' has shape (5,4), expected (3,4) or (3,1)",
-                        (e, t) -> e.equalize(List.of(t.get("x")), 0.9, 1, null, List.of(t.get("w")))),
+                        (e, t) -> e.motion().equalize(List.of(t.get("x")), 0.9, 1, null, List.of(t.get("w")))),
                 new Wrong(
                         "cut: 2 blocks of shape (3,4) do not fill 'w' of shape (5,4)",
-                        (e, t) -> e.cut(t.get("w"), List.of(t.get("x"), t.get("x")))),
+                        (e, t) -> e.motion().cut(t.get("w"), List.of(t.get("x"), t.get("x")))),
                 new Wrong(
                         "join: blocks[1] 'w' has shape (5,4), expected (3,4)",
-                        (e, t) -> e.join(List.of(t.get("x"), t.get("w"), t.get("x")), t.get("qkv"))),
-                new Wrong("join: blocks is empty, expected blocks of 'x'", (e, t) -> e.join(List.of(), t.get("x"))),
-                new Wrong("cut: whole is null", (e, t) -> e.cut(null, List.of(t.get("x")))),
+                        (e, t) -> e.motion().join(List.of(t.get("x"), t.get("w"), t.get("x")), t.get("qkv"))),
+                new Wrong(
+                        "join: blocks is empty, expected blocks of 'x'",
+                        (e, t) -> e.motion().join(List.of(), t.get("x"))),
+                new Wrong("cut: whole is null", (e, t) -> e.motion().cut(null, List.of(t.get("x")))),
                 new Wrong("head: dw is null", (e, t) -> {
                     e.feed(new int[3], new int[3]);
-                    e.head(t.get("x"), t.get("w"), t.get("losses"), 1, t.get("x"), null);
+                    e.layers().head(t.get("x"), t.get("w"), t.get("losses"), 1, t.get("x"), null);
                 }),
                 new Wrong(
                         "replay: not possible inside replay 'outer'; call it before or after",

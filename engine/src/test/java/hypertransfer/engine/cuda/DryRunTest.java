@@ -74,7 +74,10 @@ class DryRunTest {
     @Test
     void attentionGoesBackWithFiveProductsWhereTheSizesFit() {
         Dims dims = new Dims(2, 384, 256, 128, 64), odd = new Dims(2, 385, 256, 128, 64);
-        assertThat(wentBack(dims)).as("by itself").extracting(Card.Launched::kernel).containsExactly("hopper_query", "hopper_key");
+        assertThat(wentBack(dims))
+                .as("by itself")
+                .extracting(Card.Launched::kernel)
+                .containsExactly("hopper_query", "hopper_key");
         System.setProperty("ht.cuda.five", "true");
         List<Card.Launched> five = wentBack(dims);
         assertThat(five)
@@ -117,7 +120,7 @@ class DryRunTest {
                     engine.tensor(Role.HIDDEN_GRADIENT, "x", rows, cols),
                     engine.tensor(Role.HIDDEN_GRADIENT, "y", rows, cols));
             engine.commit();
-            engine.orthogonalize(matrices, iteration);
+            engine.motion().orthogonalize(matrices, iteration);
         }
         return Stream.concat(
                         card.launched.stream().map(Card.Launched::kernel).skip(3), // readings, finish, normalize
@@ -159,8 +162,8 @@ class DryRunTest {
         try (CudaEngine engine = new CudaEngine(DIMS, Precision.BF16, card.driver(), card, card, none, cache)) {
             List<Tensor> gram = List.of(engine.tensor(Role.HIDDEN_GRADIENT, "gram", 8, 8));
             engine.commit();
-            engine.rotate(gram, gram, gram, false);
-            assertThatThrownBy(() -> engine.refine(gram, new double[] {1}, gram))
+            engine.motion().rotate(gram, gram, gram, false);
+            assertThatThrownBy(() -> engine.motion().refine(gram, new double[] {1}, gram))
                     .hasMessage("the direction soap needs cuSOLVER: no libcusolver.so.12");
         }
         assertThat(card.held()).isEmpty();
@@ -168,7 +171,7 @@ class DryRunTest {
         try (CudaEngine engine = engine(DIMS, Precision.BF16)) {
             List<Tensor> gram = List.of(engine.tensor(Role.HIDDEN_GRADIENT, "gram", 8, 8));
             engine.commit();
-            assertThatThrownBy(() -> engine.refine(gram, new double[] {1}, gram))
+            assertThatThrownBy(() -> engine.motion().refine(gram, new double[] {1}, gram))
                     .hasMessage("cusolverDnSgeqrf of a card of the test's failed with status 719 on Card");
         }
         assertThat(card.held()).isEmpty();
@@ -197,8 +200,8 @@ class DryRunTest {
             Tensor losses = engine.tensor(Role.STATISTIC, "losses", dims.N(), 1);
             engine.commit();
             engine.feed(new int[dims.N()], new int[dims.N()]);
-            engine.head(x, w, losses, 0, dx, dw);
-            engine.head(x, w, losses, 0, null, null);
+            engine.layers().head(x, w, losses, 0, dx, dw);
+            engine.layers().head(x, w, losses, 0, null, null);
         }
         assertThat(card.launched.stream().filter(l -> l.kernel().equals(kernel)))
                 .extracting(l -> l.words()[word])
@@ -267,7 +270,7 @@ class DryRunTest {
             Tensor y = engine.tensor(Role.ACTIVATION, "y", DIMS.N(), 4 * DIMS.C());
             engine.commit();
             card.available = free;
-            engine.product(x, w, y);
+            engine.layers().product(x, w, y);
         } finally {
             card.available = ENOUGH;
         }

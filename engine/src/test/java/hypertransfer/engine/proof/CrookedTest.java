@@ -5,11 +5,11 @@ import static org.assertj.core.api.Assertions.assertThat;
 import hypertransfer.engine.Dims;
 import hypertransfer.engine.Engine;
 import hypertransfer.engine.Format;
+import hypertransfer.engine.Operations;
 import hypertransfer.engine.Tensor;
 import hypertransfer.engine.checked.Checked;
 import hypertransfer.engine.reference.ReferenceEngine;
 import java.lang.reflect.Method;
-import java.lang.reflect.Proxy;
 import java.util.Arrays;
 import java.util.List;
 import java.util.TreeSet;
@@ -92,21 +92,19 @@ class CrookedTest {
     /** The reference, except in one operation; checked like every engine. */
     private static Engine altered(Dims dims, String operation, Alteration alteration) {
         Engine engine = new ReferenceEngine(dims);
-        return new Checked((Engine) Proxy.newProxyInstance(
-                CrookedTest.class.getClassLoader(),
-                new Class<?>[] {Engine.class},
-                (proxy, method, args) -> method.getName().equals(operation)
+        return new Checked(
+                Operations.of((proxy, method, args) -> method.getName().equals(operation)
                         ? alteration.call(engine, method, args)
-                        : method.invoke(engine, args)));
+                        : method.invoke(Operations.owner(engine, method), args)));
     }
 
     private static Engine crooked(Dims dims, Case c) {
         return altered(dims, c.operation, (engine, method, args) -> {
             if (c.output < 0) {
-                return bent(c.wrong, method.invoke(engine, args));
+                return bent(c.wrong, method.invoke(Operations.owner(engine, method), args));
             }
             if (c.wrong != Wrong.NOTHING_DONE) {
-                method.invoke(engine, args);
+                method.invoke(Operations.owner(engine, method), args);
                 Object output = args[c.output];
                 Tensor tensor = output instanceof List<?> list ? (Tensor) list.getLast() : (Tensor) output;
                 if (tensor != null) {
@@ -176,7 +174,7 @@ class CrookedTest {
     @Test
     void everyOperationIsCompared() {
         TreeSet<String> names = new TreeSet<>();
-        for (Method method : Engine.class.getMethods()) {
+        for (Method method : Operations.all()) {
             names.add(method.getName());
         }
         OUTPUTS.lines().forEach(line -> names.remove(line.split(" ")[0]));

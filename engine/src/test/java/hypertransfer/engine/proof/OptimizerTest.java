@@ -47,9 +47,9 @@ class OptimizerTest {
             List<Double> lost = new ArrayList<>();
             pair.fill("x", 0).run("move", s -> {
                 List<Tensor> w = List.of(s.t("w")), u = List.of(s.t("x"));
-                double before = s.engine().readings(w, u)[0];
-                s.engine().move(w, u, new double[] {1 - 1e-5}, new double[] {0});
-                lost.add(1 - s.engine().readings(w, u)[0] / before);
+                double before = s.motion().readings(w, u)[0];
+                s.motion().move(w, u, new double[] {1 - 1e-5}, new double[] {0});
+                lost.add(1 - s.motion().readings(w, u)[0] / before);
             });
             assertThat(lost.getFirst()).isCloseTo(lost.getLast(), withinPercentage(0.05));
         }
@@ -60,7 +60,7 @@ class OptimizerTest {
         Iteration slow = Iteration.repeated(12, 2, -1.5, 0.5);
         for (int[] shape : SHAPES) {
             try (Pair pair = matrix(shape[0], shape[1])) {
-                pair.run("orthogonalize", s -> s.engine().orthogonalize(List.of(s.t("x")), slow))
+                pair.run("orthogonalize", s -> s.motion().orthogonalize(List.of(s.t("x")), slow))
                         .same(702 * 64, "x");
                 assertThat(pair.results()).allMatch(ROUNDING::accepts);
             }
@@ -87,7 +87,7 @@ class OptimizerTest {
             wide.set("x", values);
             tall.set("x", transposed);
             for (Pair pair : List.of(wide, tall)) {
-                pair.run("orthogonalize", s -> s.engine().orthogonalize(List.of(s.t("x")), MUON))
+                pair.run("orthogonalize", s -> s.motion().orthogonalize(List.of(s.t("x")), MUON))
                         .same(1, "x");
                 assertThat(pair.results()).allMatch(new Tolerance(1e-4, Double.POSITIVE_INFINITY)::accepts);
             }
@@ -97,7 +97,7 @@ class OptimizerTest {
     @Test
     void newtonSchulzRoundedToBf16() {
         try (Pair pair = matrix(190, 207)) {
-            pair.run("orthogonalize", s -> s.engine().orthogonalize(List.of(s.t("x")), MUON.inBf16()));
+            pair.run("orthogonalize", s -> s.motion().orthogonalize(List.of(s.t("x")), MUON.inBf16()));
             for (double value : pair.read("x")) {
                 assertThat(Float.floatToRawIntBits((float) value) & 0xffff)
                         .as("%s is a bfloat16", value)
@@ -112,7 +112,7 @@ class OptimizerTest {
             for (int[] shape : SHAPES) {
                 try (Pair pair = matrix(shape[0], shape[1])) {
                     pair.fill("x", spread)
-                            .run("orthogonalize", s -> s.engine().orthogonalize(List.of(s.t("x")), MUON))
+                            .run("orthogonalize", s -> s.motion().orthogonalize(List.of(s.t("x")), MUON))
                             .same(702 * 64, "x");
                     assertThat(pair.results()).as("%s", spread).allMatch(ROUNDING::accepts);
                 }

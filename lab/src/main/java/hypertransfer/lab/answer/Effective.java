@@ -43,12 +43,7 @@ public record Effective(
             long gaps,
             long firstGap) {}
 
-    /** Reads a log. A table, if one is given, gets a row per step and matrix. */
-    public static Effective read(Path file, Csv table) {
-        return read(file, table, new ArrayList<>());
-    }
-
-    /** The same; the lines get the curve of each matrix. */
+    /** Reads a log. A table, if one is given, gets a row per step and matrix; the lines get the curve of each matrix. */
     public static Effective read(Path file, Csv table, List<Sheet.Line> lines) {
         Problems problems = new Problems();
         Map<String, Curve> curves = new LinkedHashMap<>();

@@ -48,7 +48,7 @@ final class Groups {
                 }
                 if (!known.contains(key)) {
                     throw new Refusal(KEY + "." + text + " has the unknown key '" + key + "'; the nearest is '"
-                            + Nearest.to(key, known) + "'");
+                            + Nearest.key(key, known) + "'");
                 }
             }
             betas(text);

@@ -1,38 +1,49 @@
 package hypertransfer.train.config;
 
-import java.util.Arrays;
 import java.util.Collection;
 import java.util.Comparator;
+import java.util.Optional;
 
-/** The key that was probably meant. */
-final class Nearest {
+/** The word that was probably meant. */
+public final class Nearest {
     private Nearest() {}
 
-    static String to(String key, Collection<String> keys) {
+    /** The known word with the fewest typing mistakes; none where one letter in three would have to be wrong. */
+    public static Optional<String> of(String word, Collection<String> known) {
+        return known.stream()
+                .filter(candidate -> mistakes(word, candidate) <= Math.max(1, word.length() / 3))
+                .min(Comparator.comparingInt(candidate -> mistakes(word, candidate)));
+    }
+
+    /** Of a configuration's keys, however far it is. The last parts count too, so that 'rate' finds 'matrices.rate'. */
+    static String key(String key, Collection<String> keys) {
         return keys.stream()
-                .min(Comparator.<String>comparingInt(known -> distance(known, key))
-                        .thenComparingInt(known -> edits(known, key)))
+                .min(Comparator.<String>comparingInt(
+                                known -> Math.min(mistakes(known, key), 1 + mistakes(last(known), last(key))))
+                        .thenComparingInt(known -> mistakes(known, key)))
                 .orElseThrow();
     }
 
-    /** Levenshtein's, or that of the last parts only, so that 'rate' finds 'matrices.rate'. */
-    private static int distance(String known, String key) {
-        String last = known.substring(known.lastIndexOf('.') + 1), own = key.substring(key.lastIndexOf('.') + 1);
-        return Math.min(edits(known, key), 1 + edits(last, own));
+    private static String last(String key) {
+        return key.substring(key.lastIndexOf('.') + 1);
     }
 
-    private static int edits(String a, String b) {
-        int[] row = new int[b.length() + 1];
-        Arrays.setAll(row, j -> j);
-        for (int i = 1; i <= a.length(); i++) {
-            int diagonal = row[0];
-            row[0] = i;
-            for (int j = 1; j <= b.length(); j++) {
-                int change = diagonal + (a.charAt(i - 1) == b.charAt(j - 1) ? 0 : 1);
-                diagonal = row[j];
-                row[j] = Math.min(change, 1 + Math.min(row[j], row[j - 1]));
+    /** Letters wrong, missing, added, or swapped with their neighbour. */
+    private static int mistakes(String a, String b) {
+        int[][] d = new int[a.length() + 1][b.length() + 1];
+        for (int i = 0; i <= a.length(); i++) {
+            for (int j = 0; j <= b.length(); j++) {
+                if (i == 0 || j == 0) {
+                    d[i][j] = i + j;
+                    continue;
+                }
+                int change = a.charAt(i - 1) == b.charAt(j - 1) ? 0 : 1;
+                d[i][j] = Math.min(d[i - 1][j - 1] + change, 1 + Math.min(d[i - 1][j], d[i][j - 1]));
+                if (i > 1 && j > 1 && a.charAt(i - 1) == b.charAt(j - 2) && a.charAt(i - 2) == b.charAt(j - 1)) {
+                    d[i][j] = Math.min(d[i][j], d[i - 2][j - 2] + 1);
+                }
             }
         }
-        return row[b.length()];
+        return d[a.length()][b.length()];
     }
 }

@@ -73,7 +73,7 @@ final class Tree {
                 TreeSet<String> keys = new TreeSet<>();
                 collect("", all, keys);
                 throw new Refusal(
-                        source + ": unknown key '" + key + "'; the nearest is '" + Nearest.to(key, keys) + "'");
+                        source + ": unknown key '" + key + "'; the nearest is '" + Nearest.key(key, keys) + "'");
             }
             JsonNode below = under.get(field.getKey());
             if (key.equals(Groups.KEY)) {

@@ -10,9 +10,9 @@ import hypertransfer.train.network.Design;
 import hypertransfer.train.network.Preset;
 import hypertransfer.train.optimizer.View;
 import java.util.Arrays;
+import java.util.List;
 import java.util.Locale;
 import java.util.function.Function;
-import java.util.stream.Collectors;
 import tools.jackson.core.JsonGenerator;
 import tools.jackson.core.JsonParser;
 import tools.jackson.databind.DeserializationContext;
@@ -28,40 +28,20 @@ final class Words extends SimpleModule {
         word(View.class, View::parse, View::text);
         word(Preset.class, Preset::parse, Preset::label);
         word(Fall.Curve.class, Fall.Curve::parse, Fall.Curve::text);
-        word(
-                Update.Kind.class,
-                text -> of(Update.Kind.class, "matrices.direction", text, all(Update.Kind.class)),
-                Words::label);
-        word(
-                Matrices.Master.class,
-                text -> of(Matrices.Master.class, "matrices.master", text, "auto, float32 or float64"),
-                Words::label);
-        word(
-                Matrices.Init.class,
-                text -> of(Matrices.Init.class, "matrices.init", text, "normal or zero"),
-                Words::label);
-        word(
-                Coefficients.class,
-                text -> of(Coefficients.class, "matrices.coefficients", text, all(Coefficients.class)),
-                Words::label);
-        word(
-                ShapeFactor.class,
-                text -> of(ShapeFactor.class, "matrices.shape_factor", text, all(ShapeFactor.class)),
-                Words::label);
-        word(
-                Matrices.Gradient.class,
-                text -> of(Matrices.Gradient.class, "matrices.gradient", text, all(Matrices.Gradient.class)),
-                Words::label);
-        word(
-                Nonlinearity.class,
-                text -> of(Nonlinearity.class, "model.mlp", text, all(Nonlinearity.class)),
-                Words::label);
-        word(
-                Design.Positions.class,
-                text -> of(Design.Positions.class, "model.positions", text, "rotary, learned or none"),
-                Words::label);
-        word(Design.Norm.class, text -> of(Design.Norm.class, "model.norm", text, "rms or layer"), Words::label);
-        word(Exchange.class, text -> of(Exchange.class, "ranks.carrier", text, "auto, mpi or nccl"), Words::label);
+        word(Update.Kind.class, "matrices.direction");
+        word(Matrices.Master.class, "matrices.master");
+        word(Matrices.Init.class, "matrices.init");
+        word(Coefficients.class, "matrices.coefficients");
+        word(ShapeFactor.class, "matrices.shape_factor");
+        word(Matrices.Gradient.class, "matrices.gradient");
+        word(Nonlinearity.class, "model.mlp");
+        word(Design.Positions.class, "model.positions");
+        word(Design.Norm.class, "model.norm");
+        word(Exchange.class, "ranks.carrier");
+    }
+
+    private <E extends Enum<E>> void word(Class<E> type, String key) {
+        word(type, text -> of(type, key, text), Words::label);
     }
 
     private <T> void word(Class<T> type, Function<String, T> parse, Function<T, String> text) {
@@ -79,16 +59,14 @@ final class Words extends SimpleModule {
         });
     }
 
-    private static <E extends Enum<E>> E of(Class<E> type, String key, String text, String choices) {
-        return Arrays.stream(type.getEnumConstants())
-                .filter(value -> label(value).equals(text))
-                .findFirst()
-                .orElseThrow(() -> new Refusal(key + " is '" + text + "'; it must be " + choices));
-    }
-
-    private static String all(Class<? extends Enum<?>> type) {
-        return "one of "
-                + Arrays.stream(type.getEnumConstants()).map(Words::label).collect(Collectors.joining(", "));
+    private static <E extends Enum<E>> E of(Class<E> type, String key, String text) {
+        List<String> labels =
+                Arrays.stream(type.getEnumConstants()).map(Words::label).toList();
+        if (!labels.contains(text)) {
+            throw new Refusal(key + " is '" + text + "'; it must be "
+                    + String.join(", ", labels.subList(0, labels.size() - 1)) + " or " + labels.getLast());
+        }
+        return type.getEnumConstants()[labels.indexOf(text)];
     }
 
     static String label(Enum<?> value) {

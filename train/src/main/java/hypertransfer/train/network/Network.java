@@ -4,6 +4,7 @@ import hypertransfer.engine.Dims;
 import hypertransfer.engine.Engine;
 import hypertransfer.engine.Format;
 import hypertransfer.engine.HeadRule;
+import hypertransfer.engine.Layers;
 import hypertransfer.engine.Nonlinearity;
 import hypertransfer.engine.Role;
 import hypertransfer.engine.Tensor;
@@ -39,6 +40,7 @@ public final class Network {
             Tensor end) {} // (N,C) the stream after the MLP
 
     private final Engine engine;
+    private final Layers layers;
     private final Design design;
     private final HeadRule heads;
     private final boolean center; // what makes a norm of the stream a LayerNorm
@@ -67,6 +69,7 @@ public final class Network {
      */
     public Network(Engine engine, Architecture architecture, Parameters parameters, int micros, boolean recompute) {
         this.engine = engine;
+        layers = engine.layers();
         this.design = architecture.design();
         heads = design.heads();
         center = design.norm() == Design.Norm.LAYER;
@@ -130,7 +133,7 @@ public final class Network {
     public double loss(int[] inputs, int[] targets) {
         engine.feed(inputs, targets);
         forward();
-        engine.head(last, parameters.head.weight(), microLosses.getFirst(), 0, null, null);
+        layers.head(last, parameters.head.weight(), microLosses.getFirst(), 0, null, null);
         return engine.sum(microLosses.getFirst()) / engine.dims().N();
     }
 
@@ -143,7 +146,7 @@ public final class Network {
     public void gradient(int[] inputs, int[] targets, int micro) {
         engine.feed(inputs, targets);
         engine.replay("micro-batch " + micro, () -> backward(micro, (part, work) -> work.run(), part -> {}));
-        engine.embedBackward(atEmbedding(), parameters.embed.gradient()); // its work depends on the tokens
+        layers.embedBackward(atEmbedding(), parameters.embed.gradient()); // its work depends on the tokens
     }
 
     /**
@@ -154,7 +157,7 @@ public final class Network {
     public void gradient(int[] inputs, int[] targets, int micro, IntConsumer ready) {
         engine.feed(inputs, targets);
         backward(micro, (part, work) -> engine.replay("micro-batch " + micro + part, work), ready);
-        engine.embedBackward(atEmbedding(), parameters.embed.gradient());
+        layers.embedBackward(atEmbedding(), parameters.embed.gradient());
     }
 
     private void backward(int micro, BiConsumer<String, Runnable> run, IntConsumer ready) {
@@ -182,21 +185,21 @@ public final class Network {
     public double[] logits(int[] inputs, int row) {
         engine.feed(inputs, inputs);
         forward();
-        return engine.logits(last, row, parameters.head.weight());
+        return layers.logits(last, row, parameters.head.weight());
     }
 
     private void forward() {
-        engine.embed(parameters.embed.weight(), x);
+        layers.embed(parameters.embed.weight(), x);
         shift(x, parameters.positions);
         if (design.embedNorm()) {
-            engine.norm(x, parameters.embedGain.weight(), start, rx, center);
+            layers.norm(x, parameters.embedGain.weight(), start, rx, center);
             shift(start, parameters.embedBias);
         }
         norm(0);
         for (int l = 0; l < traces.size(); l++) {
             Trace t = traces.get(l);
             block(l);
-            engine.residualNorm(
+            layers.residualNorm(
                     t.middle, t.y, t.ry, t.end, gainAfter(l).weight(), normedAfter(l), factorAfter(l), center);
             shift(normedAfter(l), biasAfter(l));
         }
@@ -205,7 +208,7 @@ public final class Network {
     /** The normed input of block l's attention. */
     private void norm(int l) {
         Trace t = traces.get(l);
-        engine.norm(before(l), parameters.blocks.get(l).attnGain().weight(), t.a, t.ra, center);
+        layers.norm(before(l), parameters.blocks.get(l).attnGain().weight(), t.a, t.ra, center);
         shift(t.a, parameters.biases.get(l).attn());
     }
 
@@ -215,27 +218,27 @@ public final class Network {
         Parameters.Biases b = parameters.biases.get(l);
         Trace t = traces.get(l);
         if (b.qkv() == null && !heads.nothing()) {
-            engine.productHeads(t.a, p.qkv().weight(), t.qkv, t.rqkv, heads);
+            layers.productHeads(t.a, p.qkv().weight(), t.qkv, t.rqkv, heads);
         } else {
-            engine.product(t.a, p.qkv().weight(), t.qkv);
+            layers.product(t.a, p.qkv().weight(), t.qkv);
             shift(t.qkv, b.qkv());
             if (!heads.nothing()) {
-                engine.heads(t.qkv, t.rqkv, heads);
+                layers.heads(t.qkv, t.rqkv, heads);
             }
         }
-        engine.attention(t.qkv, t.o, t.lse);
-        engine.product(t.o, p.o().weight(), t.z);
+        layers.attention(t.qkv, t.o, t.lse);
+        layers.product(t.o, p.o().weight(), t.z);
         shift(t.z, b.o());
-        engine.residualNorm(before(l), t.z, t.rz, t.middle, p.mlpGain().weight(), t.m, t.rm, center);
+        layers.residualNorm(before(l), t.z, t.rz, t.middle, p.mlpGain().weight(), t.m, t.rm, center);
         shift(t.m, b.mlp());
         if (b.fc() == null && t.rf == null) {
-            engine.productActivation(t.m, p.fc().weight(), t.f, t.s, design.mlp());
+            layers.productActivation(t.m, p.fc().weight(), t.f, t.s, design.mlp());
         } else {
-            engine.product(t.m, p.fc().weight(), t.f);
+            layers.product(t.m, p.fc().weight(), t.f);
             shift(t.f, b.fc());
-            engine.activation(t.f, t.rf, t.s, design.mlp());
+            layers.activation(t.f, t.rf, t.s, design.mlp());
         }
-        engine.product(t.s, p.proj().weight(), t.y);
+        layers.product(t.s, p.proj().weight(), t.y);
         shift(t.y, b.proj());
     }
 
@@ -243,7 +246,7 @@ public final class Network {
     private void head(int micro) {
         forward();
         Tensor head = parameters.head.weight();
-        engine.head(last, head, microLosses.get(micro), 1.0 / losses.rows(), dx, parameters.head.gradient());
+        layers.head(last, head, microLosses.get(micro), 1.0 / losses.rows(), dx, parameters.head.gradient());
         engine.zero(sums);
     }
 
@@ -258,35 +261,35 @@ public final class Network {
         }
         Tensor gain = gainAfter(l).weight(), dgain = gainAfter(l).gradient();
         throughShift(dx, biasAfter(l));
-        engine.residualNormBackward(dx, t.y, t.ry, t.end, gain, factorAfter(l), dh, dz, dgain, center);
+        layers.residualNormBackward(dx, t.y, t.ry, t.end, gain, factorAfter(l), dh, dz, dgain, center);
         Tensor dy = design.postNorm() ? dz : dh;
         throughShift(dy, b.proj());
-        engine.productWeight(dy, t.s, p.proj().gradient());
+        layers.productWeight(dy, t.s, p.proj().gradient());
         if (b.fc() == null && t.rf == null) {
-            engine.productActivationBackward(dy, p.proj().weight(), t.f, t.s, ds, df, design.mlp());
+            layers.productActivationBackward(dy, p.proj().weight(), t.f, t.s, ds, df, design.mlp());
         } else {
-            engine.productInput(dy, p.proj().weight(), ds);
-            engine.activationBackward(t.f, t.rf, ds, df, design.mlp());
+            layers.productInput(dy, p.proj().weight(), ds);
+            layers.activationBackward(t.f, t.rf, ds, df, design.mlp());
         }
         throughShift(df, b.fc());
-        engine.productWeight(df, t.m, p.fc().gradient());
-        engine.productInput(df, p.fc().weight(), dx);
+        layers.productWeight(df, t.m, p.fc().gradient());
+        layers.productInput(df, p.fc().weight(), dx);
         throughShift(dx, b.mlp());
 
         gain = p.mlpGain().weight();
-        engine.residualNormBackward(
+        layers.residualNormBackward(
                 dx, t.z, t.rz, t.middle, gain, t.rm, dh, dz, p.mlpGain().gradient(), center);
         throughShift(dy, b.o());
-        engine.productWeight(dy, t.o, p.o().gradient());
-        engine.productInput(dy, p.o().weight(), dx);
+        layers.productWeight(dy, t.o, p.o().gradient());
+        layers.productInput(dy, p.o().weight(), dx);
         if (heads.nothing()) {
-            engine.attentionBackward(t.qkv, t.o, t.lse, dx, dqkv);
+            layers.attentionBackward(t.qkv, t.o, t.lse, dx, dqkv);
         } else {
-            engine.attentionHeadsBackward(t.qkv, t.rqkv, heads, t.o, t.lse, dx, dqkv);
+            layers.attentionHeadsBackward(t.qkv, t.rqkv, heads, t.o, t.lse, dx, dqkv);
         }
         throughShift(dqkv, b.qkv());
-        engine.productWeight(dqkv, t.a, p.qkv().gradient());
-        engine.productInput(dqkv, p.qkv().weight(), dx);
+        layers.productWeight(dqkv, t.a, p.qkv().gradient());
+        layers.productInput(dqkv, p.qkv().weight(), dx);
     }
 
     /** From the first block's input back to the embedding's output, again in dx. */
@@ -294,11 +297,11 @@ public final class Network {
         Parameter gain = parameters.blocks.getFirst().attnGain();
         Tensor r = traces.getFirst().ra;
         throughShift(dx, parameters.biases.getFirst().attn());
-        engine.residualNormBackward(dx, null, null, start, gain.weight(), r, dh, null, gain.gradient(), center);
+        layers.residualNormBackward(dx, null, null, start, gain.weight(), r, dh, null, gain.gradient(), center);
         if (design.embedNorm()) {
             gain = parameters.embedGain;
             throughShift(dh, parameters.embedBias);
-            engine.normBackward(dh, x, gain.weight(), rx, dx, gain.gradient(), center);
+            layers.normBackward(dh, x, gain.weight(), rx, dx, gain.gradient(), center);
         }
         throughShift(atEmbedding(), parameters.positions);
     }
@@ -325,13 +328,13 @@ public final class Network {
     /** Adds a bias, or positions, where there is one. */
     private void shift(Tensor y, Parameter bias) {
         if (bias != null) {
-            engine.shift(y, bias.weight());
+            layers.shift(y, bias.weight());
         }
     }
 
     private void throughShift(Tensor dy, Parameter bias) {
         if (bias != null) {
-            engine.shiftBackward(dy, bias.gradient());
+            layers.shiftBackward(dy, bias.gradient());
         }
     }
 

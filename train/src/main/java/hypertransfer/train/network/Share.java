@@ -30,9 +30,4 @@ public record Share(List<Outline> outlines, Ownership ownership, int rank, List<
     public boolean sums() {
         return micros > 1;
     }
-
-    /** Micro-batch number {@code round * ranks + rank} is this rank's in each round. */
-    public int rounds() {
-        return micros / ownership.ranks();
-    }
 }

@@ -32,8 +32,8 @@ public record AdaMuon(double momentum, boolean nesterov, Iteration iteration, do
     @Override
     public void apply(Engine engine, List<Tensor> g, double[] scale, long t, List<List<Tensor>> state) {
         new Signum(momentum, nesterov).apply(engine, g, scale, t, state);
-        engine.orthogonalize(g, iteration);
+        engine.motion().orthogonalize(g, iteration);
         double[] norm = g.stream().mapToDouble(x -> 0.2 * Math.sqrt(x.size())).toArray();
-        engine.equalize(g, beta2, epsilon, norm, state.get(1));
+        engine.motion().equalize(g, beta2, epsilon, norm, state.get(1));
     }
 }

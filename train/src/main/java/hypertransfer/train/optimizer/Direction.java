@@ -88,8 +88,8 @@ public interface Direction {
 
         @Override
         public void apply(Engine engine, List<Tensor> g, double[] scale, long t, List<List<Tensor>> state) {
-            engine.momentum(g, scale, t == 0 ? 0 : momentum, nesterov, state.getFirst());
-            engine.orthogonalize(g, iteration);
+            engine.motion().momentum(g, scale, t == 0 ? 0 : momentum, nesterov, state.getFirst());
+            engine.motion().orthogonalize(g, iteration);
         }
 
         @Override
@@ -125,7 +125,7 @@ public interface Direction {
 
         @Override
         public void apply(Engine engine, List<Tensor> g, double[] scale, long t, List<List<Tensor>> state) {
-            engine.adam(g, scale, beta1, beta2, epsilon, t + 1, state.get(0), state.get(1));
+            engine.motion().adam(g, scale, beta1, beta2, epsilon, t + 1, state.get(0), state.get(1));
         }
     }
 
@@ -147,7 +147,7 @@ public interface Direction {
 
         @Override
         public void apply(Engine engine, List<Tensor> g, double[] scale, long t, List<List<Tensor>> state) {
-            engine.momentum(g, scale, t == 0 ? 0 : momentum, nesterov, state.getFirst());
+            engine.motion().momentum(g, scale, t == 0 ? 0 : momentum, nesterov, state.getFirst());
         }
     }
 }

@@ -86,25 +86,27 @@ final class Hidden {
 
     /** Takes the masters as they were written. */
     void takeMasters() {
-        copied.forEach(c ->
-                engine.cut(c.whole.master(), c.parts.stream().map(Own::master).toList()));
+        copied.forEach(c -> engine.motion()
+                .cut(c.whole.master(), c.parts.stream().map(Own::master).toList()));
     }
 
     /** Takes the gradients as they stand ready. */
     void takeGradients() {
-        copied.forEach(c -> engine.cut(
-                c.whole.gradient(), c.parts.stream().map(Own::gradient).toList()));
+        copied.forEach(c -> engine.motion()
+                .cut(c.whole.gradient(), c.parts.stream().map(Own::gradient).toList()));
     }
 
     /** Gives the masters back, as checkpoints have them. */
     void giveMasters() {
-        copied.forEach(c -> engine.join(c.parts.stream().map(Own::master).toList(), c.whole.master()));
+        copied.forEach(
+                c -> engine.motion().join(c.parts.stream().map(Own::master).toList(), c.whole.master()));
     }
 
     /** Gives the weights back that were represented. */
     void giveWeights() {
         copied.stream()
                 .filter(c -> c.whole.separate())
-                .forEach(c -> engine.join(c.parts.stream().map(Own::weight).toList(), c.whole.weight()));
+                .forEach(c ->
+                        engine.motion().join(c.parts.stream().map(Own::weight).toList(), c.whole.weight()));
     }
 }

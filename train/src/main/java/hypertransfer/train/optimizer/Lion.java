@@ -32,6 +32,6 @@ public record Lion(double beta1, double beta2) implements Direction {
 
     @Override
     public void apply(Engine engine, List<Tensor> g, double[] scale, long t, List<List<Tensor>> state) {
-        engine.sign(g, scale, beta1, beta2, state.getFirst());
+        engine.motion().sign(g, scale, beta1, beta2, state.getFirst());
     }
 }

@@ -39,7 +39,7 @@ public record NorMuon(Muon muon, double beta2, double epsilon) implements Direct
     @Override
     public void apply(Engine engine, List<Tensor> g, double[] scale, long t, List<List<Tensor>> state) {
         muon.apply(engine, g, scale, t, state);
-        engine.equalize(g, beta2, epsilon, null, state.get(1));
+        engine.motion().equalize(g, beta2, epsilon, null, state.get(1));
     }
 
     @Override

@@ -7,6 +7,7 @@ import hypertransfer.core.State;
 import hypertransfer.core.Step;
 import hypertransfer.core.Transfer;
 import hypertransfer.engine.Engine;
+import hypertransfer.engine.Motion;
 import hypertransfer.engine.Role;
 import hypertransfer.engine.Tensor;
 import hypertransfer.train.network.Outline;
@@ -29,6 +30,7 @@ import java.util.function.IntToDoubleFunction;
  */
 public final class Optimizer {
     private final Engine engine;
+    private final Motion motion;
     private final Team team;
     private final Routing routing;
     private final Hidden views;
@@ -57,6 +59,7 @@ public final class Optimizer {
     /** Declares the optimizer's state; after the engine's commit and the weights are written, {@link #start} it. */
     public Optimizer(Engine engine, Parameters parameters, Routing routing, Team team) {
         this.engine = engine;
+        motion = engine.motion();
         this.team = team;
         this.routing = routing;
         List<Parameter> own = parameters.own();
@@ -87,7 +90,7 @@ public final class Optimizer {
     /** The weights are as they should start: measures their norms, brings them to their radius and represents them. */
     public void start() {
         views.takeMasters();
-        double[] readings = numbers(engine.readings(w, w));
+        double[] readings = numbers(motion.readings(w, w));
         List<State> start = new ArrayList<>();
         for (int k = 0; k < hidden.size(); k++) {
             start.add(rules.get(k).start(hidden.get(k).name(), readings[3 * k]));
@@ -143,7 +146,7 @@ public final class Optimizer {
         return List.copyOf(wholes.values());
     }
 
-    /** Goes on from a saved state; {@link #tensors} and the masters must have been written. */
+    /** Continues from a saved state; {@link #tensors} and the masters must have been written. */
     public void restore(List<State> states, long steps) {
         List<String> names = states.stream().map(State::matrix).toList();
         List<String> own = names();
@@ -243,7 +246,7 @@ public final class Optimizer {
      */
     public double[] radial() {
         views.takeGradients();
-        double[] readings = numbers(engine.readings(w, u));
+        double[] readings = numbers(motion.readings(w, u));
         double[] cosines = new double[hidden.size()];
         Arrays.setAll(cosines, k -> readings[3 * k + 2] / (readings[3 * k] * readings[3 * k + 1]));
         return cosines;
@@ -292,7 +295,7 @@ public final class Optimizer {
         double[] restScale = filled(restU, 1);
         clip(scale, restScale);
         directed.forEach(group -> group.apply(engine, scale, steps));
-        double[] readings = numbers(engine.readings(w, u));
+        double[] readings = numbers(motion.readings(w, u));
 
         List<Step> taken = new ArrayList<>();
         double[] keep = new double[hidden.size()], push = new double[hidden.size()];
@@ -306,12 +309,12 @@ public final class Optimizer {
             push[k] = step.push() * factor;
             taken.add(step);
         }
-        engine.move(w, u, of(keep), of(push));
+        motion.move(w, u, of(keep), of(push));
         views.giveMasters();
 
         routing.rest().apply(engine, restU, restScale, steps, restState);
         double restKeep = 1 - restRate * routing.restDecay();
-        engine.move(restW, restU, filled(restU, restKeep), filled(restU, restRate));
+        motion.move(restW, restU, filled(restU, restKeep), filled(restU, restRate));
 
         states = taken.stream().map(Step::next).toList();
         steps++;
@@ -327,8 +330,8 @@ public final class Optimizer {
         }
         double norm = norm(scale, restScale), kept = clip.factor(norm);
         if (clip.value() > 0) {
-            engine.clamp(u, scale, clip.value());
-            engine.clamp(restU, restScale, clip.value());
+            motion.clamp(u, scale, clip.value());
+            motion.clamp(restU, restScale, clip.value());
             Arrays.fill(scale, 1);
             kept = norm == 0 ? 1 : norm(scale, restScale) / norm;
         } else {
@@ -343,7 +346,7 @@ public final class Optimizer {
 
     /** The norm of all gradients of all ranks, each after its scale. */
     private double norm(double[] scale, double[] restScale) {
-        double[] own = engine.readings(u, u), rest = engine.readings(restU, restU);
+        double[] own = motion.readings(u, u), rest = motion.readings(restU, restU);
         for (int i = 0; i < scale.length; i++) {
             own[3 * i] *= scale[i];
         }
@@ -385,10 +388,10 @@ public final class Optimizer {
         if (!hiddenApart.masters.isEmpty()) { // all of them then, in the order of the states
             double[] scale = new double[mine.length];
             Arrays.setAll(scale, i -> how.factor() * scaleOf.applyAsDouble(mine[i]));
-            engine.represent(hiddenApart.masters, scale, how.grid(), hiddenApart.weights);
+            motion.represent(hiddenApart.masters, scale, how.grid(), hiddenApart.weights);
             views.giveWeights();
         }
-        engine.represent(restApart.masters, filled(restApart.masters, 1), Engine.FULL_GRID, restApart.weights);
+        motion.represent(restApart.masters, filled(restApart.masters, 1), Engine.FULL_GRID, restApart.weights);
         team.gather();
     }
 

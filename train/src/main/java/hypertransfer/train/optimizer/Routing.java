@@ -35,10 +35,6 @@ public record Routing(
         return new Routing(name -> rule, Direction.Adam.standard(), 0.1, Representation.PLAIN, Clip.NONE);
     }
 
-    public Routing with(Representation other) {
-        return new Routing(rule, rest, restDecay, other, clip);
-    }
-
     public Routing with(Clip other) {
         return new Routing(rule, rest, restDecay, representation, other);
     }

@@ -68,7 +68,7 @@ public record Soap(double beta1, double beta2, double epsilon, double gramBeta, 
     @Override
     public void apply(Engine engine, List<Tensor> g, double[] scale, long t, List<List<Tensor>> state) {
         List<Tensor> leftBasis = state.get(2), rightBasis = state.get(3), m = state.get(4);
-        engine.gram(g, scale, gramBeta, state.get(0), state.get(1));
+        engine.motion().gram(g, scale, gramBeta, state.get(0), state.get(1));
         if (t == 0) {
             for (List<Tensor> bases : List.of(leftBasis, rightBasis)) {
                 bases.forEach(basis -> engine.write(basis, identity(basis.rows())));
@@ -79,26 +79,26 @@ public record Soap(double beta1, double beta2, double epsilon, double gramBeta, 
             engine.zero(g);
             return;
         }
-        engine.rotate(g, leftBasis, rightBasis, false);
-        engine.adam(g, scale, beta1, beta2, epsilon, t, m, state.get(5));
-        engine.rotate(g, leftBasis, rightBasis, true);
+        engine.motion().rotate(g, leftBasis, rightBasis, false);
+        engine.motion().adam(g, scale, beta1, beta2, epsilon, t, m, state.get(5));
+        engine.motion().rotate(g, leftBasis, rightBasis, true);
         if (t % frequency == 0) {
-            engine.rotate(m, leftBasis, rightBasis, true);
+            engine.motion().rotate(m, leftBasis, rightBasis, true);
             refine(engine, state);
-            engine.rotate(m, leftBasis, rightBasis, false);
+            engine.motion().rotate(m, leftBasis, rightBasis, false);
         }
     }
 
     private static void refine(Engine engine, List<List<Tensor>> state) {
         for (int side = 0; side < 2; side++) {
             List<Tensor> gram = state.get(side);
-            double[] readings = engine.readings(gram, gram), shift = new double[gram.size()];
+            double[] readings = engine.motion().readings(gram, gram), shift = new double[gram.size()];
             Arrays.setAll(
                     shift,
                     k -> readings[3 * k] > 0
                             ? SHIFT * readings[3 * k] / Math.sqrt(gram.get(k).rows())
                             : 1); // no gradient yet, and nothing turns; or no number, which the step refuses
-            engine.refine(gram, shift, state.get(2 + side));
+            engine.motion().refine(gram, shift, state.get(2 + side));
         }
     }
 

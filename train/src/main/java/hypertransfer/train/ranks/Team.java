@@ -215,7 +215,7 @@ public final class Team {
 
     /** sum = 1 sum - (-1) term, which is rounded as sum + term. */
     private void add(List<Tensor> terms) {
-        engine.move(sums, terms, one, minusOne);
+        engine.motion().move(sums, terms, one, minusOne);
     }
 
     /** Brings every piece's weight from its owner to all. */

@@ -61,7 +61,7 @@ public record Invariance(double loss, Map<String, Double> change, double roundin
 
     private static void represent(Trainee trainee, Parameter p, double scale) {
         List<Tensor> masters = List.of(p.master()), weights = List.of(p.weight());
-        trainee.engine().represent(masters, new double[] {scale}, Engine.FULL_GRID, weights);
+        trainee.engine().motion().represent(masters, new double[] {scale}, Engine.FULL_GRID, weights);
     }
 
     public boolean invariant(String matrix) {

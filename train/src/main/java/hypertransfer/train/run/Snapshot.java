@@ -36,7 +36,7 @@ record Snapshot(Trainee trainee) {
      * A checkpoint on its way to the disk.
      *
      * @param file its tensors; null at other ranks than 0, which write nothing
-     * @param record its numbers, but for the tensors' checksum
+     * @param record its numbers, except the tensors' checksum
      */
     record Saving(int step, Path numbers, Conveyor file, Checkpoint record) {
         boolean done() {

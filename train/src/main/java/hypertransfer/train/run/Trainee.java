@@ -303,7 +303,7 @@ public final class Trainee implements AutoCloseable {
     /** Refuses parameters that are not finite, so that a checkpoint of them is never written. */
     void requireFinite(int step) {
         List<Tensor> masters = parameters.own().stream().map(Parameter::master).toList();
-        double[] readings = engine.readings(masters, masters);
+        double[] readings = engine.motion().readings(masters, masters);
         int first = masters.size();
         for (int k = masters.size() - 1; k >= 0; k--) {
             // Squares of larger numbers are no float32 any more: the network would compute with infinities.

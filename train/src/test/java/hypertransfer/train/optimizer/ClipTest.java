@@ -68,7 +68,7 @@ class ClipTest {
 
         @Override
         public void apply(Engine engine, List<Tensor> g, double[] scale, long t, List<List<Tensor>> state) {
-            double[] readings = engine.readings(g, g);
+            double[] readings = engine.motion().readings(g, g);
             double squares = 0;
             for (int k = 0; k < g.size(); k++) {
                 double norm = readings[3 * k] * (before ? 1 : scale[k]);
@@ -76,7 +76,7 @@ class ClipTest {
             }
             double factor = Math.min(1, NORM / Math.sqrt(squares));
             double[] limited = Arrays.stream(scale).map(s -> factor * s).toArray();
-            engine.momentum(g, limited, t == 0 ? 0 : 0.5, false, state.getFirst());
+            engine.motion().momentum(g, limited, t == 0 ? 0 : 0.5, false, state.getFirst());
         }
     }
 

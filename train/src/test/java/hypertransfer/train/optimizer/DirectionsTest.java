@@ -275,7 +275,7 @@ class DirectionsTest {
             Tensor tensor = engine.tensor(Role.GRADIENT, "x", ROWS, COLS);
             engine.commit();
             engine.write(tensor, x);
-            engine.orthogonalize(List.of(tensor), POLAR);
+            engine.motion().orthogonalize(List.of(tensor), POLAR);
             return engine.read(tensor);
         }
     }

@@ -76,7 +76,7 @@ class MuonTest {
         for (int k = 0; k < shapes.length; k++) {
             engine.write(batch.get(k), inputs.get(k));
         }
-        engine.orthogonalize(batch, Direction.Muon.iteration(Coefficients.JORDAN, 0));
+        engine.motion().orthogonalize(batch, Direction.Muon.iteration(Coefficients.JORDAN, 0));
         for (int k = 0; k < shapes.length; k++) {
             assertThat(engine.read(batch.get(k)))
                     .isEqualTo(orthogonalize(
@@ -121,7 +121,7 @@ class MuonTest {
             Tensor tensor = fresh.tensor(Role.GRADIENT, "x", rows, cols);
             fresh.commit();
             fresh.write(tensor, x);
-            fresh.orthogonalize(List.of(tensor), iteration);
+            fresh.motion().orthogonalize(List.of(tensor), iteration);
             return fresh.read(tensor);
         }
     }

@@ -54,7 +54,8 @@ class ViewTest {
             Tensor tensor = engine.tensor(Role.GRADIENT, "x", rows, cols);
             engine.commit();
             engine.write(tensor, x);
-            engine.orthogonalize(List.of(tensor), Direction.Muon.standard().iteration());
+            engine.motion()
+                    .orthogonalize(List.of(tensor), Direction.Muon.standard().iteration());
             return engine.read(tensor);
         }
     }

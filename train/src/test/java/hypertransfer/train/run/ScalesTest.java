@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
 
 import hypertransfer.engine.Engine;
+import hypertransfer.engine.Motion;
 import hypertransfer.engine.provider.Engines;
 import hypertransfer.train.Rig;
 import hypertransfer.train.config.Configuration;
@@ -78,9 +79,12 @@ class ScalesTest {
         Engine real = Engines.open("reference", architecture.dims(2));
         List<String> calls = new ArrayList<>();
         Engine counting = (Engine) Proxy.newProxyInstance(
-                Engine.class.getClassLoader(), new Class<?>[] {Engine.class}, (proxy, method, args) -> {
+                Engine.class.getClassLoader(), new Class<?>[] {Engine.class, Motion.class}, (proxy, method, args) -> {
                     calls.add(method.getName());
-                    return method.invoke(real, args);
+                    boolean moves = method.getDeclaringClass() == Motion.class;
+                    return method.getName().equals("motion")
+                            ? proxy
+                            : method.invoke(moves ? real.motion() : real, args);
                 });
         Routing routing = Routing.standard(Direction.Muon.standard(), Rig.MUON);
         try (Trainee trainee = Trainee.of(counting, architecture, routing, 1, false)) {

@@ -48,10 +48,7 @@ public final class Backward {
 
     /** Whether it is asked for, and sizes fit that {@code hopper.cu} takes: heads of 128, whole blocks of rows, and not too much to keep. */
     static boolean fits(Dims dims) {
-        return Boolean.getBoolean(ASKED)
-                && dims.D() == D
-                && dims.T() % ROWS == 0
-                && kept(dims) + stats(dims) <= MOST;
+        return Boolean.getBoolean(ASKED) && dims.D() == D && dims.T() % ROWS == 0 && kept(dims) + stats(dims) <= MOST;
     }
 
     /** Bytes to keep from one kernel to the next; 0 where it never runs, whatever the card. */

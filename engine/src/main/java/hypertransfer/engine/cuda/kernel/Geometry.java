@@ -53,7 +53,8 @@ public record Geometry(Dims dims, Precision precision) {
         String network = constant("T", T) + constant("C", C) + constant("D", D) + constant("H", H);
         String shared = constant("G", dims.G());
         String head = constant("T", T) + constant("D", D) + constant("H", H) + shared;
-        return "#define BF16 " + (precision == Precision.BF16 ? 1 : 0) + "\n"
+        boolean narrow = precision == Precision.BF16 || file.equals("symmetric"); // which has one text for all engines
+        return "#define BF16 " + (narrow ? 1 : 0) + "\n"
                 + switch (file) {
                     case "rows" ->
                         constant("C", C)

@@ -1,6 +1,5 @@
 package hypertransfer.engine.ranks.library;
 
-import static java.lang.foreign.ValueLayout.ADDRESS;
 import static java.lang.foreign.ValueLayout.JAVA_INT;
 
 import hypertransfer.engine.EngineException;
@@ -118,11 +117,6 @@ final class OpenMpi {
 
     void errorsReturn() {
         check("MPI_Comm_set_errhandler", world, symbols.address("ompi_mpi_errors_return"));
-    }
-
-    /** Memory for handles of requests. */
-    static MemorySegment requests(Arena arena, int count) {
-        return arena.allocate(ADDRESS, Math.max(1, count));
     }
 
     private static Functions open(String place) {

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import hypertransfer.engine.Dims;
 import hypertransfer.engine.Engine;
+import hypertransfer.engine.Layers;
 import hypertransfer.engine.Tensor;
 import hypertransfer.engine.provider.Engines;
 import hypertransfer.lab.terminal.Exit;
@@ -75,12 +76,18 @@ class SelfTestCommandTest {
     private static Engine wrongActivation(String name, Dims dims) {
         Engine engine = Engines.open(name, dims);
         return (Engine) Proxy.newProxyInstance(
-                SelfTestCommandTest.class.getClassLoader(), new Class<?>[] {Engine.class}, (proxy, method, args) -> {
+                SelfTestCommandTest.class.getClassLoader(),
+                new Class<?>[] {Engine.class, Layers.class},
+                (proxy, method, args) -> {
+                    if (method.getName().equals("layers")) {
+                        return proxy;
+                    }
                     if (method.getName().equals("replay")) {
                         ((Runnable) args[1]).run(); // inside which nothing could be read
                         return null;
                     }
-                    Object result = method.invoke(engine, args);
+                    Object result =
+                            method.invoke(method.getDeclaringClass() == Layers.class ? engine.layers() : engine, args);
                     if (List.of("activation", "productActivation").contains(method.getName())) {
                         Tensor s = (Tensor) args[args.length - 2];
                         double[] values = engine.read(s);

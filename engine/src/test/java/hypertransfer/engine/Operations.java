@@ -1,0 +1,35 @@
+package hypertransfer.engine;
+
+import java.lang.reflect.InvocationHandler;
+import java.lang.reflect.Method;
+import java.lang.reflect.Proxy;
+import java.util.List;
+import java.util.stream.Stream;
+
+/** An engine's methods and those of its two parts, by reflection. */
+public final class Operations {
+    private Operations() {}
+
+    public static List<Method> all() {
+        return Stream.of(Engine.class, Layers.class, Motion.class)
+                .flatMap(type -> Stream.of(type.getMethods()))
+                .toList();
+    }
+
+    /** What has the method: the engine, or a part of it. */
+    public static Object owner(Engine engine, Method method) {
+        return method.getDeclaringClass() == Layers.class
+                ? engine.layers()
+                : method.getDeclaringClass() == Motion.class ? engine.motion() : engine;
+    }
+
+    /** An engine that is its own two parts. */
+    public static Engine of(InvocationHandler handler) {
+        return (Engine) Proxy.newProxyInstance(
+                Operations.class.getClassLoader(),
+                new Class<?>[] {Engine.class, Layers.class, Motion.class},
+                (proxy, method, args) -> List.of("layers", "motion").contains(method.getName())
+                        ? proxy
+                        : handler.invoke(proxy, method, args));
+    }
+}
