@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import hypertransfer.engine.Dims;
 import hypertransfer.engine.EngineException;
+import hypertransfer.engine.HeadRule;
 import hypertransfer.engine.Iteration;
 import hypertransfer.engine.Role;
 import hypertransfer.engine.Tensor;
@@ -103,8 +104,9 @@ class DryRunTest {
                     dqkv = engine.tensor(Role.ACTIVATION, "dqkv", N, 3 * C);
             Tensor o = engine.tensor(Role.ACTIVATION, "o", N, C), dO = engine.tensor(Role.ACTIVATION, "dO", N, C);
             Tensor lse = engine.tensor(Role.STATISTIC, "lse", N, dims.H());
+            Tensor r = engine.tensor(Role.STATISTIC, "r", N, 3 * dims.H());
             engine.commit();
-            engine.attentionBackward(qkv, o, lse, dO, dqkv);
+            engine.layers().attentionHeadsBackward(qkv, r, new HeadRule(true, true, true), o, lse, dO, dqkv);
         }
         return List.copyOf(card.launched);
     }
