@@ -29,14 +29,14 @@ final class CudaLayers implements Layers {
     private final Geometry geometry;
     private final Storage storage;
     private final Scratch scratch;
-    private final Feed feed;
+    private final TokenUpload feed;
     private final Dims dims;
     private final Precision precision;
     private final long heads; // of queries, in the whole micro-batch
     private final Fused fused; // null where the card or the sizes do not fit
     private final Backward backward; // the same
 
-    CudaLayers(Device device, Kernels kernels, Blas blas, Geometry geometry, Storage storage, Feed feed) {
+    CudaLayers(Device device, Kernels kernels, Blas blas, Geometry geometry, Storage storage, TokenUpload feed) {
         this.kernels = kernels;
         this.blas = blas;
         this.geometry = geometry;
