@@ -29,7 +29,7 @@ row() { # NAME CHECK START RESULT
   printf '%-12s %-24s %8d  %s\n' "$1" "$2" $((SECONDS - $3)) "$4" | tee -a "$table"
 }
 
-# The SHA-256 of a checkpoint, and that of its numbers alone, which does not depend on names and notes in its header.
+# The SHA-256 of a checkpoint, and that of its numbers only, which does not depend on names and notes in its header.
 sums() {
   local header
   header=$(od -An -tu8 -N8 "$1" | tr -d ' ')

@@ -36,7 +36,7 @@ final class TorchNetwork {
             leaf.setRequiresGradient(true);
             parameters.put(name, leaf);
         });
-        int T = a.sequence(), half = a.head() / 2;
+        int T = a.sequence(), half = a.headWidth() / 2;
         float[] c = new float[T * half], s = new float[T * half], m = new float[T * T];
         for (int t = 0; t < T; t++) {
             for (int i = 0; i < half; i++) {
@@ -52,7 +52,7 @@ final class TorchNetwork {
         sin = manager.create(s, new Shape(T, half));
         mask = manager.create(m, new Shape(T, T));
         epsilon = manager.create(1e-10f);
-        scale = manager.create((float) (1 / Math.sqrt(a.head())));
+        scale = manager.create((float) (1 / Math.sqrt(a.headWidth())));
         minusHalf = manager.create(-0.5f);
         one = manager.create(1f);
     }
@@ -85,7 +85,7 @@ final class TorchNetwork {
 
     /** The mean loss; tokens and targets are (B, T). */
     NDArray loss(NDArray tokens, NDArray targets) {
-        int C = a.width(), T = a.sequence(), D = a.head(), H = C / D;
+        int C = a.width(), T = a.sequence(), D = a.headWidth(), H = C / D;
         boolean post = a.design().postNorm();
         NDArray h = normed(one(Embedding.embedding(tokens, parameters.get("embed"), SparseFormat.DENSE)), "embed.gain");
         for (int l = 0; l < a.layers(); l++) {

@@ -1,5 +1,7 @@
 package hypertransfer.core;
 
+import java.util.HashMap;
+import java.util.Map;
 import java.util.SplittableRandom;
 import java.util.random.RandomGenerator;
 
@@ -13,6 +15,7 @@ record Landscape(boolean invariant, double[][] a, double[][] b, double[] y) {
     static final int SIZE = Direction.Muon.ROWS * Direction.Muon.COLUMNS;
     private static final int EXAMPLES = 512;
     private static final int BATCH = 16;
+    private static final Map<Integer, int[]> BATCHES = new HashMap<>(); // drawn once: all runs have the same
 
     static Landscape draw(boolean invariant, long seed) {
         RandomGenerator random = new SplittableRandom(seed);
@@ -42,7 +45,9 @@ record Landscape(boolean invariant, double[][] a, double[][] b, double[] y) {
         for (int k : batch(t)) {
             double slope = Math.tanh(Explicit.dot(a[k], x) - y[k]) / BATCH;
             double wave = Math.cos(Explicit.dot(b[k], x)) / 2 / BATCH;
-            g = Explicit.sum(1, g, 1, Explicit.sum(slope, a[k], wave, b[k]));
+            for (int i = 0; i < SIZE; i++) {
+                g[i] += slope * a[k][i] + wave * b[k][i];
+            }
         }
         return invariant ? Explicit.scaled(1 / Explicit.norm(w), Explicit.sum(1, g, -Explicit.dot(g, x), x)) : g;
     }
@@ -52,6 +57,7 @@ record Landscape(boolean invariant, double[][] a, double[][] b, double[] y) {
     }
 
     private static int[] batch(int t) {
-        return new SplittableRandom(t).ints(BATCH, 0, EXAMPLES).toArray();
+        return BATCHES.computeIfAbsent(
+                t, step -> new SplittableRandom(step).ints(BATCH, 0, EXAMPLES).toArray());
     }
 }

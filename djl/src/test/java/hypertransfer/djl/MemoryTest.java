@@ -22,7 +22,7 @@ import org.junit.jupiter.api.Test;
 
 /** A thousand steps: as many arrays and as much memory after them as before. */
 class MemoryTest {
-    private static final int WIDTH = 128;
+    private static final int WIDTH = 2048, INPUTS = 8; // as many bytes as 128 x 128, and less to orthogonalize
     private static final int STATE = 1 + 3 * 2; // a mean for the hidden matrix, two moments for the three others
 
     @BeforeAll
@@ -41,7 +41,7 @@ class MemoryTest {
                     .add(Linear.builder().setUnits(4).build()));
             HyperOptimizer optimizer = new HyperOptimizer(model.getBlock(), hidden, Rule.adamW(rate, 0.1));
             try (Trainer trainer = model.newTrainer(new DefaultTrainingConfig(Loss.l2Loss()).optOptimizer(optimizer))) {
-                trainer.initialize(new Shape(1, WIDTH));
+                trainer.initialize(new Shape(1, INPUTS));
                 steps(trainer, 100);
                 int arrays = arrays();
                 long before = resident();
@@ -67,7 +67,7 @@ class MemoryTest {
         for (int t = 0; t < steps; t++) {
             try (NDManager batch = trainer.getManager().newSubManager();
                     GradientCollector collector = trainer.newGradientCollector()) {
-                NDList data = new NDList(batch.ones(new Shape(2, WIDTH)).mul(t % 7 - 2.5));
+                NDList data = new NDList(batch.ones(new Shape(2, INPUTS)).mul(t % 7 - 2.5));
                 NDList labels = new NDList(batch.ones(new Shape(2, 4)));
                 collector.backward(trainer.getLoss().evaluate(labels, trainer.forward(data)));
             }

@@ -10,6 +10,8 @@ import hypertransfer.core.Space;
 import hypertransfer.core.State;
 import hypertransfer.djl.TinyReference.Law;
 import java.util.Arrays;
+import java.util.HashMap;
+import java.util.Map;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -17,20 +19,32 @@ import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /**
- * Every mode with both directions on DJL's PyTorch, a hundred steps in float and forty in double, against the plain optimizer that it must follow,
- * in double precision on the reference engine.
+ * Every mode with both directions on DJL's PyTorch, forty steps in float and in double, against the plain optimizer that it
+ * must follow, in double precision on the reference engine.
  */
 class TrajectoryTest {
     private static final double DECAY = 0.5;
     private static final double OTHER_DECAY = 1.5;
 
     /**
-     * When Adam's weights are compared. A step rounds a weight at most three times, each time by at most 2^-24 of it: from
-     * the representative to the carrier, in the move, and back. After 40 steps that is 7e-6 of the norm, below 1e-5. Later
-     * the training itself magnifies roundings, because Adam's quotient is as large where there is hardly a gradient: at
-     * step 100 plain AdamH on this network is 8e-6 away from itself in double precision, at step 40 only 5e-7.
+     * A step rounds a weight at most three times, each time by at most 2^-24 of it: from the representative to the carrier,
+     * in the move, and back. After 40 steps that is 7e-6 of the norm, below 1e-5. Later the training itself magnifies
+     * roundings, because Adam's quotient is as large where there is hardly a gradient: at step 100 plain AdamH on this
+     * network is 8e-6 away from itself in double precision, at step 40 only 5e-7.
      */
-    private static final int ADAM_STEPS = 40;
+    private static final int STEPS = 40;
+
+    private static final Schedule HIDDEN = Schedule.linear(0.05, STEPS, 0.05, 0);
+    private static final Schedule REST = Schedule.linear(0.005, STEPS, 0.05, 0);
+    private static final TinyWeights START = TinyWeights.seeded(1234);
+
+    /** Whom a mode follows. Modes with one target, and both precisions, are held against one run of it. */
+    private record Target(boolean muon, Law law, boolean invariant) {}
+
+    /** Of a target: the loss of each step, and the weights at the end. */
+    private record Followed(double[] losses, Map<String, double[]> weights) {}
+
+    private static final Map<Target, Followed> FOLLOWED = new HashMap<>();
 
     @BeforeAll
     static void torch() {
@@ -56,45 +70,46 @@ class TrajectoryTest {
             case HYPERBALL, INVERSE_HYPERTRANSFER, INVERSE_HYPERTRANSFER_PLUS -> new Law.Hyperball();
             case FAIR -> new Law.Fair(DECAY);
         };
-        int steps = type == DataType.FLOAT32 ? 100 : 40;
-        Schedule hidden = Schedule.linear(0.05, steps, 0.05, 0);
-        Schedule rest = Schedule.linear(0.005, steps, 0.05, 0);
-        TinyWeights start = TinyWeights.seeded(1234);
-        TinyReference reference = new TinyReference(start, invariant);
-        try (TinyTraining training = new TinyTraining(start, invariant, type, block -> {
-            Rule plain = muon ? Rule.muon(Rate.of(hidden), DECAY) : Rule.adamW(Rate.of(hidden), DECAY);
+        Followed target = FOLLOWED.computeIfAbsent(new Target(muon, law, invariant), TrajectoryTest::follow);
+        try (TinyTraining training = new TinyTraining(START, invariant, type, block -> {
+            Rule plain = muon ? Rule.muon(Rate.of(HIDDEN), DECAY) : Rule.adamW(Rate.of(HIDDEN), DECAY);
             Rule rule = mode == Mode.DECAY_TRANSFER
                     ? plain.in(mode, OTHER_DECAY).following(new Space.Base(DECAY))
                     : plain.in(mode, DECAY);
-            return new HyperOptimizer(block, rule, Rule.adamW(Rate.of(rest), 0.1));
+            return new HyperOptimizer(block, rule, Rule.adamW(Rate.of(REST), 0.1));
         })) {
             // In double precision what is left is the 1e-10 inside the norms, which is not invariant to scale;
-            // in float it is the rounding of the loss itself, 2.4e-7, and of a hundred moves.
+            // in float it is the rounding of the loss itself, 2.4e-7, and of forty moves.
             boolean exact = type == DataType.FLOAT64;
-            for (int t = 0; t < steps; t++) {
-                double loss = training.step(t);
-                double target = reference.step(muon, law, hidden.rate(t), rest.rate(t), 0.1);
-                assertThat(loss).as("loss at step %d", t).isCloseTo(target, within(exact ? 1e-10 : 2e-6));
-                if (!muon && t + 1 == ADAM_STEPS) {
-                    compare(start, training, reference, invariant, exact ? 1e-9 : 1e-5);
-                }
+            for (int t = 0; t < STEPS; t++) {
+                assertThat(training.step(t))
+                        .as("loss at step %d", t)
+                        .isCloseTo(target.losses[t], within(exact ? 1e-10 : 2e-6));
             }
-            if (muon) {
-                compare(start, training, reference, invariant, exact ? 1e-9 : 2e-6);
-            }
+            compare(training, target.weights, invariant, exact ? 1e-9 : muon ? 2e-6 : 1e-5);
         }
     }
 
-    private static void compare(
-            TinyWeights start, TinyTraining training, TinyReference reference, boolean invariant, double near) {
-        for (String name : start.values().keySet()) {
+    private static Followed follow(Target target) {
+        TinyReference reference = new TinyReference(START, target.invariant);
+        double[] losses = new double[STEPS];
+        for (int t = 0; t < STEPS; t++) {
+            losses[t] = reference.step(target.muon, target.law, HIDDEN.rate(t), REST.rate(t), 0.1);
+        }
+        Map<String, double[]> weights = new HashMap<>();
+        START.values().keySet().forEach(name -> weights.put(name, reference.weight(name)));
+        return new Followed(losses, weights);
+    }
+
+    private static void compare(TinyTraining training, Map<String, double[]> target, boolean invariant, double near) {
+        target.forEach((name, expected) -> {
             State state = training.optimizer.last().get(name).next();
             // the + forms have left the representative there; where the gradient was rescaled it is still to take
             double toTarget = invariant ? state.targetNorm() / state.norm() : 1;
             double[] weight =
                     Arrays.stream(training.weight(name)).map(w -> toTarget * w).toArray();
-            assertThat(distance(weight, reference.weight(name))).as(name).isLessThan(near);
-        }
+            assertThat(distance(weight, expected)).as(name).isLessThan(near);
+        });
     }
 
     /** |x - y| / |y|. */

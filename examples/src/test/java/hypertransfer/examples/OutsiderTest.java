@@ -122,8 +122,7 @@ class OutsiderTest {
                     .toList()) {
                 Path to = Files.createDirectory(sources.resolve(module.getFileName()));
                 Files.copy(module.resolve("pom.xml"), to.resolve("pom.xml"));
-                if (List.of("core", "engine", "djl")
-                        .contains(module.getFileName().toString())) {
+                if (List.of("core", "djl").contains(module.getFileName().toString())) {
                     copy(module.resolve("src/main"), to.resolve("src/main"));
                 }
             }

@@ -19,6 +19,8 @@ import java.nio.channels.FileChannel;
 import java.nio.file.Files;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Map;
+import java.util.stream.Collectors;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -143,6 +145,17 @@ class ArrowsTest {
         ArchRule rule = noClasses().that(resideInAPackage("..lab..")).should().callCodeUnitWhere(writes);
         rule.check(OURS);
         assertThat(rule.evaluate(CROOKED).getFailureReport().toString()).contains("crooked.lab.Lab.write(");
+    }
+
+    /** A package is a room that one finds things in. */
+    @Test
+    void noPackageHasMoreThanSeventeenClasses() {
+        Map<String, Long> classes = OURS.stream()
+                .filter(one -> one.isTopLevelClass() && !one.getSimpleName().equals("package-info"))
+                .collect(Collectors.groupingBy(JavaClass::getPackageName, Collectors.counting()));
+        assertThat(classes)
+                .hasSizeGreaterThan(30)
+                .allSatisfy((name, count) -> assertThat(count).as(name).isLessThanOrEqualTo(17));
     }
 
     @Test

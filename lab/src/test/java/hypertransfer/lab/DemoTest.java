@@ -8,10 +8,12 @@ import hypertransfer.train.log.Gap;
 import java.io.PrintWriter;
 import java.io.StringWriter;
 import java.nio.file.Path;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /** What a newcomer sees first. */
+@Tag("vectors")
 class DemoTest {
     @TempDir
     Path directory;

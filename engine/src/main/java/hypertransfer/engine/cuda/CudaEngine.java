@@ -48,7 +48,7 @@ public final class CudaEngine implements Engine {
     private final Geometry geometry;
     private final Graphs graphs;
     private final Supplier<Native> solver;
-    private Feed feed;
+    private TokenUpload feed;
     private Lists lists;
     private Layers layers;
     private boolean onCards; // what travels between ranks does not pass through the host
@@ -171,7 +171,7 @@ public final class CudaEngine implements Engine {
         Memory memory = storage.commit();
         Scratch scratch = storage.scratch();
         blas.workspace(scratch.blas);
-        feed = new Feed(device, dims.N(), dims.V(), scratch.tokens);
+        feed = new TokenUpload(device, dims.N(), dims.V(), scratch.tokens);
         lists = new Lists(device, kernels, blas, scratch, new Bases(device, blas, scratch, solver));
         layers = new CudaLayers(device, kernels, blas, geometry, storage, feed);
         return memory;

@@ -9,6 +9,7 @@ import hypertransfer.engine.Nonlinearity;
 import hypertransfer.engine.Tensor;
 import hypertransfer.engine.cuda.driver.Device;
 import hypertransfer.engine.cuda.driver.Launch;
+import hypertransfer.engine.cuda.kernel.Backward;
 import hypertransfer.engine.cuda.kernel.DeviceTensor;
 import hypertransfer.engine.cuda.kernel.Flash;
 import hypertransfer.engine.cuda.kernel.Fused;
@@ -28,13 +29,14 @@ final class CudaLayers implements Layers {
     private final Geometry geometry;
     private final Storage storage;
     private final Scratch scratch;
-    private final Feed feed;
+    private final TokenUpload feed;
     private final Dims dims;
     private final Precision precision;
     private final long heads; // of queries, in the whole micro-batch
     private final Fused fused; // null where the card or the sizes do not fit
+    private final Backward backward; // the same
 
-    CudaLayers(Device device, Kernels kernels, Blas blas, Geometry geometry, Storage storage, Feed feed) {
+    CudaLayers(Device device, Kernels kernels, Blas blas, Geometry geometry, Storage storage, TokenUpload feed) {
         this.kernels = kernels;
         this.blas = blas;
         this.geometry = geometry;
@@ -45,6 +47,9 @@ final class CudaLayers implements Layers {
         precision = geometry.precision();
         heads = (long) dims.N() * dims.H();
         fused = kernels.fused() ? new Fused(device, kernels, dims, scratch.rotary) : null;
+        backward = kernels.flash().filter(Flash::five).isPresent()
+                ? new Backward(device, kernels, dims, scratch.rotary, scratch.logits)
+                : null;
         uploadRotations(device);
     }
 
@@ -208,6 +213,10 @@ final class CudaLayers implements Layers {
             Tensor qkv, Tensor r, HeadRule rule, Tensor o, Tensor lse, Tensor dO, Tensor dqkv) {
         long delta = scratch.delta, turns = scratch.rotary;
         Flash flash = kernels.flash().orElse(null);
+        if (backward != null) {
+            backward.run(qkv, r, rule, o, lse, dO, dqkv);
+            return;
+        }
         if (flash != null && flash.hopper()) { // the kernel of queries writes the row sums that the one of keys reads
             boolean norm = rule.normQK(), turn = rule.rotary(), normV = rule.normV();
             Launch query = flash.launch(flash.query()), key = flash.launch(flash.key());

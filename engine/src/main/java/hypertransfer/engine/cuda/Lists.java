@@ -3,7 +3,7 @@ package hypertransfer.engine.cuda;
 import static java.lang.foreign.ValueLayout.JAVA_DOUBLE;
 
 import hypertransfer.engine.EngineException;
-import hypertransfer.engine.Grid;
+import hypertransfer.engine.Format;
 import hypertransfer.engine.Iteration;
 import hypertransfer.engine.Motion;
 import hypertransfer.engine.Tensor;
@@ -244,7 +244,7 @@ final class Lists implements Motion, AutoCloseable {
                     .filter(k -> ((DeviceTensor) weights.get(k)).format() == format)
                     .boxed()
                     .toList();
-            double splitter = grid < format.mantissa ? Grid.splitter(grid) : 0;
+            double splitter = grid < format.mantissa ? Format.splitter(grid) : 0;
             split(
                     Kernel.REPRESENT,
                     Kernel.REPRESENT_EXACT,

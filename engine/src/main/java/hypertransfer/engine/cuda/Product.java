@@ -26,7 +26,6 @@ record Product(
         long strideB,
         long strideC,
         int alignment) {
-    /** One product. */
     static Product of(boolean flipA, boolean flipB, int m, int n, int k, Precision in, Precision out, int alignment) {
         return new Product(flipA, flipB, m, n, k, in, out, 1, 0, 0, 0, alignment);
     }

@@ -1,6 +1,7 @@
 package hypertransfer.engine.cuda;
 
 import hypertransfer.engine.Dims;
+import hypertransfer.engine.cuda.kernel.Backward;
 import hypertransfer.engine.cuda.kernel.Fused;
 import hypertransfer.engine.cuda.kernel.Geometry;
 import hypertransfer.engine.cuda.kernel.Precision;
@@ -33,7 +34,7 @@ final class Scratch {
     final long schulz;
 
     final long schulzBytes;
-    /** The logits of a chunk of rows, (chunk, V). */
+    /** The logits of a chunk of rows, (chunk, V); at other times what attention's backward pass keeps. */
     final long logits;
 
     /** Each target's logit and each row's top, (N) floats each, see tokens.cu. */
@@ -65,7 +66,7 @@ final class Scratch {
         schulzBytes = SCHULZ_BATCH * (2 * aligned(4 * matrix) + 2 * aligned(4 * side * side));
         schulz = take(schulzBytes);
         chunk = chunk(dims, precision);
-        logits = take((long) chunk * dims.V() * precision.bytes);
+        logits = take(Math.max((long) chunk * dims.V() * precision.bytes, Backward.scratch(dims, precision)));
         target = take(4L * dims.N());
         top = take(4L * dims.N());
         powers = take(4L * chunk * Fused.sums(dims));

@@ -19,6 +19,7 @@ public final class Comparison {
             new Dims(2, 150, 64, 32, 300),
             new Dims(1, 200, 128, 64, 257),
             new Dims(2, 257, 256, 128, 576),
+            new Dims(1, 384, 128, 128, 61), // whole tiles: attention's backward pass with five products
             new Dims(2, 70, 48, 8, 37, 2, 20, 33), // shared keys, a narrow MLP and a window
             new Dims(1, 100, 320, 64, 61, 1, 680, 100)); // hidden matrices of several tiles
 

@@ -1,6 +1,6 @@
 package hypertransfer.engine.reference;
 
-import hypertransfer.engine.Grid;
+import hypertransfer.engine.Format;
 import hypertransfer.engine.Iteration;
 import hypertransfer.engine.Motion;
 import hypertransfer.engine.Tensor;
@@ -141,7 +141,7 @@ final class Lists implements Motion {
             double[] values = ((Array) masters.get(k)).read();
             ((Array) weights.get(k))
                     .write(Arrays.stream(values)
-                            .map(w -> Grid.round(s * w, grid))
+                            .map(w -> Format.round(s * w, grid))
                             .toArray());
         }
     }

@@ -5,12 +5,14 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import hypertransfer.engine.Dims;
 import hypertransfer.engine.EngineException;
+import hypertransfer.engine.HeadRule;
 import hypertransfer.engine.Iteration;
 import hypertransfer.engine.Role;
 import hypertransfer.engine.Tensor;
 import hypertransfer.engine.checked.Checked;
 import hypertransfer.engine.cuda.driver.Cache;
 import hypertransfer.engine.cuda.driver.Card;
+import hypertransfer.engine.cuda.driver.Launch;
 import hypertransfer.engine.cuda.kernel.Kernel;
 import hypertransfer.engine.cuda.kernel.Precision;
 import hypertransfer.engine.foreign.Native;
@@ -24,6 +26,7 @@ import java.util.Set;
 import java.util.function.Supplier;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
+import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -40,6 +43,11 @@ class DryRunTest {
 
     private final Card card = new Card();
 
+    @AfterEach
+    void askForNothing() {
+        System.clearProperty("ht.cuda.five");
+    }
+
     private CudaEngine engine(Dims dims, Precision precision) {
         return new CudaEngine(
                 dims, precision, card.driver(), card, card, () -> card, new Cache(folder.resolve("cache")));
@@ -53,7 +61,7 @@ class DryRunTest {
         Set<String> hopper = Set.of("hopper", "fused", "head"),
                 plain = Set.of("attention", "attention_query", "attention_key", "attention_delta", "softmax");
         Set<String> expected = Arrays.stream(Kernel.values())
-                .filter(kernel -> !kernel.file.equals("flash"))
+                .filter(kernel -> !Set.of("flash", "backward").contains(kernel.file))
                 .filter(kernel ->
                         precision == Precision.BF16 ? !plain.contains(kernel.symbol()) : !hopper.contains(kernel.file))
                 .map(Kernel::symbol)
@@ -61,6 +69,46 @@ class DryRunTest {
         assertThat(card.launched.stream().map(Card.Launched::kernel).collect(Collectors.toSet()))
                 .isEqualTo(expected);
         assertThat(card.held()).isEmpty();
+    }
+
+    /** Whole tiles of 128: three kernels, the last two on one block of threads per pair of blocks of rows. */
+    @Test
+    void attentionGoesBackWithFiveProductsWhereTheSizesFit() {
+        Dims dims = new Dims(2, 384, 256, 128, 64), odd = new Dims(2, 385, 256, 128, 64);
+        assertThat(wentBack(dims))
+                .as("by itself")
+                .extracting(Card.Launched::kernel)
+                .containsExactly("hopper_query", "hopper_key");
+        System.setProperty("ht.cuda.five", "true");
+        List<Card.Launched> five = wentBack(dims);
+        assertThat(five)
+                .extracting(Card.Launched::kernel)
+                .containsExactly("backward_rows", "backward_key", "backward_query");
+        int pairs = 2 * 4; // the first and the last block of a head, and the one between them, of four heads
+        assertThat(five.getFirst().launch()).isEqualTo(Launch.of(2 * 384 * 2 * 4 / 256, 256));
+        assertThat(five.get(1).launch().x()).isEqualTo(five.get(2).launch().x()).isEqualTo(pairs);
+        assertThat(card.mapped)
+                .containsExactly(
+                        new Card.Mapped(768, 12, 64, 2),
+                        new Card.Mapped(768, 12, 16, 1),
+                        new Card.Mapped(768, 4, 64, 2));
+        assertThat(wentBack(odd)).extracting(Card.Launched::kernel).containsExactly("hopper_query", "hopper_key");
+    }
+
+    private List<Card.Launched> wentBack(Dims dims) {
+        card.launched.clear();
+        card.mapped.clear();
+        int N = dims.N(), C = dims.C();
+        try (CudaEngine engine = engine(dims, Precision.BF16)) {
+            Tensor qkv = engine.tensor(Role.ACTIVATION, "qkv", N, 3 * C),
+                    dqkv = engine.tensor(Role.ACTIVATION, "dqkv", N, 3 * C);
+            Tensor o = engine.tensor(Role.ACTIVATION, "o", N, C), dO = engine.tensor(Role.ACTIVATION, "dO", N, C);
+            Tensor lse = engine.tensor(Role.STATISTIC, "lse", N, dims.H());
+            Tensor r = engine.tensor(Role.STATISTIC, "r", N, 3 * dims.H());
+            engine.commit();
+            engine.layers().attentionHeadsBackward(qkv, r, new HeadRule(true, true, true), o, lse, dO, dqkv);
+        }
+        return List.copyOf(card.launched);
     }
 
     /** The kernels that Newton-Schulz's first step launches for two such matrices, and how many products cuBLASLt runs in all. */

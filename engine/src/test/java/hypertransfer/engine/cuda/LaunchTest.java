@@ -42,7 +42,7 @@ class LaunchTest {
     void positionsAreSortedByToken() {
         Random random = new Random(5);
         int[] tokens = random.ints(1000, 0, 50).map(t -> t * t % 50).toArray();
-        Feed.Sorted sorted = Feed.Sorted.of(tokens, 50);
+        TokenUpload.Sorted sorted = TokenUpload.Sorted.of(tokens, 50);
         Integer[] expected = new Integer[tokens.length];
         Arrays.setAll(expected, i -> i);
         Arrays.sort(expected, (a, b) -> tokens[a] != tokens[b] ? tokens[a] - tokens[b] : a - b);

@@ -7,6 +7,7 @@ import hypertransfer.engine.Dims;
 import hypertransfer.engine.EngineException;
 import hypertransfer.engine.Memory;
 import hypertransfer.engine.Role;
+import hypertransfer.engine.cuda.kernel.Backward;
 import hypertransfer.engine.cuda.kernel.DeviceTensor;
 import hypertransfer.engine.cuda.kernel.Geometry;
 import hypertransfer.engine.cuda.kernel.Precision;
@@ -99,6 +100,20 @@ class PlannerTest {
             long end = i + 1 < starts.length ? starts[i + 1] : s.bytes();
             assertThat(end - starts[i]).isBetween(sizes[i], sizes[i] + Scratch.ALIGNMENT);
             assertThat(starts[i] % Scratch.ALIGNMENT).isZero();
+        }
+    }
+
+    /** Few words, so that attention keeps more than their logits take. */
+    @Test
+    void attentionHasRoomWhereTheLogitsWouldBe() {
+        Dims dims = new Dims(2, 256, 256, 128, 61);
+        System.setProperty("ht.cuda.five", "true");
+        try {
+            Scratch s = new Scratch(0, dims, Precision.BF16, MATRIX, SIDE);
+            assertThat(s.target - s.logits).isGreaterThanOrEqualTo(Backward.scratch(dims, Precision.BF16));
+            assertThat(Backward.scratch(dims, Precision.BF16)).isGreaterThan(512L * 61 * 2);
+        } finally {
+            System.clearProperty("ht.cuda.five");
         }
     }
 

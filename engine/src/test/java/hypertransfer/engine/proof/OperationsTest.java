@@ -9,6 +9,7 @@ import hypertransfer.engine.Engine;
 import java.util.List;
 import java.util.function.Function;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.condition.DisabledIfSystemProperty;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
@@ -36,8 +37,10 @@ class OperationsTest {
         }
     }
 
+    /** Which rows are kept has nothing to do with the width of vectors. */
     @Test
+    @DisabledIfSystemProperty(named = "ht.vector.bits", matches = ".*")
     void agreeWithMoreLogitsThanTheEngineKeepsAtATime() {
-        assertThat(Comparison.network(cpu(2), new Dims(1, 70, 2, 2, 270_001))).allMatch(ROUNDING::accepts);
+        assertThat(Comparison.network(cpu(2), new Dims(1, 70, 2, 2, 131_073))).allMatch(ROUNDING::accepts);
     }
 }

@@ -23,7 +23,7 @@ public final class Csv {
         this.out = out;
     }
 
-    /** Writes a new file with a header, whole or not at all: where the rows cannot be had to the last, there is no file. */
+    /** Writes a new file with a header, whole or not at all: where a row fails, there is no file. */
     public static void write(Path file, Consumer<Csv> rows, String... columns) {
         try {
             Files.createDirectories(file.toAbsolutePath().getParent());
@@ -39,7 +39,6 @@ public final class Csv {
         });
     }
 
-    /** Writes a row. */
     public void row(Object... cells) {
         try {
             out.write(Arrays.stream(cells).map(Csv::cell).collect(Collectors.joining(",", "", System.lineSeparator())));

@@ -136,7 +136,6 @@ public record Kind(String name, int rows, int cols, List<String> matrices, Expec
         return matrices.contains(matrix);
     }
 
-    /** The name of some of these. */
     String name(List<String> some) {
         return name.split(" ")[0] + " of " + layers(some);
     }

@@ -7,7 +7,7 @@ import hypertransfer.lab.terminal.JsonLine;
 import hypertransfer.lab.terminal.Size;
 import hypertransfer.lab.terminal.Width;
 import hypertransfer.train.file.Atomic;
-import hypertransfer.train.file.Tree;
+import hypertransfer.train.file.Folder;
 import hypertransfer.train.log.Hold;
 import hypertransfer.train.log.Run;
 import hypertransfer.train.log.Standing.State;
@@ -210,7 +210,7 @@ public final class CleanCommand implements Callable<Integer> {
 
     private static void remove(Path path) {
         try {
-            Tree.delete(path);
+            Folder.delete(path);
         } catch (IOException e) {
             throw new UncheckedIOException("cannot remove " + path + ": " + Atomic.reason(e), e);
         }

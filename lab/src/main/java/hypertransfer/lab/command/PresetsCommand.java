@@ -50,7 +50,7 @@ public final class PresetsCommand implements Callable<Integer> {
                     a.vocab(),
                     a.layers(),
                     a.width(),
-                    a.head(),
+                    a.headWidth(),
                     a.sequence(),
                     preset.batch(),
                     preset.stepTokens(),

@@ -9,7 +9,7 @@ import hypertransfer.lab.terminal.Interrupt;
 import hypertransfer.lab.terminal.StepLine;
 import hypertransfer.train.config.Configuration;
 import hypertransfer.train.config.ConfigurationFile;
-import hypertransfer.train.file.Tree;
+import hypertransfer.train.file.Folder;
 import hypertransfer.train.log.Hold;
 import hypertransfer.train.log.Run;
 import hypertransfer.train.log.Standing;
@@ -83,7 +83,7 @@ public record Launch(
     private boolean finished() {
         try {
             return new Run(directory).standing().state() == Standing.State.FINISHED;
-        } catch (Refusal damaged) { // to continue the run writes it anew
+        } catch (Refusal damaged) { // to continue the run writes it again
             return false;
         }
     }
@@ -116,7 +116,7 @@ public record Launch(
     /** What failed before its first step leaves nothing behind. */
     private static void remove(Path directory, Throwable failure) {
         try {
-            Tree.delete(directory);
+            Folder.delete(directory);
         } catch (IOException | UncheckedIOException e) {
             failure.addSuppressed(e);
         }

@@ -4,7 +4,7 @@ import hypertransfer.engine.Span;
 import hypertransfer.train.config.Configuration;
 import hypertransfer.train.config.ConfigurationFile;
 import hypertransfer.train.file.Atomic;
-import hypertransfer.train.file.Tree;
+import hypertransfer.train.file.Folder;
 import hypertransfer.train.log.Hold;
 import hypertransfer.train.run.Trainee;
 import hypertransfer.train.run.Trainer;
@@ -41,7 +41,7 @@ public final class Phases implements Watcher {
                         .run(() -> phases.measure(preset, directory));
                 return phases.seconds;
             } finally {
-                Tree.delete(directory);
+                Folder.delete(directory);
             }
         } catch (IOException e) {
             throw new UncheckedIOException("no temporary directory can be used: " + e.getMessage(), e);

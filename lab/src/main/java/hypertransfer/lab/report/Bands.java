@@ -99,7 +99,7 @@ final class Bands {
         ArrayNode steps = into.putArray("step"), means = into.putArray("mean");
         for (Bucket row : rows) {
             steps.add(row.first.step());
-            Feed.add(means, mean(row.first.effective()));
+            Messages.add(means, mean(row.first.effective()));
         }
         COLUMNS.keySet()
                 .forEach(key ->

@@ -2,7 +2,7 @@ package hypertransfer.lab.report;
 
 import hypertransfer.core.Refusal;
 import hypertransfer.train.file.Atomic;
-import hypertransfer.train.file.Tree;
+import hypertransfer.train.file.Folder;
 import java.io.File;
 import java.io.IOException;
 import java.nio.ByteBuffer;
@@ -43,7 +43,7 @@ public final class Paper {
                 byte[] bytes = printed(browser, page, folder);
                 Atomic.write(pdf, channel -> Atomic.writeFully(channel, ByteBuffer.wrap(bytes)));
             } finally {
-                Tree.delete(folder);
+                Folder.delete(folder);
             }
         } catch (IOException e) {
             throw new Refusal("cannot print " + page + ": " + Atomic.reason(e), e);

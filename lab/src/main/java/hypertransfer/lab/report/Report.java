@@ -51,7 +51,7 @@ public record Report(List<String> names, List<String> skipped, List<String> dama
         for (Run run : runs.values()) {
             try {
                 String target = Runs.target(run).map(names::get).orElse(null);
-                Feed feed = new Feed(names.get(run.directory()), target, run, 1.0 / runs.size());
+                Messages feed = new Messages(names.get(run.directory()), target, run, 1.0 / runs.size());
                 messages.addAll(feed.read());
                 if (!feed.damage().isEmpty()) {
                     damaged.add(names.get(run.directory()) + ": " + feed.damage());

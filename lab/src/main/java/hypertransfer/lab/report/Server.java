@@ -126,7 +126,7 @@ public final class Server implements AutoCloseable {
     }
 
     private void stream(OutputStream out) throws IOException, InterruptedException {
-        var feeds = new LinkedHashMap<Path, Feed>();
+        var feeds = new LinkedHashMap<Path, Messages>();
         var damaged = new HashMap<Path, Damage>();
         List<String> told = List.of();
         send(out, TICK); // the first reading may take a while
@@ -168,7 +168,7 @@ public final class Server implements AutoCloseable {
     }
 
     /** One damaged run must not end the others: the page gets a sentence for it, and it is read again when its files change. */
-    private void poll(Path run, int runs, Map<Path, Feed> feeds, Map<Path, Damage> damaged, OutputStream out)
+    private void poll(Path run, int runs, Map<Path, Messages> feeds, Map<Path, Damage> damaged, OutputStream out)
             throws IOException {
         try {
             Damage damage = damaged.get(run);
@@ -178,14 +178,14 @@ public final class Server implements AutoCloseable {
                 }
                 feeds.remove(run);
             }
-            Feed feed = feeds.get(run);
+            Messages feed = feeds.get(run);
             if (feed == null) {
                 if (!Files.exists(run.resolve(Run.PROVENANCE))) {
                     return; // a run that is just being started
                 }
                 Run files = new Run(run);
                 Optional<Path> target = Runs.target(files);
-                feed = new Feed(
+                feed = new Messages(
                         name(run), target.map(this::name).orElse(null), files, 1.0 / Math.max(feeds.size() + 1, runs));
                 feeds.put(run, feed);
                 if (target.isPresent() && !feeds.containsKey(target.get())) {

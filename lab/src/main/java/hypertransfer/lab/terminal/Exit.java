@@ -16,7 +16,6 @@ public final class Exit {
 
     private Exit() {}
 
-    /** The code of a failure. */
     public static int of(Throwable failure) {
         return failure instanceof InterruptedException
                 ? INTERRUPTED

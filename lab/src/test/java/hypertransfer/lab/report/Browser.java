@@ -1,6 +1,6 @@
 package hypertransfer.lab.report;
 
-import hypertransfer.train.file.Tree;
+import hypertransfer.train.file.Folder;
 import java.io.IOException;
 import java.net.URI;
 import java.net.http.HttpClient;
@@ -76,7 +76,7 @@ final class Browser implements AutoCloseable {
             process.descendants().forEach(ProcessHandle::destroyForcibly);
             process.destroyForcibly().onExit().join();
             try {
-                Tree.delete(profile);
+                Folder.delete(profile);
             } catch (IOException e) { // a file that Chromium wrote meanwhile: it is in the temporary directory
             }
         }));

@@ -77,9 +77,9 @@ class LongRunTest {
         bands.write(node);
         int rows = node.path("step").size();
         assertThat(rows).isBetween(25, 52);
-        FloatBuffer first = FeedTest.floats(node.path("norm"));
-        FloatBuffer low = FeedTest.floats(node.path("low").path("angle"));
-        FloatBuffer high = FeedTest.floats(node.path("high").path("rate"));
+        FloatBuffer first = MessagesTest.floats(node.path("norm"));
+        FloatBuffer low = MessagesTest.floats(node.path("low").path("angle"));
+        FloatBuffer high = MessagesTest.floats(node.path("high").path("rate"));
         for (int r = 0; r < rows; r++) {
             int from = node.path("step").path(r).intValue() / 10;
             int to = r + 1 < rows ? node.path("step").path(r + 1).intValue() / 10 : all.size();
@@ -133,7 +133,7 @@ class LongRunTest {
     @EnabledIfSystemProperty(named = "ht.slow", matches = "true")
     void theLivePageOfAMillionSteps() throws Exception {
         write("muon", 1_000_000, 200, 100, null, 0);
-        long sent = new Feed("muon", null, new Run(folder.resolve("muon")), 1)
+        long sent = new Messages("muon", null, new Run(folder.resolve("muon")), 1)
                 .read().stream().mapToLong(String::length).sum();
         assertThat(sent).isLessThan(20_000_000);
         try (Server server = Server.open(folder, 0);

@@ -162,7 +162,6 @@ public record Configuration(
                 m.tied);
     }
 
-    /** Tokens in one step. */
     public long tokensPerStep() {
         return (long) model.batch * model.sequence * model.accumulation;
     }

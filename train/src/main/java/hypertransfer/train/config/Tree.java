@@ -158,7 +158,7 @@ final class Tree {
         fill(model, "vocab", a.vocab());
         fill(model, "layers", a.layers());
         fill(model, "width", a.width());
-        fill(model, "head", a.head());
+        fill(model, "head", a.headWidth());
         fill(model, "sequence", a.sequence());
         fill(model, "batch", preset.batch());
         fill(all, "steps", preset.steps());

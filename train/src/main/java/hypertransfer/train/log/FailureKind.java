@@ -21,7 +21,6 @@ public enum FailureKind {
     FILES,
     BUG;
 
-    /** What kind of failure this is. */
     public static FailureKind of(Throwable failure) {
         return switch (failure) {
             case Diverged d -> DIVERGED;

@@ -131,7 +131,6 @@ public final class Hold implements AutoCloseable {
         return hold(path);
     }
 
-    /** What is held. */
     public Run run() {
         return run;
     }

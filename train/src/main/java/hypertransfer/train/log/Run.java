@@ -178,7 +178,6 @@ public record Run(Path directory) {
                 .collect(Collectors.joining(" "));
     }
 
-    /** A file of the run. */
     public Path file(String name) {
         return directory.resolve(name);
     }

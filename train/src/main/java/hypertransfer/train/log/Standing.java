@@ -78,7 +78,7 @@ public record Standing(
     }
 
     private static Refusal damaged(Path file, String why, JacksonException e) {
-        return new Refusal(file + " is damaged (" + why + "); continue the run, which writes it anew", e);
+        return new Refusal(file + " is damaged (" + why + "); continue the run, which writes it again", e);
     }
 
     private static double number(JsonNode node) {

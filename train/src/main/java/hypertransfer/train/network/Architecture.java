@@ -11,31 +11,32 @@ import java.util.List;
  * @param vocab V
  * @param layers L
  * @param width C
- * @param head the width of a head, D
+ * @param headWidth the width of a head, D
  * @param sequence T
  */
-public record Architecture(Design design, int vocab, int layers, int width, int head, int sequence) {
-    public Architecture(Variant variant, int vocab, int layers, int width, int head, int sequence) {
-        this(Design.of(variant), vocab, layers, width, head, sequence);
+public record Architecture(Design design, int vocab, int layers, int width, int headWidth, int sequence) {
+    public Architecture(Variant variant, int vocab, int layers, int width, int headWidth, int sequence) {
+        this(Design.of(variant), vocab, layers, width, headWidth, sequence);
     }
 
     /** The sizes an engine is opened for. */
     public Dims dims(int batch) {
         int window = design.window() > 0 ? design.window() : sequence;
-        return new Dims(batch, sequence, width, head, vocab, kvHeads(), mlpWidth(), window);
+        return new Dims(batch, sequence, width, headWidth, vocab, kvHeads(), mlpWidth(), window);
     }
 
     /** Heads of keys, and of values. */
     private int kvHeads() {
-        return design.kvHeads() > 0 ? design.kvHeads() : head > 0 ? width / head : 1;
+        return design.kvHeads() > 0 ? design.kvHeads() : headWidth > 0 ? width / headWidth : 1;
     }
 
     /** F. */
     private int mlpWidth() {
-        if (design.mlpWidth() > 0 || design.mlp() != Nonlinearity.SWIGLU || head <= 0) {
+        if (design.mlpWidth() > 0 || design.mlp() != Nonlinearity.SWIGLU || headWidth <= 0) {
             return design.mlpWidth() > 0 ? design.mlpWidth() : 4 * width;
         }
-        return (int) ((8L * width + 3L * head - 1) / (3L * head)) * head; // the same work as two matrices of 4 C
+        return (int) ((8L * width + 3L * headWidth - 1) / (3L * headWidth))
+                * headWidth; // the same work as two matrices of 4 C
     }
 
     /** The number of parameters without the head where it is a matrix of its own; sizes are often told so. */
@@ -43,7 +44,6 @@ public record Architecture(Design design, int vocab, int layers, int width, int 
         return parameters() - (design.tied() ? 0 : (long) vocab * width);
     }
 
-    /** The number of parameters. */
     public long parameters() {
         return outlines().stream().mapToLong(Outline::size).sum();
     }
@@ -51,7 +51,7 @@ public record Architecture(Design design, int vocab, int layers, int width, int 
     /** The name and shape of every parameter, in the order of {@link Parameters#all}. */
     public List<Outline> outlines() {
         List<Outline> all = new ArrayList<>();
-        int keys = kvHeads() * head, F = mlpWidth();
+        int keys = kvHeads() * headWidth, F = mlpWidth();
         all.add(new Outline("embed.weight", vocab, width, false));
         if (design.positions() == Design.Positions.LEARNED) {
             all.add(new Outline("embed.positions", sequence, width, false));

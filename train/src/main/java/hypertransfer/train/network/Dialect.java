@@ -72,7 +72,7 @@ public enum Dialect {
                     d.window() > 0 && d.window() < architecture.sequence());
             wrong.put(
                     "model.kv_heads is " + d.kvHeads() + ", not 0",
-                    gpt2 && d.kvHeads() > 0 && d.kvHeads() != architecture.width() / architecture.head());
+                    gpt2 && d.kvHeads() > 0 && d.kvHeads() != architecture.width() / architecture.headWidth());
         }
         wrong.values().removeIf(applies -> !applies);
         if (!wrong.isEmpty()) {
@@ -104,7 +104,7 @@ public enum Dialect {
             all.add(norm(a, there + "input_layernorm.weight", ours.get(here + "attn.gain")));
             for (String part : List.of("q", "k")) {
                 Outline own = ours.get(here + "attn." + part + ".weight");
-                all.add(Foreign.of(attention + part + "_proj.weight", Foreign.Form.HALVES, a.head(), own));
+                all.add(Foreign.of(attention + part + "_proj.weight", Foreign.Form.HALVES, a.headWidth(), own));
             }
             all.add(same(attention + "v_proj.weight", ours.get(here + "attn.v.weight")));
             all.add(same(attention + "o_proj.weight", ours.get(here + "attn.o.weight")));

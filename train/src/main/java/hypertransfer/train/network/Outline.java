@@ -3,7 +3,7 @@ package hypertransfer.train.network;
 /**
  * What a parameter is before any engine holds it.
  *
- * @param hidden whether it is a matrix inside a block, and so goes to Muon
+ * @param hidden whether it is a matrix inside a block, which has a direction and a transfer of its own
  */
 public record Outline(String name, int rows, int cols, boolean hidden) {
     public long size() {

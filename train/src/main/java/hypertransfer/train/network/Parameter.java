@@ -5,7 +5,7 @@ import hypertransfer.engine.Tensor;
 /**
  * One tensor that is trained, or the rows of it that a rank owns.
  *
- * @param hidden whether it is a matrix inside a block, and so goes to Muon
+ * @param hidden whether it is a matrix inside a block, which has a direction and a transfer of its own
  * @param weight what the network is evaluated at
  * @param master what the optimizer moves; the weight itself where nothing separates them, none where another
  *     rank owns it

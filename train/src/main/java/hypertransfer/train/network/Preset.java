@@ -16,15 +16,15 @@ public enum Preset {
     private final int vocab;
     private final int layers;
     private final int width;
-    private final int head;
+    private final int headWidth;
     private final int sequence;
     private final int batch;
 
-    Preset(int vocab, int layers, int width, int head, int sequence, int batch) {
+    Preset(int vocab, int layers, int width, int headWidth, int sequence, int batch) {
         this.vocab = vocab;
         this.layers = layers;
         this.width = width;
-        this.head = head;
+        this.headWidth = headWidth;
         this.sequence = sequence;
         this.batch = batch;
     }
@@ -35,7 +35,7 @@ public enum Preset {
 
     /** These sizes with other choices than the paper's. */
     public Architecture architecture(Design design) {
-        return new Architecture(design, vocab, layers, width, head, sequence);
+        return new Architecture(design, vocab, layers, width, headWidth, sequence);
     }
 
     /** Sequences in a micro-batch. */

@@ -300,7 +300,7 @@ public final class Trainer {
     }
 
     private boolean train(Feed feed, Trainee trainee, BooleanSupplier stop) {
-        Rates rates = Rates.of(c, trainee.matrices(), watcher::warned);
+        ScheduledRates rates = ScheduledRates.of(c, trainee.matrices(), watcher::warned);
         Schedule adamw = c.algorithm().adamSchedule();
         int start = step;
         try (Journal journal = new Journal(hold, start, c.tokensPerStep())) {
@@ -365,7 +365,7 @@ public final class Trainer {
 
     /** Takes a step; false where it was told to stop before the step changed anything. */
     private boolean step(
-            Feed feed, Trainee trainee, Rates rates, double adamRate, Journal journal, BooleanSupplier stop) {
+            Feed feed, Trainee trainee, ScheduledRates rates, double adamRate, Journal journal, BooleanSupplier stop) {
         long begun = System.nanoTime();
         if (!trainee.gradient(feed, step, stop)) {
             return false;

@@ -259,7 +259,7 @@ class TransferTest {
         recorded.write(file);
         List<String> told = new ArrayList<>();
         Configuration longer = tiny.configuration("model.layers=5", "steps=21", "matrices.recorded=" + file);
-        Rates rates = Rates.of(longer, Parameters.hidden(longer.architecture()), told::add);
+        ScheduledRates rates = ScheduledRates.of(longer, Parameters.hidden(longer.architecture()), told::add);
         assertThat(told).hasSize(2);
         assertThat(told.getFirst()).contains("fair has 3 layers and this run 5", "relative depth");
         assertThat(told.getLast()).contains("has 11 steps and this run 21: it is stretched");
@@ -273,7 +273,7 @@ class TransferTest {
         assertThat(rates.at(11)[6 * 2 + fc]).isCloseTo((second.get(5) + second.get(6)) / 2, within(1e-15));
         assertThat(rates.decaysAt(0)).isNull();
         Configuration shallow = tiny.configuration("steps=11", "matrices.recorded=" + file);
-        Rates middle = Rates.of(shallow, Parameters.hidden(shallow.architecture()), told::add);
+        ScheduledRates middle = ScheduledRates.of(shallow, Parameters.hidden(shallow.architecture()), told::add);
         assertThat(middle.at(3)[fc]).as("one layer takes the middle").isEqualTo(second.get(3));
     }
 

@@ -2,7 +2,7 @@ package hypertransfer.engine.cpu.vector;
 
 import static java.lang.foreign.ValueLayout.JAVA_DOUBLE_UNALIGNED;
 
-import hypertransfer.engine.Grid;
+import hypertransfer.engine.Format;
 import jdk.incubator.vector.DoubleVector;
 import jdk.incubator.vector.FloatVector;
 import jdk.incubator.vector.VectorOperators;
@@ -61,7 +61,7 @@ public final class Doubles {
 
     /** weight = scale w, rounded once: to the grid, or to a float where that is coarser. */
     public static void represent(long w, double scale, int grid, long weight, int n) {
-        double splitter = Grid.splitter(grid);
+        double splitter = Format.splitter(grid);
         boolean coarse = grid < Float.PRECISION;
         int i = 0;
         for (; i <= n - W; i += W) {
@@ -75,7 +75,7 @@ public final class Doubles {
         }
         for (; i < n; i++) {
             double x = scale * get(w + 8L * i);
-            Lanes.put(weight + 4L * i, (float) (coarse ? Grid.round(x, grid) : x));
+            Lanes.put(weight + 4L * i, (float) (coarse ? Format.round(x, grid) : x));
         }
     }
 
@@ -83,7 +83,7 @@ public final class Doubles {
     public static void round(long x, int grid, int n) {
         if (grid < Float.PRECISION) {
             for (int i = 0; i < n; i++) {
-                Lanes.put(x + 4L * i, (float) Grid.round(Lanes.get(x + 4L * i), grid));
+                Lanes.put(x + 4L * i, (float) Format.round(Lanes.get(x + 4L * i), grid));
             }
         }
     }

@@ -4,6 +4,7 @@ import hypertransfer.engine.Dims;
 import hypertransfer.engine.cuda.driver.Launch;
 import java.util.List;
 import java.util.Optional;
+import java.util.stream.Stream;
 
 /**
  * Attention on the tensor cores: the file of its kernels, their tiles and their launches.
@@ -42,7 +43,7 @@ public record Flash(Dims dims, String file, int stages, Tile forward, Tile key, 
             return Optional.empty();
         }
         return Optional.of(
-                target == HOPPER && dims.D() >= 64 && hopper(dims).query.bytes <= shared
+                target == HOPPER && dims.D() >= 64 && Math.max(Backward.BYTES, hopper(dims).query.bytes) <= shared
                         ? hopper(dims)
                         : flash(dims, shared >= 160 * 1024 ? 2 : 1));
     }
@@ -77,6 +78,16 @@ public record Flash(Dims dims, String file, int stages, Tile forward, Tile key, 
     /** Whether it is the one whose backward pass does that of heads too. */
     public boolean hopper() {
         return file.equals("hopper");
+    }
+
+    /** Whether the backward pass needs five products instead of seven. */
+    public boolean five() {
+        return hopper() && Backward.fits(dims);
+    }
+
+    /** The files of all its kernels. */
+    Stream<String> files() {
+        return five() ? Stream.of(file, "backward") : Stream.of(file);
     }
 
     /** One block per tile of rows, head and sequence. */

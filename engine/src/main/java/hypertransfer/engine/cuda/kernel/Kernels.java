@@ -15,15 +15,15 @@ import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.stream.LongStream;
 import java.util.stream.Stream;
 
 /** Our kernels, compiled for one card, one set of sizes and one precision. */
 public final class Kernels {
-    /** Files that need {@code wgmma.cuh}. */
-    private static final Set<String> WGMMA = Set.of("fused", "symmetric");
+    /** Files that need {@code wgmma.cuh}, and the shared memory of their kernels. */
+    private static final Map<String, Integer> WGMMA =
+            Map.of("fused", Fused.BYTES, "symmetric", Fused.BYTES, "backward", Backward.BYTES);
 
     private final Device device;
     private final Map<Kernel, Long> functions = new EnumMap<>(Kernel.class);
@@ -61,9 +61,9 @@ public final class Kernels {
                     f.query().bytes());
         });
         files.stream()
-                .filter(WGMMA::contains)
+                .filter(WGMMA::containsKey)
                 .flatMap(file -> in(file).stream())
-                .forEach(kernel -> device.allow(functions.get(kernel), Fused.BYTES));
+                .forEach(kernel -> device.allow(functions.get(kernel), WGMMA.get(kernel.file)));
     }
 
     /** Each argument is a tensor, an address, a number, a truth value, or null for a tensor that is not there. */
@@ -130,14 +130,13 @@ public final class Kernels {
     static List<String> files(Optional<Flash> flash, boolean fused, boolean symmetric) {
         return Stream.of(
                         Stream.of("rows", "heads", "tokens", "lists", "attention"),
-                        flash.map(Flash::file).stream(),
+                        flash.stream().flatMap(Flash::files),
                         fused ? Stream.of("fused", "head") : Stream.<String>empty(),
                         symmetric ? Stream.of("symmetric") : Stream.<String>empty())
                 .flatMap(files -> files)
                 .toList();
     }
 
-    /** The kernels that a file defines. */
     static List<Kernel> in(String file) {
         return Arrays.stream(Kernel.values())
                 .filter(kernel -> kernel.file.equals(file))
@@ -151,7 +150,8 @@ public final class Kernels {
                 + (tiles ? flash.get().constants() : "")
                 + resource("common.cuh")
                 + (tiles ? resource("tiles.cuh") : "")
-                + (WGMMA.contains(file) ? resource("wgmma.cuh") : "")
+                + (WGMMA.containsKey(file) ? resource("wgmma.cuh") : "")
+                + (file.equals("backward") ? resource("backward.cuh") : "")
                 + resource(file + ".cu");
     }
 

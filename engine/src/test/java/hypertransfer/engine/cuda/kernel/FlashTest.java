@@ -4,9 +4,21 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import hypertransfer.engine.Dims;
 import hypertransfer.engine.cuda.driver.Launch;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
 class FlashTest {
+    @BeforeEach
+    void ask() {
+        System.setProperty(Backward.ASKED, "true");
+    }
+
+    @AfterEach
+    void askNoMore() {
+        System.clearProperty(Backward.ASKED);
+    }
+
     @Test
     void attentionFitsIntoSharedMemory() {
         for (int D : new int[] {32, 64, 128}) {
@@ -55,5 +67,42 @@ class FlashTest {
         Dims shared = new Dims(3, 130, 256, 128, 9, 1, 1024, 130), window = new Dims(3, 130, 256, 128, 9, 2, 1024, 129);
         assertThat(Flash.of(shared, Precision.BF16, 90, 227 * 1024)).isEmpty();
         assertThat(Flash.of(window, Precision.BF16, 90, 227 * 1024)).isEmpty();
+    }
+
+    @Test
+    void fiveProductsNeedWholeTilesAndAnAmountToKeepThatIsNotTooLarge() {
+        Dims fits = new Dims(64, 1024, 768, 128, 50304), single = new Dims(1, 128, 128, 128, 9);
+        assertThat(Flash.hopper(fits).five()).isTrue();
+        assertThat(Flash.hopper(fits).files()).containsExactly("hopper", "backward");
+        assertThat(Flash.hopper(single).five()).isTrue();
+        assertThat(Flash.flash(fits, 2).five()).isFalse();
+        assertThat(Flash.hopper(new Dims(64, 1024, 768, 64, 50304)).files()).containsExactly("hopper");
+        assertThat(Flash.hopper(new Dims(64, 1000, 768, 128, 50304)).five()).isFalse();
+        assertThat(Flash.hopper(new Dims(16, 8192, 2048, 128, 50304)).five()).isFalse();
+        assertThat(Flash.of(fits, Precision.BF16, 90, Backward.BYTES - 1))
+                .map(Flash::file)
+                .hasValue("flash");
+        askNoMore();
+        assertThat(Flash.hopper(fits).files()).as("by itself").containsExactly("hopper");
+        assertThat(Backward.scratch(fits, Precision.BF16)).isZero();
+    }
+
+    @Test
+    void whatItKeepsIsTheLowerTriangleAndTwoNumbersPerRow() {
+        Dims gpt2 = new Dims(64, 1024, 768, 128, 50304);
+        assertThat(Backward.scratch(gpt2, Precision.BF16)).isEqualTo(384L * 136 * 8192 + 384L * 1024 * 8);
+        assertThat(Backward.scratch(gpt2, Precision.FLOAT32)).isZero();
+        assertThat(Backward.scratch(new Dims(3, 130, 256, 128, 9), Precision.BF16))
+                .isZero();
+        assertThat(Backward.scratch(new Dims(3, 128, 256, 128, 9, 1, 1024, 128), Precision.BF16))
+                .as("shared keys")
+                .isZero();
+    }
+
+    @Test
+    void everyMultiprocessorTakesPairsOfBlocks() {
+        assertThat(Backward.launch(new Dims(64, 1024, 768, 128, 9), 132).x()).isEqualTo(132);
+        assertThat(Backward.launch(new Dims(1, 384, 128, 128, 9), 132).x()).isEqualTo(2);
+        assertThat(Backward.launch(new Dims(1, 128, 128, 128, 9), 132).x()).isEqualTo(1);
     }
 }

@@ -17,6 +17,8 @@ import java.util.TreeMap;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -25,9 +27,19 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 /** The kernels' text, where there is no card: they compile, and are the ones that the engine asks for. */
 class KernelsTest {
+    @BeforeEach
+    void ask() {
+        System.setProperty(Backward.ASKED, "true");
+    }
+
+    @AfterEach
+    void askNoMore() {
+        System.clearProperty(Backward.ASKED);
+    }
+
     private static final Dims GPT2 = new Dims(64, 1024, 768, 128, 50304), ODD = new Dims(2, 13, 18, 6, 37, 1, 20, 7);
 
-    private static final Set<String> HOPPER = Set.of("hopper", "fused", "head", "symmetric");
+    private static final Set<String> HOPPER = Set.of("hopper", "backward", "fused", "head", "symmetric");
 
     @TempDir
     private Path folder;
@@ -70,7 +82,19 @@ class KernelsTest {
 
     /** nvcc takes lambdas with parameters of any type as functions of the card, but NVRTC, which the engine uses, does not. */
     @ParameterizedTest
-    @ValueSource(strings = {"rows", "heads", "tokens", "lists", "attention", "flash", "hopper", "fused", "symmetric"})
+    @ValueSource(
+            strings = {
+                "rows",
+                "heads",
+                "tokens",
+                "lists",
+                "attention",
+                "flash",
+                "hopper",
+                "backward",
+                "fused",
+                "symmetric"
+            })
     void noLambdaHasAParameterOfAnyType(String file) {
         assertThat(Kernels.source(file, new Geometry(GPT2, Precision.BF16), Optional.empty()))
                 .doesNotContainPattern("\\[[&=]\\]\\s*\\([^)]*\\bauto\\b");
@@ -109,6 +133,7 @@ class KernelsTest {
                         "attention",
                         "flash",
                         "hopper",
+                        "backward",
                         "fused",
                         "head",
                         "symmetric");

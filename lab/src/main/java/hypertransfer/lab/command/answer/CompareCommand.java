@@ -1,7 +1,7 @@
 package hypertransfer.lab.command.answer;
 
-import hypertransfer.lab.answer.Comparison;
 import hypertransfer.lab.answer.Csv;
+import hypertransfer.lab.answer.Sides;
 import hypertransfer.lab.command.option.JsonOption;
 import hypertransfer.lab.terminal.Exit;
 import hypertransfer.lab.terminal.Width;
@@ -54,8 +54,7 @@ public final class CompareCommand implements Callable<Integer> {
 
     @Override
     public Integer call() {
-        Comparison c =
-                Comparison.of(places, damage -> spec.commandLine().getErr().println("warning: " + damage));
+        Sides c = Sides.of(places, damage -> spec.commandLine().getErr().println("warning: " + damage));
         if (csv != null) {
             Csv.write(
                     csv,
@@ -81,8 +80,8 @@ public final class CompareCommand implements Callable<Integer> {
     }
 
     /** A side; what it is minus the baseline stays empty for the baseline itself. */
-    private static void row(Csv table, Comparison c, Comparison.Side s) {
-        Optional<Comparison.Difference> d = c.differences().stream()
+    private static void row(Csv table, Sides c, Sides.Side s) {
+        Optional<Sides.Difference> d = c.differences().stream()
                 .filter(other -> other.name().equals(s.name()))
                 .findFirst();
         table.row(
@@ -91,15 +90,15 @@ public final class CompareCommand implements Callable<Integer> {
                 s.validation(),
                 s.best(),
                 s.loss(),
-                d.map(Comparison.Difference::mean).orElse(null),
-                d.map(Comparison.Difference::low).orElse(null),
-                d.map(Comparison.Difference::high).orElse(null),
-                d.map(Comparison.Difference::p).orElse(null),
-                d.map(Comparison.Difference::largest).orElse(null),
-                d.map(Comparison.Difference::crossover).orElse(null));
+                d.map(Sides.Difference::mean).orElse(null),
+                d.map(Sides.Difference::low).orElse(null),
+                d.map(Sides.Difference::high).orElse(null),
+                d.map(Sides.Difference::p).orElse(null),
+                d.map(Sides.Difference::largest).orElse(null),
+                d.map(Sides.Difference::crossover).orElse(null));
     }
 
-    private static void print(PrintWriter out, Comparison c) {
+    private static void print(PrintWriter out, Sides c) {
         int width = c.sides().stream().mapToInt(s -> s.name().length()).max().orElse(4);
         String row = "%-" + Math.max(4, width) + "s %6s %12s %12s %12s%n";
         out.printf(row, "side", "seeds", "validation", "best", "training");
@@ -108,7 +107,7 @@ public final class CompareCommand implements Callable<Integer> {
                         row, s.name(), s.seeds().size(), number(s.validation()), number(s.best()), number(s.loss())));
         c.differing().forEach((key, values) -> out.println(key + ": " + String.join(" | ", values)));
         String baseline = c.sides().getFirst().name();
-        for (Comparison.Difference d : c.differences()) {
+        for (Sides.Difference d : c.differences()) {
             out.printf(
                     Locale.ROOT,
                     "%s - %s: %+.5f; largest difference of training losses %.2e; %s%n",

@@ -9,7 +9,7 @@ import java.lang.foreign.MemorySegment;
  * The micro-batch on its way to the card: inputs, targets, and the inputs' positions sorted, so that the embedding's
  * gradient adds in a fixed order. A few buffers are used in rotation, so that the host runs ahead of the card.
  */
-final class Feed {
+final class TokenUpload {
     private static final int BUFFERS = 4;
 
     private final Device device;
@@ -21,7 +21,7 @@ final class Feed {
     private int buffer;
     private int distinct;
 
-    Feed(Device device, int count, int vocabulary, long to) {
+    TokenUpload(Device device, int count, int vocabulary, long to) {
         this.device = device;
         this.count = count;
         this.vocabulary = vocabulary;

@@ -34,7 +34,7 @@ import tools.jackson.databind.node.ObjectNode;
  * {@code gap} and {@code state} whenever there is something new. A report holds the messages of one reading; a live page
  * continues.
  */
-final class Feed {
+final class Messages {
     private static final JsonMapper JSON = JsonMapper.shared();
     /** Characters of a page that all runs share: for the numbers of their matrices, and for their losses. */
     private static final double MATRICES = 12e6, LOSSES = 4e6;
@@ -68,7 +68,7 @@ final class Feed {
      * @param target the name of the run this one follows, or null
      * @param share the part of the page that this run's numbers may fill
      */
-    Feed(String name, String target, Run run, double share) {
+    Messages(String name, String target, Run run, double share) {
         this.name = name;
         this.target = target;
         this.run = run;

@@ -21,7 +21,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.json.JsonMapper;
 
-class FeedTest {
+class MessagesTest {
     private static final JsonMapper JSON = JsonMapper.shared();
 
     @TempDir
@@ -98,7 +98,7 @@ class FeedTest {
     @Test
     void whatIsAppendedArrivesAlone() throws IOException {
         run.begin().append(5, 1);
-        Feed feed = feed();
+        Messages feed = feed();
         assertThat(feed.read()).hasSize(3);
         assertThat(feed.read()).isEmpty();
         run.append(8, 1);
@@ -112,7 +112,7 @@ class FeedTest {
     @Test
     void aResumedRunStartsAgain() throws IOException {
         run.begin().append(20, 2);
-        Feed feed = feed();
+        Messages feed = feed();
         feed.read();
         run.append(10, 2);
         List<String> messages = feed.read();
@@ -154,7 +154,7 @@ class FeedTest {
         List<SyntheticRun> pairs = SyntheticRun.pairs(folder.resolve("pairs"), 20);
         Run own = new Run(pairs.get(2).directory), target = new Run(pairs.get(0).directory);
         Gap gap = Gap.of(own.directory(), target.directory());
-        JsonNode sent = new Feed("hypertransfer", "muon", own, 1)
+        JsonNode sent = new Messages("hypertransfer", "muon", own, 1)
                 .read().stream().map(JSON::readTree).toList().get(2);
         assertThat(sent.path("type").asString()).isEqualTo("gap");
         assertThat(sent.path("norm").asDouble()).isEqualTo(gap.norm()).isBetween(1e-5, 1e-2);
@@ -173,8 +173,8 @@ class FeedTest {
         Files.writeString(run.directory.resolve(file), text, StandardOpenOption.APPEND);
     }
 
-    private Feed feed() {
-        return new Feed("muon", null, new Run(run.directory), 1);
+    private Messages feed() {
+        return new Messages("muon", null, new Run(run.directory), 1);
     }
 
     private List<JsonNode> read() {

@@ -22,15 +22,15 @@ import java.util.regex.Pattern;
  * @param schedules one for each hidden matrix
  * @param decays the weight decay of each at each step; empty where each keeps its own
  */
-record Rates(List<Schedule> schedules, List<List<Double>> decays) {
+record ScheduledRates(List<Schedule> schedules, List<List<Double>> decays) {
     private static final Pattern BLOCK = Pattern.compile("blocks\\.(\\d+)\\.(.+)");
 
     /** @param told hears how a recorded schedule was fitted, where it is not of the same steps and matrices */
-    static Rates of(Configuration c, List<String> matrices, Consumer<String> told) {
+    static ScheduledRates of(Configuration c, List<String> matrices, Consumer<String> told) {
         Algorithm algorithm = c.algorithm();
         String file = c.matrices().recorded();
         if (file == null) {
-            return new Rates(
+            return new ScheduledRates(
                     matrices.stream()
                             .map(m -> (Schedule) algorithm.of(m).schedule())
                             .toList(),
@@ -50,7 +50,7 @@ record Rates(List<Schedule> schedules, List<List<Double>> decays) {
             told.accept(source(recorded) + " has " + recorded.steps() + " steps and this run " + c.steps()
                     + ": it is stretched, first step to first and last to last");
         }
-        return new Rates(
+        return new ScheduledRates(
                 matrices.stream()
                         .map(m -> (Schedule) new Schedule.Recorded(rates.get(m)).resampled(c.steps()))
                         .toList(),
@@ -103,7 +103,7 @@ record Rates(List<Schedule> schedules, List<List<Double>> decays) {
                         .put(Integer.parseInt(block.group(1)), rates);
             }
         });
-        int layers = matrices.stream().mapToInt(Rates::layer).max().orElseThrow() + 1;
+        int layers = matrices.stream().mapToInt(ScheduledRates::layer).max().orElseThrow() + 1;
         Map<String, List<Double>> fitted = new TreeMap<>();
         for (String name : matrices) {
             Matcher block = BLOCK.matcher(name);

@@ -7,8 +7,8 @@ import java.util.Comparator;
 import java.util.stream.Stream;
 
 /** A directory with all that is in it. */
-public final class Tree {
-    private Tree() {}
+public final class Folder {
+    private Folder() {}
 
     /** Deletes a directory, or a file. */
     public static void delete(Path root) throws IOException {

@@ -20,7 +20,7 @@ import java.util.function.Consumer;
  *
  * @param differing the settings that are not the same everywhere: for each key, a value per side
  */
-public record Comparison(List<Side> sides, Map<String, List<String>> differing, List<Difference> differences) {
+public record Sides(List<Side> sides, Map<String, List<String>> differing, List<Difference> differences) {
     /** What may differ within a side. */
     private static final Set<String> OWN = Set.of("seed", "target", "engine", "from.run");
 
@@ -55,7 +55,6 @@ public record Comparison(List<Side> sides, Map<String, List<String>> differing, 
             Double high,
             Double p) {}
 
-    /** One run, read. */
     private record Read(Run run, long seed, Curves curves) {}
 
     /**
@@ -63,7 +62,7 @@ public record Comparison(List<Side> sides, Map<String, List<String>> differing, 
      *
      * @param told what could not be read
      */
-    public static Comparison of(List<Path> places, Consumer<String> told) {
+    public static Sides of(List<Path> places, Consumer<String> told) {
         Map<Map<String, String>, List<Read>> sides = new LinkedHashMap<>();
         for (Path place : places) {
             for (Run run : Run.under(place, told)) {
@@ -93,7 +92,7 @@ public record Comparison(List<Side> sides, Map<String, List<String>> differing, 
                     + places + "; give runs of two or more");
         }
         List<List<Read>> all = List.copyOf(sides.values());
-        List<String> names = all.stream().map(Comparison::name).toList();
+        List<String> names = all.stream().map(Sides::name).toList();
         List<Side> summaries = new ArrayList<>();
         List<Difference> differences = new ArrayList<>();
         for (int i = 0; i < all.size(); i++) {
@@ -102,7 +101,7 @@ public record Comparison(List<Side> sides, Map<String, List<String>> differing, 
                 differences.add(difference(names.get(i), all.getFirst(), all.get(i)));
             }
         }
-        return new Comparison(summaries, differing(List.copyOf(sides.keySet())), differences);
+        return new Sides(summaries, differing(List.copyOf(sides.keySet())), differences);
     }
 
     /** The directory's name where all seeds share it, else the first's whole path. */
