@@ -2,10 +2,13 @@ package hypertransfer.engine.cpu;
 
 import hypertransfer.engine.Dims;
 import hypertransfer.engine.Role;
+import hypertransfer.engine.cpu.loop.Rows;
+import hypertransfer.engine.cpu.loop.SoftmaxRows;
 import hypertransfer.engine.cpu.product.Blas;
 import hypertransfer.engine.cpu.thread.Chunks;
 import hypertransfer.engine.cpu.thread.Pool;
 import hypertransfer.engine.cpu.thread.Task;
+import hypertransfer.engine.cpu.thread.Twin;
 import hypertransfer.engine.cpu.vector.Exp;
 import hypertransfer.engine.cpu.vector.Lanes;
 import jdk.incubator.vector.FloatVector;
@@ -27,9 +30,9 @@ final class Attention {
     private final Floats strips; // (workers, 2, STRIP, width)
     private final Floats means; // (N, H)
     private final float scale;
-    private final Task forward = this::forward;
-    private final Task backward = this::backward;
-    private final Task toMeans = this::means;
+    private final Task forward = new Twin((p, w) -> forward(p, w, true), (p, w) -> forward(p, w, false));
+    private final Task backward = new Twin((p, w) -> backward(p, w, true), (p, w) -> backward(p, w, false));
+    private final Task toMeans = new Twin(this::meansLoops, this::means);
     private long qkv, o, lse, dO, dqkv;
 
     Attention(Pool pool, Dims dims, Blocks blocks) {
@@ -60,14 +63,15 @@ final class Attention {
         pool.run(backward, dims.B() * dims.G());
     }
 
-    private void forward(int piece, int worker) {
+    private void forward(int piece, int worker, boolean loops) {
+        long sequence = (long) piece / dims.H() * dims.T(), p = strip(worker);
         for (int i = 0; i < dims.T(); i += STRIP) {
-            forward(
-                    (long) piece / dims.H() * dims.T(),
-                    piece % dims.H(),
-                    i,
-                    Math.min(STRIP, dims.T() - i),
-                    strip(worker));
+            int rows = Math.min(STRIP, dims.T() - i), h = piece % dims.H();
+            if (loops) {
+                forwardLoops(sequence, h, i, rows, p);
+            } else {
+                forward(sequence, h, i, rows, p);
+            }
         }
     }
 
@@ -80,8 +84,23 @@ final class Attention {
         }
     }
 
+    private void meansLoops(int piece, int worker) {
+        int rows = Chunks.rows(dims.N()), from = piece * rows, heads = Math.min(dims.N() - from, rows) * dims.H();
+        if (!Rows.whole(dims.D())) {
+            means(piece, worker);
+            return;
+        }
+        long at = 4L * from * dims.C();
+        float[] d = Rows.read(dO + at, heads * dims.D()), out = Rows.read(o + at, heads * dims.D());
+        float[] sums = new float[heads];
+        for (int i = 0; i < heads; i++) {
+            sums[i] = Rows.dot(d, out, i * dims.D(), dims.D());
+        }
+        Rows.write(sums, means.at() + 4L * from * dims.H());
+    }
+
     /** From the last strip, which starts the sums of all keys, unless a window hides some from it. */
-    private void backward(int piece, int worker) {
+    private void backward(int piece, int worker, boolean loops) {
         int last = (dims.T() - 1) / STRIP * STRIP, shared = piece % dims.G();
         long sequence = (long) piece / dims.G() * dims.T(), p = strip(worker), dp = p + 4L * STRIP * width;
         boolean started = first(last) > 0;
@@ -91,7 +110,12 @@ final class Attention {
         }
         for (int h = shared * share; h < (shared + 1) * share; h++) {
             for (int i = last; i >= 0; i -= STRIP) {
-                backward(sequence, h, i, Math.min(STRIP, dims.T() - i), started ? 1 : 0, p, dp);
+                int rows = Math.min(STRIP, dims.T() - i), beta = started ? 1 : 0;
+                if (loops) {
+                    backwardLoops(sequence, h, i, rows, beta, p, dp);
+                } else {
+                    backward(sequence, h, i, rows, beta, p, dp);
+                }
                 started = true;
             }
         }
@@ -107,11 +131,9 @@ final class Attention {
     }
 
     private void forward(long sequence, int h, int i, int rows, long p) {
-        int C = dims.C(), D = dims.D(), first = first(i), keys = i + rows - first;
-        long q = part(qkv, sequence + i, 0, h);
-        long k = part(qkv, sequence + first, 1, h), v = part(qkv, sequence + first, 2, h);
-        long to = o + 4L * ((sequence + i) * C + (long) h * D), kept = lse + 4L * ((sequence + i) * dims.H() + h);
-        Blas.gemm(Blas.N, Blas.T, rows, keys, D, scale, q, row, k, row, 0, p, width);
+        int first = first(i), keys = i + rows - first;
+        long kept = kept(sequence + i, h);
+        scores(sequence, h, i, rows, p);
         for (int line = 0; line < rows; line++) {
             int seen = i + line + 1 - first;
             long at = p + 4L * line * width;
@@ -124,17 +146,26 @@ final class Attention {
             blind(at, seen, keys, 0);
             passed(at, seen, 0);
         }
-        Blas.gemm(Blas.N, Blas.N, rows, D, keys, 1, p, width, v, row, 0, to, C);
+        output(sequence, h, i, rows, p);
+    }
+
+    private void forwardLoops(long sequence, int h, int i, int rows, long p) {
+        int first = first(i), keys = i + rows - first;
+        scores(sequence, h, i, rows, p);
+        float[] scores = Rows.read(p, rows * width);
+        for (int line = 0; line < rows; line++) {
+            float lse = SoftmaxRows.forward(scores, line * width, i + line + 1 - first, keys, dims.W());
+            Lanes.put(kept(sequence + i + line, h), lse);
+        }
+        Rows.write(scores, p);
+        output(sequence, h, i, rows, p);
     }
 
     private void backward(long sequence, int h, int i, int rows, float beta, long p, long dp) {
-        int C = dims.C(), D = dims.D(), first = first(i), keys = i + rows - first;
-        long q = part(qkv, sequence + i, 0, h), dq = part(dqkv, sequence + i, 0, h);
-        long k = part(qkv, sequence + first, 1, h), v = part(qkv, sequence + first, 2, h);
-        long dk = part(dqkv, sequence + first, 1, h), dv = part(dqkv, sequence + first, 2, h);
-        long head = 4L * ((sequence + i) * C + (long) h * D), kept = lse + 4L * ((sequence + i) * dims.H() + h);
-        Blas.gemm(Blas.N, Blas.T, rows, keys, D, scale, q, row, k, row, 0, p, width);
-        Blas.gemm(Blas.N, Blas.T, rows, keys, D, 1, dO + head, C, v, row, 0, dp, width);
+        int first = first(i), keys = i + rows - first;
+        long kept = kept(sequence + i, h);
+        scores(sequence, h, i, rows, p);
+        slopes(sequence, h, i, rows, dp);
         for (int line = 0; line < rows; line++) {
             int seen = i + line + 1 - first;
             long at = p + 4L * line * width, d = dp + 4L * line * width;
@@ -147,9 +178,60 @@ final class Attention {
             slopes(at, d, pairs(seen) * 2, mean, scale);
             blind(d, seen, keys, 0);
         }
-        Blas.gemm(Blas.T, Blas.N, keys, D, rows, 1, p, width, dO + head, C, beta, dv, row);
+        gradients(sequence, h, i, rows, beta, p, dp);
+    }
+
+    private void backwardLoops(long sequence, int h, int i, int rows, float beta, long p, long dp) {
+        int first = first(i), keys = i + rows - first;
+        scores(sequence, h, i, rows, p);
+        slopes(sequence, h, i, rows, dp);
+        float[] scores = Rows.read(p, rows * width), slopes = Rows.read(dp, rows * width);
+        for (int line = 0; line < rows; line++) {
+            int seen = i + line + 1 - first;
+            float mean = Lanes.get(means.at() + 4L * ((sequence + i + line) * dims.H() + h));
+            float lse = Lanes.get(kept(sequence + i + line, h));
+            SoftmaxRows.backward(scores, slopes, line * width, seen, keys, dims.W(), lse, mean, scale);
+        }
+        Rows.write(scores, p);
+        Rows.write(slopes, dp);
+        gradients(sequence, h, i, rows, beta, p, dp);
+    }
+
+    /** p = scale q k^T. */
+    private void scores(long sequence, int h, int i, int rows, long p) {
+        int D = dims.D(), first = first(i);
+        long q = part(qkv, sequence + i, 0, h), k = part(qkv, sequence + first, 1, h);
+        Blas.gemm(Blas.N, Blas.T, rows, i + rows - first, D, scale, q, row, k, row, 0, p, width);
+    }
+
+    /** o = p v. */
+    private void output(long sequence, int h, int i, int rows, long p) {
+        int C = dims.C(), D = dims.D(), first = first(i);
+        long v = part(qkv, sequence + first, 2, h), to = o + 4L * ((sequence + i) * C + (long) h * D);
+        Blas.gemm(Blas.N, Blas.N, rows, D, i + rows - first, 1, p, width, v, row, 0, to, C);
+    }
+
+    /** dp = do v^T. */
+    private void slopes(long sequence, int h, int i, int rows, long dp) {
+        int C = dims.C(), D = dims.D(), first = first(i);
+        long v = part(qkv, sequence + first, 2, h), d = dO + 4L * ((sequence + i) * C + (long) h * D);
+        Blas.gemm(Blas.N, Blas.T, rows, i + rows - first, D, 1, d, C, v, row, 0, dp, width);
+    }
+
+    /** dv (+)= p^T do, dq = dp k, dk (+)= dp^T q. */
+    private void gradients(long sequence, int h, int i, int rows, float beta, long p, long dp) {
+        int C = dims.C(), D = dims.D(), first = first(i), keys = i + rows - first;
+        long q = part(qkv, sequence + i, 0, h), dq = part(dqkv, sequence + i, 0, h);
+        long k = part(qkv, sequence + first, 1, h), dk = part(dqkv, sequence + first, 1, h);
+        long dv = part(dqkv, sequence + first, 2, h), d = dO + 4L * ((sequence + i) * C + (long) h * D);
+        Blas.gemm(Blas.T, Blas.N, keys, D, rows, 1, p, width, d, C, beta, dv, row);
         Blas.gemm(Blas.N, Blas.N, rows, D, keys, 1, dp, width, k, row, 0, dq, row);
         Blas.gemm(Blas.T, Blas.N, keys, D, rows, 1, dp, width, q, row, beta, dk, row);
+    }
+
+    /** Where the logarithm of the sum of token n and head h is kept. */
+    private long kept(long n, int h) {
+        return lse + 4L * (n * dims.H() + h);
     }
 
     /** Where the query (0), key (1) or value (2) of token n that head h works with starts. */

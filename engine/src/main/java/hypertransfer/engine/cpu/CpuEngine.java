@@ -32,6 +32,7 @@ public final class CpuEngine implements Engine, Layers {
     private final Blocks blocks = new Blocks();
     private final int[] inputs;
     private final int[] targets;
+    private final float[] room = new float[4096];
 
     private final Product product;
     private final Embedding embedding;
@@ -317,7 +318,7 @@ public final class CpuEngine implements Engine, Layers {
 
     @Override
     public double sum(Tensor tensor) {
-        return Sums.sum(at(tensor), tensor.size());
+        return Sums.sum(at(tensor), tensor.size(), room);
     }
 
     @Override

@@ -2,13 +2,17 @@ package hypertransfer.engine.cpu;
 
 import hypertransfer.engine.Dims;
 import hypertransfer.engine.Role;
+import hypertransfer.engine.cpu.loop.Rows;
+import hypertransfer.engine.cpu.loop.SoftmaxRows;
 import hypertransfer.engine.cpu.product.Blas;
 import hypertransfer.engine.cpu.product.Product;
 import hypertransfer.engine.cpu.thread.Chunks;
 import hypertransfer.engine.cpu.thread.Pool;
 import hypertransfer.engine.cpu.thread.Task;
+import hypertransfer.engine.cpu.thread.Twin;
 import hypertransfer.engine.cpu.vector.Exp;
 import hypertransfer.engine.cpu.vector.Lanes;
+import java.util.Arrays;
 
 /**
  * The head and its loss, a chunk of rows at a time. With e = exp(z - max) and sum its sum, the gradient at the logits is
@@ -27,9 +31,11 @@ final class CrossEntropy {
     private final Floats logits; // (rows, width)
     private final Floats scaled; // (rows, C)
     private final Floats sums; // (rows, 1)
-    private final Task softmax = this::softmax;
-    private final Task scaleInput = this::scaleInput;
-    private final Task scaleGradient = this::scaleGradient;
+    private final Task softmax = new Twin(this::softmaxLoops, this::softmax);
+    private final Task scaleInput =
+            new Twin((piece, worker) -> scaleInput(piece, true), (piece, worker) -> scaleInput(piece, false));
+    private final Task scaleGradient =
+            new Twin((piece, worker) -> scaleGradient(piece, true), (piece, worker) -> scaleGradient(piece, false));
     private int[] targets;
     private int first, count;
     private double scale;
@@ -84,19 +90,47 @@ final class CrossEntropy {
         }
     }
 
-    private void scaleInput(int piece, int worker) {
-        scale(piece, x + 4L * first * dims.C(), scaled.at());
+    private void softmaxLoops(int piece, int worker) {
+        int from = piece * Chunks.rows(count), to = Math.min(count, from + Chunks.rows(count)), V = dims.V();
+        float[] loss = new float[to - from], divisors = new float[to - from];
+        for (int n = from; n < to; n++) {
+            long at = logits.at() + 4L * n * width;
+            float[] row = Rows.read(at, width);
+            Arrays.fill(row, V, SoftmaxRows.whole(V), -Float.MAX_VALUE);
+            int target = targets[first + n];
+            float max = SoftmaxRows.max(row, 0, V), wanted = row[target];
+            float sum = SoftmaxRows.exponentials(row, 0, SoftmaxRows.whole(V), max);
+            loss[n - from] = (float) (max - wanted + Math.log(sum));
+            divisors[n - from] = sum;
+            if (dx != 0) {
+                row[target] -= sum;
+            }
+            Rows.write(row, at);
+        }
+        Rows.write(loss, losses + 4L * (first + from));
+        if (dx != 0) {
+            Rows.write(divisors, sums.at() + 4L * from);
+        }
     }
 
-    private void scaleGradient(int piece, int worker) {
-        scale(piece, dx + 4L * first * dims.C(), dx + 4L * first * dims.C());
+    private void scaleInput(int piece, boolean loops) {
+        scale(piece, x + 4L * first * dims.C(), scaled.at(), loops);
     }
 
-    private void scale(int piece, long rows, long to) {
+    private void scaleGradient(int piece, boolean loops) {
+        scale(piece, dx + 4L * first * dims.C(), dx + 4L * first * dims.C(), loops);
+    }
+
+    private void scale(int piece, long rows, long to, boolean loops) {
         int from = piece * Chunks.rows(count), end = Math.min(count, from + Chunks.rows(count));
         for (int n = from; n < end; n++) {
             long row = 4L * n * dims.C();
-            Lanes.scale((float) (scale / Lanes.get(sums.at() + 4L * n)), rows + row, to + row, dims.C());
+            float factor = (float) (scale / Lanes.get(sums.at() + 4L * n));
+            if (loops) {
+                Rows.scale(factor, rows + row, to + row, dims.C());
+            } else {
+                Lanes.scale(factor, rows + row, to + row, dims.C());
+            }
         }
     }
 }

@@ -1,16 +1,19 @@
 package hypertransfer.engine.cpu;
 
+import hypertransfer.engine.cpu.loop.Rows;
 import hypertransfer.engine.cpu.thread.Pool;
 import hypertransfer.engine.cpu.thread.Task;
+import hypertransfer.engine.cpu.thread.Twin;
 import hypertransfer.engine.cpu.vector.Lanes;
 
 /** Rows of a table by token, and their gradients back into it. */
-final class Embedding implements Task {
+final class Embedding {
     /** Each piece serves the tokens of one residue, in order: every row of the table has one writer. */
     private static final int PIECES = 16;
 
     private final Pool pool;
-    private boolean backward;
+    private final Task forward = this::forward;
+    private final Task backward = new Twin((p, w) -> backward(p, true), (p, w) -> backward(p, false));
     private int[] tokens;
     private int cols;
     private long table, x;
@@ -20,31 +23,37 @@ final class Embedding implements Task {
     }
 
     void forward(int[] tokens, int cols, long table, long x) {
-        run(false, tokens, cols, table, x);
+        run(forward, tokens, cols, table, x);
     }
 
     void backward(int[] tokens, int cols, long dx, long dtable) {
-        run(true, tokens, cols, dtable, dx);
+        run(backward, tokens, cols, dtable, dx);
     }
 
-    private void run(boolean backward, int[] tokens, int cols, long table, long x) {
-        this.backward = backward;
+    private void run(Task task, int[] tokens, int cols, long table, long x) {
         this.tokens = tokens;
         this.cols = cols;
         this.table = table;
         this.x = x;
-        pool.run(this, PIECES);
+        pool.run(task, PIECES);
     }
 
-    @Override
-    public void piece(int piece, int worker) {
+    private void forward(int piece, int worker) {
+        for (int n = 0; n < tokens.length; n++) {
+            if (tokens[n] % PIECES == piece) {
+                Lanes.copy(table + 4L * tokens[n] * cols, x + 4L * n * cols, 4L * cols);
+            }
+        }
+    }
+
+    private void backward(int piece, boolean loops) {
         for (int n = 0; n < tokens.length; n++) {
             if (tokens[n] % PIECES == piece) {
                 long row = table + 4L * tokens[n] * cols, activation = x + 4L * n * cols;
-                if (backward) {
-                    Lanes.add(activation, row, cols);
+                if (loops) {
+                    Rows.add(activation, 1, row, cols);
                 } else {
-                    Lanes.copy(row, activation, 4L * cols);
+                    Lanes.add(activation, row, cols);
                 }
             }
         }

@@ -2,17 +2,20 @@ package hypertransfer.engine.cpu;
 
 import hypertransfer.engine.Dims;
 import hypertransfer.engine.Role;
+import hypertransfer.engine.cpu.loop.NormRows;
+import hypertransfer.engine.cpu.loop.Rows;
 import hypertransfer.engine.cpu.thread.Chunks;
 import hypertransfer.engine.cpu.thread.Pool;
-import hypertransfer.engine.cpu.thread.Task;
+import hypertransfer.engine.cpu.thread.Twin;
 import hypertransfer.engine.cpu.vector.Lanes;
 import jdk.incubator.vector.FloatVector;
 
 /** The norms of {@link Norms}, backward. The gain's gradient is summed chunk by chunk, then over the chunks in order. */
-final class NormGradients implements Task {
+final class NormGradients {
     private final Pool pool;
     private final Floats partial; // (chunks, C)
     private final Floats centered; // (workers, 2, C): a row without its mean, and the gradient there
+    private final Twin task = new Twin(this::loops, this::vectors);
     private boolean residual, center;
     private int rows, cols;
     private long dy, z, zr, out, gain, r, dh, dz;
@@ -54,14 +57,29 @@ final class NormGradients implements Task {
         this.dh = dh;
         this.dz = dz;
         int chunks = Chunks.count(rows);
-        pool.run(this, chunks);
+        pool.run(task, chunks);
+        if (!task.ready()) {
+            Rows.add(partial.at(), chunks, dgain, cols);
+            return;
+        }
         for (int chunk = 0; chunk < chunks; chunk++) {
             Lanes.add(partial.at() + 4L * chunk * cols, dgain, cols);
         }
     }
 
-    @Override
-    public void piece(int piece, int worker) {
+    private void loops(int piece, int worker) {
+        int from = piece * Chunks.rows(rows), count = Math.min(rows - from, Chunks.rows(rows));
+        if (center || !Rows.whole(cols)) {
+            vectors(piece, worker);
+            return;
+        }
+        long at = 4L * from * cols, one = 4L * from, sums = partial.at() + 4L * piece * cols;
+        long post = zr == 0 ? 0 : zr + one;
+        NormRows.backward(
+                residual, count, cols, dy + at, z + at, post, out + at, gain, r + one, dh + at, dz + at, sums);
+    }
+
+    private void vectors(int piece, int worker) {
         int from = piece * Chunks.rows(rows), to = Math.min(rows, from + Chunks.rows(rows));
         long sums = partial.at() + 4L * piece * cols;
         Lanes.fill(0, sums, cols);

@@ -1,16 +1,19 @@
 package hypertransfer.engine.cpu;
 
+import hypertransfer.engine.cpu.loop.NormRows;
+import hypertransfer.engine.cpu.loop.Rows;
 import hypertransfer.engine.cpu.thread.Chunks;
 import hypertransfer.engine.cpu.thread.Pool;
 import hypertransfer.engine.cpu.thread.Task;
+import hypertransfer.engine.cpu.thread.Twin;
 import hypertransfer.engine.cpu.vector.Lanes;
 import jdk.incubator.vector.FloatVector;
 
 /** The norms of rows, by themselves and where one sublayer ends and the next begins, forward. */
 final class Norms {
     private final Pool pool;
-    private final Task norm = this::norm;
-    private final Task residual = this::residual;
+    private final Task norm = new Twin(this::normLoops, this::norm);
+    private final Task residual = new Twin(this::residualLoops, this::residual);
     private boolean center;
     private int rows, cols;
     private long h, z, zr, out, gain, y, r;
@@ -55,6 +58,15 @@ final class Norms {
         }
     }
 
+    private void normLoops(int piece, int worker) {
+        int from = piece * Chunks.rows(rows), count = Math.min(rows - from, Chunks.rows(rows));
+        if (center || !Rows.whole(cols)) {
+            norm(piece, worker);
+        } else {
+            NormRows.forward(count, cols, out + 4L * from * cols, gain, y + 4L * from * cols, r + 4L * from);
+        }
+    }
+
     /** The norm of row n with its mean taken away, by way of y. */
     private void layer(int n) {
         long row = 4L * n * cols;
@@ -84,6 +96,16 @@ final class Norms {
                 gained(out + row, rn, gain, y + row, cols);
             }
         }
+    }
+
+    private void residualLoops(int piece, int worker) {
+        int from = piece * Chunks.rows(rows), count = Math.min(rows - from, Chunks.rows(rows));
+        if (center || !Rows.whole(cols)) {
+            residual(piece, worker);
+            return;
+        }
+        long at = 4L * from * cols, post = zr == 0 ? 0 : zr + 4L * from;
+        NormRows.residual(count, cols, h + at, z + at, post, out + at, gain, y + at, r + 4L * from);
     }
 
     /** out = h + post z; returns the sum of its squares. */

@@ -1,8 +1,11 @@
 package hypertransfer.engine.cpu;
 
 import hypertransfer.engine.Tensor;
+import hypertransfer.engine.cpu.loop.Numbers;
+import hypertransfer.engine.cpu.loop.Rows;
 import hypertransfer.engine.cpu.thread.Pool;
 import hypertransfer.engine.cpu.thread.Task;
+import hypertransfer.engine.cpu.thread.Twin;
 import hypertransfer.engine.cpu.vector.Doubles;
 import hypertransfer.engine.cpu.vector.Lanes;
 import hypertransfer.engine.cpu.vector.Sums;
@@ -27,19 +30,18 @@ final class Updates {
     private int[] first = {}; // the first piece of each tensor
     private double[] partial = {};
 
-    private final Task zero = (piece, worker) -> {
-        int k = tensor(piece);
-        Lanes.fill(0, at(a, k, piece), length(k, piece));
-    };
-    private final Task momentum = (piece, worker) -> {
-        int k = tensor(piece);
-        float beta = (float) beta1, fresh = (float) ((1 - beta1) * f[k]);
-        momentum(at(a, k, piece), at(b, k, piece), beta, fresh, nesterov, length(k, piece));
-    };
-    private final Task adam = (piece, worker) -> {
-        int k = tensor(piece);
-        adam(at(a, k, piece), at(b, k, piece), at(c, k, piece), (float) f[k], length(k, piece));
-    };
+    private final Task zero = new Twin(
+            (piece, worker) -> {
+                int k = tensor(piece);
+                Rows.write(new float[length(k, piece)], at(a, k, piece));
+            },
+            (piece, worker) -> {
+                int k = tensor(piece);
+                Lanes.fill(0, at(a, k, piece), length(k, piece));
+            });
+    private final Task momentum =
+            new Twin((piece, worker) -> momentum(piece, true), (piece, worker) -> momentum(piece, false));
+    private final Task adam = new Twin((piece, worker) -> adam(piece, true), (piece, worker) -> adam(piece, false));
     private final Task sign = (piece, worker) -> {
         int k = tensor(piece);
         float freshLook = (float) ((1 - beta1) * f[k]), freshKeep = (float) ((1 - beta2) * f[k]);
@@ -50,7 +52,7 @@ final class Updates {
         int k = tensor(piece);
         clamp(at(a, k, piece), (float) f[k], (float) limit, length(k, piece));
     };
-    private final Task read = (piece, worker) -> {
+    private final Task vectorsRead = (piece, worker) -> {
         int k = tensor(piece), n = length(k, piece);
         long x = at(a, k, piece), y = at(b, k, piece);
         boolean exactly = exact(a, k), both = exact(b, k);
@@ -58,7 +60,8 @@ final class Updates {
         partial[3 * piece + 1] = both ? Doubles.squares(y, n) : Sums.squares(y, n);
         partial[3 * piece + 2] = exactly ? Doubles.dot(x, y, both, n) : Sums.dot(x, y, n);
     };
-    private final Task move = (piece, worker) -> {
+    private final Task read = new Twin(this::readLoops, vectorsRead);
+    private final Task vectorsMove = (piece, worker) -> {
         int k = tensor(piece);
         if (exact(a, k)) {
             Doubles.move(at(a, k, piece), at(b, k, piece), f[k], g[k], length(k, piece));
@@ -66,6 +69,7 @@ final class Updates {
         }
         move(at(a, k, piece), at(b, k, piece), (float) (1 - f[k]), (float) g[k], length(k, piece));
     };
+    private final Task move = new Twin(this::moveLoops, vectorsMove);
     private final Task represent = (piece, worker) -> {
         int k = tensor(piece);
         if (exact(a, k)) {
@@ -148,6 +152,7 @@ final class Updates {
         this.f = keep;
         this.g = push;
         run(move, w, u, u);
+        Twin.stepped();
     }
 
     void represent(List<Tensor> masters, double[] scale, int grid, List<Tensor> weights) {
@@ -201,6 +206,48 @@ final class Updates {
 
     private int length(int k, int piece) {
         return (int) Math.min(CHUNK, a.get(k).size() - (long) (piece - first[k]) * CHUNK);
+    }
+
+    private void momentum(int piece, boolean loops) {
+        int k = tensor(piece), n = length(k, piece);
+        float beta = (float) beta1, fresh = (float) ((1 - beta1) * f[k]);
+        if (loops && Rows.whole(n)) {
+            Numbers.momentum(at(a, k, piece), at(b, k, piece), beta, fresh, nesterov, n);
+        } else {
+            momentum(at(a, k, piece), at(b, k, piece), beta, fresh, nesterov, n);
+        }
+    }
+
+    private void adam(int piece, boolean loops) {
+        int k = tensor(piece), n = length(k, piece);
+        long g = at(a, k, piece), m = at(b, k, piece), v = at(c, k, piece);
+        if (loops && Rows.whole(n)) {
+            float b1 = (float) beta1, b2 = (float) beta2, f1 = (float) (1 - beta1), f2 = (float) (1 - beta2);
+            Numbers.adam(g, m, v, (float) f[k], b1, f1, c1, b2, f2, c2, (float) epsilon, n);
+        } else {
+            adam(g, m, v, (float) f[k], n);
+        }
+    }
+
+    private void readLoops(int piece, int worker) {
+        int k = tensor(piece), n = length(k, piece);
+        long x = at(a, k, piece), y = at(b, k, piece);
+        if (exact(a, k) || exact(b, k)) {
+            vectorsRead.piece(piece, worker);
+            return;
+        }
+        partial[3 * piece] = Numbers.dot(x, x, n);
+        partial[3 * piece + 1] = Numbers.dot(y, y, n);
+        partial[3 * piece + 2] = Numbers.dot(x, y, n);
+    }
+
+    private void moveLoops(int piece, int worker) {
+        int k = tensor(piece), n = length(k, piece);
+        if (exact(a, k) || !Rows.whole(n)) {
+            vectorsMove.piece(piece, worker);
+            return;
+        }
+        Numbers.move(at(a, k, piece), at(b, k, piece), (float) (1 - f[k]), (float) g[k], n);
     }
 
     private static void momentum(long g, long m, float beta, float fresh, boolean nesterov, int n) {

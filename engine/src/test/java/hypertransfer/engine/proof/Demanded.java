@@ -6,6 +6,7 @@ import hypertransfer.engine.Dims;
 import hypertransfer.engine.Engine;
 import hypertransfer.engine.checked.Checked;
 import hypertransfer.engine.cpu.CpuEngine;
+import hypertransfer.engine.cpu.thread.Twin;
 import java.util.function.Function;
 import java.util.stream.IntStream;
 
@@ -24,6 +25,7 @@ final class Demanded {
     static Function<Dims, Engine> cpu(int threads) {
         String engine = System.getProperty("ht.engine", "cpu");
         assumeTrue(engine.equals("cpu"), "ht.engine demands " + engine);
+        Twin.demand(Twin.Form.VECTORS); // loops have the same bits, which is another test's concern
         return dims -> new Checked(new CpuEngine(dims, threads));
     }
 }

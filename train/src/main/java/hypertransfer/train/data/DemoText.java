@@ -7,6 +7,8 @@ import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
+import java.util.EnumMap;
+import java.util.Map;
 import java.util.zip.GZIPInputStream;
 
 /** The text inside the jar: 78 State of the Union addresses, as bytes. */
@@ -14,27 +16,45 @@ public final class DemoText {
     private static final String RESOURCE = "sotu.txt.gz";
     private static final int EVERY = 20; // one document in so many is for validation
 
+    private static Map<Split, byte[]> texts;
+
     private DemoText() {}
 
     /** A split of the text, by document; all ids are below 256. */
     public static Corpus corpus(Split split) {
-        ByteArrayOutputStream bytes = new ByteArrayOutputStream();
+        return Corpus.of(new ByteTokens("the demo's text", texts().get(split)));
+    }
+
+    /** Read once: every run opens both splits. */
+    private static synchronized Map<Split, byte[]> texts() {
+        if (texts == null) {
+            texts = read();
+        }
+        return texts;
+    }
+
+    private static Map<Split, byte[]> read() {
+        Map<Split, ByteArrayOutputStream> splits = new EnumMap<>(Split.class);
+        for (Split split : Split.values()) {
+            splits.put(split, new ByteArrayOutputStream());
+        }
         try (InputStream in = new GZIPInputStream(DemoText.class.getResourceAsStream(RESOURCE));
                 Documents documents = Documents.text(RESOURCE, in)) {
             int index = -1;
             for (Piece piece = documents.next(); piece != null; piece = documents.next()) {
                 index += piece.opens() ? 1 : 0;
                 // Document 10 of every 20: the years in between are spread over the whole time.
-                if ((index % EVERY == EVERY / 2) == (split == Split.VALIDATION)) {
-                    if (piece.opens()) {
-                        bytes.write(Vocabulary.BYTES.separator());
-                    }
-                    bytes.writeBytes(piece.bytes());
+                var bytes = splits.get(index % EVERY == EVERY / 2 ? Split.VALIDATION : Split.TRAIN);
+                if (piece.opens()) {
+                    bytes.write(Vocabulary.BYTES.separator());
                 }
+                bytes.writeBytes(piece.bytes());
             }
         } catch (IOException e) {
             throw new UncheckedIOException("the jar's own text is damaged; install it again", e);
         }
-        return Corpus.of(new ByteTokens("the demo's text", bytes.toByteArray()));
+        Map<Split, byte[]> read = new EnumMap<>(Split.class);
+        splits.forEach((split, bytes) -> read.put(split, bytes.toByteArray()));
+        return read;
     }
 }

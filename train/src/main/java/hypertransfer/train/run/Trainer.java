@@ -102,8 +102,10 @@ public final class Trainer {
         if (!resume) {
             Initializer.prepare(c.architecture());
         }
-        try (Feed feed = Feed.open(c)) {
-            Passport.compare(ranks, facts(feed, resume));
+        if (ranks.size() > 1) {
+            try (Feed feed = Feed.open(c)) {
+                Passport.compare(ranks, facts(feed, resume));
+            }
         }
         try (Feed feed = Feed.open(c);
                 Trainee trainee = Trainee.bare(c, rules(c), ranks)) {

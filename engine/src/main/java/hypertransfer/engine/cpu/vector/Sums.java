@@ -50,10 +50,15 @@ public final class Sums {
         return sum;
     }
 
-    public static double sum(long a, long n) {
+    /** One after the other, by way of an array: interpreted, a number outside the heap costs fifty times as much. */
+    public static double sum(long a, long n, float[] room) {
         double sum = 0;
-        for (long end = a + 4 * n; a < end; a += 4) {
-            sum += ALL.get(JAVA_FLOAT_UNALIGNED, a);
+        for (long done = 0; done < n; done += room.length) {
+            int count = (int) Math.min(room.length, n - done);
+            MemorySegment.copy(ALL, JAVA_FLOAT_UNALIGNED, a + 4 * done, room, 0, count);
+            for (int i = 0; i < count; i++) {
+                sum += room[i];
+            }
         }
         return sum;
     }
