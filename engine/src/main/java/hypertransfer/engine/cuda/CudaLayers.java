@@ -27,29 +27,27 @@ final class CudaLayers implements Layers {
     private final Kernels kernels;
     private final Blas blas;
     private final Geometry geometry;
-    private final Storage storage;
     private final Scratch scratch;
     private final TokenUpload feed;
     private final Dims dims;
-    private final Precision precision;
     private final long heads; // of queries, in the whole micro-batch
     private final Fused fused; // null where the card or the sizes do not fit
     private final Backward backward; // the same
+    private final Head head;
 
     CudaLayers(Device device, Kernels kernels, Blas blas, Geometry geometry, Storage storage, TokenUpload feed) {
         this.kernels = kernels;
         this.blas = blas;
         this.geometry = geometry;
-        this.storage = storage;
         this.feed = feed;
         scratch = storage.scratch();
         dims = geometry.dims();
-        precision = geometry.precision();
         heads = (long) dims.N() * dims.H();
         fused = kernels.fused() ? new Fused(device, kernels, dims, scratch.rotary) : null;
         backward = kernels.flash().filter(Flash::five).isPresent()
                 ? new Backward(device, kernels, dims, scratch.rotary, scratch.logits)
                 : null;
+        head = new Head(kernels, blas, geometry, storage, feed, fused);
         uploadRotations(device);
     }
 
@@ -99,13 +97,10 @@ final class CudaLayers implements Layers {
 
     private void multiply(
             boolean flipA, boolean flipB, int m, int n, int k, Tensor a, Tensor b, double keep, Tensor c) {
-        multiply(flipA, flipB, m, n, k, pointer(a), pointer(b), keep, pointer(c), ((DeviceTensor) c).format());
-    }
-
-    private void multiply(
-            boolean flipA, boolean flipB, int m, int n, int k, long a, long b, double keep, long c, Precision out) {
-        Product product = Product.of(flipA, flipB, m, n, k, precision, out, Product.alignment(a, b, c));
-        blas.multiply(product, 1, a, b, keep, c, c);
+        long to = pointer(c);
+        int alignment = Product.alignment(pointer(a), pointer(b), to);
+        Precision in = geometry.precision(), out = ((DeviceTensor) c).format();
+        blas.multiply(Product.of(flipA, flipB, m, n, k, in, out, alignment), 1, pointer(a), pointer(b), keep, to, to);
     }
 
     @Override
@@ -288,67 +283,12 @@ final class CudaLayers implements Layers {
 
     @Override
     public void head(Tensor x, Tensor w, Tensor losses, double scale, Tensor dx, Tensor dw) {
-        int C = dims.C(), V = dims.V();
-        boolean gradient = dx != null, powers = fused != null && fused.softmax();
-        if (powers) {
-            long target = scratch.target, top = scratch.top;
-            kernels.launch(
-                    Kernel.HEAD_TOP, geometry.lines(dims.N()), x, w, feed.targets(), target, top, (long) dims.N());
-        }
-        for (int from = 0; from < dims.N(); from += scratch.chunk) {
-            int rows = Math.min(scratch.chunk, dims.N() - from);
-            long row = (long) from * C * precision.bytes, logits = scratch.logits, input = pointer(x) + row;
-            if (powers) {
-                softmaxPowers(input, from, rows, w, losses, scale, gradient);
-            } else {
-                softmax(input, from, rows, w, losses, scale, gradient);
-            }
-            if (gradient) {
-                multiply(false, false, C, rows, V, pointer(w), logits, 0, pointer(dx) + row, precision);
-                long scaled = powers ? scratch.scaled : input;
-                multiply(false, true, C, V, rows, scaled, logits, 1, pointer(dw), Precision.FLOAT32);
-            }
-            if (gradient && powers) {
-                kernels.launch(
-                        Kernel.HEAD_SCALE, geometry.lines(rows), pointer(dx) + row, scratch.factors, (long) rows);
-            }
-        }
-    }
-
-    /** The losses of some rows, and scale times the gradients at their logits. */
-    private void softmax(long x, int from, int rows, Tensor w, Tensor losses, double scale, boolean gradient) {
-        int held = kernels.softmaxBytes();
-        long targets = feed.targets() + 4L * from, loss = pointer(losses) + 4L * from, logits = scratch.logits;
-        multiply(true, false, dims.V(), rows, dims.C(), pointer(w), x, 0, logits, precision);
-        kernels.launch(Kernel.SOFTMAX, geometry.softmax(rows, held), logits, targets, loss, scale, gradient, held);
-    }
-
-    /** The same, except that every row of the gradients still lacks its factor; x times these factors is left in scratch. */
-    private void softmaxPowers(long x, int from, int rows, Tensor w, Tensor losses, double scale, boolean gradient) {
-        long at = 4L * from, target = scratch.target + at, top = scratch.top + at, sums = scratch.powers;
-        fused.powers(x, rows, w, scratch.logits, top, sums);
-        kernels.launch(
-                Kernel.HEAD_LOSS,
-                geometry.lines(rows),
-                sums,
-                target,
-                top,
-                feed.targets() + at,
-                pointer(losses) + at,
-                scale,
-                x,
-                scratch.logits,
-                scratch.factors,
-                scratch.scaled,
-                gradient,
-                rows);
+        head.run(x, w, losses, scale, dx, dw);
     }
 
     @Override
     public double[] logits(Tensor x, int row, Tensor w) {
-        long at = pointer(x) + (long) row * dims.C() * precision.bytes;
-        kernels.launch(Kernel.LOGITS, geometry.logits(), at, w, scratch.row);
-        return storage.read(scratch.row, Precision.FLOAT32, dims.V());
+        return head.logits(x, row, w);
     }
 
     private static long pointer(Tensor tensor) {

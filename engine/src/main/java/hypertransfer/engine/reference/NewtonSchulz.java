@@ -28,15 +28,15 @@ final class NewtonSchulz {
         for (Iteration.Step step : iteration.steps()) {
             double[] A = new double[m * m];
             for (int i = 0; i < m; i++) {
-                for (int j = 0; j < m; j++) {
-                    A[i * m + j] = round(Rows.dot(X, i * n, X, j * n, n), iteration);
+                for (int j = 0; j <= i; j++) {
+                    A[i * m + j] = A[j * m + i] = round(Rows.dot(X, i * n, X, j * n, n), iteration);
                 }
             }
             double[] B = new double[m * m];
             for (int i = 0; i < m; i++) {
-                for (int j = 0; j < m; j++) {
+                for (int j = 0; j <= i; j++) {
                     double square = Rows.dot(A, i * m, A, j * m, m); // A is symmetric
-                    B[i * m + j] = round(step.b() * A[i * m + j] + step.c() * square, iteration);
+                    B[i * m + j] = B[j * m + i] = round(step.b() * A[i * m + j] + step.c() * square, iteration);
                 }
             }
             double[] Y = new double[m * n];

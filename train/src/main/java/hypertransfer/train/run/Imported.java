@@ -74,7 +74,7 @@ public record Imported(Map<String, double[]> weights) {
     /** Writes the checkpoint of a new run before its first step. */
     public void write(Hold hold, Configuration c, Map<String, String> provenance) {
         try (Feed feed = Feed.open(c);
-                Trainee trainee = Trainee.open(c, Trainer.rules(c))) {
+                Trainee trainee = Trainee.open(c, Invariance.needed(c))) {
             Engine engine = trainee.engine();
             List<Parameter> own = trainee.parameters().own();
             List<Ownership.Piece> pieces = trainee.parameters().share().own();

@@ -7,12 +7,16 @@ import hypertransfer.engine.Format;
 import hypertransfer.engine.Tensor;
 import hypertransfer.train.config.Algorithm;
 import hypertransfer.train.config.Configuration;
+import hypertransfer.train.config.Matrices;
 import hypertransfer.train.network.Parameter;
+import hypertransfer.train.network.Parameters;
+import hypertransfer.train.optimizer.View;
 import java.util.Comparator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Optional;
 
 /**
  * How much the loss depends on the scale of each hidden matrix: {@code |f(cw) - f(w)| / f(w)}, the largest over a few
@@ -80,5 +84,65 @@ public record Invariance(double loss, Map<String, Double> change, double roundin
                     worst,
                     change.get(worst)));
         }
+    }
+
+    /** The gradient rules of single matrices, where they are measured. */
+    static Map<String, GradientRule> needed(Configuration c) {
+        Algorithm algorithm = c.algorithm();
+        List<String> names = Parameters.hidden(c.architecture());
+        List<String> auto = names.stream()
+                .filter(name -> algorithm.of(name).gradient() == Matrices.Gradient.AUTO)
+                .toList();
+        List<String> atRadius = names.stream()
+                .filter(name -> algorithm.of(name).gradient() == Matrices.Gradient.AT_RADIUS)
+                .toList();
+        requireInvariantParts(c, atRadius);
+        if (auto.isEmpty()
+                && atRadius.stream().allMatch(c.architecture().design()::invariant)) { // by the norms that follow
+            return Map.of();
+        }
+        Invariance measured = measure(c);
+        measured.require(atRadius);
+        Map<String, GradientRule> rules = new LinkedHashMap<>(measured.rules());
+        rules.keySet().retainAll(auto);
+        rules.replaceAll((name, rule) -> algorithm.of(name).view().keepsInvariance(name)
+                ? rule
+                : algorithm.of(name).transfer().isPlain() ? GradientRule.AS_IS : GradientRule.REPRESENTATIVE);
+        return rules;
+    }
+
+    private static void requireInvariantParts(Configuration c, List<String> atRadius) {
+        for (String name : atRadius) {
+            View view = c.algorithm().of(name).view();
+            if (!view.keepsInvariance(name)) {
+                throw new Refusal(
+                        "matrices.gradient is at-radius, and the loss depends on the scale of the parts that"
+                                + " matrices.view " + view.text() + " makes of " + name
+                                + "; set matrices.gradient to auto, or to at-radius-anyway if you want another network's gradient");
+            }
+        }
+    }
+
+    /** What to tell where the rules are not exact: the lemma holds for scale-invariant matrices only. */
+    static Optional<String> warning(Configuration c, Map<String, GradientRule> rules) {
+        Algorithm algorithm = c.algorithm();
+        List<String> inexact = rules.entrySet().stream()
+                .filter(e -> e.getValue() == GradientRule.RESCALED || e.getValue() == GradientRule.AT_RADIUS)
+                .filter(e -> !algorithm.of(e.getKey()).transfer().isPlain() && !invariant(c, e.getKey()))
+                .map(e -> e.getKey().replaceFirst("^blocks\\.\\d+\\.(.*)\\.weight$", "$1"))
+                .distinct()
+                .toList();
+        return inexact.isEmpty()
+                ? Optional.empty()
+                : Optional.of("mode " + c.matrices().mode().label() + " is not exact on "
+                        + c.architecture().design().label()
+                        + ": the loss depends on the scale of " + String.join(", ", inexact)
+                        + "; take a plus mode, or matrices.gradient=auto");
+    }
+
+    private static boolean invariant(Configuration c, String part) {
+        String whole = View.whole(part);
+        return c.architecture().design().invariant(whole)
+                && c.algorithm().of(whole).view().keepsInvariance(whole);
     }
 }

@@ -27,7 +27,7 @@ public record Rehearsal(
     /** Opens data and network as the run would, and takes steps for about so many seconds. */
     public static Rehearsal of(Configuration c, double seconds) {
         try (Feed feed = Feed.open(c);
-                Trainee trainee = Trainee.open(c, Trainer.rules(c))) {
+                Trainee trainee = Trainee.open(c, Invariance.needed(c))) {
             ScheduledRates rates = ScheduledRates.of(c, trainee.matrices(), told -> {});
             Schedule adam = c.algorithm().adamSchedule();
             long begun = 0, end = System.nanoTime() + (long) (1e9 * seconds);

@@ -3,16 +3,13 @@ package hypertransfer.train.run;
 import hypertransfer.core.Clip;
 import hypertransfer.core.Diverged;
 import hypertransfer.core.GradientRule;
-import hypertransfer.core.Refusal;
 import hypertransfer.core.Schedule;
 import hypertransfer.core.Step;
 import hypertransfer.engine.Span;
 import hypertransfer.engine.ranks.Alone;
 import hypertransfer.engine.ranks.Ranks;
-import hypertransfer.train.config.Algorithm;
 import hypertransfer.train.config.Configuration;
 import hypertransfer.train.config.ConfigurationFile;
-import hypertransfer.train.config.Matrices;
 import hypertransfer.train.file.Atomic;
 import hypertransfer.train.log.FailureKind;
 import hypertransfer.train.log.Hold;
@@ -23,8 +20,6 @@ import hypertransfer.train.log.Standing;
 import hypertransfer.train.log.Standing.State;
 import hypertransfer.train.log.Tail;
 import hypertransfer.train.network.Initializer;
-import hypertransfer.train.network.Parameters;
-import hypertransfer.train.optimizer.View;
 import hypertransfer.train.ranks.Passport;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -108,13 +103,13 @@ public final class Trainer {
             }
         }
         try (Feed feed = Feed.open(c);
-                Trainee trainee = Trainee.bare(c, rules(c), ranks)) {
+                Trainee trainee = Trainee.bare(c, Invariance.needed(c), ranks)) {
             Map<String, GradientRule> rules = new LinkedHashMap<>();
             for (int k = 0; k < trainee.matrices().size(); k++) {
                 rules.put(trainee.matrices().get(k), trainee.rules().get(k));
             }
             origin = Span.of("fingerprint of the data", () -> Origin.of(c, rules, feed));
-            warnIfInexact(rules);
+            Invariance.warning(c, rules).ifPresent(watcher::warned);
             trainee.engine().remark().ifPresent(watcher::warned);
             begin(trainee, resume, changed);
             return train(feed, trainee, stop);
@@ -143,66 +138,6 @@ public final class Trainer {
                         ? "none"
                         : checkpoints.getFirst().getFileName().toString());
         return facts;
-    }
-
-    /** The gradient rules of single matrices, where they are measured. */
-    static Map<String, GradientRule> rules(Configuration c) {
-        Algorithm algorithm = c.algorithm();
-        List<String> names = Parameters.hidden(c.architecture());
-        List<String> auto = names.stream()
-                .filter(name -> algorithm.of(name).gradient() == Matrices.Gradient.AUTO)
-                .toList();
-        List<String> atRadius = names.stream()
-                .filter(name -> algorithm.of(name).gradient() == Matrices.Gradient.AT_RADIUS)
-                .toList();
-        requireInvariantParts(c, atRadius);
-        if (auto.isEmpty()
-                && atRadius.stream().allMatch(c.architecture().design()::invariant)) { // by the norms that follow
-            return Map.of();
-        }
-        Invariance measured = Invariance.measure(c);
-        measured.require(atRadius);
-        Map<String, GradientRule> rules = new LinkedHashMap<>(measured.rules());
-        rules.keySet().retainAll(auto);
-        rules.replaceAll((name, rule) -> algorithm.of(name).view().keepsInvariance(name)
-                ? rule
-                : algorithm.of(name).transfer().isPlain() ? GradientRule.AS_IS : GradientRule.REPRESENTATIVE);
-        return rules;
-    }
-
-    private static void requireInvariantParts(Configuration c, List<String> atRadius) {
-        for (String name : atRadius) {
-            View view = c.algorithm().of(name).view();
-            if (!view.keepsInvariance(name)) {
-                throw new Refusal(
-                        "matrices.gradient is at-radius, and the loss depends on the scale of the parts that"
-                                + " matrices.view " + view.text() + " makes of " + name
-                                + "; set matrices.gradient to auto, or to at-radius-anyway if you want another network's gradient");
-            }
-        }
-    }
-
-    /** The lemma holds for scale-invariant matrices only; elsewhere the twin strays from its target. */
-    private void warnIfInexact(Map<String, GradientRule> rules) {
-        Algorithm algorithm = c.algorithm();
-        List<String> inexact = rules.entrySet().stream()
-                .filter(e -> e.getValue() == GradientRule.RESCALED || e.getValue() == GradientRule.AT_RADIUS)
-                .filter(e -> !algorithm.of(e.getKey()).transfer().isPlain() && !invariant(e.getKey()))
-                .map(e -> e.getKey().replaceFirst("^blocks\\.\\d+\\.(.*)\\.weight$", "$1"))
-                .distinct()
-                .toList();
-        if (!inexact.isEmpty()) {
-            watcher.warned("mode " + c.matrices().mode().label() + " is not exact on "
-                    + c.architecture().design().label()
-                    + ": the loss depends on the scale of " + String.join(", ", inexact)
-                    + "; take a plus mode, or matrices.gradient=auto");
-        }
-    }
-
-    private boolean invariant(String part) {
-        String whole = View.whole(part);
-        return c.architecture().design().invariant(whole)
-                && c.algorithm().of(whole).view().keepsInvariance(whole);
     }
 
     private static RuntimeException advised(UncheckedIOException e) {
