@@ -8,9 +8,7 @@ import hypertransfer.core.Step;
 import hypertransfer.core.Transfer;
 import hypertransfer.engine.Engine;
 import hypertransfer.engine.Motion;
-import hypertransfer.engine.Role;
 import hypertransfer.engine.Tensor;
-import hypertransfer.train.network.Outline;
 import hypertransfer.train.network.Parameter;
 import hypertransfer.train.network.Parameters;
 import hypertransfer.train.ranks.Team;
@@ -19,7 +17,6 @@ import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.TreeMap;
 import java.util.function.DoubleSupplier;
 import java.util.function.Function;
 import java.util.function.IntToDoubleFunction;
@@ -46,7 +43,7 @@ public final class Optimizer {
     private final List<Transfer> transfers;
     private final List<Directed> directed;
     private final List<List<Tensor>> restState;
-    private final Map<String, Tensor> tensors = new LinkedHashMap<>();
+    private final Memories memories;
     private List<State> states;
     private Clip.Outcome clipped = Clip.Outcome.NONE;
     private long steps;
@@ -78,11 +75,12 @@ public final class Optimizer {
         restApart = Apart.of(rest.stream().filter(Parameter::separate).toList(), Parameter::master, Parameter::weight);
         rules = hidden.stream().map(Hidden.Matrix::rule).toList();
         transfers = rules.stream().map(Rule::transfer).toList();
+        memories = new Memories(engine);
         directed = directed();
-        restState = declare(
+        restState = memories.declare(
                 routing.rest(),
                 rest.stream()
-                        .map(p -> new Remembering(
+                        .map(p -> new Memories.Parts(
                                 p.name(), 1, p.master().rows(), p.master().cols()))
                         .toList());
     }
@@ -98,9 +96,7 @@ public final class Optimizer {
         for (int i = 0; i < mine.length; i++) {
             double scale = rules.get(mine[i]).startScale();
             if (scale != 1) {
-                engine.write(
-                        w.get(i),
-                        Arrays.stream(engine.read(w.get(i))).map(v -> scale * v).toArray());
+                multiply(w.get(i), scale);
             }
         }
         views.giveMasters();
@@ -132,16 +128,16 @@ public final class Optimizer {
                 direction,
                 at.stream().mapToInt(i -> i).toArray(),
                 at.stream().map(u::get).toList(),
-                declare(direction, remembering(at)))));
+                memories.declare(direction, remembering(at)))));
         return all;
     }
 
     /** The wholes of these matrices, whose parts follow each other. */
-    private List<Remembering> remembering(List<Integer> at) {
-        Map<String, Remembering> wholes = new LinkedHashMap<>();
+    private List<Memories.Parts> remembering(List<Integer> at) {
+        Map<String, Memories.Parts> wholes = new LinkedHashMap<>();
         for (int i : at) {
             Hidden.Matrix m = hidden.get(mine[i]);
-            wholes.merge(m.whole(), new Remembering(m.whole(), 1, m.rows(), m.cols()), Remembering::with);
+            wholes.merge(m.whole(), new Memories.Parts(m.whole(), 1, m.rows(), m.cols()), Memories.Parts::with);
         }
         return List.copyOf(wholes.values());
     }
@@ -168,14 +164,15 @@ public final class Optimizer {
     public void scale(String name, double factor) {
         for (int i = 0; i < mine.length; i++) {
             if (hidden.get(mine[i]).name().equals(name)) {
-                engine.write(
-                        w.get(i),
-                        Arrays.stream(engine.read(w.get(i)))
-                                .map(v -> factor * v)
-                                .toArray());
+                multiply(w.get(i), factor);
             }
         }
         views.giveMasters();
+    }
+
+    private void multiply(Tensor tensor, double factor) {
+        engine.write(
+                tensor, Arrays.stream(engine.read(tensor)).map(v -> factor * v).toArray());
     }
 
     /** What the algebra remembers, a state for each hidden matrix. */
@@ -189,45 +186,12 @@ public final class Optimizer {
 
     /** What the directions of this rank's pieces remember, by the name it has in files. */
     public Map<String, Tensor> tensors() {
-        return Map.copyOf(tensors);
+        return memories.tensors();
     }
-
-    /**
-     * A tensor that a direction remembers.
-     *
-     * @param parameter the number of its parameter
-     */
-    public record Memory(int parameter, int rows, int cols) {}
 
     /** The names of {@link #tensors} of all ranks. */
-    public Map<String, Memory> memories() {
-        Map<String, Memory> memories = new TreeMap<>();
-        List<Outline> all = team.share().outlines();
-        for (int p = 0; p < all.size(); p++) {
-            Outline whole = all.get(p);
-            Direction direction = routing.rest();
-            View.Cut cut = new View.Cut(1, 1);
-            if (whole.hidden()) {
-                Rule rule = routing.rule().apply(whole.name());
-                direction = rule.direction();
-                cut = rule.view()
-                        .of(
-                                whole.name(),
-                                whole.rows(),
-                                whole.cols(),
-                                engine.dims().D());
-            }
-            for (String memory : direction.memory()) {
-                Direction.Extent extent =
-                        direction.extent(memory, whole.rows() / cut.down(), whole.cols() / cut.across());
-                memories.put(name(memory, whole.name()), new Memory(p, cut.count() * extent.rows(), extent.cols()));
-            }
-        }
-        return memories;
-    }
-
-    private static String name(String memory, String parameter) {
-        return memory + ":" + parameter;
+    public Map<String, Memories.Memory> memories() {
+        return Memories.all(team.share().outlines(), routing, engine.dims().D());
     }
 
     /**
@@ -402,32 +366,6 @@ public final class Optimizer {
                     apart.stream().map(master).toList(),
                     apart.stream().map(weight).toList());
         }
-    }
-
-    /** A parameter of which a direction remembers something, in so many parts of one shape. */
-    private record Remembering(String name, int parts, int rows, int cols) {
-        Remembering with(Remembering more) {
-            return new Remembering(name, parts + more.parts, rows, cols);
-        }
-    }
-
-    /** For each memory a tensor for each part; the parts of a parameter lie one below the other. */
-    private List<List<Tensor>> declare(Direction direction, List<Remembering> parameters) {
-        List<List<Tensor>> all = new ArrayList<>();
-        for (String memory : direction.memory()) {
-            List<Tensor> declared = new ArrayList<>();
-            for (Remembering p : parameters) {
-                String name = name(memory, p.name);
-                Direction.Extent extent = direction.extent(memory, p.rows, p.cols);
-                Tensor tensor = engine.tensor(Role.STATE, name, p.parts * extent.rows(), extent.cols());
-                for (int k = 0; k < p.parts; k++) {
-                    declared.add(p.parts == 1 ? tensor : engine.slice(tensor, name, k * extent.rows(), extent.rows()));
-                }
-                tensors.put(name, tensor);
-            }
-            all.add(declared);
-        }
-        return all;
     }
 
     private double factor(int k) {

@@ -24,6 +24,7 @@ public final class Twin implements Task {
     /** Wins in a row: one could be chance, on a machine that does other work too. */
     private static final int WINS = 2;
 
+    private static final Budget ALL = new Budget();
     private static volatile boolean stepped;
     private static volatile Form form = Form.FASTER;
 
@@ -36,18 +37,20 @@ public final class Twin implements Task {
 
     private final Task loops, vectors;
     private final LongSupplier clock;
+    private final Budget budget;
     private volatile boolean ready;
     private int pieces, attempts, wins; // which threads count at once loses a count, and no more
     private double usual; // nanoseconds of a piece by loops
 
     public Twin(Task loops, Task vectors) {
-        this(loops, vectors, System::nanoTime);
+        this(loops, vectors, System::nanoTime, ALL);
     }
 
-    Twin(Task loops, Task vectors, LongSupplier clock) {
+    Twin(Task loops, Task vectors, LongSupplier clock, Budget budget) {
         this.loops = loops;
         this.vectors = vectors;
         this.clock = clock;
+        this.budget = budget;
     }
 
     /** A first step has been taken: nobody waits for it any more, so vectors may be tried. */
@@ -78,15 +81,30 @@ public final class Twin implements Task {
 
     private void measured(int piece, int worker) {
         int count = ++pieces;
-        boolean attempt = (stepped || count > PATIENCE) && count % EVERY == 0;
         long start = clock.getAsLong();
+        boolean attempt = (stepped || count > PATIENCE) && count % EVERY == 0 && budget.allows(start);
         (attempt ? vectors : loops).piece(piece, worker);
         double took = clock.getAsLong() - start;
         if (attempt) {
+            budget.spend((long) took);
             wins = took < ENOUGH * usual ? wins + 1 : 0;
             ready = wins >= WINS || ++attempts == ATTEMPTS;
         } else {
             usual = usual == 0 ? took : 0.9 * usual + 0.1 * Math.min(took, 2 * usual); // a thread may have had to wait
+        }
+    }
+
+    /** The time that attempts may take, of all tasks together: a third, so that no step takes much longer for them. */
+    static final class Budget {
+        private long since, spent;
+
+        private synchronized boolean allows(long now) {
+            since = since == 0 ? now : since;
+            return 3 * spent <= now - since;
+        }
+
+        private synchronized void spend(long nanoseconds) {
+            spent += nanoseconds;
         }
     }
 }

@@ -64,32 +64,34 @@ class TwinTest {
 
     @Test
     void vectorsTakeOverOnceTheyAreFaster() {
-        long[] now = {0};
+        long[] now = {1};
         int[] loops = {0}, vectors = {0};
         Twin twin = new Twin(
                 (piece, worker) -> {
                     loops[0]++;
                     now[0] += 100;
                 },
-                (piece, worker) -> now[0] += vectors[0]++ < 3 ? 10_000 : 50,
-                () -> now[0]);
+                (piece, worker) -> now[0] += vectors[0]++ < 3 ? 500 : 50,
+                () -> now[0],
+                new Twin.Budget());
         Twin.stepped();
         for (int piece = 0; piece < 1000; piece++) {
             twin.piece(piece, 0);
         }
         assertThat(twin.ready()).isTrue();
-        assertThat(loops[0]).isBetween(50, 100); // three attempts that fail and two that win, one piece in seventeen
+        assertThat(loops[0]).isEqualTo(5 * 16); // three attempts that fail and two that win, one piece in seventeen
         assertThat(loops[0] + vectors[0]).isEqualTo(1000);
     }
 
     /** A piece of loops that had to wait for a processor says nothing about loops. */
     @Test
     void loopsStayWhileTheyAreFaster() {
-        long[] now = {0};
+        long[] now = {1};
         Twin twin = new Twin(
                 (piece, worker) -> now[0] += piece % 40 == 30 ? 1_000_000 : 100,
                 (piece, worker) -> now[0] += 200,
-                () -> now[0]);
+                () -> now[0],
+                new Twin.Budget());
         Twin.stepped();
         for (int piece = 0; piece < 255 * 17; piece++) {
             twin.piece(piece, 0);
@@ -99,5 +101,23 @@ class TwinTest {
             twin.piece(piece, 0);
         }
         assertThat(twin.ready()).isTrue(); // the last attempt of all
+    }
+
+    @Test
+    void attemptsTakeAThirdOfTheTimeAtMost() {
+        long[] now = {1}, tried = {0};
+        Twin twin = new Twin(
+                (piece, worker) -> now[0] += 100,
+                (piece, worker) -> {
+                    now[0] += 100_000;
+                    tried[0] += 100_000;
+                },
+                () -> now[0],
+                new Twin.Budget());
+        Twin.stepped();
+        for (int piece = 0; piece < 100_000; piece++) {
+            twin.piece(piece, 0);
+        }
+        assertThat(tried[0]).isBetween(now[0] / 4, now[0] / 3 + 100_000);
     }
 }
