@@ -44,7 +44,7 @@ final class Child implements AutoCloseable {
                 == 0) {
             command.addAll(List.of("env", "--default-signal=INT,HUP"));
         }
-        command.addAll(java());
+        command.addAll(Archive.java());
         command.addAll(List.of(args));
         Path errors = Files.createTempFile("child", ".err");
         ProcessBuilder builder = new ProcessBuilder(command).redirectError(errors.toFile());
@@ -52,21 +52,6 @@ final class Child implements AutoCloseable {
             builder.environment().put("JDK_JAVA_OPTIONS", "-Xmx" + heap + "m");
         }
         return new Child(builder.start(), errors);
-    }
-
-    /** The command line up to its own arguments. */
-    static List<String> java() {
-        return List.of(
-                Path.of(System.getProperty("java.home"), "bin", "java").toString(),
-                "-XX:+UseSerialGC",
-                "-XX:TieredStopAtLevel=1",
-                "-XX:-UsePerfData",
-                "--add-modules",
-                "jdk.incubator.vector",
-                "--enable-native-access=ALL-UNNAMED",
-                "-cp",
-                System.getProperty("java.class.path"),
-                "hypertransfer.lab.Main");
     }
 
     /** Waits until it has taken so many steps; false if it ended before. */

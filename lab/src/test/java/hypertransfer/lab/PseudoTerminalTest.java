@@ -50,8 +50,8 @@ class PseudoTerminalTest {
         assertThat(rows).allMatch(row -> row.length() < 70);
     }
 
-    private static String command(Stream<String> words) {
-        return Stream.concat(Child.java().stream(), words)
+    private static String command(Stream<String> words) throws Exception {
+        return Stream.concat(Archive.java().stream(), words)
                 .map(word -> "'" + word + "'")
                 .collect(Collectors.joining(" ", "", "\n"));
     }

@@ -30,7 +30,7 @@ class RanksTest {
     }
 
     /** One process where ranks is 0, without mpirun. */
-    private Process start(int ranks, String... arguments) throws IOException {
+    private Process start(int ranks, String... arguments) throws Exception {
         List<String> command = new ArrayList<>();
         if (ranks > 0) {
             command.addAll(List.of(
@@ -39,16 +39,8 @@ class RanksTest {
                             .concat(Integer.toString(ranks))
                             .split(" ")));
         }
-        command.addAll(List.of(
-                Path.of(System.getProperty("java.home"), "bin", "java").toString(),
-                "-XX:+UseSerialGC",
-                "-XX:TieredStopAtLevel=1",
-                "-XX:-UsePerfData",
-                "--enable-native-access=ALL-UNNAMED",
-                "-cp",
-                System.getProperty("java.class.path"),
-                "hypertransfer.lab.Main",
-                "train"));
+        command.addAll(Archive.java());
+        command.add("train");
         command.addAll(List.of(arguments));
         return new ProcessBuilder(command)
                 .redirectErrorStream(true)

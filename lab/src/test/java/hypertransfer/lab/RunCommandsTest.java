@@ -283,7 +283,7 @@ class RunCommandsTest {
     @Test
     void runsOfTheCurrentDirectory() throws Exception {
         Path run = train("run", "steps=2");
-        List<String> command = new ArrayList<>(Child.java());
+        List<String> command = new ArrayList<>(Archive.java());
         command.addAll(List.of("runs", ""));
         Process process = new ProcessBuilder(command)
                 .directory(run.toFile())

@@ -61,7 +61,6 @@ public record Experiment(String title, List<String> settings, Map<String, Member
         }
     }
 
-    private static final YAMLMapper YAML = Strict.strict(YAMLMapper.builder()).build();
     /** A run's name is a directory's, inside the experiment's. */
     private static final Pattern NAME = Pattern.compile("[A-Za-z0-9][A-Za-z0-9._-]{0,99}");
 
@@ -76,7 +75,8 @@ public record Experiment(String title, List<String> settings, Map<String, Member
     /** An experiment by the name it has here, or a file. */
     public static Experiment read(String name) {
         try (InputStream in = open(name)) {
-            Experiment experiment = YAML.readValue(in, Experiment.class);
+            YAMLMapper yaml = Strict.strict(YAMLMapper.builder()).build();
+            Experiment experiment = yaml.readValue(in, Experiment.class);
             require(experiment != null, name, "it is empty");
             experiment.check(name);
             return experiment;

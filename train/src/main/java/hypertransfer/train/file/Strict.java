@@ -21,7 +21,11 @@ import tools.jackson.databind.json.JsonMapper;
  */
 public final class Strict {
     private static final long LARGEST = 4 << 20;
-    private static final JsonMapper JSON = strict(JsonMapper.builder()).build();
+
+    /** Apart, since a run that begins reads no JSON. */
+    private static final class Json {
+        static final JsonMapper MAPPER = strict(JsonMapper.builder()).build();
+    }
 
     private Strict() {}
 
@@ -43,7 +47,7 @@ public final class Strict {
      * @param what what the file should be, for the refusal
      */
     public static <T> T json(Path file, Class<T> type, String what) {
-        return read(JSON, file, type, what);
+        return read(Json.MAPPER, file, type, what);
     }
 
     /** The same with a mapper of one's own. */
