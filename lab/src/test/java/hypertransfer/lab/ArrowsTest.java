@@ -155,7 +155,7 @@ class ArrowsTest {
                 .collect(Collectors.groupingBy(JavaClass::getPackageName, Collectors.counting()));
         assertThat(classes)
                 .hasSizeGreaterThan(30)
-                .allSatisfy((name, count) -> assertThat(count).as(name).isLessThanOrEqualTo(17));
+                .allSatisfy((name, count) -> assertThat(count).as(name).isLessThanOrEqualTo(16));
     }
 
     @Test

@@ -3,6 +3,8 @@ package hypertransfer.engine.cpu;
 import hypertransfer.engine.Dims;
 import hypertransfer.engine.Role;
 import hypertransfer.engine.Tensor;
+import hypertransfer.engine.cpu.memory.Blocks;
+import hypertransfer.engine.cpu.memory.Floats;
 import hypertransfer.engine.cpu.product.Blas;
 import hypertransfer.engine.cpu.product.Lapack;
 import hypertransfer.engine.cpu.thread.Pool;

@@ -10,6 +10,8 @@ import hypertransfer.engine.Motion;
 import hypertransfer.engine.Nonlinearity;
 import hypertransfer.engine.Role;
 import hypertransfer.engine.Tensor;
+import hypertransfer.engine.cpu.memory.Blocks;
+import hypertransfer.engine.cpu.memory.Floats;
 import hypertransfer.engine.cpu.product.Blas;
 import hypertransfer.engine.cpu.product.Natives;
 import hypertransfer.engine.cpu.product.Product;

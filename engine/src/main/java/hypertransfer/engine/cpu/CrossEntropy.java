@@ -4,6 +4,8 @@ import hypertransfer.engine.Dims;
 import hypertransfer.engine.Role;
 import hypertransfer.engine.cpu.loop.Rows;
 import hypertransfer.engine.cpu.loop.SoftmaxRows;
+import hypertransfer.engine.cpu.memory.Blocks;
+import hypertransfer.engine.cpu.memory.Floats;
 import hypertransfer.engine.cpu.product.Blas;
 import hypertransfer.engine.cpu.product.Product;
 import hypertransfer.engine.cpu.thread.Chunks;

@@ -1,6 +1,7 @@
 package hypertransfer.engine.cpu;
 
 import hypertransfer.engine.Tensor;
+import hypertransfer.engine.cpu.memory.Floats;
 import hypertransfer.engine.cpu.thread.Pool;
 import hypertransfer.engine.cpu.thread.Task;
 import hypertransfer.engine.cpu.vector.Lanes;

@@ -5,6 +5,8 @@ import hypertransfer.engine.HeadRule;
 import hypertransfer.engine.Role;
 import hypertransfer.engine.cpu.loop.HeadRows;
 import hypertransfer.engine.cpu.loop.Rows;
+import hypertransfer.engine.cpu.memory.Blocks;
+import hypertransfer.engine.cpu.memory.Floats;
 import hypertransfer.engine.cpu.thread.Chunks;
 import hypertransfer.engine.cpu.thread.Pool;
 import hypertransfer.engine.cpu.thread.Task;

@@ -7,6 +7,8 @@ import hypertransfer.engine.Role;
 import hypertransfer.engine.Tensor;
 import hypertransfer.engine.cpu.loop.Numbers;
 import hypertransfer.engine.cpu.loop.Rows;
+import hypertransfer.engine.cpu.memory.Blocks;
+import hypertransfer.engine.cpu.memory.Floats;
 import hypertransfer.engine.cpu.product.Blas;
 import hypertransfer.engine.cpu.thread.Pool;
 import hypertransfer.engine.cpu.thread.Task;

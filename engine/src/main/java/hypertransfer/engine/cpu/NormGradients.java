@@ -4,6 +4,8 @@ import hypertransfer.engine.Dims;
 import hypertransfer.engine.Role;
 import hypertransfer.engine.cpu.loop.NormRows;
 import hypertransfer.engine.cpu.loop.Rows;
+import hypertransfer.engine.cpu.memory.Blocks;
+import hypertransfer.engine.cpu.memory.Floats;
 import hypertransfer.engine.cpu.thread.Chunks;
 import hypertransfer.engine.cpu.thread.Pool;
 import hypertransfer.engine.cpu.thread.Twin;

@@ -12,23 +12,23 @@ import java.util.Map;
 import java.util.function.Function;
 
 /** The operations of the optimizer, against the reference engine. */
-record Movement(Pair pair) {
+final class Movement {
     static final Iteration MUON = Iteration.repeated(5, 3.4445, -4.7750, 2.0315);
 
-    /** On matrices of these shapes, a slice of one and one of zeros. */
-    static List<Result> run(Function<Dims, Engine> open, Dims dims, int[][] shapes) {
-        try (Pair pair = new Pair(open.apply(dims))) {
-            new Movement(pair).run(shapes);
-            return pair.results();
-        }
-    }
+    private final Pair pair;
+    private final List<String> g, m, v, w, weights, exact;
+    private final List<String> rows = new ArrayList<>(); // one number per row of g
+    private final Map<String, List<String>> blocks = new LinkedHashMap<>(); // of a whole
+    private final double[] scale, keep, push;
 
-    private void run(int[][] shapes) {
-        List<String> g = declare(Role.HIDDEN_GRADIENT, "g", shapes), m = declare(Role.STATE, "m", shapes);
-        List<String> v = declare(Role.STATE, "v", shapes), w = declare(Role.MASTER, "w", shapes);
-        List<String> weights = declare(Role.WEIGHT, "weight", shapes);
-        List<String> exact = declare(Role.EXACT_MASTER, "exact", shapes);
-        Map<String, List<String>> blocks = new LinkedHashMap<>();
+    private Movement(Pair pair, int[][] shapes) {
+        this.pair = pair;
+        g = declare(Role.HIDDEN_GRADIENT, "g", shapes);
+        m = declare(Role.STATE, "m", shapes);
+        v = declare(Role.STATE, "v", shapes);
+        w = declare(Role.MASTER, "w", shapes);
+        weights = declare(Role.WEIGHT, "weight", shapes);
+        exact = declare(Role.EXACT_MASTER, "exact", shapes);
         for (Role role : List.of(Role.HIDDEN_GRADIENT, Role.EXACT_MASTER, Role.WEIGHT)) {
             List<String> parts = new ArrayList<>();
             for (int k = 0; k < 6; k++) {
@@ -38,13 +38,38 @@ record Movement(Pair pair) {
             pair.tensor(role, "blocks." + role, 6, 15);
             blocks.put("blocks." + role, parts);
         }
-        List<String> rows = new ArrayList<>();
         for (String name : g) {
             rows.add(name.replaceFirst("g", "rows"));
             pair.tensor(Role.STATE, rows.getLast(), pair.rows(name), 1);
         }
-        double[] scale = factors(shapes, 0.7), keep = factors(shapes, 0.9), push = factors(shapes, 0.2);
+        scale = factors(shapes, 0.7);
+        keep = factors(shapes, 0.9);
+        push = factors(shapes, 0.2);
         pair.commit();
+    }
+
+    /** On matrices of these shapes, a slice of one and one of zeros. */
+    static List<Result> run(Function<Dims, Engine> open, Dims dims, int[][] shapes) {
+        try (Pair pair = new Pair(open.apply(dims))) {
+            Movement movement = new Movement(pair, shapes);
+            movement.momentum();
+            movement.masters();
+            // Five steps amplify the rounding of the least singular values, 3.4 times each.
+            int longest = Arrays.stream(shapes)
+                    .mapToInt(s -> Math.max(s[0], s[1]))
+                    .max()
+                    .orElseThrow();
+            movement.orthogonalize(64.0 * longest);
+            movement.adam();
+            movement.signs();
+            movement.equalize();
+            movement.blocks();
+            movement.shortened();
+            return pair.results();
+        }
+    }
+
+    private void momentum() {
         for (boolean nesterov : new boolean[] {false, true}) {
             pair.fill("g.zero", 0)
                     .fill("m.zero", 0)
@@ -52,6 +77,9 @@ record Movement(Pair pair) {
                     .same(1, g)
                     .same(1, m);
         }
+    }
+
+    private void masters() {
         pair.numbers("readings", 1, s -> s.motion().readings(s.all(w), s.all(g)))
                 .run("move", s -> s.motion().move(s.all(w), s.all(g), keep, push))
                 .same(1, w)
@@ -68,13 +96,13 @@ record Movement(Pair pair) {
             pair.run("represent exact masters", s -> s.motion().represent(s.all(exact), scale, grid, s.all(weights)))
                     .same(1, weights);
         }
-        // Five steps amplify the rounding of the least singular values, 3.4 times each.
-        double terms = 64
-                * Arrays.stream(shapes)
-                        .mapToInt(s -> Math.max(s[0], s[1]))
-                        .max()
-                        .orElseThrow();
+    }
+
+    private void orthogonalize(double terms) {
         pair.run("orthogonalize", s -> s.motion().orthogonalize(s.all(g), MUON)).same(terms, g);
+    }
+
+    private void adam() {
         v.forEach(name ->
                 pair.set(name, Arrays.stream(pair.read(name)).map(Math::abs).toArray()));
         for (long t = 1; t < 4; t++) {
@@ -85,6 +113,9 @@ record Movement(Pair pair) {
                     .same(4, m)
                     .same(4, v);
         }
+    }
+
+    private void signs() {
         for (boolean first : new boolean[] {true, false}) {
             g.forEach(name -> pair.fill(name, 1));
             pair.fill("g.zero", 0)
@@ -95,6 +126,9 @@ record Movement(Pair pair) {
         }
         g.forEach(name -> pair.fill(name, 1));
         pair.run("clamp", s -> s.motion().clamp(s.all(g), scale, 0.3)).same(1, g);
+    }
+
+    private void equalize() {
         for (List<String> means : List.of(v, rows)) {
             means.forEach(name ->
                     pair.set(name, Arrays.stream(pair.read(name)).map(Math::abs).toArray()));
@@ -106,11 +140,17 @@ record Movement(Pair pair) {
                         .same(4, means);
             }
         }
+    }
+
+    private void blocks() {
         blocks.forEach((whole, parts) -> pair.run("cut", s -> s.motion().cut(s.t(whole), s.all(parts)))
                 .same(1, parts)
                 .fill(parts.getLast(), 1)
                 .run("join", s -> s.motion().join(s.all(parts), s.t(whole)))
                 .same(1, whole));
+    }
+
+    private void shortened() {
         pair.run("orthogonalize in bf16", s -> s.motion().orthogonalize(s.all(g), MUON.inBf16()))
                 .same(1, g)
                 .run("zero", s -> s.engine().zero(s.all(g)))

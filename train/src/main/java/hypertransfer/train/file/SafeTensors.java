@@ -77,20 +77,22 @@ public final class SafeTensors implements AutoCloseable {
             for (Map.Entry<String, JsonNode> field :
                     JsonMapper.shared().readTree(header).properties()) {
                 if (!field.getKey().equals("__metadata__")) {
-                    JsonNode node = field.getValue(), offsets = node.get("data_offsets");
-                    int[] shape = new int[node.get("shape").size()];
-                    Arrays.setAll(shape, i -> node.get("shape").get(i).asInt());
-                    String dtype = node.get("dtype").asString();
+                    JsonNode node = field.getValue(),
+                            offsets = node.required("data_offsets"),
+                            sizes = node.required("shape");
+                    int[] shape = new int[sizes.size()];
+                    Arrays.setAll(shape, i -> sizes.get(i).asInt());
+                    String dtype = node.required("dtype").asString();
                     Entry entry = new Entry(
                             dtype,
                             shape,
-                            offsets.get(0).asLong(),
-                            offsets.get(1).asLong());
+                            offsets.required(0).asLong(),
+                            offsets.required(1).asLong());
                     check(field.getKey(), entry);
                     entries.put(field.getKey(), entry);
                 }
             }
-        } catch (JacksonException | NullPointerException e) {
+        } catch (JacksonException e) {
             throw new Refusal(file + " has a damaged safetensors header; fetch or write the file again", e);
         }
     }

@@ -126,6 +126,8 @@ class SafeTensorsTest {
                 "{\"a\":{\"dtype\":\"F8_E4M3\",\"shape\":[2],\"data_offsets\":[0,4]}}",
                 "{\"a\":{\"dtype\":\"F32\",\"shape\":[\"x\"],\"data_offsets\":[0,4]}}",
                 "{\"a\":{\"dtype\":\"F32\",\"shape\":[1]}}",
+                "{\"a\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0]}}",
+                "{\"a\":{\"shape\":[1],\"data_offsets\":[0,4]}}",
                 "{\"a\":3}",
                 "{"
             })
