@@ -20,7 +20,7 @@ class ArchitectureTest {
                 .resideInAnyPackage(
                         "java..",
                         "hypertransfer.core",
-                        "hypertransfer.djl",
+                        "hypertransfer.djl..",
                         "ai.djl",
                         "ai.djl.ndarray..",
                         "ai.djl.nn",
