@@ -16,7 +16,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
 
-/** Forty steps are twenty, a resume, and twenty: bit for bit. */
+/** Twenty steps are ten, a resume, and ten: bit for bit. */
 class ResumeTest {
     @TempDir
     Path dir;
@@ -32,7 +32,8 @@ class ResumeTest {
     @MethodSource("cases")
     void everyModeAndDirection(String engine, String direction, String mode) {
         check(
-                20,
+                10,
+                "steps=20",
                 "engine=" + engine,
                 "matrices.direction=" + direction,
                 "matrices.mode=" + mode,
@@ -98,8 +99,8 @@ class ResumeTest {
 
         assertThat(Tiny.result(tiny.path("parts"))).isEqualTo(Tiny.result(whole));
         Curves t = Curves.read(whole, told -> {});
-        assertThat(t.losses()).hasSize(40);
-        assertThat(t.validations()).containsKeys(0, 40);
+        assertThat(t.losses()).hasSize(c.steps());
+        assertThat(t.validations()).containsKeys(0, c.steps());
         assertThat(t.losses().lastEntry().getValue())
                 .as("it learns")
                 .isLessThan(t.losses().firstEntry().getValue());
