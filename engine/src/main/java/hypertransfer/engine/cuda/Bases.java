@@ -1,5 +1,7 @@
 package hypertransfer.engine.cuda;
 
+import static hypertransfer.engine.cuda.kernel.DeviceTensor.pointer;
+
 import hypertransfer.engine.EngineException;
 import hypertransfer.engine.Tensor;
 import hypertransfer.engine.cuda.driver.Device;
@@ -88,10 +90,6 @@ final class Bases implements AutoCloseable {
     private static Product product(boolean flipA, boolean flipB, int m, int n, int k, long a, long b, long c) {
         int alignment = Product.alignment(a, b, c);
         return Product.of(flipA, flipB, m, n, k, Precision.FLOAT32, Precision.FLOAT32, alignment);
-    }
-
-    private static long pointer(Tensor tensor) {
-        return ((DeviceTensor) tensor).pointer();
     }
 
     @Override

@@ -88,6 +88,22 @@ final class Blas implements AutoCloseable {
         device.profile().around(plan.name, () -> multiply(plan, by, a, b, keep, c, d));
     }
 
+    /** C = op(A) op(B) + keep C, of one pair of matrices in one format. */
+    void multiply(
+            boolean flipA,
+            boolean flipB,
+            int m,
+            int n,
+            int k,
+            Precision in,
+            long a,
+            long b,
+            double keep,
+            long c,
+            Precision out) {
+        multiply(Product.of(flipA, flipB, m, n, k, in, out, Product.alignment(a, b, c)), 1, a, b, keep, c, c);
+    }
+
     private void multiply(Plan plan, double by, long a, long b, double keep, long c, long d) {
         alpha.set(JAVA_FLOAT, 0, (float) by);
         beta.set(JAVA_FLOAT, 0, (float) keep);

@@ -1,5 +1,7 @@
 package hypertransfer.engine.cuda;
 
+import static hypertransfer.engine.cuda.kernel.DeviceTensor.pointer;
+
 import hypertransfer.engine.Dims;
 import hypertransfer.engine.Engine;
 import hypertransfer.engine.EngineException;
@@ -258,10 +260,6 @@ public final class CudaEngine implements Engine {
     @Override
     public Motion motion() {
         return lists;
-    }
-
-    private static long pointer(Tensor tensor) {
-        return ((DeviceTensor) tensor).pointer();
     }
 
     private static Precision format(Tensor tensor) {

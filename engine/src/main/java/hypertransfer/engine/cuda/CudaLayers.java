@@ -1,5 +1,6 @@
 package hypertransfer.engine.cuda;
 
+import static hypertransfer.engine.cuda.kernel.DeviceTensor.pointer;
 import static java.lang.foreign.ValueLayout.JAVA_FLOAT;
 
 import hypertransfer.engine.Dims;
@@ -97,10 +98,8 @@ final class CudaLayers implements Layers {
 
     private void multiply(
             boolean flipA, boolean flipB, int m, int n, int k, Tensor a, Tensor b, double keep, Tensor c) {
-        long to = pointer(c);
-        int alignment = Product.alignment(pointer(a), pointer(b), to);
         Precision in = geometry.precision(), out = ((DeviceTensor) c).format();
-        blas.multiply(Product.of(flipA, flipB, m, n, k, in, out, alignment), 1, pointer(a), pointer(b), keep, to, to);
+        blas.multiply(flipA, flipB, m, n, k, in, pointer(a), pointer(b), keep, pointer(c), out);
     }
 
     @Override
@@ -289,9 +288,5 @@ final class CudaLayers implements Layers {
     @Override
     public double[] logits(Tensor x, int row, Tensor w) {
         return head.logits(x, row, w);
-    }
-
-    private static long pointer(Tensor tensor) {
-        return ((DeviceTensor) tensor).pointer();
     }
 }

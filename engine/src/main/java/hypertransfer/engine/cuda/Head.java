@@ -1,8 +1,9 @@
 package hypertransfer.engine.cuda;
 
+import static hypertransfer.engine.cuda.kernel.DeviceTensor.pointer;
+
 import hypertransfer.engine.Dims;
 import hypertransfer.engine.Tensor;
-import hypertransfer.engine.cuda.kernel.DeviceTensor;
 import hypertransfer.engine.cuda.kernel.Fused;
 import hypertransfer.engine.cuda.kernel.Geometry;
 import hypertransfer.engine.cuda.kernel.Kernel;
@@ -39,8 +40,7 @@ final class Head {
         boolean gradient = dx != null, powers = fused != null && fused.softmax();
         if (powers) {
             long target = scratch.target, top = scratch.top;
-            kernels.launch(
-                    Kernel.HEAD_TOP, geometry.lines(dims.N()), x, w, tokens.targets(), target, top, (long) dims.N());
+            kernels.launch(Kernel.HEAD_TOP, geometry.lines(dims.N()), x, w, tokens.targets(), target, top, dims.N());
         }
         for (int from = 0; from < dims.N(); from += scratch.chunk) {
             int rows = Math.min(scratch.chunk, dims.N() - from);
@@ -51,13 +51,12 @@ final class Head {
                 softmax(input, from, rows, w, losses, scale, gradient);
             }
             if (gradient) {
-                multiply(false, false, C, rows, V, pointer(w), logits, 0, pointer(dx) + row, precision);
-                long scaled = powers ? scratch.scaled : input;
-                multiply(false, true, C, V, rows, scaled, logits, 1, pointer(dw), Precision.FLOAT32);
-            }
-            if (gradient && powers) {
-                kernels.launch(
-                        Kernel.HEAD_SCALE, geometry.lines(rows), pointer(dx) + row, scratch.factors, (long) rows);
+                long to = pointer(dx) + row, scaled = powers ? scratch.scaled : input;
+                blas.multiply(false, false, C, rows, V, precision, pointer(w), logits, 0, to, precision);
+                blas.multiply(false, true, C, V, rows, precision, scaled, logits, 1, pointer(dw), Precision.FLOAT32);
+                if (powers) {
+                    kernels.launch(Kernel.HEAD_SCALE, geometry.lines(rows), to, scratch.factors, rows);
+                }
             }
         }
     }
@@ -66,7 +65,7 @@ final class Head {
     private void softmax(long x, int from, int rows, Tensor w, Tensor losses, double scale, boolean gradient) {
         int held = kernels.softmaxBytes();
         long targets = tokens.targets() + 4L * from, loss = pointer(losses) + 4L * from, logits = scratch.logits;
-        multiply(true, false, dims.V(), rows, dims.C(), pointer(w), x, 0, logits, precision);
+        blas.multiply(true, false, dims.V(), rows, dims.C(), precision, pointer(w), x, 0, logits, precision);
         kernels.launch(Kernel.SOFTMAX, geometry.softmax(rows, held), logits, targets, loss, scale, gradient, held);
     }
 
@@ -96,15 +95,5 @@ final class Head {
         long at = pointer(x) + (long) row * dims.C() * precision.bytes;
         kernels.launch(Kernel.LOGITS, geometry.logits(), at, w, scratch.row);
         return storage.read(scratch.row, Precision.FLOAT32, dims.V());
-    }
-
-    private void multiply(
-            boolean flipA, boolean flipB, int m, int n, int k, long a, long b, double keep, long c, Precision out) {
-        Product product = Product.of(flipA, flipB, m, n, k, precision, out, Product.alignment(a, b, c));
-        blas.multiply(product, 1, a, b, keep, c, c);
-    }
-
-    private static long pointer(Tensor tensor) {
-        return ((DeviceTensor) tensor).pointer();
     }
 }

@@ -1,5 +1,6 @@
 package hypertransfer.engine.cuda;
 
+import static hypertransfer.engine.cuda.kernel.DeviceTensor.pointer;
 import static java.lang.foreign.ValueLayout.JAVA_DOUBLE;
 
 import hypertransfer.engine.EngineException;
@@ -67,10 +68,6 @@ final class Lists implements Motion, AutoCloseable {
 
         Entry format(Precision format) {
             return new Entry(a, b, c, n, factor, format == Precision.BF16 ? 1 : 0);
-        }
-
-        static long pointer(Tensor tensor) {
-            return ((DeviceTensor) tensor).pointer();
         }
     }
 
@@ -194,8 +191,8 @@ final class Lists implements Motion, AutoCloseable {
         List<Entry> entries = entries(blocks.size(), k -> {
             Tensor block = blocks.get(k);
             long cols = (long) block.cols() * units;
-            long inside = Entry.pointer(whole) + 2 * (k / across * block.rows() * line + k % across * cols);
-            return new Entry(Entry.pointer(block), inside, cols, block.size() * units, line, 0);
+            long inside = pointer(whole) + 2 * (k / across * block.rows() * line + k % across * cols);
+            return new Entry(pointer(block), inside, cols, block.size() * units, line, 0);
         });
         run(Kernel.BLOCKS, entries, back);
     }

@@ -1,8 +1,9 @@
 package hypertransfer.engine.cuda;
 
+import static hypertransfer.engine.cuda.kernel.DeviceTensor.pointer;
+
 import hypertransfer.engine.EngineException;
 import hypertransfer.engine.Tensor;
-import hypertransfer.engine.cuda.kernel.DeviceTensor;
 import hypertransfer.engine.cuda.kernel.Geometry;
 import hypertransfer.engine.cuda.kernel.Precision;
 
@@ -54,7 +55,7 @@ record Schulz(int rows, int cols, Precision format, int batch) {
     /** Matrix number k of the batch that starts at {@code at}, beside the tensor that it is made from. */
     Lists.Entry entry(Tensor tensor, long at, int k) {
         long own = at + k * stride() * format.bytes;
-        return new Lists.Entry(((DeviceTensor) tensor).pointer(), own, 0, tensor.size(), 0, 0).format(format);
+        return new Lists.Entry(pointer(tensor), own, 0, tensor.size(), 0, 0).format(format);
     }
 
     /** A from X and X. */

@@ -1,5 +1,7 @@
 package hypertransfer.engine.cuda.kernel;
 
+import static hypertransfer.engine.cuda.kernel.DeviceTensor.pointer;
+
 import hypertransfer.engine.Dims;
 import hypertransfer.engine.HeadRule;
 import hypertransfer.engine.Tensor;
@@ -99,9 +101,5 @@ public final class Backward {
     /** A tile is a head's two panels. */
     private long[] map(Tensor tensor, int rows) {
         return device.map(pointer(tensor), tensor.rows(), tensor.cols(), rows, 2);
-    }
-
-    private static long pointer(Tensor tensor) {
-        return ((DeviceTensor) tensor).pointer();
     }
 }

@@ -25,6 +25,11 @@ public record DeviceTensor(String name, int rows, int cols, Precision format, Wh
         return whole.pointer + offset;
     }
 
+    /** The address of a tensor that is on the card. */
+    public static long pointer(Tensor tensor) {
+        return ((DeviceTensor) tensor).pointer();
+    }
+
     @Override
     public int numberBytes() {
         return format.bytes;

@@ -1,5 +1,7 @@
 package hypertransfer.engine.cuda.kernel;
 
+import static hypertransfer.engine.cuda.kernel.DeviceTensor.pointer;
+
 import hypertransfer.engine.Dims;
 import hypertransfer.engine.HeadRule;
 import hypertransfer.engine.Tensor;
@@ -112,7 +114,7 @@ public final class Fused {
     }
 
     private long[] map(Tensor tensor, int rows, int panels) {
-        return device.map(((DeviceTensor) tensor).pointer(), tensor.rows(), tensor.cols(), rows, panels);
+        return device.map(pointer(tensor), tensor.rows(), tensor.cols(), rows, panels);
     }
 
     private void launch(Kernel kernel, Stream<long[]> maps, long[] others) {

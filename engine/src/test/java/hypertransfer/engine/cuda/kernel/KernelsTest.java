@@ -23,7 +23,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
-import org.junit.jupiter.params.provider.ValueSource;
+import org.junit.jupiter.params.provider.FieldSource;
 
 /** The kernels' text, where there is no card: they compile, and are the ones that the engine asks for. */
 class KernelsTest {
@@ -38,6 +38,19 @@ class KernelsTest {
     }
 
     private static final Dims GPT2 = new Dims(64, 1024, 768, 128, 50304), ODD = new Dims(2, 13, 18, 6, 37, 1, 20, 7);
+
+    private static final List<String> FILES = List.of(
+            "rows",
+            "heads",
+            "tokens",
+            "lists",
+            "attention",
+            "flash",
+            "hopper",
+            "backward",
+            "fused",
+            "head",
+            "symmetric");
 
     private static final Set<String> HOPPER = Set.of("hopper", "backward", "fused", "head", "symmetric");
 
@@ -82,19 +95,7 @@ class KernelsTest {
 
     /** nvcc takes lambdas with parameters of any type as functions of the card, but NVRTC, which the engine uses, does not. */
     @ParameterizedTest
-    @ValueSource(
-            strings = {
-                "rows",
-                "heads",
-                "tokens",
-                "lists",
-                "attention",
-                "flash",
-                "hopper",
-                "backward",
-                "fused",
-                "symmetric"
-            })
+    @FieldSource("FILES")
     void noLambdaHasAParameterOfAnyType(String file) {
         assertThat(Kernels.source(file, new Geometry(GPT2, Precision.BF16), Optional.empty()))
                 .doesNotContainPattern("\\[[&=]\\]\\s*\\([^)]*\\bauto\\b");
@@ -124,19 +125,7 @@ class KernelsTest {
                 }
             }
         }
-        assertThat(texts.values())
-                .contains(
-                        "rows",
-                        "heads",
-                        "tokens",
-                        "lists",
-                        "attention",
-                        "flash",
-                        "hopper",
-                        "backward",
-                        "fused",
-                        "head",
-                        "symmetric");
+        assertThat(texts.values()).containsAll(FILES);
         texts.entrySet().parallelStream()
                 .forEach(text -> assertThat(compile(nvcc.get(), text.getValue(), text.getKey()))
                         .as("%s: %s", text.getValue(), text.getKey())
