@@ -138,7 +138,9 @@ public final class Pool implements AutoCloseable {
         }
         if (tickets.compareAndSet(ticket, ticket + 1)) {
             try {
-                stopped = stopped || self == 0 && stop.getAsBoolean();
+                if (self == 0 && !stopped && stop.getAsBoolean()) {
+                    stopped = true; // only the caller writes it: another thread could undo it by an older value
+                }
                 if (!stopped) {
                     task.piece(piece, self);
                 }

@@ -64,6 +64,23 @@ class PoolTest {
         }
     }
 
+    /** Once the caller was told to stop, no worker that looked a moment earlier lets it be asked again. */
+    @Test
+    void whatTheCallerWasToldHoldsForAllWorkers() {
+        try (Pool pool = new Pool(2)) {
+            for (int round = 0; round < 20_000; round++) {
+                AtomicInteger asked = new AtomicInteger();
+                assertThatThrownBy(() -> pool.until(() -> asked.incrementAndGet() > 3, () -> {
+                            while (true) {
+                                pool.run((piece, worker) -> {}, 50);
+                            }
+                        }))
+                        .isInstanceOf(Stopped.class);
+                assertThat(asked).as("round %d", round).hasValue(4);
+            }
+        }
+    }
+
     /** The caller has done its piece and sleeps, without a timeout, until the last of the others is done. */
     @Test
     void aCallerThatFellAsleepIsWoken() {
