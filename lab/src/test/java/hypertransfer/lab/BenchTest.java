@@ -3,11 +3,9 @@ package hypertransfer.lab;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.withinPercentage;
 
-import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import tools.jackson.databind.JsonNode;
 
-@Tag("vectors")
 class BenchTest {
     private final Ht ht = new Ht();
 
