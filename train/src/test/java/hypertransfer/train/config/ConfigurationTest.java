@@ -1,10 +1,9 @@
 package hypertransfer.train.config;
 
+import static hypertransfer.train.Refusals.assertRefused;
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import hypertransfer.core.Mode;
-import hypertransfer.core.Refusal;
 import hypertransfer.core.ShapeFactor;
 import hypertransfer.train.network.Architecture;
 import hypertransfer.train.network.Design;
@@ -102,9 +101,7 @@ class ConfigurationTest {
             rate                     | --set takes key=value
             """)
     void refused(String setting, String sentence) {
-        assertThatThrownBy(() -> ConfigurationFile.of(setting))
-                .isInstanceOf(Refusal.class)
-                .hasMessageContaining(sentence.strip());
+        assertRefused(() -> ConfigurationFile.of(setting), sentence.strip());
     }
 
     @ParameterizedTest
@@ -234,9 +231,7 @@ class ConfigurationTest {
     }
 
     private static void refusedFile(Path file, String sentence) {
-        assertThatThrownBy(() -> ConfigurationFile.read(file, List.of()))
-                .isInstanceOf(Refusal.class)
-                .hasMessageContaining(sentence);
+        assertRefused(() -> ConfigurationFile.read(file, List.of()), sentence);
     }
 
     @Test
@@ -273,9 +268,7 @@ class ConfigurationTest {
         assertThat(ConfigurationFile.of("preset=gpt2-124m", "steps=7", "model.accumulation=1")
                         .tokensPerStep())
                 .isEqualTo(65_536);
-        assertThatThrownBy(() -> ConfigurationFile.of("preset=gpt2-124m", "model.batch=24"))
-                .isInstanceOf(Refusal.class)
-                .hasMessageContaining("524288 tokens per step");
+        assertRefused(() -> ConfigurationFile.of("preset=gpt2-124m", "model.batch=24"), "524288 tokens per step");
         Configuration dense = ConfigurationFile.of("preset=dense-500m");
         assertThat(dense.tokensPerStep() * dense.steps()).isBetween(69_900_000_000L, 70_100_000_000L);
         Configuration demo = ConfigurationFile.of();
@@ -319,8 +312,7 @@ class ConfigurationTest {
                 "matrices.shape_factor is rms, and the norm of adamuon follows from the shape already",
                 "adamuon",
                 "matrices.shape_factor=rms");
-        assertThatThrownBy(() -> ConfigurationFile.of("matrices.init=zero", "matrices.mode=hyperball"))
-                .isInstanceOf(Refusal.class)
+        assertRefused(() -> ConfigurationFile.of("matrices.init=zero", "matrices.mode=hyperball"))
                 .hasMessage(
                         "matrices.init is zero and matrices.mode is hyperball, which needs a radius that a zero matrix"
                                 + " does not have: set matrices.zero_radius, matrices.init=normal or matrices.mode=base");
@@ -334,9 +326,7 @@ class ConfigurationTest {
     }
 
     private static void refusedDirection(String words, String name, String setting) {
-        assertThatThrownBy(() -> direction(name, setting))
-                .isInstanceOf(Refusal.class)
-                .hasMessageStartingWith(words);
+        assertRefused(() -> direction(name, setting)).hasMessageStartingWith(words);
     }
 
     @Test
@@ -368,6 +358,6 @@ class ConfigurationTest {
 
     @Test
     void aNumberIsNoName() {
-        assertThatThrownBy(() -> ConfigurationFile.of("network=0")).isInstanceOf(Refusal.class);
+        assertRefused(() -> ConfigurationFile.of("network=0"));
     }
 }

@@ -1,5 +1,6 @@
 package hypertransfer.train.optimizer;
 
+import static hypertransfer.train.Rig.orthogonalized;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
 
@@ -21,7 +22,9 @@ import org.junit.jupiter.params.provider.EnumSource;
 
 /** Newton-Schulz against the same iteration applied to the singular values of an SVD. */
 class MuonTest {
-    private final Engine engine = open();
+    private static final Iteration JORDAN = Direction.Muon.iteration(Coefficients.JORDAN, 0);
+
+    private final Engine engine = Engines.open("reference", new Dims(1, 1, 48, 2, 1));
     private final Random random = new Random(5);
 
     @ParameterizedTest
@@ -31,7 +34,7 @@ class MuonTest {
         double[] x = matrix(rows, cols, scale);
         for (Coefficients coefficients : Coefficients.values()) {
             double[] expected = bySvd(x, rows, cols, Direction.Muon.iteration(coefficients, 0));
-            assertThat(orthogonalize(x, rows, cols, Direction.Muon.iteration(coefficients, 0)))
+            assertThat(orthogonalized(x, rows, cols, Direction.Muon.iteration(coefficients, 0)))
                     .as("%s of a (%d,%d) matrix scaled by %s", coefficients, rows, cols, scale)
                     .containsExactly(expected, within(1e-12));
         }
@@ -39,14 +42,13 @@ class MuonTest {
 
     @Test
     void aZeroMatrixStaysZero() {
-        assertThat(orthogonalize(new double[12], 3, 4, Direction.Muon.iteration(Coefficients.JORDAN, 0)))
-                .containsOnly(0);
+        assertThat(orthogonalized(new double[12], 3, 4, JORDAN)).containsOnly(0);
     }
 
     @ParameterizedTest
     @EnumSource(Coefficients.class)
     void singularValuesComeCloseToOne(Coefficients coefficients) {
-        double[] x = orthogonalize(matrix(6, 10, 1), 6, 10, Direction.Muon.iteration(coefficients, 0));
+        double[] x = orthogonalized(matrix(6, 10, 1), 6, 10, Direction.Muon.iteration(coefficients, 0));
         double slack = coefficients == Coefficients.JORDAN ? 0.35 : 1e-2;
         assertThat(new Svd(rows(x, 6, 10, false)).sigma)
                 .containsExactly(new double[] {1, 1, 1, 1, 1, 1}, within(slack));
@@ -54,9 +56,8 @@ class MuonTest {
 
     @Test
     void bf16RoundsToEightBits() {
-        Iteration iteration = Direction.Muon.iteration(Coefficients.JORDAN, 0);
         double[] x = matrix(4, 6, 1);
-        double[] exact = orthogonalize(x, 4, 6, iteration), rounded = orthogonalize(x, 4, 6, iteration.inBf16());
+        double[] exact = orthogonalized(x, 4, 6, JORDAN), rounded = orthogonalized(x, 4, 6, JORDAN.inBf16());
         assertThat(rounded).isNotEqualTo(exact).containsExactly(exact, within(0.1));
         for (double value : rounded) {
             assertThat(Float.floatToRawIntBits((float) value) & 0xffff).isZero();
@@ -76,14 +77,10 @@ class MuonTest {
         for (int k = 0; k < shapes.length; k++) {
             engine.write(batch.get(k), inputs.get(k));
         }
-        engine.motion().orthogonalize(batch, Direction.Muon.iteration(Coefficients.JORDAN, 0));
+        engine.motion().orthogonalize(batch, JORDAN);
         for (int k = 0; k < shapes.length; k++) {
             assertThat(engine.read(batch.get(k)))
-                    .isEqualTo(orthogonalize(
-                            inputs.get(k),
-                            shapes[k][0],
-                            shapes[k][1],
-                            Direction.Muon.iteration(Coefficients.JORDAN, 0)));
+                    .isEqualTo(orthogonalized(inputs.get(k), shapes[k][0], shapes[k][1], JORDAN));
         }
     }
 
@@ -114,20 +111,6 @@ class MuonTest {
         new Direction.Sgd(0.5, true).apply(engine, List.of(g), new double[] {1}, 4, List.of(List.of(m)));
         assertThat(engine.read(m)).containsExactly(2, 0);
         assertThat(engine.read(g)).containsExactly(2.5, -0.5);
-    }
-
-    private double[] orthogonalize(double[] x, int rows, int cols, Iteration iteration) {
-        try (Engine fresh = open()) {
-            Tensor tensor = fresh.tensor(Role.GRADIENT, "x", rows, cols);
-            fresh.commit();
-            fresh.write(tensor, x);
-            fresh.motion().orthogonalize(List.of(tensor), iteration);
-            return fresh.read(tensor);
-        }
-    }
-
-    private static Engine open() {
-        return Engines.open("reference", new Dims(1, 1, 48, 2, 1));
     }
 
     private static double[] bySvd(double[] x, int rows, int cols, Iteration iteration) {

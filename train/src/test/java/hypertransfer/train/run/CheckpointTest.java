@@ -1,9 +1,8 @@
 package hypertransfer.train.run;
 
+import static hypertransfer.train.Refusals.assertRefused;
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import hypertransfer.core.Refusal;
 import hypertransfer.train.config.Configuration;
 import hypertransfer.train.config.ConfigurationFile;
 import hypertransfer.train.log.Run;
@@ -114,9 +113,7 @@ class CheckpointTest {
             CRC32C crc = new CRC32C();
             crc.update(unsigned.getBytes());
             Files.writeString(numbers, unsigned.replace("\"checksum\":0", "\"checksum\":" + crc.getValue()));
-            assertThatThrownBy(() -> Checkpoint.read(numbers))
-                    .isInstanceOf(Refusal.class)
-                    .hasMessageContaining("is damaged");
+            assertRefused(() -> Checkpoint.read(numbers), "is damaged");
         }
         assertThat(tiny.resume("run")).hasSize(1);
     }
@@ -136,9 +133,7 @@ class CheckpointTest {
         for (Path numbers : run().checkpoints()) {
             Files.writeString(numbers, "null");
         }
-        assertThatThrownBy(() -> tiny.resume("run"))
-                .isInstanceOf(Refusal.class)
-                .hasMessageContaining("no good checkpoint among the 2");
+        assertRefused(() -> tiny.resume("run"), "no good checkpoint among the 2");
     }
 
     @Test

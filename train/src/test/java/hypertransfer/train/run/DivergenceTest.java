@@ -6,7 +6,6 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import hypertransfer.core.Diverged;
 import hypertransfer.train.config.Configuration;
 import hypertransfer.train.config.ConfigurationFile;
-import hypertransfer.train.log.Curves;
 import hypertransfer.train.log.FailureKind;
 import hypertransfer.train.log.Run;
 import hypertransfer.train.log.Standing;
@@ -48,13 +47,13 @@ class DivergenceTest {
         assertThat(new Run(run).standing().state().label()).isEqualTo("failed");
         assertThat(new Run(run).standing().message()).contains("diverged");
         int failedAt = new Run(run).standing().step();
-        assertThat(Curves.read(run, told -> {}).losses())
+        assertThat(Tiny.curves(run).losses())
                 .as("no line for the step that failed")
                 .hasSize(failedAt);
         assertThat(newest(run)).isNotEqualTo("none");
         tiny.resume("run", ConfigurationFile.with(c, "stop_above=1000"));
         assertThat(new Run(run).standing().state().label()).isEqualTo("finished");
-        assertThat(Curves.read(run, told -> {}).losses()).hasSize(40);
+        assertThat(Tiny.curves(run).losses()).hasSize(40);
     }
 
     @Test

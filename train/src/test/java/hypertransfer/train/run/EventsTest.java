@@ -30,7 +30,7 @@ class EventsTest {
         Tiny tiny = new Tiny(dir);
         Path run = tiny.train("run", tiny.configuration("steps=20", "log.matrices_every=5", "log.radial_every=2"));
         Map<String, Map<Integer, Float>> curves = curves(run);
-        Curves t = Curves.read(run, told -> {});
+        Curves t = Tiny.curves(run);
         assertThat(curves.get("loss/train")).isEqualTo(floats(t.losses())).hasSize(20);
         assertThat(curves.get("loss/validation")).isEqualTo(floats(t.validations()));
         assertThat(curves.get("rate/matrices")).hasSize(20).containsEntry(0, 0.02f);
@@ -68,7 +68,7 @@ class EventsTest {
         Map<String, Map<Integer, Float>> curves = curves(run);
         assertThat(curves.get("loss/carrier_minus_represented").keySet())
                 .isEqualTo(curves.get("loss/validation").keySet());
-        Curves own = Curves.read(run, told -> {}), target = Curves.read(dir.resolve("target"), told -> {});
+        Curves own = Tiny.curves(run), target = Tiny.curves(dir.resolve("target"));
         assertThat(curves.get("gap/train")).hasSize(12);
         curves.get("gap/train")
                 .forEach((step, gap) -> assertThat(gap).isEqualTo((float)

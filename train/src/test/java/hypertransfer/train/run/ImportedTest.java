@@ -1,10 +1,9 @@
 package hypertransfer.train.run;
 
+import static hypertransfer.train.Refusals.assertRefused;
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.within;
 
-import hypertransfer.core.Refusal;
 import hypertransfer.train.config.Configuration;
 import hypertransfer.train.config.ConfigurationFile;
 import hypertransfer.train.file.SafeTensors;
@@ -26,42 +25,38 @@ import org.junit.jupiter.api.io.TempDir;
 /** Files of other programs, made here: what our network computes of them is what those programs would. */
 class ImportedTest {
     private static final int[] TOKENS = {3, 1, 4, 1, 5, 9, 2, 6};
-    private static final String[] LLAMA = {
-        "network=M2",
-        "engine=reference",
-        "steps=4",
-        "model.width=16",
-        "model.head=4",
-        "model.kv_heads=2",
-        "model.mlp=swiglu",
-        "model.mlp_width=20",
-        "model.qk_norm=false",
-        "model.embed_norm=false",
-        "model.layers=2"
-    };
-    private static final String[] GPT2 = {
-        "network=M2",
-        "engine=reference",
-        "steps=4",
-        "model.width=16",
-        "model.head=4",
-        "model.mlp=gelu",
-        "model.norm=layer",
-        "model.positions=learned",
-        "model.bias=true",
-        "model.qk_norm=false",
-        "model.embed_norm=false",
-        "model.tied=true",
-        "model.layers=2"
-    };
+    private static final List<String> LLAMA = List.of(
+            "network=M2",
+            "engine=reference",
+            "steps=4",
+            "model.width=16",
+            "model.head=4",
+            "model.kv_heads=2",
+            "model.mlp=swiglu",
+            "model.mlp_width=20",
+            "model.qk_norm=false",
+            "model.embed_norm=false",
+            "model.layers=2");
+    private static final List<String> GPT2 = List.of(
+            "network=M2",
+            "engine=reference",
+            "steps=4",
+            "model.width=16",
+            "model.head=4",
+            "model.mlp=gelu",
+            "model.norm=layer",
+            "model.positions=learned",
+            "model.bias=true",
+            "model.qk_norm=false",
+            "model.embed_norm=false",
+            "model.tied=true",
+            "model.layers=2");
 
     @TempDir
     private Path dir;
 
-    private Configuration configuration(String[] network, String... more) {
-        List<String> settings = new ArrayList<>(List.of(network));
-        settings.addAll(List.of(more));
-        return new Tiny(dir).configuration(settings.toArray(String[]::new));
+    private Configuration configuration(List<String> network, String... more) {
+        return new Tiny(dir).configuration(network, more);
     }
 
     /** Random weights under the other program's names. */
@@ -224,8 +219,6 @@ class ImportedTest {
     }
 
     private static void refused(Dialect dialect, Path file, Configuration c, String... words) {
-        assertThatThrownBy(() -> Imported.read(file, dialect, c))
-                .isInstanceOf(Refusal.class)
-                .hasMessageContainingAll(words);
+        assertRefused(() -> Imported.read(file, dialect, c), words);
     }
 }

@@ -1,9 +1,9 @@
 package hypertransfer.train.run;
 
+import static hypertransfer.train.Refusals.assertRefused;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import hypertransfer.core.Refusal;
 import hypertransfer.train.config.Configuration;
 import hypertransfer.train.config.ConfigurationFile;
 import hypertransfer.train.log.Hold;
@@ -50,9 +50,7 @@ class OriginTest {
     @Test
     void anotherConfigurationIsNamedAndCanBeAllowed() {
         Configuration other = ConfigurationFile.with(c, "matrices.rate=0.5", "checkpoint.every=3");
-        assertThatThrownBy(() -> resume(other, Set.of()))
-                .isInstanceOf(Refusal.class)
-                .hasMessageContaining("matrices.rate was 0.02, is 0.5;")
+        assertRefused(() -> resume(other, Set.of()), "matrices.rate was 0.02, is 0.5;")
                 .hasMessageNotContaining("checkpoint.every");
         assertThat(resume(other, Set.of("matrices.rate"))).isTrue();
     }
@@ -63,9 +61,7 @@ class OriginTest {
         byte[] bytes = Files.readAllBytes(shard);
         bytes[1024] ^= 1;
         Files.write(shard, bytes);
-        assertThatThrownBy(() -> tiny.resume("run"))
-                .isInstanceOf(Refusal.class)
-                .hasMessageContaining("data.train: was (words.bin, ");
+        assertRefused(() -> tiny.resume("run"), "data.train: was (words.bin, ");
     }
 
     /** It was stored and not compared: the losses after the resume were of other text, without a word. */
@@ -76,10 +72,7 @@ class OriginTest {
         Path other = dir.resolve("words-2.bin");
         Files.write(other, bytes);
         Configuration elsewhere = ConfigurationFile.with(c, "data.validation=" + other);
-        assertThatThrownBy(() -> resume(elsewhere, Set.of()))
-                .isInstanceOf(Refusal.class)
-                .hasMessageContaining("data.validation: was (words.bin, ")
-                .hasMessageContaining("is (words-2.bin, ")
+        assertRefused(() -> resume(elsewhere, Set.of()), "data.validation: was (words.bin, ", "is (words-2.bin, ")
                 .hasMessageNotContaining("data.train");
         assertThat(resume(elsewhere, Set.of("data.validation"))).isTrue();
     }
@@ -94,9 +87,7 @@ class OriginTest {
         tiny.trainUntil("replayed", replayed, 15);
         String text = Files.readString(file);
         Files.writeString(file, text.replaceFirst("\\[", "[1"));
-        assertThatThrownBy(() -> tiny.resume("replayed"))
-                .isInstanceOf(Refusal.class)
-                .hasMessageContaining("matrices.recorded: the file's checksum was ");
+        assertRefused(() -> tiny.resume("replayed"), "matrices.recorded: the file's checksum was ");
         Files.writeString(file, text);
         assertThat(tiny.resume("replayed")).isEmpty();
     }
@@ -142,9 +133,9 @@ class OriginTest {
                 .contains("{\"network\":\"M2\",\"step\":\"15\"}");
         String config = Files.readString(run.file(Run.CONFIGURATION));
         Files.writeString(run.file(Run.CONFIGURATION), config.replace("hypertransfer-plus", "base"));
-        assertThatThrownBy(() -> Trained.export(run, bad, Dialect.OWN, OriginTest::unexpected))
-                .isInstanceOf(Refusal.class)
-                .hasMessageContaining("matrices.mode was hypertransfer-plus, is base");
+        assertRefused(
+                () -> Trained.export(run, bad, Dialect.OWN, OriginTest::unexpected),
+                "matrices.mode was hypertransfer-plus, is base");
     }
 
     private static void unexpected(String warning) {
@@ -204,7 +195,7 @@ class OriginTest {
         Path maps = Path.of("/proc/self/maps");
         org.junit.jupiter.api.Assumptions.assumeTrue(Files.exists(maps), "this system does not show its mappings");
         Configuration bad = ConfigurationFile.with(c, "data.validation=" + dir.resolve("nowhere.bin"));
-        assertThatThrownBy(() -> Feed.open(bad)).isInstanceOf(Refusal.class);
+        assertRefused(() -> Feed.open(bad));
         assertThat(Files.readString(maps))
                 .doesNotContain(Path.of(c.data().train()).toRealPath().toString());
     }
@@ -212,10 +203,7 @@ class OriginTest {
     @Test
     void theDemosBytesAreNotTakenForGpt2sTokens() {
         Configuration large = ConfigurationFile.of("preset=gpt2-124m");
-        assertThatThrownBy(() -> Feed.open(large))
-                .isInstanceOf(Refusal.class)
-                .hasMessageContaining("model.vocab is 50304")
-                .hasMessageContaining("ht data tokenize");
+        assertRefused(() -> Feed.open(large), "model.vocab is 50304", "ht data tokenize");
     }
 
     @Test
@@ -231,8 +219,7 @@ class OriginTest {
 
     @Test
     void atRadiusIsRefusedWhereTheScaleMatters() {
-        assertThatThrownBy(() -> warnings("network=M2", "matrices.gradient=at-radius"))
-                .isInstanceOf(Refusal.class)
+        assertRefused(() -> warnings("network=M2", "matrices.gradient=at-radius"))
                 .hasMessageMatching(".*depends on the scale of blocks\\.0\\.[a-z.]+: .* by up to 0\\.\\d+ of its value;"
                         + " set matrices.gradient to auto, or to at-radius-anyway.*");
         assertThat(warnings("network=M2", "matrices.gradient=at-radius-anyway")).hasSize(1);
@@ -256,9 +243,7 @@ class OriginTest {
     }
 
     private List<String> warnings(String... settings) {
-        List<String> all = new ArrayList<>(List.of("steps=1"));
-        all.addAll(List.of(settings));
-        Configuration one = tiny.configuration(all.toArray(String[]::new));
+        Configuration one = tiny.configuration(List.of("steps=1"), settings);
         List<String> warnings = new ArrayList<>();
         try (Hold hold = Hold.create(dir.resolve(String.join("-", settings).replaceAll("[^a-z0-9]+", "-")), one)) {
             new Trainer(hold, one, Map.of(), new Watcher() {

@@ -2,6 +2,8 @@ package hypertransfer.train.run;
 
 import hypertransfer.train.config.Configuration;
 import hypertransfer.train.config.ConfigurationFile;
+import hypertransfer.train.data.ShardFile;
+import hypertransfer.train.log.Curves;
 import hypertransfer.train.log.Hold;
 import hypertransfer.train.log.Line;
 import hypertransfer.train.log.Run;
@@ -9,10 +11,10 @@ import hypertransfer.train.log.Tail;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.ByteBuffer;
-import java.nio.ByteOrder;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.NavigableMap;
@@ -45,6 +47,11 @@ record Tiny(Path directory) {
         return ConfigurationFile.of(all.toArray(String[]::new));
     }
 
+    /** The same with more settings over these. */
+    Configuration configuration(List<String> settings, String... more) {
+        return configuration(Stream.concat(settings.stream(), Stream.of(more)).toArray(String[]::new));
+    }
+
     /** Sixteen words over and over, so that there is something to learn. */
     private Path shard() {
         Path file = directory.resolve("words.bin");
@@ -54,19 +61,11 @@ record Tiny(Path directory) {
             for (int i = 0; i < words.length; i++) {
                 words[i] = random.ints(2 + i % 4, 1, VOCAB).toArray();
             }
-            int[] ids = random.ints(600, 0, words.length)
-                    .flatMap(i -> java.util.Arrays.stream(words[i]))
-                    .toArray();
-            ByteBuffer bytes = ByteBuffer.allocate(1024 + 2 * ids.length).order(ByteOrder.LITTLE_ENDIAN);
-            bytes.putInt(20240520).putInt(1).putInt(ids.length).position(1024);
-            for (int id : ids) {
-                bytes.putShort((short) id);
-            }
-            try {
-                Files.write(file, bytes.array());
-            } catch (IOException e) {
-                throw new UncheckedIOException(e);
-            }
+            ShardFile.write(
+                    file,
+                    random.ints(600, 0, words.length)
+                            .flatMap(i -> Arrays.stream(words[i]))
+                            .toArray());
         }
         return file;
     }
@@ -142,6 +141,11 @@ record Tiny(Path directory) {
             throw new UncheckedIOException(e);
         }
         return all;
+    }
+
+    /** The losses that a run has logged, training's and validation's. */
+    static Curves curves(Path run) {
+        return Curves.read(run, told -> {});
     }
 
     /** All lines of matrices.jsonl, by their step. */
