@@ -28,12 +28,10 @@ public final class Trained implements AutoCloseable {
     private final Configuration c;
     private final Trainee trainee;
     private final int[] window;
-    private final int step;
 
-    private Trained(Configuration c, Trainee trainee, int step) {
+    private Trained(Configuration c, Trainee trainee) {
         this.c = c;
         this.trainee = trainee;
-        this.step = step;
         window = new int[c.model().sequence()];
     }
 
@@ -52,7 +50,7 @@ public final class Trained implements AutoCloseable {
                             Trainee trainee = Trainee.open(c, rules(run, trained, checkpoint));
                             try {
                                 new Snapshot(trainee).load(checkpoint, tensors, converted -> {}); // nothing continues
-                                return new Trained(c, trainee, checkpoint.step());
+                                return new Trained(c, trainee);
                             } catch (RuntimeException e) {
                                 trainee.close();
                                 throw e;
@@ -78,11 +76,6 @@ public final class Trained implements AutoCloseable {
 
     public Configuration configuration() {
         return c;
-    }
-
-    /** The steps it was trained for. */
-    public int step() {
-        return step;
     }
 
     /** The logits of what follows these tokens; of a longer context the last are seen that fit into a sequence. */

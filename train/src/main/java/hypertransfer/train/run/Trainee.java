@@ -2,6 +2,7 @@ package hypertransfer.train.run;
 
 import hypertransfer.core.Diverged;
 import hypertransfer.core.GradientRule;
+import hypertransfer.core.Transfer;
 import hypertransfer.engine.Engine;
 import hypertransfer.engine.Memory;
 import hypertransfer.engine.Span;
@@ -27,6 +28,7 @@ import hypertransfer.train.optimizer.Optimizer;
 import hypertransfer.train.optimizer.Routing;
 import hypertransfer.train.optimizer.View;
 import hypertransfer.train.ranks.Team;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -288,16 +290,16 @@ public final class Trainee implements AutoCloseable {
         return optimizer.names();
     }
 
-    /** The gradient rules of the hidden matrices, in the order of all arrays. */
-    List<GradientRule> rules() {
-        return matrices().stream()
-                .map(name -> routing.rule().apply(View.whole(name)).transfer().gradient())
-                .toList();
+    /** The gradient rule of each hidden matrix, in the order of all arrays. */
+    Map<String, GradientRule> rules() {
+        Map<String, GradientRule> rules = new LinkedHashMap<>();
+        matrices().forEach(name -> rules.put(name, transfer(name).gradient()));
+        return rules;
     }
 
-    /** Whether a hidden matrix is its own target. */
-    boolean plain(String matrix) {
-        return routing.rule().apply(View.whole(matrix)).transfer().isPlain();
+    /** How a hidden matrix, or a part of one, follows its target. */
+    Transfer transfer(String matrix) {
+        return routing.rule().apply(View.whole(matrix)).transfer();
     }
 
     /** Refuses parameters that are not finite, so that a checkpoint of them is never written. */

@@ -5,9 +5,7 @@ import static org.assertj.core.api.Assertions.within;
 
 import hypertransfer.train.log.Line;
 import hypertransfer.train.log.Run;
-import hypertransfer.train.log.Tail;
 import java.nio.file.Path;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
@@ -123,14 +121,11 @@ class ExactTest {
     }
 
     private static List<Double> kept(Path run) {
-        List<Double> kept = new ArrayList<>();
-        Tail metrics = new Run(run).metrics();
-        for (Line line = metrics.next(); line != null; line = metrics.next()) {
-            if (line instanceof Line.Training t) {
-                kept.add(t.kept());
-            }
-        }
-        return kept;
+        return new Run(run)
+                .metrics()
+                .lines(Line.Training.class)
+                .map(Line.Training::kept)
+                .toList();
     }
 
     /** A decay of its own, where the target's is another key or none. */

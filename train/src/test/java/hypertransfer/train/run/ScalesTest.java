@@ -11,7 +11,6 @@ import hypertransfer.train.config.Configuration;
 import hypertransfer.train.file.SafeTensors;
 import hypertransfer.train.log.Line;
 import hypertransfer.train.log.Run;
-import hypertransfer.train.log.Tail;
 import hypertransfer.train.network.Architecture;
 import hypertransfer.train.network.Parameter;
 import hypertransfer.train.network.Variant;
@@ -150,12 +149,7 @@ class ScalesTest {
 
     private static NavigableMap<Integer, Line.Validation> validations(Path run) {
         NavigableMap<Integer, Line.Validation> all = new TreeMap<>();
-        Tail tail = new Run(run).metrics();
-        for (Line line = tail.next(); line != null; line = tail.next()) {
-            if (line instanceof Line.Validation v) {
-                all.put(v.step(), v);
-            }
-        }
+        new Run(run).metrics().lines(Line.Validation.class).forEach(line -> all.put(line.step(), line));
         return all;
     }
 }

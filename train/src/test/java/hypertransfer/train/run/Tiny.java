@@ -7,7 +7,6 @@ import hypertransfer.train.log.Curves;
 import hypertransfer.train.log.Hold;
 import hypertransfer.train.log.Line;
 import hypertransfer.train.log.Run;
-import hypertransfer.train.log.Tail;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.ByteBuffer;
@@ -151,10 +150,7 @@ record Tiny(Path directory) {
     /** All lines of matrices.jsonl, by their step. */
     static NavigableMap<Integer, Line.Matrices> matrices(Path run) {
         NavigableMap<Integer, Line.Matrices> lines = new TreeMap<>();
-        Tail tail = new Run(run).matrices();
-        for (Line line = tail.next(); line != null; line = tail.next()) {
-            lines.put(line.step(), (Line.Matrices) line);
-        }
+        new Run(run).matrices().lines(Line.Matrices.class).forEach(line -> lines.put(line.step(), line));
         return lines;
     }
 
