@@ -1,8 +1,11 @@
 package hypertransfer.train;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
+import hypertransfer.core.Mode;
 import hypertransfer.core.Space;
+import hypertransfer.core.Step;
 import hypertransfer.core.Transfer;
 import hypertransfer.engine.Dims;
 import hypertransfer.engine.Engine;
@@ -11,6 +14,8 @@ import hypertransfer.engine.Iteration;
 import hypertransfer.engine.Memory;
 import hypertransfer.engine.Role;
 import hypertransfer.engine.Tensor;
+import hypertransfer.engine.checked.Checked;
+import hypertransfer.engine.cpu.CpuEngine;
 import hypertransfer.engine.provider.Engines;
 import hypertransfer.train.network.Architecture;
 import hypertransfer.train.network.Design;
@@ -63,7 +68,15 @@ public final class Rig implements AutoCloseable {
         return new Rig(coarse, architecture, routing, 1, false);
     }
 
-    /** The sizes of every rig. */
+    /** Of M1 or M2 on the cpu engine; nothing stands in for it, unless ht.engine demands another one. */
+    public static Rig cpu(Architecture architecture, int batch, int threads) {
+        String demanded = System.getProperty("ht.engine", "cpu");
+        assumeTrue(demanded.equals("cpu"), "ht.engine demands " + demanded);
+        Routing routing = Routing.standard(Direction.Muon.standard(), Mode.HYPERTRANSFER.transfer(0.1));
+        return new Rig(new Checked(new CpuEngine(architecture.dims(batch), threads)), architecture, routing, 1, false);
+    }
+
+    /** The sizes of every other rig. */
     public static Architecture architecture(Design design) {
         return new Architecture(design, 11, 2, 8, 4, 5);
     }
@@ -87,8 +100,8 @@ public final class Rig implements AutoCloseable {
                     p.master(), random.doubles(p.master().size(), -0.5, 0.5).toArray());
         }
         optimizer.start();
-        inputs = random.ints(10, 0, 11).toArray();
-        targets = random.ints(10, 0, 11).toArray();
+        inputs = random.ints(engine.dims().N(), 0, engine.dims().V()).toArray();
+        targets = random.ints(engine.dims().N(), 0, engine.dims().V()).toArray();
     }
 
     public double loss() {
@@ -121,14 +134,19 @@ public final class Rig implements AutoCloseable {
         engine.close();
     }
 
+    /** A step, without anything around it that takes memory. */
+    public List<Step> step(double rate) {
+        gradient();
+        return optimizer.step(rate, 0.01);
+    }
+
     /** The losses of some steps; whatever has an effective rate turns by some angle. */
     public double[] losses(int steps, double rate) {
         double[] losses = new double[steps];
         for (int t = 0; t < steps; t++) {
-            gradient();
-            losses[t] = network.meanLoss();
-            assertThat(optimizer.step(rate, 0.01))
+            assertThat(step(rate))
                     .allMatch(step -> Double.isFinite(step.effective()) && step.angle() > 0 == step.effective() > 0);
+            losses[t] = network.meanLoss();
         }
         return losses;
     }

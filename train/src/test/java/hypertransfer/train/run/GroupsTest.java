@@ -125,26 +125,6 @@ class GroupsTest {
         return configuration(Stream.of(common, more).flatMap(Stream::of).toArray(String[]::new));
     }
 
-    @ParameterizedTest
-    @CsvSource(
-            delimiter = ';',
-            value = {
-                "matrices.groups.fx.rate=1; matrices.groups.fx matches none of the hidden matrices",
-                "matrices.groups.fc.rat=1; matrices.groups.fc has the unknown key 'rat'",
-                "matrices.groups.fc.master=float64; matrices.groups.fc.master cannot differ between groups",
-                "matrices.groups.fc.rate=x; matrices.groups.fc.rate is \"x\"",
-                "matrices.groups.fc.mode=x; matrices.groups.fc: unknown mode 'x'",
-                "matrices.groups.fc.rate=20; matrices.groups.fc.rate 20.0 times the target's weight decay 0.1 is 1 or more",
-                "matrices.groups.fc=1; holds groups of keys by name pattern",
-                "matrices.groups.fc.rate=null; matrices.groups.fc.rate has no value",
-                "matrices.radius=2; matrices: the radius is 2.0, and Base(0.1) in Base(0.1) has no Hyperball",
-                "matrices.radius=0; the radius is 0.0",
-                "matrices.groups.fc.radius=2; matrices.groups.fc: the radius is 2.0"
-            })
-    void wrongGroupsAreRefused(String setting, String message) {
-        assertRefused(() -> configuration(setting), message.strip());
-    }
-
     /** What all matrices leave open is the group's direction's own, and is recorded so. */
     @Test
     void aGroupsDirectionHasItsOwnDefaults() {
@@ -175,12 +155,5 @@ class GroupsTest {
         assertThat(direction(configuration("matrices.beta2=0.9", "matrices.groups.o.direction=lion"), "o"))
                 .as("muon has no betas, so these are lion's")
                 .isEqualTo(new Lion(0.9, 0.9));
-    }
-
-    @Test
-    void aRadiusIsOfTheStartOnly() {
-        assertRefused(
-                () -> configuration("matrices.mode=hyperball", "matrices.radius=2", "from.run=x"),
-                "matrices.radius is set where a run starts");
     }
 }

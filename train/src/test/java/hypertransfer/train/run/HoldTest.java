@@ -18,7 +18,7 @@ class HoldTest {
     Path dir;
 
     @Test
-    void oneWriterAtATime() {
+    void oneWriterAtATimeAndNoneOverAnother() {
         Tiny tiny = new Tiny(dir);
         Configuration c = tiny.configuration("steps=2");
         Path run = tiny.train("run", c);
@@ -31,6 +31,8 @@ class HoldTest {
         }
         assertThat(Hold.held(run)).isFalse();
         Hold.open(run).close();
+        assertRefused(() -> Hold.create(run, c), "already holds a run; choose another --out");
+        assertThat(Hold.held(run)).as("let go again").isFalse();
     }
 
     /** A second process could take the run then, and both wrote it. */
@@ -50,15 +52,6 @@ class HoldTest {
                     () -> trainer.run(false, () -> false), "was removed or replaced while the run was being written");
         }
         assertThat(tiny.resume("run")).isEmpty();
-    }
-
-    @Test
-    void aRunIsNotOverwritten() {
-        Tiny tiny = new Tiny(dir);
-        Configuration c = tiny.configuration("steps=2");
-        Path run = tiny.train("run", c);
-        assertRefused(() -> Hold.create(run, c), "already holds a run; choose another --out");
-        assertThat(Hold.held(run)).as("let go again").isFalse();
     }
 
     @Test

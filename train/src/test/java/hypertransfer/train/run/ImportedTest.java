@@ -105,12 +105,12 @@ class ImportedTest {
     private void check(Dialect dialect, Configuration c, Map<String, double[]> weights, double[] expected) {
         Path file = write("there.safetensors", dialect, c, weights);
         Run run = imported(file, dialect, c);
-        try (Trained trained = Trained.load(run, this::unexpected)) {
+        try (Trained trained = Trained.load(run, Tiny::unexpected)) {
             List<Integer> context = IntStream.of(TOKENS).boxed().toList();
             assertThat(trained.logits(context)).containsExactly(expected, within(1e-9));
         }
         Path back = dir.resolve("back.safetensors");
-        assertThat(Trained.export(run, back, dialect, this::unexpected)).isZero();
+        assertThat(Trained.export(run, back, dialect, Tiny::unexpected)).isZero();
         try (SafeTensors there = SafeTensors.read(file);
                 SafeTensors here = SafeTensors.read(back)) {
             assertThat(here.names()).isEqualTo(there.names());
@@ -121,10 +121,6 @@ class ImportedTest {
         }
         assertThat(new Tiny(dir).resume("run")).isEmpty();
         assertThat(run.standing().state().label()).isEqualTo("finished");
-    }
-
-    private void unexpected(String warning) {
-        throw new AssertionError(warning);
     }
 
     @Test
@@ -152,14 +148,14 @@ class ImportedTest {
             String name = view.replace(':', '-');
             Run run = new Run(tiny.train(name, ConfigurationFile.with(c, "matrices.view=" + view)));
             Path file = dir.resolve(name + ".safetensors");
-            Trained.export(run, file, Dialect.OWN, this::unexpected);
+            Trained.export(run, file, Dialect.OWN, Tiny::unexpected);
             Configuration plain = ConfigurationFile.with(c, "matrices.mode=base");
             Path other = dir.resolve(name + "-plain");
             try (Hold hold = Hold.create(other, plain)) {
                 Imported.read(file, Dialect.OWN, plain).write(hold, plain, Map.of("version", "test"));
             }
-            try (Trained trained = Trained.load(run, this::unexpected);
-                    Trained imported = Trained.load(new Run(other), this::unexpected)) {
+            try (Trained trained = Trained.load(run, Tiny::unexpected);
+                    Trained imported = Trained.load(new Run(other), Tiny::unexpected)) {
                 assertThat(imported.logits(context))
                         .as(view)
                         .containsExactly(trained.logits(context), within(1e-6)); // float32 in the file

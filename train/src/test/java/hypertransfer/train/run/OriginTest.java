@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import hypertransfer.train.config.Configuration;
 import hypertransfer.train.config.ConfigurationFile;
+import hypertransfer.train.log.FailureKind;
 import hypertransfer.train.log.Hold;
 import hypertransfer.train.log.Run;
 import hypertransfer.train.log.Standing;
@@ -15,7 +16,6 @@ import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -124,9 +124,9 @@ class OriginTest {
     @Test
     void exportTrustsTheCheckpointAndNotTheProvenance() throws IOException {
         Path good = dir.resolve("good"), bad = dir.resolve("bad");
-        Trained.export(run, good, Dialect.OWN, OriginTest::unexpected);
+        Trained.export(run, good, Dialect.OWN, Tiny::unexpected);
         Files.writeString(run.file(Run.PROVENANCE), "{}");
-        Trained.export(run, bad, Dialect.OWN, OriginTest::unexpected);
+        Trained.export(run, bad, Dialect.OWN, Tiny::unexpected);
         assertThat(bad).hasSameBinaryContentAs(good);
         assertThat(good)
                 .content(java.nio.charset.StandardCharsets.ISO_8859_1)
@@ -134,12 +134,8 @@ class OriginTest {
         String config = Files.readString(run.file(Run.CONFIGURATION));
         Files.writeString(run.file(Run.CONFIGURATION), config.replace("hypertransfer-plus", "base"));
         assertRefused(
-                () -> Trained.export(run, bad, Dialect.OWN, OriginTest::unexpected),
+                () -> Trained.export(run, bad, Dialect.OWN, Tiny::unexpected),
                 "matrices.mode was hypertransfer-plus, is base");
-    }
-
-    private static void unexpected(String warning) {
-        throw new AssertionError(warning);
     }
 
     /** A directory in a file's place cannot be read, as a disk that fails for a moment. */
@@ -155,7 +151,7 @@ class OriginTest {
                     .hasMessageContaining("cannot read " + file)
                     .hasMessageContaining("run the same command again to continue");
             assertThat(Tiny.files(run.file(Run.CHECKPOINTS))).isEqualTo(before);
-            assertThat(run.standing().kind()).isEqualTo(hypertransfer.train.log.FailureKind.FILES);
+            assertThat(run.standing().kind()).isEqualTo(FailureKind.FILES);
             Files.delete(file);
             Files.move(aside, file);
         }
@@ -228,12 +224,12 @@ class OriginTest {
 
     @Test
     void mastersOfAnotherFormatAreConvertedWithASentence() {
-        Path half = tiny.train("half", tiny.configuration("matrices.master=float32"));
+        Path half = tiny.train("half", "matrices.master=float32");
         assertThat(warnings("matrices.master=float64", "from.run=" + half, "from.step=40", "steps=41"))
                 .singleElement()
                 .asString()
                 .contains("step 40 has float32 masters; they continue as float64 from the same values");
-        Path exact = tiny.train("exact", tiny.configuration("matrices.master=float64"));
+        Path exact = tiny.train("exact", "matrices.master=float64");
         assertThat(warnings("matrices.master=float32", "from.run=" + exact, "from.step=40", "steps=41"))
                 .singleElement()
                 .asString()
@@ -244,29 +240,6 @@ class OriginTest {
 
     private List<String> warnings(String... settings) {
         Configuration one = tiny.configuration(List.of("steps=1"), settings);
-        List<String> warnings = new ArrayList<>();
-        try (Hold hold = Hold.create(dir.resolve(String.join("-", settings).replaceAll("[^a-z0-9]+", "-")), one)) {
-            new Trainer(hold, one, Map.of(), new Watcher() {
-                        @Override
-                        public void warned(String sentence) {
-                            warnings.add(sentence);
-                        }
-                    })
-                    .run(false, () -> false);
-        }
-        return warnings;
-    }
-
-    @Test
-    void theNetworkKnowsWhichMatricesAreInvariant() {
-        for (String network : List.of("M1", "M2")) {
-            Configuration of = tiny.configuration("network=" + network, "engine=reference");
-            Invariance measured = Invariance.measure(of);
-            assertThat(measured.change())
-                    .hasSize(6)
-                    .allSatisfy((name, change) -> assertThat(measured.invariant(name))
-                            .as(name)
-                            .isEqualTo(of.architecture().design().invariant(name)));
-        }
+        return tiny.warnings(String.join("-", settings).replaceAll("[^a-z0-9]+", "-"), one);
     }
 }

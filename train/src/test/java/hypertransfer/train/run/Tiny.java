@@ -73,7 +73,11 @@ record Tiny(Path directory) {
         return directory.resolve(name);
     }
 
-    /** Trains a new run to its end. */
+    /** Trains a new run of these settings to its end. */
+    Path train(String name, String... settings) {
+        return train(name, configuration(settings));
+    }
+
     Path train(String name, Configuration c) {
         trainUntil(name, c, Integer.MAX_VALUE);
         return path(name);
@@ -81,9 +85,25 @@ record Tiny(Path directory) {
 
     /** Trains a new run until a step, where it is interrupted. */
     boolean trainUntil(String name, Configuration c, int step) {
+        return trainUntil(name, c, step, new Notes());
+    }
+
+    /** What a new run was warned of. */
+    List<String> warnings(String name, Configuration c) {
+        Notes notes = new Notes();
+        trainUntil(name, c, Integer.MAX_VALUE, notes);
+        return notes.warnings;
+    }
+
+    private boolean trainUntil(String name, Configuration c, int step, Notes notes) {
         try (Hold held = Hold.create(path(name), c)) {
-            return run(held, c, false, step, new Notes());
+            return run(held, c, false, step, notes);
         }
+    }
+
+    /** For whoever may not be warned. */
+    static void unexpected(String warning) {
+        throw new AssertionError(warning);
     }
 
     /** Goes on with a run to its end; returns what it was warned of. */
