@@ -258,11 +258,7 @@ public final class Tail {
     }
 
     long size() {
-        try {
-            return Files.exists(file) ? Files.size(file) : 0;
-        } catch (IOException e) {
-            throw failed(e);
-        }
+        return Atomic.told("read", file, () -> Files.exists(file) ? Files.size(file) : 0L);
     }
 
     /** Whether what was read is no longer the beginning of the file. */
@@ -291,11 +287,7 @@ public final class Tail {
         } catch (NoSuchFileException e) {
             return new byte[0];
         } catch (IOException e) {
-            throw failed(e);
+            throw new UncheckedIOException("cannot read " + file + ": " + Atomic.reason(e), e);
         }
-    }
-
-    private UncheckedIOException failed(IOException e) {
-        return new UncheckedIOException("cannot read " + file + ": " + Atomic.reason(e), e);
     }
 }
