@@ -38,7 +38,7 @@ public record Imported(Map<String, double[]> weights) {
             Set<String> left = new HashSet<>(tensors.names());
             left.removeIf(dialect::ignores);
             for (Foreign foreign : expected) {
-                String name = foreign.name().equals(dialect.head()) ? foreign.name() : prefix + foreign.name();
+                String name = dialect.name(foreign, prefix);
                 if (left.remove(name)) {
                     weights.putAll(foreign.ours(values(file, tensors, name, foreign)));
                 } else if (!foreign.parts().isEmpty()) {

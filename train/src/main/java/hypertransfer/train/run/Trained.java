@@ -143,9 +143,12 @@ public final class Trained implements AutoCloseable {
         String prefix = dialect.prefixes().getFirst();
         List<SafeTensorsWriter.Entry> entries = new ArrayList<>();
         for (Foreign foreign : dialect.tensors(c.architecture())) {
-            String name = foreign.name().equals(dialect.head()) ? foreign.name() : prefix + foreign.name();
             entries.add(new SafeTensorsWriter.Entry(
-                    name, foreign.rows(), foreign.cols(), Float.BYTES, () -> foreign.values(ours)));
+                    dialect.name(foreign, prefix),
+                    foreign.rows(),
+                    foreign.cols(),
+                    Float.BYTES,
+                    () -> foreign.values(ours)));
         }
         Map<String, String> metadata =
                 new TreeMap<>(Map.of("network", c.network().name(), "step", "" + step));

@@ -64,17 +64,12 @@ class ImportedTest {
         Random random = new Random(4);
         Map<String, double[]> weights = new LinkedHashMap<>();
         for (Foreign f : dialect.tensors(c.architecture())) {
-            String name = f.name().equals("lm_head.weight")
-                    ? f.name()
-                    : dialect.prefixes().getFirst() + f.name();
-            int size = f.rows() * f.cols();
+            double scale = f.form() == Foreign.Form.ZEROS ? 0 : 1;
             weights.put(
-                    name,
-                    f.form() == Foreign.Form.ZEROS
-                            ? new double[size]
-                            : random.doubles(size, -0.5, 0.5)
-                                    .map(v -> (float) v)
-                                    .toArray());
+                    dialect.name(f, dialect.prefixes().getFirst()),
+                    random.doubles(f.rows() * f.cols(), -0.5, 0.5)
+                            .map(v -> (float) (scale * v))
+                            .toArray());
         }
         return weights;
     }
@@ -83,9 +78,7 @@ class ImportedTest {
         Path file = dir.resolve(name);
         List<SafeTensorsWriter.Entry> entries = new ArrayList<>();
         for (Foreign f : dialect.tensors(c.architecture())) {
-            String full = f.name().equals("lm_head.weight")
-                    ? f.name()
-                    : dialect.prefixes().getFirst() + f.name();
+            String full = dialect.name(f, dialect.prefixes().getFirst());
             if (weights.containsKey(full)) {
                 entries.add(new SafeTensorsWriter.Entry(full, f.rows(), f.cols(), 4, () -> weights.get(full)));
             }
