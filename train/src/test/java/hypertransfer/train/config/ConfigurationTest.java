@@ -233,27 +233,25 @@ class ConfigurationTest {
                         .rate())
                 .isEqualTo(0.25);
 
-        Files.writeString(file, "just text");
-        refusedFile(file, "holds no keys");
-        Files.writeString(file, "steps: 3\nsteps: 4\n");
-        refusedFile(file, "steps");
-        Files.writeString(file, "steps: [3\n");
-        refusedFile(file, "is not YAML");
-        Files.writeString(file, "matrices:\n  rat: 1\n");
-        refusedFile(file, file + ": unknown key 'matrices.rat'");
-        Files.writeString(file, "matrices: {rate: {}}\n");
-        refusedFile(file, "matrices.rate is {}; a number is expected");
+        refusedFile("just text", "holds no keys");
+        refusedFile("steps: 3\nsteps: 4\n", "steps");
+        refusedFile("steps: [3\n", "is not YAML");
+        refusedFile("matrices:\n  rat: 1\n", file + ": unknown key 'matrices.rat'");
+        refusedFile("matrices: {rate: {}}\n", "matrices.rate is {}; a number is expected");
         assertThat(ConfigurationFile.read(file, List.of("matrices.rate=0.25"))
                         .matrices()
                         .rate())
                 .as("was a NoSuchElementException")
                 .isEqualTo(0.25);
-        Files.writeString(file, "# a comment\n".repeat(400_000)); // 230 MB of them took more than ten seconds
-        refusedFile(file, file + " has 4800000 bytes, and what is written by hand has at most 4194304");
-        refusedFile(dir.resolve("none.yaml"), "is not a file");
+        // 230 MB of them took more than ten seconds
+        refusedFile(
+                "# a comment\n".repeat(400_000),
+                file + " has 4800000 bytes, and what is written by hand has at most 4194304");
+        assertRefused(() -> ConfigurationFile.read(dir.resolve("none.yaml"), List.of()), "is not a file");
     }
 
-    private static void refusedFile(Path file, String sentence) {
+    private void refusedFile(String text, String sentence) throws IOException {
+        Path file = Files.writeString(dir.resolve("run.yaml"), text);
         assertRefused(() -> ConfigurationFile.read(file, List.of()), sentence);
     }
 

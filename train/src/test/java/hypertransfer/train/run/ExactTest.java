@@ -57,7 +57,9 @@ class ExactTest {
             String network, String direction, String target, String mode, String gradient) {
         String[] common = {"network=" + network, "matrices.direction=" + direction, "matrices.gradient=" + gradient};
         Path followed = train("target", with(common, "matrices.mode=" + target));
-        Path follower = train("follower", with(common, "matrices.mode=" + mode, "matrices.decay=0.3"), target, mode);
+        // a decay of its own, where the target's is another key or none
+        double decay = target.equals("hyperball") || mode.equals("decay-transfer") ? 0.3 : 0.1;
+        Path follower = train("follower", with(common, "matrices.mode=" + mode, "matrices.decay=" + decay));
         assertSame(follower, followed, 120);
     }
 
@@ -126,12 +128,6 @@ class ExactTest {
                 .lines(Line.Training.class)
                 .map(Line.Training::kept)
                 .toList();
-    }
-
-    /** A decay of its own, where the target's is another key or none. */
-    private Path train(String name, String[] settings, String target, String mode) {
-        boolean own = target.equals("hyperball") || mode.equals("decay-transfer");
-        return train(name, own ? settings : with(settings, "matrices.decay=0.1"));
     }
 
     /** A rate of a half leaves every 512th master exactly halfway between two weights after the first step. */
