@@ -1,5 +1,7 @@
 package hypertransfer.engine.cpu;
 
+import static hypertransfer.engine.cpu.memory.Floats.at;
+
 import hypertransfer.engine.Dims;
 import hypertransfer.engine.Role;
 import hypertransfer.engine.Tensor;
@@ -124,9 +126,5 @@ final class Bases {
             Blas.gemm(Blas.N, Blas.N, rows, n, n, 1, strip, n, gram, n, shift, some, n);
         }
         Lapack.orthonormalize(n, basis, factors, own, STRIP * n);
-    }
-
-    private static long at(Tensor tensor) {
-        return ((Floats) tensor).at();
     }
 }

@@ -9,6 +9,7 @@ import hypertransfer.engine.EngineException;
 import hypertransfer.engine.HeadRule;
 import hypertransfer.engine.Iteration;
 import hypertransfer.engine.Nonlinearity;
+import hypertransfer.engine.Norm;
 import hypertransfer.engine.Operations;
 import hypertransfer.engine.Role;
 import hypertransfer.engine.Tensor;
@@ -79,10 +80,10 @@ class CheckedTest {
             productWeight dy:N,3C x:N,C dw:3C,C
             shift y:N,C b:1,C
             shiftBackward dy:N,C db:1,C
-            norm x:N,C gain:1,C y:N,C r:N,1 =true
-            normBackward dy:N,C x:N,C gain:1,C r:N,1 dx:N,C dgain:1,C =true
-            residualNorm h:N,C z:N,C ?zr:N,1 out:N,C gain:1,C y:N,C r:N,1 =true
-            residualNormBackward dy:N,C z:N,C ?zr:N,1 out:N,C gain:1,C r:N,1 dh:N,C dz:N,C dgain:1,C =true
+            norm x:N,C norm y:N,C
+            normBackward dy:N,C x:N,C norm+dgain dx:N,C
+            residualNorm h:N,C z:N,C ?zr:N,1 out:N,C norm y:N,C
+            residualNormBackward dy:N,C z:N,C ?zr:N,1 out:N,C norm+dgain dh:N,C dz:N,C
             heads qkv:N,3C r:N,3H rule
             headsBackward dqkv:N,3C qkv:N,3C r:N,3H rule
             attention qkv:N,3C o:N,C lse:N,H
@@ -143,6 +144,16 @@ class CheckedTest {
             if (argument.startsWith("=")) {
                 String value = argument.substring(1);
                 values.put(value.contains(".") ? Double.valueOf(value) : Boolean.valueOf(value), "");
+            } else if (argument.startsWith("norm")) {
+                Map<Object, String> gains = values("gain:1,C"), dgains = values("dgain:1,C"), factors = values("r:N,1");
+                Tensor gain = tensor(1, DIMS.C()), r = tensor(DIMS.N(), 1);
+                values.put(new Norm(gain, gain, r, true), "");
+                values.put(null, "norm is null");
+                gains.forEach((wrong, words) -> values.put(new Norm((Tensor) wrong, gain, r, true), words));
+                factors.forEach((wrong, words) -> values.put(new Norm(gain, gain, (Tensor) wrong, true), words));
+                if (argument.endsWith("dgain")) {
+                    dgains.forEach((wrong, words) -> values.put(new Norm(gain, (Tensor) wrong, r, true), words));
+                }
             } else if (argument.contains(":")) {
                 String[] shape = argument.replaceAll(".*:", "").split(",");
                 int rows = size(shape[0]), cols = size(shape[1]);
