@@ -28,7 +28,9 @@ public interface Engine extends AutoCloseable {
     Dims dims();
 
     /** Whether weights have a format of their own, so that they cannot be the masters themselves. */
-    boolean separateWeights();
+    default boolean separateWeights() {
+        return false;
+    }
 
     /** The format of weights and activations, which bounds the accuracy of what is computed. */
     default Format weights() {

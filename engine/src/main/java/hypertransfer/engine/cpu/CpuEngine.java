@@ -44,7 +44,6 @@ public final class CpuEngine implements Engine, Layers {
     private final Shift shift;
     private final Norms norms;
     private final Activation activation;
-    private final Updates updates;
     private final NormGradients normGradients;
     private final Heads heads;
     private final Attention attention;
@@ -71,10 +70,7 @@ public final class CpuEngine implements Engine, Layers {
         attention = new Attention(pool, dims, blocks);
         activation = new Activation(pool);
         crossEntropy = new CrossEntropy(pool, product, dims, blocks);
-        updates = new Updates(pool);
-        NewtonSchulz newtonSchulz = new NewtonSchulz(pool, dims, blocks);
-        Bases bases = new Bases(pool, dims, blocks, newtonSchulz);
-        lists = new Lists(updates, new Equalizer(pool), new Cutter(pool), newtonSchulz, bases);
+        lists = new Lists(pool, dims, blocks);
     }
 
     /** What this machine or this JVM lacks for the engine to work; empty where nothing is missing. */
@@ -98,11 +94,6 @@ public final class CpuEngine implements Engine, Layers {
     @Override
     public Dims dims() {
         return dims;
-    }
-
-    @Override
-    public boolean separateWeights() {
-        return false;
     }
 
     // ------------------------------------------------------------------ memory
@@ -170,7 +161,7 @@ public final class CpuEngine implements Engine, Layers {
 
     @Override
     public void zero(List<Tensor> tensors) {
-        updates.zero(tensors);
+        lists.zero(tensors);
     }
 
     @Override

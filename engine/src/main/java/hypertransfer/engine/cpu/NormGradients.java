@@ -172,8 +172,12 @@ final class NormGradients {
 
     /** to = r (d - x r mean): through a norm without gain. */
     static void throughPost(long d, long x, float r, float mean, long to, int n) {
+        through(d, x, r, -r * r * mean, to, n);
+    }
+
+    /** to = r d + back x. */
+    static void through(long d, long x, float r, float back, long to, int n) {
         long dx = x - d, dt = to - d, whole = Lanes.whole(d, n), end = Lanes.end(d, n);
-        float back = -r * r * mean;
         FloatVector rs = Lanes.all(r), backs = Lanes.all(back);
         for (; d < whole; d += Lanes.STEP) {
             Lanes.store(Lanes.load(d).fma(rs, Lanes.load(d + dx).mul(backs)), d + dt);

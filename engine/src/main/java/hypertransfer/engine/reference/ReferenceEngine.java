@@ -46,11 +46,6 @@ public final class ReferenceEngine implements Engine, Layers {
     }
 
     @Override
-    public boolean separateWeights() {
-        return false;
-    }
-
-    @Override
     public Format weights() {
         return Format.FLOAT64;
     }
