@@ -6,6 +6,7 @@ import static hypertransfer.djl.TinyWeights.N;
 import hypertransfer.engine.Dims;
 import hypertransfer.engine.Engine;
 import hypertransfer.engine.Iteration;
+import hypertransfer.engine.Moments;
 import hypertransfer.engine.Nonlinearity;
 import hypertransfer.engine.Norm;
 import hypertransfer.engine.Role;
@@ -115,7 +116,8 @@ final class TinyReference {
             engine.motion().momentum(g, one, t == 0 ? 0 : 0.95, false, List.of(m.get(name)));
             engine.motion().orthogonalize(g, NEWTON_SCHULZ);
         } else {
-            engine.motion().adam(g, one, 0.9, 0.95, 1e-10, t + 1, List.of(m.get(name)), List.of(v.get(name)));
+            Moments moments = new Moments(0.9, 0.95, 1e-10, t + 1);
+            engine.motion().adam(g, one, moments, List.of(m.get(name)), List.of(v.get(name)));
         }
     }
 

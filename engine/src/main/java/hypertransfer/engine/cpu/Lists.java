@@ -2,6 +2,7 @@ package hypertransfer.engine.cpu;
 
 import hypertransfer.engine.Dims;
 import hypertransfer.engine.Iteration;
+import hypertransfer.engine.Moments;
 import hypertransfer.engine.Motion;
 import hypertransfer.engine.Tensor;
 import hypertransfer.engine.cpu.loop.Numbers;
@@ -116,21 +117,13 @@ final class Lists implements Motion {
     }
 
     @Override
-    public void adam(
-            List<Tensor> g,
-            double[] scale,
-            double beta1,
-            double beta2,
-            double epsilon,
-            long t,
-            List<Tensor> m,
-            List<Tensor> v) {
+    public void adam(List<Tensor> g, double[] scale, Moments moments, List<Tensor> m, List<Tensor> v) {
         this.f = scale;
-        this.beta1 = beta1;
-        this.beta2 = beta2;
-        this.epsilon = epsilon;
-        c1 = (float) (1 / (1 - Math.pow(beta1, t)));
-        c2 = (float) (1 / (1 - Math.pow(beta2, t)));
+        beta1 = moments.beta1();
+        beta2 = moments.beta2();
+        epsilon = moments.epsilon();
+        c1 = (float) (1 / moments.weight1());
+        c2 = (float) (1 / moments.weight2());
         run(adam, g, m, v);
     }
 

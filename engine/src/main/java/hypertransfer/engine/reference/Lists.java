@@ -2,6 +2,7 @@ package hypertransfer.engine.reference;
 
 import hypertransfer.engine.Format;
 import hypertransfer.engine.Iteration;
+import hypertransfer.engine.Moments;
 import hypertransfer.engine.Motion;
 import hypertransfer.engine.Tensor;
 import java.util.Arrays;
@@ -25,23 +26,15 @@ final class Lists implements Motion {
     }
 
     @Override
-    public void adam(
-            List<Tensor> g,
-            double[] scale,
-            double beta1,
-            double beta2,
-            double epsilon,
-            long t,
-            List<Tensor> m,
-            List<Tensor> v) {
-        double c1 = 1 - Math.pow(beta1, t), c2 = 1 - Math.pow(beta2, t);
+    public void adam(List<Tensor> g, double[] scale, Moments moments, List<Tensor> m, List<Tensor> v) {
+        double beta1 = moments.beta1(), beta2 = moments.beta2(), c1 = moments.weight1(), c2 = moments.weight2();
         for (int k = 0; k < g.size(); k++) {
             double[] gs = read(g, k), ms = read(m, k), vs = read(v, k);
             for (int i = 0; i < gs.length; i++) {
                 double gradient = scale[k] * gs[i];
                 ms[i] = beta1 * ms[i] + (1 - beta1) * gradient;
                 vs[i] = beta2 * vs[i] + (1 - beta2) * gradient * gradient;
-                gs[i] = ms[i] / c1 / (Math.sqrt(vs[i] / c2) + epsilon);
+                gs[i] = ms[i] / c1 / (Math.sqrt(vs[i] / c2) + moments.epsilon());
             }
             write(g, k, gs);
             write(m, k, ms);

@@ -52,7 +52,7 @@ class CrookedTest {
             sum -1
             zero 0
             momentum 0 4
-            adam 0 6 7
+            adam 0 3 4
             sign 0 4
             clamp 0
             equalize 0 4
