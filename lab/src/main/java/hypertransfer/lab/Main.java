@@ -28,7 +28,6 @@ import hypertransfer.lab.command.machine.ConformanceCommand;
 import hypertransfer.lab.command.machine.DoctorCommand;
 import hypertransfer.lab.command.machine.SelfTestCommand;
 import hypertransfer.lab.experiment.Version;
-import hypertransfer.lab.terminal.Exit;
 import hypertransfer.lab.terminal.Groups;
 import hypertransfer.lab.terminal.Ink;
 import hypertransfer.train.config.ConfigurationFile;
@@ -37,7 +36,6 @@ import java.io.PrintWriter;
 import java.util.List;
 import java.util.Locale;
 import java.util.Set;
-import java.util.concurrent.Callable;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Help.Ansi;
@@ -52,9 +50,8 @@ import picocli.CommandLine.Spec;
         versionProvider = Version.Provider.class,
         mixinStandardHelpOptions = true,
         scope = CommandLine.ScopeType.INHERIT,
+        footerHeading = "%nExamples:%n",
         footer = {
-            "",
-            "Examples:",
             "  ht demo                                    the first experiment, in minutes",
             "  ht train runs/muon.yaml                    one run; again to continue it",
             "  ht transfer out/muon --mode hypertransfer  the same curve in another space",
@@ -68,7 +65,7 @@ import picocli.CommandLine.Spec;
             "HT_TRACE=1 in the environment adds the stack trace to an error; HT_THREADS=2",
             "limits the cpu engine. docs/CONFIGURATION.md lists all such variables."
         })
-public final class Main implements Callable<Integer> {
+public final class Main implements Runnable {
     private static final List<Class<?>> COMMANDS = List.of(
             BenchCommand.class,
             CleanCommand.class,
@@ -154,12 +151,14 @@ public final class Main implements Callable<Integer> {
             return line.execute(args);
         } catch (Error e) { // picocli hands on exceptions only; an OutOfMemoryError deserves a sentence too
             return failure.report(e);
+        } finally {
+            out.flush();
+            err.flush();
         }
     }
 
     @Override
-    public Integer call() {
+    public void run() {
         spec.commandLine().usage(spec.commandLine().getOut());
-        return Exit.FINE;
     }
 }

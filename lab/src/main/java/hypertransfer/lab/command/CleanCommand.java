@@ -3,7 +3,6 @@ package hypertransfer.lab.command;
 import hypertransfer.core.Refusal;
 import hypertransfer.lab.command.option.JsonOption;
 import hypertransfer.lab.terminal.Exit;
-import hypertransfer.lab.terminal.JsonLine;
 import hypertransfer.lab.terminal.Size;
 import hypertransfer.lab.terminal.Width;
 import hypertransfer.train.file.Atomic;
@@ -25,10 +24,8 @@ import java.util.function.Supplier;
 import java.util.stream.Stream;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
-import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
-import picocli.CommandLine.Spec;
 
 /** {@code ht clean}: removes what can be made again, and runs only where they are named. */
 @Command(
@@ -38,8 +35,6 @@ import picocli.CommandLine.Spec;
             "It lists everything and asks first. Runs stay, unless an option says otherwise."
         },
         footer = {
-            "",
-            "Examples:",
             "  ht clean",
             "  ht clean out --checkpoints    of finished runs, all but the newest",
             "  ht clean out --failed --yes   also runs that failed or never began",
@@ -47,9 +42,6 @@ import picocli.CommandLine.Spec;
             "  ht clean --json               the list only; with --yes these are removed"
         })
 public final class CleanCommand implements Callable<Integer> {
-    @Spec
-    private CommandSpec spec;
-
     @Parameters(
             paramLabel = "DIR",
             arity = "0..1",
@@ -88,7 +80,7 @@ public final class CleanCommand implements Callable<Integer> {
 
     @Override
     public Integer call() throws IOException {
-        PrintWriter out = spec.commandLine().getOut();
+        PrintWriter out = json.out();
         if (named.isEmpty()) {
             search();
         } else {
@@ -99,28 +91,19 @@ public final class CleanCommand implements Callable<Integer> {
             rows.add(new Row(entry.getKey().toString(), size(entry.getKey()), entry.getValue()));
         }
         long total = rows.stream().mapToLong(Row::bytes).sum();
-        if (json.only) {
-            out.println(JsonLine.of(rows));
-            out.flush();
-            if (yes) {
-                found.keySet().forEach(CleanCommand::remove);
-            }
-            return Exit.FINE;
+        json.either(
+                rows,
+                words -> rows.forEach(row -> words.printf("%10s  %s (%s)%n", Size.of(row.bytes), row.path, row.why)));
+        boolean agreed = yes || !json.only && !rows.isEmpty() && agreed(total, out);
+        if (agreed) {
+            found.keySet().forEach(CleanCommand::remove);
         }
-        if (found.isEmpty()) {
-            out.println("nothing to remove in " + directory);
-            out.flush();
-            return Exit.FINE;
+        if (!json.only) {
+            out.println(
+                    rows.isEmpty()
+                            ? "nothing to remove in " + directory
+                            : agreed ? "removed " + Size.of(total) : "nothing was removed");
         }
-        rows.forEach(row -> out.printf("%10s  %s (%s)%n", Size.of(row.bytes), row.path, row.why));
-        if (!yes && !agreed(total, out)) {
-            out.println("nothing was removed");
-            out.flush();
-            return Exit.FINE;
-        }
-        found.keySet().forEach(CleanCommand::remove);
-        out.println("removed " + Size.of(total));
-        out.flush();
         return Exit.FINE;
     }
 

@@ -1,8 +1,6 @@
 package hypertransfer.lab.command;
 
-import hypertransfer.lab.terminal.Exit;
 import java.io.PrintWriter;
-import java.util.concurrent.Callable;
 import picocli.AutoComplete;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Model.CommandSpec;
@@ -14,14 +12,12 @@ import picocli.CommandLine.Spec;
         name = "completion",
         description = "Prints a script that lets a shell complete commands and options.",
         footer = {
-            "",
-            "Examples:",
             "  ht completion bash > ~/.ht-completion; echo '. ~/.ht-completion' >> ~/.bashrc",
             "  ht completion zsh > ~/.ht-completion; echo '. ~/.ht-completion' >> ~/.zshrc",
             "",
             "It completes 'ht' and './ht'."
         })
-public final class CompletionCommand implements Callable<Integer> {
+public final class CompletionCommand implements Runnable {
     private enum Shell {
         bash,
         zsh
@@ -34,7 +30,7 @@ public final class CompletionCommand implements Callable<Integer> {
     private Shell shell;
 
     @Override
-    public Integer call() {
+    public void run() {
         PrintWriter out = spec.commandLine().getOut();
         if (shell == Shell.zsh) { // which runs scripts for bash once these are loaded
             out.println("autoload -U +X compinit && compinit");
@@ -42,7 +38,5 @@ public final class CompletionCommand implements Callable<Integer> {
         }
         out.println(AutoComplete.bash("ht", spec.root().commandLine()));
         out.println("complete -F _complete_ht -o default ./ht");
-        out.flush();
-        return Exit.FINE;
     }
 }

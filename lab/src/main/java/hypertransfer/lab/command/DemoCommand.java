@@ -15,9 +15,7 @@ import java.util.List;
 import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
-import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
-import picocli.CommandLine.Spec;
 
 /** {@code ht demo}: the paper's first experiment in a few minutes. */
 @Command(
@@ -25,17 +23,12 @@ import picocli.CommandLine.Spec;
         description =
                 "Trains Muon and MuonH on a bundled text, and each again in the other's space; shows that the curves coincide.",
         footer = {
-            "",
-            "Examples:",
             "  ht demo            about three minutes on two cores",
             "  ht demo --quick    a smaller network, less than half a minute",
             "",
             "Ctrl-C stops it safely; run the same command again to continue."
         })
 public final class DemoCommand implements Callable<Integer> {
-    @Spec
-    private CommandSpec spec;
-
     @Option(names = "--quick", description = "A smaller network and fewer steps.")
     private boolean quick;
 
@@ -49,7 +42,7 @@ public final class DemoCommand implements Callable<Integer> {
     public Integer call() {
         String name = quick ? "demo-quick" : "demo";
         Path to = out.or(Path.of("out", name));
-        PrintWriter words = json.words(spec);
+        PrintWriter words = json.words();
         Plan plan = new Plan(Experiment.read(name), Preset.DEMO, List.of(), to, words);
         try (Interrupt interrupt = new Interrupt()) {
             if (!plan.run(interrupt)) {
@@ -59,7 +52,7 @@ public final class DemoCommand implements Callable<Integer> {
         }
         List<Plan.Row> rows = plan.show();
         if (json.only) {
-            spec.commandLine().getOut().println(JsonLine.of(rows));
+            json.out().println(JsonLine.of(rows));
         }
         return Exit.FINE;
     }

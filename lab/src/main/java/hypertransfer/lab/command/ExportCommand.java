@@ -2,13 +2,11 @@ package hypertransfer.lab.command;
 
 import hypertransfer.core.Refusal;
 import hypertransfer.lab.command.option.FormatOption;
-import hypertransfer.lab.terminal.Exit;
 import hypertransfer.train.log.Run;
 import hypertransfer.train.run.Trained;
 import java.io.PrintWriter;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
@@ -21,15 +19,13 @@ import picocli.CommandLine.Spec;
         name = "export",
         description = "Writes the weights of a run's newest good checkpoint as float32 .safetensors.",
         footer = {
-            "",
-            "Examples:",
             "  ht export out/muon --out muon.safetensors",
             "  ht export out/llama --out llama.safetensors --format llama",
             "",
             "The weights are those the network is evaluated at. docs/FORMATS.md shows how to",
             "read them with Python."
         })
-public final class ExportCommand implements Callable<Integer> {
+public final class ExportCommand implements Runnable {
     @Spec
     private CommandSpec spec;
 
@@ -43,14 +39,12 @@ public final class ExportCommand implements Callable<Integer> {
     private FormatOption format;
 
     @Override
-    public Integer call() {
+    public void run() {
         if (Files.exists(out)) {
             throw new Refusal(out + " is already there; choose another --out");
         }
         PrintWriter print = spec.commandLine().getOut();
         int step = Trained.export(new Run(run), out, format.dialect, warning -> print.println("warning: " + warning));
         print.println(out + ": the weights of " + run + " at step " + step);
-        print.flush();
-        return Exit.FINE;
     }
 }

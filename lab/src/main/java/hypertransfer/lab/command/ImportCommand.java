@@ -8,14 +8,12 @@ import hypertransfer.lab.command.option.SetOption;
 import hypertransfer.lab.experiment.Experiment;
 import hypertransfer.lab.experiment.Launch;
 import hypertransfer.lab.experiment.Room;
-import hypertransfer.lab.terminal.Exit;
 import hypertransfer.train.config.Configuration;
 import hypertransfer.train.config.ConfigurationFile;
 import hypertransfer.train.run.Imported;
 import java.io.PrintWriter;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
@@ -28,15 +26,13 @@ import picocli.CommandLine.Spec;
         name = "import",
         description = "Makes a run that starts with the weights of a .safetensors file.",
         footer = {
-            "",
-            "Examples:",
             "  ht import model.safetensors llama.yaml --format llama --out out/llama",
             "  ht train out/llama",
             "",
             "The configuration names the network and how it is trained. docs/FORMATS.md says",
             "what each format can hold."
         })
-public final class ImportCommand implements Callable<Integer> {
+public final class ImportCommand implements Runnable {
     @Spec
     private CommandSpec spec;
 
@@ -56,7 +52,7 @@ public final class ImportCommand implements Callable<Integer> {
     private SetOption set;
 
     @Override
-    public Integer call() {
+    public void run() {
         if (Files.exists(OutOption.checked(out))) {
             throw new Refusal(out + " is already there; choose another --out");
         }
@@ -68,7 +64,5 @@ public final class ImportCommand implements Callable<Integer> {
         PrintWriter print = spec.commandLine().getOut();
         print.println(out + ": a run with the weights of " + weights
                 + " before its first step; continue with: ht train " + out);
-        print.flush();
-        return Exit.FINE;
     }
 }

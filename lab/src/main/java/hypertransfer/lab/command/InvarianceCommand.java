@@ -5,20 +5,15 @@ import hypertransfer.lab.command.option.JsonOption;
 import hypertransfer.lab.command.option.SetOption;
 import hypertransfer.lab.experiment.Experiment;
 import hypertransfer.lab.experiment.Room;
-import hypertransfer.lab.terminal.Exit;
-import hypertransfer.lab.terminal.Width;
 import hypertransfer.train.config.Configuration;
 import hypertransfer.train.run.Invariance;
 import java.io.PrintWriter;
-import java.io.Writer;
+import java.io.StringWriter;
 import java.nio.file.Path;
 import java.util.Locale;
-import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
-import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Parameters;
-import picocli.CommandLine.Spec;
 import tools.jackson.databind.json.JsonMapper;
 import tools.jackson.databind.node.ObjectNode;
 
@@ -28,17 +23,12 @@ import tools.jackson.databind.node.ObjectNode;
         description =
                 "Measures f(cw) against f(w) for each hidden matrix, and says which gradient rule is exact for it.",
         footer = {
-            "",
-            "Examples:",
             "  ht invariance runs/muon.yaml",
             "  ht invariance runs/muon.yaml --set network=M2 --json",
             "",
             "matrices.gradient=auto measures the same at the start of a run, and uses it."
         })
-public final class InvarianceCommand implements Callable<Integer> {
-    @Spec
-    private CommandSpec spec;
-
+public final class InvarianceCommand implements Runnable {
     @Parameters(paramLabel = "FILE", description = "A configuration.")
     private Path file;
 
@@ -49,8 +39,7 @@ public final class InvarianceCommand implements Callable<Integer> {
     private JsonOption json;
 
     @Override
-    public Integer call() {
-        PrintWriter out = spec.commandLine().getOut();
+    public void run() {
         Configuration c = Experiment.configuration(file, set.settings);
         Room.require(c);
         Invariance measured = Invariance.measure(c);
@@ -59,7 +48,8 @@ public final class InvarianceCommand implements Callable<Integer> {
                 .put("loss", measured.loss())
                 .put("rounding", measured.rounding());
         ObjectNode matrices = line.putObject("matrices");
-        PrintWriter words = json.only ? new PrintWriter(Writer.nullWriter()) : Width.folded(out);
+        StringWriter table = new StringWriter();
+        PrintWriter words = new PrintWriter(table);
         words.printf("%-28s %16s  %-16s %s%n", "matrix", "largest change", "scale-invariant", "exact rule");
         measured.change().forEach((name, change) -> {
             boolean invariant = measured.invariant(name);
@@ -82,7 +72,6 @@ public final class InvarianceCommand implements Callable<Integer> {
                         ? "so hypertransfer and inverse-hypertransfer are exact here, and the plus forms too"
                         : "so hypertransfer-plus and inverse-hypertransfer-plus are exact here; or any mode with"
                                 + " matrices.gradient=auto, which rescales where it can");
-        json.line(out, line.put("exact", all ? "hypertransfer" : "hypertransfer-plus"));
-        return Exit.FINE;
+        json.both(line.put("exact", all ? "hypertransfer" : "hypertransfer-plus"), out -> out.print(table));
     }
 }

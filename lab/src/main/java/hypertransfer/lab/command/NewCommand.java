@@ -3,13 +3,11 @@ package hypertransfer.lab.command;
 import hypertransfer.core.Refusal;
 import hypertransfer.lab.command.option.Labels;
 import hypertransfer.lab.command.option.OutOption;
-import hypertransfer.lab.terminal.Exit;
 import hypertransfer.train.file.Atomic;
 import hypertransfer.train.network.Preset;
 import java.io.PrintWriter;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
@@ -21,14 +19,12 @@ import picocli.CommandLine.Spec;
         name = "new",
         description = "Writes a configuration to start from, with its main keys explained.",
         footer = {
-            "",
-            "Examples:",
             "  ht new mine.yaml",
             "  ht new mine.yaml --optimizer muonh --preset small",
             "  ht new mine.yaml --network llama --preset small",
             "  ht new books.yaml --preset mid --data data/books"
         })
-public final class NewCommand implements Callable<Integer> {
+public final class NewCommand implements Runnable {
     /** The rates are those that were tuned at preset demo. */
     private enum Optimizer {
         muon("muon", "base", 0.06, 0.01),
@@ -100,7 +96,7 @@ public final class NewCommand implements Callable<Integer> {
     private Path data;
 
     @Override
-    public Integer call() {
+    public void run() {
         if (Files.exists(OutOption.checked(file))) {
             throw new Refusal(file + " exists already; choose another name, or remove it");
         }
@@ -143,7 +139,5 @@ public final class NewCommand implements Callable<Integer> {
         out.println("wrote " + file);
         out.println("next: ht train " + file + " --dry-run   what it takes");
         out.println("      ht train " + file + "             train it");
-        out.flush();
-        return Exit.FINE;
     }
 }

@@ -1,31 +1,22 @@
 package hypertransfer.lab.command;
 
 import hypertransfer.lab.command.option.JsonOption;
-import hypertransfer.lab.terminal.Exit;
 import hypertransfer.lab.terminal.Ink;
-import hypertransfer.lab.terminal.JsonLine;
 import hypertransfer.train.network.Architecture;
 import hypertransfer.train.network.Preset;
 import hypertransfer.train.network.Variant;
-import java.io.PrintWriter;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
-import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
-import picocli.CommandLine.Model.CommandSpec;
-import picocli.CommandLine.Spec;
 
 /** {@code ht presets}: the sizes that have a name. */
 @Command(
         name = "presets",
         description = "Lists the presets: sizes of networks and runs that have a name.",
-        footer = {"", "Examples:", "  ht presets", "  ht train runs/muon.yaml --set preset=small"})
-public final class PresetsCommand implements Callable<Integer> {
-    @Spec
-    private CommandSpec spec;
-
+        footer = {"  ht presets", "  ht train runs/muon.yaml --set preset=small"})
+public final class PresetsCommand implements Runnable {
     @Mixin
     private JsonOption json;
 
@@ -59,12 +50,9 @@ public final class PresetsCommand implements Callable<Integer> {
     }
 
     @Override
-    public Integer call() {
-        PrintWriter out = spec.commandLine().getOut();
+    public void run() {
         List<Row> rows = Arrays.stream(Preset.values()).map(Row::of).toList();
-        if (json.only) {
-            out.println(JsonLine.of(rows));
-        } else {
+        json.either(rows, out -> {
             out.println(Ink.BOLD.on("preset     parameters  vocab layers width head sequence batch tok/step   steps"));
             rows.forEach(row -> out.printf(
                     Locale.ROOT,
@@ -83,8 +71,6 @@ public final class PresetsCommand implements Callable<Integer> {
                     Locale.ROOT,
                     "embedding and head are separate: gpt2-124m without its head has %,d%n",
                     Row.of(Preset.GPT2_124M).parametersWithoutHead);
-        }
-        out.flush();
-        return Exit.FINE;
+        });
     }
 }

@@ -3,10 +3,9 @@ package hypertransfer.lab.command;
 import hypertransfer.lab.command.option.OutOption;
 import hypertransfer.lab.report.Paper;
 import hypertransfer.lab.report.Report;
-import hypertransfer.lab.terminal.Exit;
+import java.io.PrintWriter;
 import java.nio.file.Path;
 import java.util.List;
-import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
@@ -18,14 +17,12 @@ import picocli.CommandLine.Spec;
         name = "report",
         description = "Writes runs as a self-contained HTML page: table, curves, matrices, differences.",
         footer = {
-            "",
-            "Examples:",
             "  ht report out/muon",
             "  ht report out/muon out/muon-hypertransfer --out report.html",
             "  ht report out/muon-sweep --title \"Rates of Muon on my text\"",
             "  ht report out/muon --pdf muon.pdf"
         })
-public final class ReportCommand implements Callable<Integer> {
+public final class ReportCommand implements Runnable {
     @Spec
     private CommandSpec spec;
 
@@ -58,27 +55,18 @@ public final class ReportCommand implements Callable<Integer> {
     private Path pdf;
 
     @Override
-    public Integer call() {
+    public void run() {
         Report report = Report.write(title, note, places, OutOption.checked(out));
-        for (String sentence : report.skipped()) {
-            spec.commandLine().getErr().println("left out: " + sentence);
-        }
-        for (String sentence : report.damaged()) {
-            spec.commandLine().getErr().println("warning: " + sentence);
-        }
-        spec.commandLine()
-                .getOut()
-                .println("report of " + String.join(", ", report.names())
-                        + (report.skipped().isEmpty()
-                                ? ""
-                                : " (" + report.skipped().size() + " left out)") + ": "
-                        + out.toAbsolutePath().normalize().toUri());
+        PrintWriter print = spec.commandLine().getOut(),
+                err = spec.commandLine().getErr();
+        report.skipped().forEach(sentence -> err.println("left out: " + sentence));
+        report.damaged().forEach(sentence -> err.println("warning: " + sentence));
+        print.println("report of " + String.join(", ", report.names())
+                + (report.skipped().isEmpty() ? "" : " (" + report.skipped().size() + " left out)") + ": "
+                + out.toAbsolutePath().normalize().toUri());
         if (pdf != null) {
             Paper.print(out, OutOption.checked(pdf));
-            spec.commandLine()
-                    .getOut()
-                    .println("printed: " + pdf.toAbsolutePath().normalize().toUri());
+            print.println("printed: " + pdf.toAbsolutePath().normalize().toUri());
         }
-        return Exit.FINE;
     }
 }

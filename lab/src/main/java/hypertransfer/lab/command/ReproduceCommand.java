@@ -18,14 +18,13 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.Callable;
-import java.util.stream.Stream;
+import java.util.stream.Collectors;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.IModelTransformer;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
-import picocli.CommandLine.Spec;
 
 /** {@code ht reproduce}: an experiment of the paper. */
 @Command(
@@ -33,8 +32,6 @@ import picocli.CommandLine.Spec;
         description = "Repeats an experiment of the paper at a preset, and writes its figures as a report.",
         modelTransformer = ReproduceCommand.ListsExperiments.class,
         footer = {
-            "",
-            "Examples:",
             "  ht reproduce exp1",
             "  ht reproduce exp3 --set steps=1000 --out out/longer",
             "  ht reproduce exp1 --seeds 3     is a difference more than noise?",
@@ -46,9 +43,6 @@ import picocli.CommandLine.Spec;
         })
 public final class ReproduceCommand implements Callable<Integer> {
     private static final long FIRST_SEED = 1234;
-
-    @Spec
-    private CommandSpec spec;
 
     @Parameters(paramLabel = "NAME", description = "The experiment; or a file like those in runs/.")
     private String name;
@@ -84,13 +78,10 @@ public final class ReproduceCommand implements Callable<Integer> {
     static final class ListsExperiments implements IModelTransformer {
         @Override
         public CommandSpec transform(CommandSpec spec) {
-            Stream<String> list = Experiment.KNOWN.entrySet().stream()
-                    .map(known -> "  %-11s %s".formatted(known.getKey(), known.getValue()));
-            String[] footer = spec.usageMessage().footer();
             spec.usageMessage()
-                    .footer(Stream.of(Stream.of("", "Experiments:"), list, Stream.of(footer))
-                            .flatMap(lines -> lines)
-                            .toArray(String[]::new));
+                    .footerHeading(Experiment.KNOWN.entrySet().stream()
+                            .map(known -> "  %-11s %s".formatted(known.getKey(), known.getValue()))
+                            .collect(Collectors.joining("%n", "%nExperiments:%n", "%n%nExamples:%n")));
             return spec;
         }
     }
@@ -100,7 +91,7 @@ public final class ReproduceCommand implements Callable<Integer> {
         if (seeds < 1) {
             throw new Refusal("--seeds is " + seeds + "; it must be one or more");
         }
-        PrintWriter print = json.words(spec);
+        PrintWriter print = json.words();
         List<Answer> answers = new ArrayList<>();
         Experiment experiment = Experiment.read(name);
         Path to = out.or(OutOption.named(Path.of(name), "-" + preset.label()));
@@ -123,11 +114,9 @@ public final class ReproduceCommand implements Callable<Integer> {
         }
         if (seeds > 1) {
             print.print(spread.table());
-            print.flush();
         }
         if (json.only) {
-            spec.commandLine()
-                    .getOut()
+            json.out()
                     .println(
                             JsonLine.of(seeds > 1 ? answers : answers.getFirst().runs()));
         }

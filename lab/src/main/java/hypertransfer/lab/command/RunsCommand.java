@@ -2,9 +2,7 @@ package hypertransfer.lab.command;
 
 import hypertransfer.core.Refusal;
 import hypertransfer.lab.command.option.JsonOption;
-import hypertransfer.lab.terminal.Exit;
 import hypertransfer.lab.terminal.Ink;
-import hypertransfer.lab.terminal.JsonLine;
 import hypertransfer.lab.terminal.Width;
 import hypertransfer.train.log.Gap;
 import hypertransfer.train.log.Line;
@@ -15,20 +13,15 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
-import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
-import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Parameters;
-import picocli.CommandLine.Spec;
 
 /** {@code ht runs}: the runs below a directory. */
 @Command(
         name = "runs",
         description = "Lists the runs below a directory: state, losses, and the gap to the run that each follows.",
         footer = {
-            "",
-            "Examples:",
             "  ht runs",
             "  ht runs out/exp1",
             "  ht runs --json",
@@ -36,12 +29,9 @@ import picocli.CommandLine.Spec;
             "Continue a run that was killed, interrupted or failed with",
             "  ht train RUN"
         })
-public final class RunsCommand implements Callable<Integer> {
+public final class RunsCommand implements Runnable {
     /** The columns beside the run's name. */
     private static final int OTHERS = 58;
-
-    @Spec
-    private CommandSpec spec;
 
     @Parameters(
             paramLabel = "DIR",
@@ -92,23 +82,16 @@ public final class RunsCommand implements Callable<Integer> {
     }
 
     @Override
-    public Integer call() {
-        PrintWriter out = spec.commandLine().getOut(), err = spec.commandLine().getErr();
-        List<Row> rows = Run.under(directory, unreadable -> err.println("warning: " + unreadable)).stream()
-                .map(Row::of)
-                .toList();
-        if (json.only) {
-            out.println(JsonLine.of(rows));
-        } else if (rows.isEmpty()) {
-            out.println("no runs in " + directory + "; 'ht train runs/muon.yaml' makes one");
-        } else {
-            table(rows, out);
-        }
-        out.flush();
-        return Exit.FINE;
+    public void run() {
+        List<Row> rows = Run.under(directory, json::warn).stream().map(Row::of).toList();
+        json.either(rows, out -> table(rows, out));
     }
 
-    private static void table(List<Row> rows, PrintWriter out) {
+    private void table(List<Row> rows, PrintWriter out) {
+        if (rows.isEmpty()) {
+            out.println("no runs in " + directory + "; 'ht train runs/muon.yaml' makes one");
+            return;
+        }
         int longest = rows.stream().mapToInt(row -> row.run.length()).max().orElseThrow();
         int width = Math.min(longest, Math.max(12, Width.here().columns() - OTHERS));
         String name = "%-" + width + "s  ", numbers = " %13s %9s %10s %8s";

@@ -1,7 +1,6 @@
 package hypertransfer.lab.command;
 
 import hypertransfer.core.Refusal;
-import hypertransfer.lab.terminal.Exit;
 import hypertransfer.train.data.text.Vocabulary;
 import hypertransfer.train.log.Run;
 import hypertransfer.train.run.Trained;
@@ -11,7 +10,6 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Random;
-import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
@@ -23,14 +21,12 @@ import picocli.CommandLine.Spec;
         name = "sample",
         description = "Continues a text with the network of a run's newest good checkpoint.",
         footer = {
-            "",
-            "Examples:",
             "  ht sample out/muon --prompt 'Fellow citizens, '",
             "  ht sample out/muon --prompt 'The ' --tokens 500 --temperature 0.5 --seed 7",
             "",
             "The same seed gives the same text. Temperature 0 takes the likeliest token."
         })
-public final class SampleCommand implements Callable<Integer> {
+public final class SampleCommand implements Runnable {
     @Spec
     private CommandSpec spec;
 
@@ -62,7 +58,7 @@ public final class SampleCommand implements Callable<Integer> {
     private long seed;
 
     @Override
-    public Integer call() {
+    public void run() {
         if (tokens < 0 || topK < 0 || !(temperature >= 0 && temperature < Double.POSITIVE_INFINITY)) {
             throw new Refusal("--tokens is " + tokens + ", --top-k " + topK + ", --temperature " + temperature
                     + "; all must be finite, zero or more");
@@ -71,7 +67,6 @@ public final class SampleCommand implements Callable<Integer> {
         try (Trained network = Trained.load(new Run(run), warning -> out.println("warning: " + warning))) {
             sample(network, out);
         }
-        return Exit.FINE;
     }
 
     private void sample(Trained network, PrintWriter out) {

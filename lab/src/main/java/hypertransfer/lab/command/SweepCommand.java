@@ -14,18 +14,14 @@ import java.util.List;
 import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
-import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
-import picocli.CommandLine.Spec;
 
 /** {@code ht sweep}: a configuration over a grid, the best by validation loss. */
 @Command(
         name = "sweep",
         description = "Trains a configuration at every point of a grid and chooses the best by validation loss.",
         footer = {
-            "",
-            "Examples:",
             "  ht sweep runs/muon.yaml --grid rate=0.01,0.02 --grid adam_rate=0.005,0.01",
             "  ht sweep runs/muon.yaml --grid matrices.schedule=linear,cosine",
             "",
@@ -34,9 +30,6 @@ import picocli.CommandLine.Spec;
             "Ctrl-C stops it safely; run the same command again to continue."
         })
 public final class SweepCommand implements Callable<Integer> {
-    @Spec
-    private CommandSpec spec;
-
     @Parameters(paramLabel = "FILE", description = "A configuration.")
     private Path file;
 
@@ -59,7 +52,7 @@ public final class SweepCommand implements Callable<Integer> {
     @Override
     public Integer call() {
         Path to = out.or(OutOption.named(file, "-sweep"));
-        PrintWriter words = json.words(spec);
+        PrintWriter words = json.words();
         Sweep sweep = new Sweep(file, set.settings, Grid.parse(grid), to, words);
         try (Interrupt interrupt = new Interrupt()) {
             if (!sweep.run(interrupt)) {
@@ -69,7 +62,7 @@ public final class SweepCommand implements Callable<Integer> {
         }
         boolean best = sweep.show();
         if (json.only) {
-            spec.commandLine().getOut().println(sweep.json());
+            json.out().println(sweep.json());
         }
         return best ? Exit.FINE : Exit.CHECK_FAILED;
     }

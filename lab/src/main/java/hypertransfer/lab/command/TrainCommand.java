@@ -25,18 +25,14 @@ import java.time.Duration;
 import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
-import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
-import picocli.CommandLine.Spec;
 
 /** {@code ht train}: one run. */
 @Command(
         name = "train",
         description = "Trains a network as a configuration says. It can be stopped at any moment and resumed.",
         footer = {
-            "",
-            "Examples:",
             "  ht train runs/muon.yaml",
             "  ht train runs/muon.yaml --set matrices.rate=0.04 --out out/fast",
             "  ht train out/fast",
@@ -47,9 +43,6 @@ import picocli.CommandLine.Spec;
             "continue. All keys: docs/CONFIGURATION.md"
         })
 public final class TrainCommand implements Callable<Integer> {
-    @Spec
-    private CommandSpec spec;
-
     @Parameters(paramLabel = "FILE", description = "A configuration; or the directory of a run to continue.")
     private Path file;
 
@@ -93,27 +86,22 @@ public final class TrainCommand implements Callable<Integer> {
                 : Experiment.configuration(file, set.settings);
         ranks.limit(Duration.ofSeconds(c.ranks().limit()));
         Path to = directory ? file : out.or(OutOption.named(file, ""));
-        PrintWriter writer = ranks.rank() == 0
-                ? spec.commandLine().getOut()
-                : new PrintWriter(Writer.nullWriter()); // one of them is enough
+        PrintWriter writer =
+                ranks.rank() == 0 ? json.out() : new PrintWriter(Writer.nullWriter()); // one of them is enough
         if (json.only && !dry) {
             throw new Refusal("--json is for --dry-run; what a run does is in its metrics.jsonl");
         }
         if (dry) {
             Forecast forecast = Forecast.of(c);
-            if (json.only) {
-                json.line(writer, forecast.answer());
-            } else {
-                Width.folded(writer).print(forecast.text());
+            if (ranks.rank() == 0) {
+                json.either(forecast.answer(), words -> Width.folded(words).print(forecast.text()));
             }
-            writer.flush();
             return Exit.FINE;
         }
         try (Interrupt interrupt = new Interrupt(ranks.rank() == 0)) {
             Launch launch = new Launch(to, c, new Run(to).begun(), false, writer, ranks);
             boolean finished = directory ? launch.run(interrupt, set.keys()) : launch.run(interrupt);
             writer.print(finished ? Next.trained(to, c) : Next.stopped(to));
-            writer.flush();
             return finished ? Exit.FINE : Exit.INTERRUPTED;
         }
     }

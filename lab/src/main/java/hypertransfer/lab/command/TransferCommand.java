@@ -38,8 +38,6 @@ import picocli.CommandLine.Spec;
         name = "transfer",
         description = "Trains the transferred twin of a run: same start, same data, another space.",
         footer = {
-            "",
-            "Examples:",
             "  ht transfer out/muon --mode hypertransfer            Hyperball follows Muon",
             "  ht transfer out/muonh --mode inverse-hypertransfer   Muon follows MuonH",
             "  ht transfer out/muon --mode decay-transfer --decay 0 without weight decay",
@@ -111,7 +109,6 @@ public final class TransferCommand implements Callable<Integer> {
             print.print(Angles.table(angles));
             Angles.write(angles, to);
             print.print(finished ? Next.transferred(run, to) : Next.stopped(to));
-            print.flush();
             return finished ? Exit.FINE : Exit.INTERRUPTED;
         }
     }

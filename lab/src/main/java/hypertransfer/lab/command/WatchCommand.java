@@ -19,8 +19,6 @@ import picocli.CommandLine.Spec;
         name = "watch",
         description = "Serves the report live on this machine: curves grow as runs write them, new runs appear.",
         footer = {
-            "",
-            "Examples:",
             "  ht watch out",
             "  ht watch out/exp1-demo --port 0",
             "",
@@ -51,7 +49,6 @@ public final class WatchCommand implements Callable<Integer> {
             Runtime.getRuntime().addShutdownHook(Thread.ofPlatform().unstarted(server::close));
             PrintWriter out = spec.commandLine().getOut();
             out.println("watching " + directory + " at http://127.0.0.1:" + server.port() + "/  (Ctrl-C ends)");
-            out.flush();
             new CountDownLatch(1).await(); // until the process is told to end
         } finally {
             server.close();

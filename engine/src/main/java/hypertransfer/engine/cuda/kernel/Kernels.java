@@ -21,7 +21,7 @@ import java.util.stream.Stream;
 
 /** Our kernels, compiled for one card, one set of sizes and one precision. */
 public final class Kernels {
-    /** Files that need {@code wgmma.cuh}, and the shared memory of their kernels. */
+    /** Files that need {@code wgmma.cuh} as {@code hopper} does, and the shared memory of their kernels. */
     private static final Map<String, Integer> WGMMA =
             Map.of("fused", Fused.BYTES, "symmetric", Fused.BYTES, "backward", Backward.BYTES);
 
@@ -150,7 +150,7 @@ public final class Kernels {
                 + (tiles ? flash.get().constants() : "")
                 + resource("common.cuh")
                 + (tiles ? resource("tiles.cuh") : "")
-                + (WGMMA.containsKey(file) ? resource("wgmma.cuh") : "")
+                + (WGMMA.containsKey(file) || file.equals("hopper") ? resource("wgmma.cuh") : "")
                 + (file.equals("backward") ? resource("backward.cuh") : "")
                 + resource(file + ".cu");
     }

@@ -40,28 +40,9 @@ __device__ __forceinline__ void push(void* to, u32 from, int bytes) {
     asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2; cp.async.bulk.commit_group;"
                  ::"l"(to), "r"(from), "r"(bytes) : "memory");
 }
-// What this thread wrote to shared memory is there for the copy engine.
-__device__ __forceinline__ void visible() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
-__device__ __forceinline__ void begun() { asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory"); }
 __device__ __forceinline__ void fewer() { asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(FEW)); }
 __device__ __forceinline__ void more() { asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(MANY)); }
 
-#define L32 \
-    "%0,%1,%2,%3,%4,%5,%6,%7,%8,%9,%10,%11,%12,%13,%14,%15,%16,%17,%18,%19,%20,%21,%22,%23,%24,%25,%26,%27,%28,%29,%30,%31"
-#define L64 \
-    L32 ",%32,%33,%34,%35,%36,%37,%38,%39,%40,%41,%42,%43,%44,%45,%46,%47,%48,%49,%50,%51,%52,%53,%54,%55,%56,%57,%58," \
-        "%59,%60,%61,%62,%63"
-
-// c (64,64) = or += a (64,16) times b (64,16) transposed.
-__device__ __forceinline__ void multiply(float (&c)[8][4], u64 a, u64 b, int add) {
-    asm volatile("{.reg .pred p; setp.ne.b32 p, %34, 0; wgmma.mma_async.sync.aligned.m64n64k16.f32.bf16.bf16 {" L32
-                 "}, %32, %33, p, 1, 1, 0, 0;}" : R32(c, 0) : "l"(a), "l"(b), "r"(add));
-}
-// c (64,128) += a (64,16), in registers, times b (16,128).
-__device__ __forceinline__ void multiply(float (&c)[UNITS][4], const u32* a, const u32* a2, u64 b) {
-    asm volatile("wgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16 {" L64 "}, {%64,%65,%66,%67}, %68, 1, 1, 1, 1;"
-                 : R32(c, 0), R32(c, 8) : "r"(a[0]), "r"(a[1]), "r"(a2[0]), "r"(a2[1]), "l"(b));
-}
 // c (64,128) += a (16,64) transposed times b (16,128).
 __device__ __forceinline__ void multiply(float (&c)[UNITS][4], u64 a, u64 b) {
     asm volatile("wgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16 {" L64 "}, %64, %65, 1, 1, 1, 1, 1;"
@@ -99,20 +80,12 @@ __device__ __forceinline__ void put(const float (&c)[UNITS][4], u32 rows, const 
     if (threadIdx.x % 32 == 0) push(to, rows, row, panel), push(to, rows + PANEL, row, panel + 1);
 }
 
-__device__ __forceinline__ float4 constant4(const float* from) {
-    float4 x;
-    asm("ld.global.nc.v4.f32 {%0,%1,%2,%3}, [%4];" : "=f"(x.x), "=f"(x.y), "=f"(x.z), "=f"(x.w) : "l"(from));
-    return x;
-}
-
 // The backward pass of a head's norm, then of its turn; x, r and turns are those of the warp's first row.
 __device__ __forceinline__ void factors(float (&r)[2], const float* from) {
 #pragma unroll
     for (int half = 0; half < 2; half++)
         asm volatile("ld.global.nc.f32 %0, [%1];" : "=f"(r[half]) : "l"(from + (threadIdx.x % 32 / 4 + 8 * half) * 3 * H));
 }
-__device__ __forceinline__ float low(u32 both) { return __uint_as_float(both << 16); }
-__device__ __forceinline__ float high(u32 both) { return __uint_as_float(both & 0xffff0000u); }
 __device__ __forceinline__ void throughNorm(float (&d)[UNITS][4], float factor, u32 x, const float (&r)[2]) {
     u32 xs[UNITS / 2][4];
     float s[2], mean[2] = {};

@@ -28,6 +28,10 @@ __device__ __forceinline__ u32 pack(float low, float high) {
     return both;
 }
 
+// The halves of two bfloat16 in one word.
+__device__ __forceinline__ float low(u32 both) { return __uint_as_float(both << 16); }
+__device__ __forceinline__ float high(u32 both) { return __uint_as_float(both & 0xffff0000u); }
+
 __device__ __forceinline__ void narrow(float x, bf16& to) { to.bits = (u16)pack(x, 0.f); }
 __device__ __forceinline__ void narrow(float x, float& to) { to = x; }
 

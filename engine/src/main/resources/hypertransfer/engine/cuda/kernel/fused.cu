@@ -32,8 +32,6 @@ struct ReluSquared {
 // y times 2 relu(f), which is 2 sqrt(s).
 struct Slope {
     static constexpr bool EXTRA = true, DOWN = false;
-    static __device__ __forceinline__ float low(u32 both) { return __uint_as_float(both << 16); }
-    static __device__ __forceinline__ float high(u32 both) { return __uint_as_float(both & 0xffff0000u); }
     static __device__ __forceinline__ float twiceRoot(float x) {
         float y;
         asm("sqrt.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
@@ -167,7 +165,8 @@ template <int FLIPPED, typename After> __device__ __forceinline__ void product(
     if (threadIdx.x == 0) {
         for (int i = 0; i < STAGES; i++) init(full + 8 * i, 1), init(empty + 8 * i, GROUPS);
         for (int i = 0; i < GROUPS; i++) init(there + 8 * i, 1), init(prepared + 8 * i, HELPERS);
-        asm volatile("fence.mbarrier_init.release.cluster; fence.proxy.async.shared::cta;" ::: "memory");
+        begun();
+        visible();
     }
     __syncthreads();
     int down = (M + ROWS - 1) / ROWS, columns = (N + COLUMNS - 1) / COLUMNS, tiles = down * columns, steps = K / STEP;
@@ -249,7 +248,7 @@ template <int FLIPPED, typename After> __device__ __forceinline__ void product(
                 after.each(p, q, to);
                 put4(to, pack(p[0], p[1]), pack(p[2], p[3]), pack(q[0], q[1]), pack(q[2], q[3]));
             }
-            asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+            visible();
             meet(1 + group);
             if (chief) push(y, mine, m, n / 64);
         }

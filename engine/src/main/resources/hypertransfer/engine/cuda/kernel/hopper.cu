@@ -4,13 +4,11 @@
 // A tile is panels of 64 columns. A panel's row is 128 bytes, its 16-byte chunks permuted by the row modulo 8: the
 // layout that the hardware calls a swizzle of 128 bytes.
 
-typedef unsigned long long u64;
-
 constexpr int ROWS = FORWARD_ROWS, THREADS = FORWARD_THREADS; // of a block; rows are queries, or keys
 constexpr int GROUP = ROWS / (THREADS / 128); // rows of a warp group: those of its product
 constexpr int SHORT = FORWARD_STEP; // rows of the tiles that stream by
 constexpr int LONG = QUERY_STEP; // the same where there are registers left
-constexpr int TILES = D / 8; // columns of an accumulator, in units of 8
+constexpr int UNITS = D / 8; // columns of an accumulator, in units of 8
 constexpr int ROW = D * 2; // bytes per row of a tile
 
 static_assert(KEY_ROWS == ROWS && QUERY_ROWS == ROWS && KEY_STEP == SHORT && STAGES == 2, "one set of tiles");
@@ -30,47 +28,8 @@ template <int COUNT> __device__ __forceinline__ void fetch(u32 tile, const bf16*
 // Until the copies of all threads are there, for the tensor cores too.
 __device__ __forceinline__ void arrive() {
     await();
-    asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+    visible();
     __syncthreads();
-}
-
-// Registers are ready for the products that follow; a batch of products ends; all but the last N batches are done.
-__device__ __forceinline__ void ready() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }
-__device__ __forceinline__ void batch() { asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory"); }
-template <int N> __device__ __forceinline__ void finish() { asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(N) : "memory"); }
-
-// A tile of COUNT rows as the tensor cores take it: eight rows are 1024 bytes, a panel COUNT rows.
-template <int COUNT> __device__ __forceinline__ u64 view(u32 address) {
-    return (u64)(address >> 4) | (u64)(COUNT * 128 >> 4) << 16 | (u64)(1024 >> 4) << 32 | 1ull << 62;
-}
-
-#define R4(c, i) "+f"(c[i][0]), "+f"(c[i][1]), "+f"(c[i][2]), "+f"(c[i][3])
-#define R32(c, i) \
-    R4(c, i), R4(c, i + 1), R4(c, i + 2), R4(c, i + 3), R4(c, i + 4), R4(c, i + 5), R4(c, i + 6), R4(c, i + 7)
-#define L32 \
-    "%0,%1,%2,%3,%4,%5,%6,%7,%8,%9,%10,%11,%12,%13,%14,%15,%16,%17,%18,%19,%20,%21,%22,%23,%24,%25,%26,%27,%28,%29,%30,%31"
-#define L64 \
-    L32 ",%32,%33,%34,%35,%36,%37,%38,%39,%40,%41,%42,%43,%44,%45,%46,%47,%48,%49,%50,%51,%52,%53,%54,%55,%56,%57,%58," \
-        "%59,%60,%61,%62,%63"
-
-// c (64, 8 N) = or += a (64,16) times b (8 N,16) transposed, both in shared memory.
-__device__ __forceinline__ void multiply(float (&c)[8][4], u64 a, u64 b, int add) {
-    asm volatile("{.reg .pred p; setp.ne.b32 p, %34, 0; wgmma.mma_async.sync.aligned.m64n64k16.f32.bf16.bf16 {" L32
-                 "}, %32, %33, p, 1, 1, 0, 0;}" : R32(c, 0) : "l"(a), "l"(b), "r"(add));
-}
-__device__ __forceinline__ void multiply(float (&c)[16][4], u64 a, u64 b, int add) {
-    asm volatile("{.reg .pred p; setp.ne.b32 p, %66, 0; wgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16 {" L64
-                 "}, %64, %65, p, 1, 1, 0, 0;}" : R32(c, 0), R32(c, 8) : "l"(a), "l"(b), "r"(add));
-}
-
-// c (64, 8 N) += a (64,16), in registers, times b (16, 8 N).
-__device__ __forceinline__ void multiply(float (&c)[8][4], const u32* a, const u32* a2, u64 b) {
-    asm volatile("wgmma.mma_async.sync.aligned.m64n64k16.f32.bf16.bf16 {" L32 "}, {%32,%33,%34,%35}, %36, 1, 1, 1, 1;"
-                 : R32(c, 0) : "r"(a[0]), "r"(a[1]), "r"(a2[0]), "r"(a2[1]), "l"(b));
-}
-__device__ __forceinline__ void multiply(float (&c)[16][4], const u32* a, const u32* a2, u64 b) {
-    asm volatile("wgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16 {" L64 "}, {%64,%65,%66,%67}, %68, 1, 1, 1, 1;"
-                 : R32(c, 0), R32(c, 8) : "r"(a[0]), "r"(a[1]), "r"(a2[0]), "r"(a2[1]), "l"(b));
 }
 
 // c = the group's rows of tile a times the transposed rows of tile b: inner products over D.
@@ -78,23 +37,23 @@ template <int N> __device__ __forceinline__ void inner(float (&c)[N][4], u32 a, 
 #pragma unroll
     for (int k = 0; k < D / 16; k++) {
         u32 panel = k / 4, within = k % 4 * 32;
-        multiply(c, view<ROWS>(a + panel * ROWS * 128 + within), view<8 * N>(b + panel * 8 * N * 128 + within), k > 0);
+        multiply(c, view<ROWS * 128>(a + panel * ROWS * 128 + within), view<8 * N * 128>(b + panel * 8 * N * 128 + within), k > 0);
     }
 }
 
 // c (64, D) += p (64, 8 N), packed, times the rows of tile b.
-template <int N> __device__ __forceinline__ void outer(float (&c)[TILES][4], const u32 (&p)[N][2], u32 b) {
+template <int N> __device__ __forceinline__ void outer(float (&c)[UNITS][4], const u32 (&p)[N][2], u32 b) {
 #pragma unroll
-    for (int k = 0; k < N / 2; k++) multiply(c, p[2 * k], p[2 * k + 1], view<8 * N>(b + k * 16 * 128));
+    for (int k = 0; k < N / 2; k++) multiply(c, p[2 * k], p[2 * k + 1], view<8 * N * 128>(b + k * 16 * 128));
 }
 
 // An accumulator, row r times its factor, to memory by way of the warp's own rows of a tile.
-__device__ __forceinline__ void put(const float (&c)[TILES][4], float factor0, float factor1, char* tile, int row,
+__device__ __forceinline__ void put(const float (&c)[UNITS][4], float factor0, float factor1, char* tile, int row,
         bf16* to, i64 stride, int live) {
     int lane = threadIdx.x % 32, r = row + lane / 4;
     __syncwarp();
 #pragma unroll
-    for (int n = 0; n < TILES; n++) {
+    for (int n = 0; n < UNITS; n++) {
         *(u32*)(tile + place<ROWS>(r, n) + lane % 4 * 4) = pack(c[n][0] * factor0, c[n][1] * factor0);
         *(u32*)(tile + place<ROWS>(r + 8, n) + lane % 4 * 4) = pack(c[n][2] * factor1, c[n][3] * factor1);
     }
@@ -107,18 +66,11 @@ __device__ __forceinline__ void put(const float (&c)[TILES][4], float factor0, f
     __syncwarp();
 }
 
-// Four floats that no kernel running now writes, so that the compiler may ask for them early.
-__device__ __forceinline__ float4 constant4(const float* from) {
-    float4 x;
-    asm("ld.global.nc.v4.f32 {%0,%1,%2,%3}, [%4];" : "=f"(x.x), "=f"(x.y), "=f"(x.z), "=f"(x.w) : "l"(from));
-    return x;
-}
-
 // From the gradient at a head to the one before its norm and its turn, in place. x: the head as it is, this warp's rows of a
 // tile. turns (T, D/2): cosine and sine side by side. A turn keeps inner products, so the norm comes first.
-__device__ __forceinline__ void throughHead(float (&d)[TILES][4], float factor, const char* x, int row, const float* r, int stride,
+__device__ __forceinline__ void throughHead(float (&d)[UNITS][4], float factor, const char* x, int row, const float* r, int stride,
         bool norm, const float* turns, bool turn, int position) {
-    constexpr int HALF = TILES / 2;
+    constexpr int HALF = UNITS / 2;
     int lane = threadIdx.x % 32;
 #pragma unroll
     for (int half = 0; half < 2; half++) {
@@ -127,18 +79,18 @@ __device__ __forceinline__ void throughHead(float (&d)[TILES][4], float factor, 
         if (norm) {
             float sum = 0;
 #pragma unroll
-            for (int n = 0; n < TILES; n++) {
+            for (int n = 0; n < UNITS; n++) {
                 u32 both = *(const u32*)(x + place<ROWS>(at, n) + lane % 4 * 4);
-                sum += d[n][2 * half] * __uint_as_float(both << 16) + d[n][2 * half + 1] * __uint_as_float(both & 0xffff0000u);
+                sum += d[n][2 * half] * low(both) + d[n][2 * half + 1] * high(both);
             }
             mean = lanesSum<4>(sum) / D;
             s *= here < T ? r[at * stride] : 0;
         }
 #pragma unroll
-        for (int n = 0; n < TILES; n++) {
+        for (int n = 0; n < UNITS; n++) {
             u32 both = *(const u32*)(x + place<ROWS>(at, n) + lane % 4 * 4);
-            d[n][2 * half] = s * (d[n][2 * half] - __uint_as_float(both << 16) * mean);
-            d[n][2 * half + 1] = s * (d[n][2 * half + 1] - __uint_as_float(both & 0xffff0000u) * mean);
+            d[n][2 * half] = s * (d[n][2 * half] - low(both) * mean);
+            d[n][2 * half + 1] = s * (d[n][2 * half + 1] - high(both) * mean);
         }
         if (turn && here < T) {
             const float* table = turns + (here * (D / 2) + lane % 4 * 2) * 2;
@@ -176,7 +128,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 2) hopper(const bf16* qkv,
     };
     fetch<ROWS>(Q, base + (i64)q0 * 3 * C, 3 * C, T - q0);
     next(0);
-    float acc[TILES][4] = {}, top[2] = {-INF, -INF}, sum[2] = {};
+    float acc[UNITS][4] = {}, top[2] = {-INF, -INF}, sum[2] = {};
     const float scale = LOG2E / sqrtf((float)D);
     for (int j = 0; j < tiles; j++) {
         arrive();
@@ -242,7 +194,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) hopper_key(const bf16* qkv
     };
     next(first);
     const float scale = LOG2E / sqrtf((float)D);
-    float dk[TILES][4] = {}, dv[TILES][4] = {};
+    float dk[UNITS][4] = {}, dv[UNITS][4] = {};
     for (int i = first; i < end; i++) {
         arrive();
         int q0 = i * SHORT, slot = i % 2;
@@ -334,7 +286,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) hopper_query(const bf16* q
     };
     next(0);
     const float scale = LOG2E / sqrtf((float)D);
-    float dq[TILES][4] = {};
+    float dq[UNITS][4] = {};
     for (int j = 0; j < tiles; j++) {
         arrive();
         int k0 = j * LONG, slot = j % 2;

@@ -15,11 +15,6 @@ constexpr int Y_BYTES = PANELS * PANEL; // of a group's part of a tile
 static_assert(BYTES >= 1024 + STAGES * STAGE + GROUPS * Y_BYTES + 8 * (2 * STAGES + GROUPS), "shared memory");
 static_assert(ROWS == 64 * GROUPS && COLUMNS == 256 && COLUMNS == 2 * ROWS, "a warp group's product is 64 x 256");
 
-#define L64 \
-    "%0,%1,%2,%3,%4,%5,%6,%7,%8,%9,%10,%11,%12,%13,%14,%15,%16,%17,%18,%19,%20,%21,%22,%23,%24,%25,%26,%27,%28,%29,%30,%31," \
-    "%32,%33,%34,%35,%36,%37,%38,%39,%40,%41,%42,%43,%44,%45,%46,%47,%48,%49,%50,%51,%52,%53,%54,%55,%56,%57,%58,%59,%60,%61," \
-    "%62,%63"
-
 // The first half of the columns of c as in `multiply`.
 template <int FLIPPED, int TURNED> __device__ __forceinline__ void multiplyHalf(float (&c)[TILES][4], u64 a, u64 b, int add) {
     asm volatile("{.reg .pred p; setp.ne.b32 p, %66, 0; wgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16 {" L64
@@ -31,9 +26,6 @@ template <int FLIPPED, int TURNED> __device__ __forceinline__ void multiplyHalf(
 __device__ __forceinline__ void putTurned4(u32 to, u32 a, u32 b, u32 c, u32 d) {
     asm volatile("stmatrix.sync.aligned.m8n8.x4.trans.shared.b16 [%0], {%1,%2,%3,%4};" ::"r"(to), "r"(a), "r"(b), "r"(c), "r"(d) : "memory");
 }
-
-__device__ __forceinline__ float low(u32 both) { return __uint_as_float(both << 16); }
-__device__ __forceinline__ float high(u32 both) { return __uint_as_float(both & 0xffff0000u); }
 
 // The tiles of a block, matrix after matrix. Two tiles on the diagonal count as one other, so that all blocks have the same work.
 struct Walk {
@@ -123,7 +115,8 @@ template <int TURNED, bool ADDED> __device__ __forceinline__ void product(
     if (threadIdx.x == 0) {
         for (int i = 0; i < STAGES; i++) init(pipe.full + 8 * i, 1), init(pipe.empty() + 8 * i, GROUPS);
         for (int i = 0; i < GROUPS; i++) init(there + 8 * i, 1);
-        asm volatile("fence.mbarrier_init.release.cluster; fence.proxy.async.shared::cta;" ::: "memory");
+        begun();
+        visible();
     }
     __syncthreads();
     Walk walk(side, count);
@@ -184,7 +177,7 @@ template <int TURNED, bool ADDED> __device__ __forceinline__ void product(
                     }
                     put4(to, p[i][0], p[i][1], p[i + 1][0], p[i + 1][1]);
                 }
-                asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+                visible();
                 meet(1 + group);
             }
             send(wanted, q, top, left + q);
@@ -199,7 +192,7 @@ template <int TURNED, bool ADDED> __device__ __forceinline__ void product(
                 for (int i = 8 * q; i < 8 * q + 8; i += 2) {
                     putTurned4(mine + q * PANEL + i % 8 * 1024 + turned, p[i][0], p[i][1], p[i + 1][0], p[i + 1][1]);
                 }
-                asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+                visible();
                 meet(1 + group);
             }
             send(wanted, q, left + q, top);

@@ -3,20 +3,15 @@ package hypertransfer.lab.command.answer;
 import hypertransfer.lab.answer.Csv;
 import hypertransfer.lab.answer.Sides;
 import hypertransfer.lab.command.option.JsonOption;
-import hypertransfer.lab.terminal.Exit;
-import hypertransfer.lab.terminal.Width;
 import java.io.PrintWriter;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
-import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
-import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
-import picocli.CommandLine.Spec;
 
 /** {@code ht compare}: what differs between runs, and whether it is more than noise. */
 @Command(
@@ -24,8 +19,6 @@ import picocli.CommandLine.Spec;
         description =
                 "Compares runs: settings that differ, losses, the step where one overtakes, and with seeds a test.",
         footer = {
-            "",
-            "Examples:",
             "  ht compare out/muon out/muonh",
             "  ht compare out/exp1/seed-*/muon out/exp1/seed-*/muonh",
             "  ht compare out/muon out/muonh --json | tail -n 1",
@@ -34,11 +27,8 @@ import picocli.CommandLine.Spec;
             "seeds the mean difference has a 95 %% interval and p of a paired t-test: how",
             "often noise would give such a difference. The first side is the baseline."
         })
-public final class CompareCommand implements Callable<Integer> {
+public final class CompareCommand implements Runnable {
     private static final double NOISE = 0.05;
-
-    @Spec
-    private CommandSpec spec;
 
     @Parameters(paramLabel = "RUN", arity = "1..*", description = "Directories of runs, or with runs inside.")
     private List<Path> places;
@@ -53,8 +43,8 @@ public final class CompareCommand implements Callable<Integer> {
     private Path csv;
 
     @Override
-    public Integer call() {
-        Sides c = Sides.of(places, damage -> spec.commandLine().getErr().println("warning: " + damage));
+    public void run() {
+        Sides c = Sides.of(places, json::warn);
         if (csv != null) {
             Csv.write(
                     csv,
@@ -71,12 +61,7 @@ public final class CompareCommand implements Callable<Integer> {
                     "largest",
                     "crossover");
         }
-        PrintWriter out = spec.commandLine().getOut();
-        if (!json.only) {
-            print(Width.folded(out), c);
-        }
-        json.line(out, c);
-        return Exit.FINE;
+        json.both(c, out -> print(out, c));
     }
 
     /** A side; what it is minus the baseline stays empty for the baseline itself. */

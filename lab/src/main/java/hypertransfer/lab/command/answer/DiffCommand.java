@@ -3,7 +3,6 @@ package hypertransfer.lab.command.answer;
 import hypertransfer.lab.command.option.JsonOption;
 import hypertransfer.lab.comparison.Difference;
 import hypertransfer.lab.terminal.Exit;
-import hypertransfer.lab.terminal.JsonLine;
 import hypertransfer.lab.terminal.Width;
 import hypertransfer.train.log.Run;
 import java.io.PrintWriter;
@@ -14,18 +13,14 @@ import java.util.OptionalInt;
 import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
-import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
-import picocli.CommandLine.Spec;
 
 /** {@code ht diff}: where two runs part. */
 @Command(
         name = "diff",
         description = "Compares two runs bit by bit: the first loss that differs, and every tensor of one checkpoint.",
         footer = {
-            "",
-            "Examples:",
             "  ht diff out/muon-hypertransfer out/muon",
             "  ht diff out/muon-hypertransfer out/muon --at 100",
             "  ht diff out/muon-hypertransfer out/muon --json",
@@ -36,9 +31,6 @@ import picocli.CommandLine.Spec;
 public final class DiffCommand implements Callable<Integer> {
     /** The columns beside the tensor's name. */
     private static final int OTHERS = 48;
-
-    @Spec
-    private CommandSpec spec;
 
     @Parameters(index = "0", paramLabel = "A", description = "A run.")
     private Path a;
@@ -65,20 +57,15 @@ public final class DiffCommand implements Callable<Integer> {
 
     @Override
     public Integer call() {
-        PrintWriter out = spec.commandLine().getOut();
         Run own = new Run(a), other = new Run(b);
         own.configuration(); // which refuses what is no run
         other.configuration();
-        OptionalInt first = Difference.firstLoss(
-                own, other, damage -> spec.commandLine().getErr().println("warning: " + damage));
+        OptionalInt first = Difference.firstLoss(own, other, json::warn);
         long at = step == null ? Difference.commonStep(own, other) : step;
         List<Difference.Row> rows = Difference.rows(own, other, at);
-        if (json.only) {
-            out.println(JsonLine.of(new Answer(first.isPresent() ? first.getAsInt() : null, at, rows)));
-        } else {
-            print(Width.folded(out), first, at, rows);
-        }
-        out.flush();
+        json.either(
+                new Answer(first.isPresent() ? first.getAsInt() : null, at, rows),
+                out -> print(Width.folded(out), first, at, rows));
         return first.isPresent() ? Exit.CHECK_FAILED : Exit.FINE;
     }
 

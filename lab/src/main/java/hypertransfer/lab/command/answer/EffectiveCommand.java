@@ -4,14 +4,11 @@ import hypertransfer.lab.answer.Csv;
 import hypertransfer.lab.answer.Effective;
 import hypertransfer.lab.answer.Sheet;
 import hypertransfer.lab.command.option.JsonOption;
-import hypertransfer.lab.terminal.Exit;
-import hypertransfer.lab.terminal.Width;
 import java.io.PrintWriter;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
-import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
@@ -24,8 +21,6 @@ import picocli.CommandLine.Spec;
         name = "effective",
         description = "Computes the effective rate of every matrix from a log of norms, written by any framework.",
         footer = {
-            "",
-            "Examples:",
             "  ht effective norms.csv",
             "  ht effective norms.jsonl.gz --csv effective.csv",
             "  ht effective norms.csv --json | tail -n 1",
@@ -44,7 +39,7 @@ import picocli.CommandLine.Spec;
             "effective. The last column is the schedule of angles with which a Hyperball",
             "does the same. Rows that cannot be used are named on the error stream."
         })
-public final class EffectiveCommand implements Callable<Integer> {
+public final class EffectiveCommand implements Runnable {
     private static final int MOST = 200;
 
     @Spec
@@ -68,7 +63,7 @@ public final class EffectiveCommand implements Callable<Integer> {
     private Effective answer;
 
     @Override
-    public Integer call() {
+    public void run() {
         List<Sheet.Line> lines = new ArrayList<>();
         if (csv == null) {
             answer = Effective.read(log, null, lines);
@@ -89,19 +84,13 @@ public final class EffectiveCommand implements Callable<Integer> {
             err.println("ht: of " + answer.rows() + " rows, and lines that are none, " + answer.leftOut()
                     + " were left out");
         }
-        err.flush();
         if (page != null) {
-            write(answer, lines);
+            write(lines);
         }
-        PrintWriter out = spec.commandLine().getOut();
-        if (!json.only) {
-            print(Width.folded(out), answer);
-        }
-        json.line(out, answer);
-        return Exit.FINE;
+        json.both(answer, this::print);
     }
 
-    private void print(PrintWriter out, Effective answer) {
+    private void print(PrintWriter out) {
         int width = answer.matrices().stream()
                 .mapToInt(m -> m.matrix().length())
                 .max()
@@ -153,7 +142,7 @@ public final class EffectiveCommand implements Callable<Integer> {
         }
     }
 
-    private void write(Effective answer, List<Sheet.Line> lines) {
+    private void write(List<Sheet.Line> lines) {
         List<List<String>> table = new ArrayList<>();
         table.add(List.of(
                 "matrix", "steps", "norm", "at end", "at rest", "peak effective", "end/peak", "as a Hyperball"));

@@ -11,8 +11,6 @@ import hypertransfer.lab.answer.Measured;
 import hypertransfer.lab.answer.Sheet;
 import hypertransfer.lab.command.option.JsonOption;
 import hypertransfer.lab.command.option.SetOption;
-import hypertransfer.lab.terminal.Exit;
-import hypertransfer.lab.terminal.Width;
 import hypertransfer.train.config.Configuration;
 import hypertransfer.train.config.ConfigurationFile;
 import hypertransfer.train.log.Run;
@@ -23,23 +21,18 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
-import java.util.concurrent.Callable;
 import java.util.function.Consumer;
 import java.util.stream.IntStream;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
-import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
-import picocli.CommandLine.Spec;
 
 /** {@code ht predict}: norms and effective rates of a run, before it. */
 @Command(
         name = "predict",
         description = "Predicts norm and effective rate of every kind of hidden matrix over a whole run, without it.",
         footer = {
-            "",
-            "Examples:",
             "  ht predict runs/muon.yaml",
             "  ht predict runs/muon.yaml --set network=M2 --set matrices.final_ratio=0.1",
             "  ht predict runs/muon.yaml --csv out/predicted.csv   a line per step and kind",
@@ -49,10 +42,7 @@ import picocli.CommandLine.Spec;
             "rate that a long run at the peak rate would settle at. docs/ALGEBRA.md has the",
             "formulas."
         })
-public final class PredictCommand implements Callable<Integer> {
-    @Spec
-    private CommandSpec spec;
-
+public final class PredictCommand implements Runnable {
     @Parameters(paramLabel = "CONFIG", description = "A configuration, or the directory of a run.")
     private Path file;
 
@@ -95,7 +85,7 @@ public final class PredictCommand implements Callable<Integer> {
             Measured.Error measured) {}
 
     @Override
-    public Integer call() {
+    public void run() {
         boolean isRun = Files.isDirectory(file);
         if (isRun && !set.settings.isEmpty()) {
             throw new Refusal("--set changes a configuration, and " + file
@@ -107,18 +97,15 @@ public final class PredictCommand implements Callable<Integer> {
         kinds.forEach(kind -> rows.add(row(kind)));
         int matrices = rows.stream().mapToInt(Row::count).sum();
         double mean = rows.stream().mapToDouble(r -> r.endToPeak * r.count).sum() / matrices;
-        Optional<Measured.Error> measured = isRun
-                ? Measured.error(
-                        file, c, kinds, damage -> spec.commandLine().getErr().println("warning: " + damage))
-                : Optional.empty();
+        Optional<Measured.Error> measured = isRun ? Measured.error(file, c, kinds, json::warn) : Optional.empty();
         if (csv != null) {
             write(kinds, c);
         }
         if (page != null) {
             draw(kinds, c, rows, measured);
         }
-        PrintWriter out = Width.folded(spec.commandLine().getOut());
-        if (!json.only) {
+        Answer answer = new Answer(Kind.describe(c), c.steps(), rows, mean, Accuracy.nearest(c), measured.orElse(null));
+        json.both(answer, out -> {
             print(out, c, rows, mean);
             out.println(measured.map(PredictCommand::text)
                     .orElseGet(() -> Accuracy.nearest(c).text(c)));
@@ -131,11 +118,7 @@ public final class PredictCommand implements Callable<Integer> {
             if (csv != null) {
                 out.println("every step is in " + csv);
             }
-        }
-        json.line(
-                spec.commandLine().getOut(),
-                new Answer(Kind.describe(c), c.steps(), rows, mean, Accuracy.nearest(c), measured.orElse(null)));
-        return Exit.FINE;
+        });
     }
 
     private static Row row(Kind kind) {

@@ -10,8 +10,6 @@ import hypertransfer.lab.answer.Csv;
 import hypertransfer.lab.answer.Kind;
 import hypertransfer.lab.command.option.JsonOption;
 import hypertransfer.lab.command.option.SetOption;
-import hypertransfer.lab.terminal.Exit;
-import hypertransfer.lab.terminal.Width;
 import hypertransfer.train.config.Configuration;
 import hypertransfer.train.config.ConfigurationFile;
 import java.io.PrintWriter;
@@ -19,14 +17,11 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
-import java.util.concurrent.Callable;
 import java.util.function.Consumer;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
-import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
-import picocli.CommandLine.Spec;
 
 /** {@code ht rates}: tuned hyperparameters for another optimizer, without a run. */
 @Command(
@@ -34,8 +29,6 @@ import picocli.CommandLine.Spec;
         description =
                 "Carries tuned rates of hidden matrices to another optimizer, weight decay, shape factor or width.",
         footer = {
-            "",
-            "Examples:",
             "  ht rates runs/muon.yaml --to muonh              peak angle and final ratio",
             "  ht rates runs/muonh.yaml --to muon --with matrices.decay=0.1",
             "  ht rates runs/muon.yaml --with matrices.decay=0.3     the same curve",
@@ -52,10 +45,7 @@ import picocli.CommandLine.Spec;
             "a MuonH tuned by a sweep, at 124M 0.064 above it, and 0.17 below its Muon",
             "(validation losses, one seed; docs/LOG.md)."
         })
-public final class RatesCommand implements Callable<Integer> {
-    @Spec
-    private CommandSpec spec;
-
+public final class RatesCommand implements Runnable {
     @Parameters(paramLabel = "CONFIG", description = "The configuration with the tuned rates.")
     private Path file;
 
@@ -101,21 +91,18 @@ public final class RatesCommand implements Callable<Integer> {
             Double endsNominal) {}
 
     @Override
-    public Integer call() {
+    public void run() {
         Configuration from = ConfigurationFile.read(file, set.settings);
         if (to == null && with.isEmpty() && ends == null) {
             throw new Refusal(
                     "nothing to carry the rates to; give --to muonh, --with matrices.decay=0.3 or --ends 0.1");
         }
         Configuration other = ConfigurationFile.with(from, settings().toArray(String[]::new));
-        PrintWriter out = Width.folded(spec.commandLine().getOut());
         if (to == null && with.isEmpty()) {
-            reverse(out, from);
+            reverse(from);
         } else {
-            translate(out, from, other);
+            translate(from, other);
         }
-        out.flush();
-        return Exit.FINE;
     }
 
     private List<String> settings() {
@@ -136,7 +123,7 @@ public final class RatesCommand implements Callable<Integer> {
         return settings;
     }
 
-    private void translate(PrintWriter out, Configuration from, Configuration other) {
+    private void translate(Configuration from, Configuration other) {
         List<Carried> answers = Carried.of(from, other);
         boolean one = answers.size() == 1;
         List<Row> rows = new ArrayList<>();
@@ -151,7 +138,17 @@ public final class RatesCommand implements Callable<Integer> {
         if (csv != null) {
             write(answers);
         }
-        if (!json.only) {
+        Group pair = one ? groups.getFirst() : null;
+        Answer answer = new Answer(
+                Kind.describe(from),
+                Kind.describe(other),
+                one ? pair.rate : null,
+                one ? pair.finalRatio : null,
+                one ? pair.error : null,
+                rows,
+                groups,
+                null);
+        json.both(answer, out -> {
             print(out, from, other, rows, groups);
             StringBuilder next = new StringBuilder("next: ht train " + file);
             set.settings.forEach(s -> next.append(" --set ").append(quoted(s)));
@@ -162,19 +159,7 @@ public final class RatesCommand implements Callable<Integer> {
             if (csv != null) {
                 out.println("a rate for every step and kind is in " + csv);
             }
-        }
-        Group pair = one ? groups.getFirst() : null;
-        json.line(
-                spec.commandLine().getOut(),
-                new Answer(
-                        Kind.describe(from),
-                        Kind.describe(other),
-                        one ? pair.rate : null,
-                        one ? pair.finalRatio : null,
-                        one ? pair.error : null,
-                        rows,
-                        groups,
-                        null));
+        });
     }
 
     private static Row row(Carried.Part part) {
@@ -234,7 +219,7 @@ public final class RatesCommand implements Callable<Integer> {
         }
     }
 
-    private void reverse(PrintWriter out, Configuration from) {
+    private void reverse(Configuration from) {
         List<Kind> kinds = Kind.of(from);
         if (kinds.stream().allMatch(kind -> kind.course().transfer().target() instanceof Space.Hyperball)) {
             throw new Refusal(
@@ -254,21 +239,19 @@ public final class RatesCommand implements Callable<Integer> {
             count += kind.count();
         }
         boolean one = from.matrices().groups().isEmpty();
-        if (!json.only) {
-            out.println(Kind.describe(from) + ": the final ratio that ends at an effective " + ends);
+        String described = Kind.describe(from);
+        double rate = Kind.schedule(from).peak(), mean = sum / count;
+        Answer answer = one
+                ? new Answer(described, described, rate, mean, 0.0, rows, List.of(), ends)
+                : new Answer(described, described, null, null, null, rows, List.of(), ends);
+        json.both(answer, out -> {
+            out.println(described + ": the final ratio that ends at an effective " + ends);
             out.printf("%-12s %12s %12s%n", "kind", "end/peak now", "final ratio");
             rows.forEach(r -> out.printf(Locale.ROOT, "%-12s %12.4f %12.4f%n", r.kind, r.endToPeak, r.finalRatio));
             if (one) {
-                out.printf(Locale.ROOT, "%-12s %12s %12.4f%n", "all", "", sum / count);
+                out.printf(Locale.ROOT, "%-12s %12s %12.4f%n", "all", "", mean);
             }
-        }
-        String described = Kind.describe(from);
-        double rate = Kind.schedule(from).peak();
-        json.line(
-                spec.commandLine().getOut(),
-                one
-                        ? new Answer(described, described, rate, sum / count, 0.0, rows, List.of(), ends)
-                        : new Answer(described, described, null, null, null, rows, List.of(), ends));
+        });
     }
 
     private void write(List<Carried> answers) {

@@ -7,8 +7,6 @@ import hypertransfer.lab.answer.Heat;
 import hypertransfer.lab.answer.Induced;
 import hypertransfer.lab.answer.Sheet;
 import hypertransfer.lab.command.option.JsonOption;
-import hypertransfer.lab.terminal.Exit;
-import hypertransfer.lab.terminal.Width;
 import hypertransfer.train.log.Run;
 import hypertransfer.train.run.RecordedRates;
 import java.io.PrintWriter;
@@ -17,14 +15,11 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
-import java.util.concurrent.Callable;
 import java.util.stream.IntStream;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
-import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
-import picocli.CommandLine.Spec;
 
 /** {@code ht schedule}: what a run's matrices were moved by, as a schedule for another run. */
 @Command(
@@ -32,8 +27,6 @@ import picocli.CommandLine.Spec;
         description = "Writes the rate of every hidden matrix at every step of a finished run as a recorded schedule,"
                 + " and sums it up.",
         footer = {
-            "",
-            "Examples:",
             "  ht schedule out/fair              writes out/fair/schedule-rate.json",
             "  ht schedule out/muon --series effective --out muon-as-angles.json",
             "  ht train runs/muon.yaml --out out/replayed \\",
@@ -46,11 +39,8 @@ import picocli.CommandLine.Spec;
             "takes those of the same kind at the same relative depth. The error of a named",
             "schedule is relative, root mean square over the steps."
         })
-public final class ScheduleCommand implements Callable<Integer> {
+public final class ScheduleCommand implements Runnable {
     private static final int MOST = 200;
-
-    @Spec
-    private CommandSpec spec;
 
     @Parameters(paramLabel = "RUN", description = "A finished run; steps between logged ones are interpolated.")
     private Path run;
@@ -77,12 +67,11 @@ public final class ScheduleCommand implements Callable<Integer> {
     record Answer(String file, String series, int steps, int logged, List<Induced.Summary> matrices, Fit all) {}
 
     @Override
-    public Integer call() {
+    public void run() {
         if (out != null && Files.exists(out)) {
             throw new Refusal(out + " is already there; choose another --out");
         }
-        RecordedRates recorded = RecordedRates.of(
-                new Run(run), series, damage -> spec.commandLine().getErr().println("warning: " + damage));
+        RecordedRates recorded = RecordedRates.of(new Run(run), series, json::warn);
         Induced induced = Induced.of(recorded);
         Path to = out == null ? run.resolve("schedule-" + series + ".json") : out;
         if (csv != null) {
@@ -92,15 +81,10 @@ public final class ScheduleCommand implements Callable<Integer> {
             draw(recorded, induced);
         }
         recorded.write(to);
-        PrintWriter print = spec.commandLine().getOut();
-        if (!json.only) {
-            print(Width.folded(print), recorded, induced, to);
-        }
-        json.line(
-                print,
+        json.both(
                 new Answer(
-                        to.toString(), series, recorded.steps(), recorded.logged(), induced.matrices(), induced.all()));
-        return Exit.FINE;
+                        to.toString(), series, recorded.steps(), recorded.logged(), induced.matrices(), induced.all()),
+                print -> print(print, recorded, induced, to));
     }
 
     private static void print(PrintWriter print, RecordedRates recorded, Induced induced, Path to) {

@@ -1,6 +1,5 @@
 package hypertransfer.lab.command.data;
 
-import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.ParameterException;
@@ -13,19 +12,17 @@ import picocli.CommandLine.Spec;
         synopsisSubcommandLabel = "COMMAND",
         subcommands = {TokenizeCommand.class, InspectCommand.class},
         footer = {
-            "",
-            "Examples:",
             "  ht data tokenize books/ --out data/books",
             "  ht data inspect data/books/books_train_000001.bin",
             "  ht train runs/muon.yaml --set preset=mid --set data.train=data/books \\",
             "      --set data.validation=data/books"
         })
-public final class DataCommand implements Callable<Integer> {
+public final class DataCommand implements Runnable {
     @Spec
     private CommandSpec spec;
 
     @Override
-    public Integer call() {
+    public void run() {
         throw new ParameterException(spec.commandLine(), "no command given; give tokenize or inspect");
     }
 }

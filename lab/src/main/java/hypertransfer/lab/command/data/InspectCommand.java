@@ -2,8 +2,6 @@ package hypertransfer.lab.command.data;
 
 import hypertransfer.core.Refusal;
 import hypertransfer.lab.command.option.JsonOption;
-import hypertransfer.lab.terminal.Exit;
-import hypertransfer.lab.terminal.JsonLine;
 import hypertransfer.lab.terminal.Width;
 import hypertransfer.train.data.Shard;
 import hypertransfer.train.data.text.Vocabulary;
@@ -17,15 +15,12 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
-import java.util.concurrent.Callable;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
-import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
-import picocli.CommandLine.Spec;
 
 /** {@code ht data inspect}: what shards hold. */
 @Command(
@@ -34,19 +29,11 @@ import picocli.CommandLine.Spec;
             "Reads shards in full and checks them.",
             "Of one file it shows header, counts and how it begins; of a directory one line per shard."
         },
-        footer = {
-            "",
-            "Examples:",
-            "  ht data inspect data/books",
-            "  ht data inspect data/books/books_train_000001.bin --vocab 50257"
-        })
-public final class InspectCommand implements Callable<Integer> {
+        footer = {"  ht data inspect data/books", "  ht data inspect data/books/books_train_000001.bin --vocab 50257"})
+public final class InspectCommand implements Runnable {
     private static final int FIRST = 64;
     /** The columns beside a file's name. */
     private static final int OTHERS = 50;
-
-    @Spec
-    private CommandSpec spec;
 
     @Parameters(paramLabel = "SHARD|DIR", description = "A shard, or a directory of shards.")
     private Path place;
@@ -68,25 +55,22 @@ public final class InspectCommand implements Callable<Integer> {
     private record Row(String file, long tokens, long documents, int ids, int smallest, int largest, String as) {}
 
     @Override
-    public Integer call() {
-        PrintWriter out = spec.commandLine().getOut();
+    public void run() {
         boolean directory = Files.isDirectory(place);
         List<Row> rows = new ArrayList<>();
         for (Path file : directory ? shards(place) : List.of(place)) {
             try (Shard shard = Shard.open(file, vocabulary)) {
                 rows.add(row(file, shard));
                 if (!directory && !json.only) {
-                    show(rows.getFirst(), shard, out);
+                    show(rows.getFirst(), shard, json.out());
                 }
             }
         }
-        if (json.only) {
-            out.println(JsonLine.of(rows));
-        } else if (directory) {
-            table(rows, out);
-        }
-        out.flush();
-        return Exit.FINE;
+        json.either(rows, out -> {
+            if (directory) {
+                table(rows, out);
+            }
+        });
     }
 
     private static List<Path> shards(Path directory) {

@@ -1,7 +1,6 @@
 package hypertransfer.lab.command.data;
 
 import hypertransfer.engine.Dims;
-import hypertransfer.lab.terminal.Exit;
 import hypertransfer.lab.terminal.Meter;
 import hypertransfer.lab.terminal.Width;
 import hypertransfer.train.data.Tokenizer;
@@ -14,7 +13,6 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
 import java.util.OptionalLong;
-import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
@@ -32,15 +30,13 @@ import picocli.CommandLine.Spec;
             "Where whole documents give too little validation, the end of the text is kept for it."
         },
         footer = {
-            "",
-            "Examples:",
             "  ht data tokenize books/ --out data/books",
             "  ht data tokenize crawl.jsonl.gz --out data/crawl --validation 0.001",
             "  ht data tokenize notes.txt --out data/notes --tokens bytes",
             "  ht data tokenize crawl.jsonl --out data/crawl --field content --skip-bad \\",
             "      --shuffle 1"
         })
-public final class TokenizeCommand implements Callable<Integer> {
+public final class TokenizeCommand implements Runnable {
     @Spec
     private CommandSpec spec;
 
@@ -108,7 +104,7 @@ public final class TokenizeCommand implements Callable<Integer> {
     private boolean force;
 
     @Override
-    public Integer call() {
+    public void run() {
         Vocabulary vocabulary = Vocabulary.parse(tokens);
         PrintWriter err = spec.commandLine().getErr();
         Meter meter = new Meter(err, Width.terminal(), Width.here(), System::nanoTime);
@@ -133,7 +129,6 @@ public final class TokenizeCommand implements Callable<Integer> {
         } finally {
             removeHook(cleanup);
         }
-        return Exit.FINE;
     }
 
     /** What one micro-batch takes of the smallest preset that has this vocabulary: its tokens and the one behind. */
@@ -169,12 +164,10 @@ public final class TokenizeCommand implements Callable<Integer> {
         if (result.skipped() > 0) {
             print.printf(Locale.ROOT, "skipped     %,d lines that cannot be read%n", result.skipped());
             err.println("ht: the first that was skipped: " + result.firstSkipped());
-            err.flush();
         }
         if (vocabulary == Vocabulary.BYTES) {
             print.println("separator   byte 0 stands before every document: 256 ids leave no other");
         }
-        print.flush();
     }
 
     private static String shards(Tokenizer.Written written) {

@@ -7,7 +7,6 @@ import hypertransfer.lab.command.option.Labels;
 import hypertransfer.lab.command.option.SetOption;
 import hypertransfer.lab.experiment.Phases;
 import hypertransfer.lab.experiment.Workload;
-import hypertransfer.lab.terminal.Exit;
 import hypertransfer.lab.terminal.JsonLine;
 import hypertransfer.train.config.Configuration;
 import hypertransfer.train.config.ConfigurationFile;
@@ -18,7 +17,6 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
-import java.util.concurrent.Callable;
 import java.util.function.ToDoubleFunction;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
@@ -32,8 +30,6 @@ import picocli.CommandLine.Spec;
         name = "bench",
         description = "Measures training steps of a preset on random tokens: medians, after a warm-up.",
         footer = {
-            "",
-            "Examples:",
             "  ht bench --preset demo --network M1 --engine cpu",
             "  ht bench --preset gpt2-124m --engine cuda --batch 32 --json | tail -n 1",
             "  ht bench --preset demo --accumulation 4    what adding in order costs",
@@ -41,7 +37,7 @@ import picocli.CommandLine.Spec;
             "  ht bench --preset small --set model.mlp=swiglu --set model.kv_heads=1",
             "  ht bench --preset demo --phases            what one waits for"
         })
-public final class BenchCommand implements Callable<Integer> {
+public final class BenchCommand implements Runnable {
     private static final int LEAST_STEPS = 5;
 
     @Spec
@@ -111,7 +107,7 @@ public final class BenchCommand implements Callable<Integer> {
             long peakBytes) {}
 
     @Override
-    public Integer call() {
+    public void run() {
         if (!(seconds > 0)) {
             throw new ParameterException(spec.commandLine(), "--seconds is " + seconds + ", it must be above zero");
         }
@@ -121,7 +117,8 @@ public final class BenchCommand implements Callable<Integer> {
         }
         PrintWriter out = spec.commandLine().getOut();
         if (phases) {
-            return phases(out);
+            phases(out);
+            return;
         }
         Configuration c = configuration("model.accumulation=" + accumulation);
         try (Workload workload = new Workload(c)) {
@@ -153,9 +150,7 @@ public final class BenchCommand implements Callable<Integer> {
             long bytes = workload.memory().total();
             out.println(JsonLine.of(new Summary(
                     preset.label(), variant.name(), c.engine(), c.model().batch(), micro, move, tokens, bytes)));
-            out.flush();
         }
-        return Exit.FINE;
     }
 
     private Configuration configuration(String... more) {
@@ -174,14 +169,12 @@ public final class BenchCommand implements Callable<Integer> {
         return ConfigurationFile.of(settings.toArray(String[]::new));
     }
 
-    private int phases(PrintWriter out) {
+    private void phases(PrintWriter out) {
         Map<String, Double> seconds = Phases.measure(configuration());
         if (!json.only) {
             seconds.forEach((phase, s) -> out.printf(Locale.ROOT, "%-64s %8.2f s%n", phase, s));
         }
         out.println(JsonLine.of(seconds));
-        out.flush();
-        return Exit.FINE;
     }
 
     private static List<Workload.Times> run(Workload workload, double seconds) {

@@ -17,18 +17,14 @@ import java.util.Locale;
 import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
-import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
-import picocli.CommandLine.Spec;
 
 /** {@code ht conformance}: an engine against trajectories that another framework computed. */
 @Command(
         name = "conformance",
         description = "Replays golden trajectories on an engine and shows its largest errors.",
         footer = {
-            "",
-            "Examples:",
             "  ht conformance train/src/test/resources/golden --engine reference",
             "  ht conformance train/src/test/resources/golden --json | tail -n 1",
             "",
@@ -36,9 +32,6 @@ import picocli.CommandLine.Spec;
             "engine's tolerance, else 1."
         })
 public final class ConformanceCommand implements Callable<Integer> {
-    @Spec
-    private CommandSpec spec;
-
     @Parameters(paramLabel = "DIR", description = "The directory with M1.json, M1.safetensors, ...")
     private Path directory;
 
@@ -65,7 +58,7 @@ public final class ConformanceCommand implements Callable<Integer> {
 
     @Override
     public Integer call() {
-        PrintWriter out = spec.commandLine().getOut();
+        PrintWriter out = json.out();
         String name = engine.chosen();
         String opened = proof() ? Engines.exact(name) : name;
         Tolerance tolerance = Tolerance.of(Engines.weights(opened));
@@ -84,7 +77,6 @@ public final class ConformanceCommand implements Callable<Integer> {
         }
         out.println(JsonLine.of(
                 new Summary(name, cases, all.loss(), all.gradient(), all.norm(), all.rate(), all.passed())));
-        out.flush();
         return all.passed() ? Exit.FINE : Exit.CHECK_FAILED;
     }
 
@@ -108,6 +100,5 @@ public final class ConformanceCommand implements Callable<Integer> {
                 errors.rate());
         List<String> failures = errors.failures();
         failures.forEach(failure -> out.println("       " + failure));
-        out.flush();
     }
 }

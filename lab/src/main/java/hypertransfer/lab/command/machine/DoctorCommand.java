@@ -7,29 +7,22 @@ import hypertransfer.lab.command.option.JsonOption;
 import hypertransfer.lab.experiment.Machine;
 import hypertransfer.lab.experiment.Version;
 import hypertransfer.lab.terminal.Exit;
-import hypertransfer.lab.terminal.JsonLine;
 import hypertransfer.lab.terminal.Size;
 import hypertransfer.lab.terminal.Width;
-import java.io.PrintWriter;
 import java.util.List;
 import java.util.concurrent.Callable;
 import java.util.function.Supplier;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
-import picocli.CommandLine.Model.CommandSpec;
-import picocli.CommandLine.Spec;
 
 /** {@code ht doctor}: what this machine offers, and which engines work on it. */
 @Command(
         name = "doctor",
         description = "Shows what this machine offers, which engines work on it, and what the others need.",
-        footer = {"", "Examples:", "  ht doctor", "  ht doctor --json | tail -n 1"})
+        footer = {"  ht doctor", "  ht doctor --json | tail -n 1"})
 public final class DoctorCommand implements Callable<Integer> {
     /** Where the second column begins. */
     private static final int INDENT = 11;
-
-    @Spec
-    private CommandSpec spec;
 
     @Mixin
     private JsonOption json;
@@ -69,9 +62,7 @@ public final class DoctorCommand implements Callable<Integer> {
                 Machine.here(),
                 survey.get().stream().map(Line::of).toList(),
                 Carriers.survey().stream().map(Line::of).toList());
-        PrintWriter out = spec.commandLine().getOut();
-        out.println(json.only ? JsonLine.of(report) : Width.here().fold(text(report), INDENT));
-        out.flush();
+        json.either(report, out -> out.println(Width.here().fold(text(report), INDENT)));
         return report.engines().stream().anyMatch(Line::works) ? Exit.FINE : Exit.CHECK_FAILED;
     }
 

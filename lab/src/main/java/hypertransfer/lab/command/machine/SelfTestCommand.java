@@ -21,8 +21,6 @@ import java.util.concurrent.Callable;
 import java.util.function.BiFunction;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
-import picocli.CommandLine.Model.CommandSpec;
-import picocli.CommandLine.Spec;
 
 /** {@code ht selftest}: each operation of an engine against the reference, and gradients against finite differences. */
 @Command(
@@ -30,14 +28,11 @@ import picocli.CommandLine.Spec;
         description =
                 "Compares each operation of an engine with the reference engine's, and the gradients of tiny networks"
                         + " with finite differences.",
-        footer = {"", "Examples:", "  ht selftest --engine cuda", "  ht selftest --engine cuda-float32 --json"})
+        footer = {"  ht selftest --engine cuda", "  ht selftest --engine cuda-float32 --json"})
 public final class SelfTestCommand implements Callable<Integer> {
     private final BiFunction<String, Dims, Engine> open;
     private final List<Dims> sizes;
     private final Map<String, Design> designs;
-
-    @Spec
-    private CommandSpec spec;
 
     @Mixin
     private EngineOption engine;
@@ -63,7 +58,7 @@ public final class SelfTestCommand implements Callable<Integer> {
 
     @Override
     public Integer call() {
-        PrintWriter out = spec.commandLine().getOut();
+        PrintWriter out = json.out();
         String name = engine.chosen();
         Tolerance tolerance = Tolerance.of(Engines.weights(name));
         List<Check> checks = new ArrayList<>();
@@ -112,7 +107,6 @@ public final class SelfTestCommand implements Callable<Integer> {
                 json.only
                         ? JsonLine.of(new Answer(name, passed, checks))
                         : passed ? "all operations and gradients agree" : "some operations or gradients differ");
-        out.flush();
         return passed ? Exit.FINE : Exit.CHECK_FAILED;
     }
 }

@@ -3,24 +3,49 @@ package hypertransfer.lab.command.option;
 import hypertransfer.lab.terminal.JsonLine;
 import hypertransfer.lab.terminal.Width;
 import java.io.PrintWriter;
+import java.util.function.Consumer;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
+import picocli.CommandLine.Spec;
 
-/** {@code --json}, for the commands that end with one line for programs. */
+/** {@code --json}, for the commands that end with one line for programs, and where these print. */
 public final class JsonOption {
+    @Spec(Spec.Target.MIXEE)
+    private CommandSpec command;
+
     @Option(names = "--json", description = "Print only the JSON line for programs.")
     public boolean only;
 
-    /** The line for programs; a person at a terminal does not want it behind the table, unless it was asked for. */
-    public void line(PrintWriter out, Object value) {
-        if (only || !Width.terminal()) {
-            out.println(JsonLine.of(value));
-        }
-        out.flush();
+    public PrintWriter out() {
+        return command.commandLine().getOut();
+    }
+
+    /** Says what could not be read. */
+    public void warn(String damage) {
+        command.commandLine().getErr().println("warning: " + damage);
     }
 
     /** Where a command that trains says what it does: standard error, where standard output belongs to a program. */
-    public PrintWriter words(CommandSpec spec) {
-        return only ? spec.commandLine().getErr() : spec.commandLine().getOut();
+    public PrintWriter words() {
+        return only ? command.commandLine().getErr() : out();
+    }
+
+    /** Either the line for programs, or what people read. */
+    public void either(Object value, Consumer<PrintWriter> words) {
+        if (only) {
+            out().println(JsonLine.of(value));
+        } else {
+            words.accept(out());
+        }
+    }
+
+    /** What people read and the line behind it; a person at a terminal does not want that, unless it was asked for. */
+    public void both(Object value, Consumer<PrintWriter> words) {
+        if (!only) {
+            words.accept(Width.folded(out()));
+        }
+        if (only || !Width.terminal()) {
+            out().println(JsonLine.of(value));
+        }
     }
 }
