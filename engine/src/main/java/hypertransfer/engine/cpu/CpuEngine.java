@@ -140,23 +140,13 @@ public final class CpuEngine implements Engine, Layers {
     }
 
     @Override
-    public void pack(List<Tensor> tensors, MemorySegment to) {
-        long at = 0;
-        for (Tensor tensor : tensors) {
-            long bytes = tensor.size() * tensor.numberBytes();
-            MemorySegment.copy(Lanes.ALL, at(tensor), to, at, bytes);
-            at += bytes;
-        }
+    public void store(Tensor tensor, MemorySegment to) {
+        MemorySegment.copy(Lanes.ALL, at(tensor), to, 0, to.byteSize());
     }
 
     @Override
-    public void unpack(MemorySegment from, List<Tensor> tensors) {
-        long at = 0;
-        for (Tensor tensor : tensors) {
-            long bytes = tensor.size() * tensor.numberBytes();
-            MemorySegment.copy(from, at, Lanes.ALL, at(tensor), bytes);
-            at += bytes;
-        }
+    public void load(MemorySegment from, Tensor tensor) {
+        MemorySegment.copy(from, 0, Lanes.ALL, at(tensor), from.byteSize());
     }
 
     @Override
