@@ -11,6 +11,7 @@ import hypertransfer.train.log.Tail;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -18,6 +19,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** With double masters, weights on a grid and one place of evaluation, a follower has every bit of its target's losses. */
+@Tag("optimized")
 class ExactTest {
     private static final List<String> EXACT =
             List.of("engine=cpu", "steps=120", "matrices.master=float64", "matrices.grid=16");
