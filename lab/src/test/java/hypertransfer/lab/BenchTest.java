@@ -6,12 +6,10 @@ import static org.assertj.core.api.Assertions.withinPercentage;
 import hypertransfer.lab.terminal.Exit;
 import java.io.PrintWriter;
 import java.io.StringWriter;
-import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.json.JsonMapper;
 
-@Tag("vectors")
 class BenchTest {
     private final StringWriter out = new StringWriter();
     private final StringWriter err = new StringWriter();

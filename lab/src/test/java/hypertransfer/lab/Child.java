@@ -90,7 +90,7 @@ final class Child implements AutoCloseable {
     /** Reads what is left and returns the exit code. */
     int end() throws Exception {
         while (out.readLine() != null) {}
-        if (!process.waitFor(60, TimeUnit.SECONDS)) {
+        if (!process.waitFor(10, TimeUnit.MINUTES)) {
             throw new IllegalStateException("the process does not end");
         }
         return process.exitValue();

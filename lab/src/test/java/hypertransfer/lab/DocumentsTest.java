@@ -12,13 +12,11 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeEach;
-import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import picocli.CommandLine;
 
 /** Every command in README and docs: those in code and in README's table are run, all are understood. */
-@Tag("vectors")
 class DocumentsTest {
     private static final Path ROOT = Path.of("..");
     private static final List<String> SMALL = List.of(

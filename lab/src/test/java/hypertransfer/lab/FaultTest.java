@@ -100,7 +100,7 @@ class FaultTest {
         int steps = 8 * KILLS + 16;
         List<Object> expected = undisturbed(steps, 1); // a checkpoint every step: most moments are in a save
         Random random = new Random(Long.getLong("ht.seed", 17));
-        for (int kill = 0; kill < KILLS; kill++) {
+        for (int kill = 0, late = 0; kill < KILLS; kill++) {
             try (Child child = Child.start(train(run, steps, 1, "--resume"))) {
                 boolean early = kill % 5 == 1; // while it starts, reads its checkpoint and cuts its lines
                 assertThat(child.steps(early ? 0 : 1 + random.nextInt(5)))
@@ -108,7 +108,14 @@ class FaultTest {
                         .isTrue();
                 Thread.sleep(random.nextInt(early ? 1000 : 25));
                 child.signal("KILL");
-                assertThat(child.end()).isEqualTo(137);
+                int exit = child.end();
+                if (exit == 0
+                        && late++ < 20) { // other work of the machine kept this process from killing it: once more
+                    Workshop.delete(run);
+                    kill--;
+                    continue;
+                }
+                assertThat(exit).isEqualTo(137);
             }
             assertThat(state()).isEqualTo("killed");
         }
@@ -121,15 +128,16 @@ class FaultTest {
     @ParameterizedTest
     @ValueSource(strings = {"INT", "TERM", "HUP"})
     void interrupted(String signal) throws Exception {
-        List<Object> expected = undisturbed(400, 100);
-        try (Child child = Child.start(train(run, 400, 100))) {
+        List<Object> expected = undisturbed(200, 100);
+        try (Child child = Child.start(train(run, 200, 100))) {
             assertThat(child.steps(3)).isTrue();
+            child.signal("STOP"); // or it is finished before this process has asked what it wants to know
             assertThat(main("train", run.toString(), "--resume")).isEqualTo(2);
             assertThat(err.toString()).contains("another process is writing the run");
             assertThat(main("runs", dir.toString())).isZero();
             assertThat(out.toString()).containsPattern("run +running");
-            child.signal(
-                    signal, signal); // as timeout(1) does: it was taken for the second Ctrl-C, and nothing was saved
+            // twice, as timeout(1) does: it was taken for the second Ctrl-C, and nothing was saved
+            child.signal("CONT", signal, signal);
             assertThat(child.says("run the same command again to continue, or: ht train " + run))
                     .as("what next")
                     .isTrue();

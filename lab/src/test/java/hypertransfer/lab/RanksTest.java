@@ -53,7 +53,7 @@ class RanksTest {
     }
 
     private int end(Process process) throws Exception {
-        if (!process.waitFor(60, TimeUnit.SECONDS)) {
+        if (!process.waitFor(10, TimeUnit.MINUTES)) {
             process.destroy(); // mpirun ends its ranks
             throw new IllegalStateException("hangs: " + Files.readString(output()));
         }
@@ -94,18 +94,18 @@ class RanksTest {
     @Test
     void theSameBitsAndAResumeOnAnotherNumber() throws Exception {
         assertThat(end(start(0, tiny("one")))).as(Files.readString(output())).isZero();
-        assertThat(end(start(4, tiny("four")))).as(Files.readString(output())).isZero();
-        assertThat(Files.readString(output())).containsPattern("Open MPI .*, 4 ranks: the busiest has 1.20 times");
-        assertThat(result("four")).isEqualTo(result("one"));
+        assertThat(end(start(2, tiny("two")))).as(Files.readString(output())).isZero();
+        assertThat(Files.readString(output())).containsPattern("Open MPI .*, 2 ranks: the busiest has 1.00 times");
+        assertThat(result("two")).isEqualTo(result("one"));
 
-        Files.delete(directory.resolve("four/state.json"));
+        Files.delete(directory.resolve("two/state.json"));
         for (String end : List.of("json", "safetensors")) { // as if it had been killed after the first checkpoint
-            Files.delete(directory.resolve("four/checkpoints/step-00000006." + end));
+            Files.delete(directory.resolve("two/checkpoints/step-00000006." + end));
         }
-        Process resumed = start(2, directory.resolve("four").toString(), "--resume");
+        Process resumed = start(0, directory.resolve("two").toString(), "--resume");
         assertThat(end(resumed)).as(Files.readString(output())).isZero();
         assertThat(Files.readString(output())).contains("continuing at step 3");
-        assertThat(result("four")).isEqualTo(result("one"));
+        assertThat(result("two")).isEqualTo(result("one"));
     }
 
     @Test
@@ -127,7 +127,7 @@ class RanksTest {
     }
 
     private void awaitCheckpoint(String run) throws Exception {
-        for (int tries = 0; tries < 600 && newest(run) < 0; tries++) {
+        for (int tries = 0; tries < 12_000 && newest(run) < 0; tries++) {
             Thread.sleep(50);
         }
         assertThat(newest(run)).as(Files.readString(output())).isPositive();
@@ -148,10 +148,10 @@ class RanksTest {
 
     @Test
     void whatCannotBeSharedIsRefusedInOneSentence() throws Exception {
-        assertThat(end(start(3, tiny("none")))).isEqualTo(2);
+        assertThat(end(start(2, tiny("none", "model.accumulation=3")))).isEqualTo(2);
         assertThat(Files.readString(output()))
                 .containsOnlyOnce(
-                        "ht: a step has 4 micro-batches (model.accumulation), which 3 ranks cannot share evenly;"
-                                + " start 1, 2, 4 ranks, or set model.accumulation to a multiple of 3");
+                        "ht: a step has 3 micro-batches (model.accumulation), which 2 ranks cannot share evenly;"
+                                + " start 1, 3 ranks, or set model.accumulation to a multiple of 2");
     }
 }

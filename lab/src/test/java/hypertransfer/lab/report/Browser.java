@@ -27,7 +27,7 @@ import tools.jackson.databind.json.JsonMapper;
 /** A tab of headless Chromium, driven through its DevTools protocol on 127.0.0.1. */
 final class Browser implements AutoCloseable {
     private static final JsonMapper JSON = JsonMapper.shared();
-    private static final long PATIENCE_SECONDS = 60;
+    private static final long PATIENCE_SECONDS = 600;
 
     private static String port; // of the one Chromium that all tests of this process share
 

@@ -19,7 +19,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import picocli.CommandLine;
 
-@Timeout(120)
+@Timeout(600)
 class WatchCommandTest {
     @TempDir
     Path folder;
@@ -61,7 +61,7 @@ class WatchCommandTest {
                     HttpRequest.newBuilder(URI.create(address + "events")).build(), BodyHandlers.ofLines());
             assertThat(stream.statusCode()).isEqualTo(200);
             process.toHandle().destroy(); // unlike Process.destroy, this leaves its output readable
-            assertThat(process.waitFor(60, TimeUnit.SECONDS)).isTrue();
+            assertThat(process.waitFor(10, TimeUnit.MINUTES)).isTrue();
             assertThat(process.exitValue()).isEqualTo(143); // SIGTERM's, as SIGINT gives 130
             assertThat(out.readLine()).isNull();
         } finally {

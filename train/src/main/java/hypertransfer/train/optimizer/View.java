@@ -15,6 +15,8 @@ import java.util.regex.Pattern;
 public record View(Kind kind, int down, int across) {
     public static final View WHOLE = new View(Kind.WHOLE, 1, 1);
 
+    private static final String WEIGHT = ".weight";
+
     private static final Pattern BLOCKS = Pattern.compile("blocks:(\\d{1,6})x(\\d{1,6})");
 
     /** The ways to cut. */
@@ -98,11 +100,13 @@ public record View(Kind kind, int down, int across) {
 
     /** The name of a part: {@code blocks.0.attn.q#3.weight} of {@code blocks.0.attn.q.weight}. */
     public static String part(String matrix, int k) {
-        return matrix.replaceFirst("(\\.weight)?$", "#" + k + "$1");
+        int end = matrix.endsWith(WEIGHT) ? matrix.length() - WEIGHT.length() : matrix.length();
+        return matrix.substring(0, end) + "#" + k + matrix.substring(end);
     }
 
     /** The matrix that a part is of. */
     public static String whole(String part) {
-        return part.replaceFirst("#\\d+", "");
+        int mark = part.indexOf('#');
+        return mark < 0 ? part : part.substring(0, mark) + (part.endsWith(WEIGHT) ? WEIGHT : "");
     }
 }

@@ -84,7 +84,7 @@ class PoolTest {
     /** The caller has done its piece and sleeps, without a timeout, until the last of the others is done. */
     @Test
     void aCallerThatFellAsleepIsWoken() {
-        assertTimeoutPreemptively(Duration.ofSeconds(60), () -> {
+        assertTimeoutPreemptively(Duration.ofMinutes(10), () -> {
             try (Pool pool = new Pool(2)) {
                 for (int round = 0; round < 50; round++) {
                     CountDownLatch begun = new CountDownLatch(2);
@@ -114,7 +114,7 @@ class PoolTest {
     /** Threads that found no work for long are asleep, and must hear of the next task. */
     @Test
     void workersThatFellAsleepAreWoken() {
-        assertTimeoutPreemptively(Duration.ofSeconds(60), () -> {
+        assertTimeoutPreemptively(Duration.ofMinutes(10), () -> {
             try (Pool pool = new Pool(3)) {
                 AtomicInteger done = new AtomicInteger();
                 for (int round = 0; round < 100; round++) {

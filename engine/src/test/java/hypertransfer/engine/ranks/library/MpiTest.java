@@ -37,7 +37,6 @@ class MpiTest {
         Mpirun run = Mpirun.of(2, Talk.class, "sleep");
         assertThat(run.exit()).as(run.output()).isEqualTo(7);
         assertThat(run.output()).contains("rank 0 waited 1 s for rank 1 of 2").contains("run the same command again");
-        assertThat(run.seconds()).isLessThan(30);
     }
 
     @Test

@@ -15,9 +15,9 @@ final class Talk {
 
     public static void main(String[] arguments) throws InterruptedException {
         Ranks ranks = Carriers.open();
-        ranks.limit(Duration.ofSeconds(arguments[0].equals("sleep") ? 1 : 60));
+        ranks.limit(Duration.ofSeconds(arguments[0].equals("sleep") ? 1 : 600));
         if (arguments[0].equals("sleep") && ranks.rank() == 1) {
-            Thread.sleep(60_000);
+            Thread.sleep(600_000);
         }
         try {
             talk(ranks);
