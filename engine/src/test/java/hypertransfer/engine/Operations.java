@@ -4,6 +4,7 @@ import java.lang.reflect.InvocationHandler;
 import java.lang.reflect.Method;
 import java.lang.reflect.Proxy;
 import java.util.List;
+import java.util.TreeSet;
 import java.util.stream.Stream;
 
 /** An engine's methods and those of its two parts, by reflection. */
@@ -14,6 +15,14 @@ public final class Operations {
         return Stream.of(Engine.class, Layers.class, Motion.class)
                 .flatMap(type -> Stream.of(type.getMethods()))
                 .toList();
+    }
+
+    /** The names of all that a table does not begin a line with. */
+    public static TreeSet<String> except(String table) {
+        TreeSet<String> names = new TreeSet<>();
+        all().forEach(method -> names.add(method.getName()));
+        table.lines().forEach(line -> names.remove(line.split(" ")[0]));
+        return names;
     }
 
     /** What has the method: the engine, or a part of it. */

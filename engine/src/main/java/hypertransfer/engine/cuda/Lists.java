@@ -6,6 +6,7 @@ import static java.lang.foreign.ValueLayout.JAVA_DOUBLE;
 import hypertransfer.engine.EngineException;
 import hypertransfer.engine.Format;
 import hypertransfer.engine.Iteration;
+import hypertransfer.engine.Moments;
 import hypertransfer.engine.Motion;
 import hypertransfer.engine.Tensor;
 import hypertransfer.engine.cuda.driver.Device;
@@ -158,17 +159,10 @@ final class Lists implements Motion, AutoCloseable {
     }
 
     @Override
-    public void adam(
-            List<Tensor> g,
-            double[] scale,
-            double beta1,
-            double beta2,
-            double epsilon,
-            long t,
-            List<Tensor> m,
-            List<Tensor> v) {
+    public void adam(List<Tensor> g, double[] scale, Moments moments, List<Tensor> m, List<Tensor> v) {
         List<Entry> entries = entries(g.size(), k -> Entry.of(g.get(k), m.get(k), v.get(k), scale[k]));
-        run(Kernel.ADAM, entries, beta1, beta2, epsilon, 1 - Math.pow(beta1, t), 1 - Math.pow(beta2, t));
+        double beta1 = moments.beta1(), beta2 = moments.beta2(), epsilon = moments.epsilon();
+        run(Kernel.ADAM, entries, beta1, beta2, epsilon, moments.weight1(), moments.weight2());
     }
 
     @Override
