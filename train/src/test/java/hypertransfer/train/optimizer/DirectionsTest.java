@@ -280,7 +280,7 @@ class DirectionsTest {
         int layers = (int) (Runtime.getRuntime().maxMemory() >> 31) + 1;
         Architecture wide = new Architecture(Variant.M1, 11, layers, 2048, 64, 1);
         Routing soap = Routing.standard(Soap.standard(), Mode.BASE.transfer(0.1));
-        assertThatThrownBy(() -> new Rig("reference", wide, soap, 1, false).close())
+        assertThatThrownBy(() -> new Rig(wide, soap, 1, false).close())
                 .isInstanceOf(EngineException.class)
                 .hasMessageContainingAll("  state ", "  total ", "does not fit into the heap of ")
                 .hasMessageMatching(
