@@ -16,6 +16,7 @@ import hypertransfer.djl.Direction.Muon;
 import hypertransfer.engine.Dims;
 import hypertransfer.engine.Engine;
 import hypertransfer.engine.Iteration;
+import hypertransfer.engine.Moments;
 import hypertransfer.engine.Role;
 import hypertransfer.engine.Tensor;
 import hypertransfer.engine.provider.Engines;
@@ -142,7 +143,7 @@ class DirectionsTest {
             return;
         }
         e.motion().rotate(s.g, s.leftBasis, s.rightBasis, false);
-        e.motion().adam(s.g, one, 0.9, 0.95, 1e-6, t, s.m, s.v);
+        e.motion().adam(s.g, one, new Moments(0.9, 0.95, 1e-6, t), s.m, s.v);
         e.motion().rotate(s.g, s.leftBasis, s.rightBasis, true);
         if (t % 2 == 0) {
             e.motion().rotate(s.m, s.leftBasis, s.rightBasis, true);

@@ -6,7 +6,9 @@ import static hypertransfer.djl.TinyWeights.N;
 import hypertransfer.engine.Dims;
 import hypertransfer.engine.Engine;
 import hypertransfer.engine.Iteration;
+import hypertransfer.engine.Moments;
 import hypertransfer.engine.Nonlinearity;
+import hypertransfer.engine.Norm;
 import hypertransfer.engine.Role;
 import hypertransfer.engine.Tensor;
 import hypertransfer.engine.provider.Engines;
@@ -114,71 +116,49 @@ final class TinyReference {
             engine.motion().momentum(g, one, t == 0 ? 0 : 0.95, false, List.of(m.get(name)));
             engine.motion().orthogonalize(g, NEWTON_SCHULZ);
         } else {
-            engine.motion().adam(g, one, 0.9, 0.95, 1e-10, t + 1, List.of(m.get(name)), List.of(v.get(name)));
+            Moments moments = new Moments(0.9, 0.95, 1e-10, t + 1);
+            engine.motion().adam(g, one, moments, List.of(m.get(name)), List.of(v.get(name)));
         }
+    }
+
+    private Norm norm(String gain, String r) {
+        return new Norm(w.get(gain), dw.get(gain), a.get(r), false);
     }
 
     private double gradients(int[] inputs, int[] targets) {
         Tensor fr = invariant ? a.get("fr") : null;
         Tensor zr = invariant ? a.get("zr") : null;
         Tensor dz = invariant ? a.get("dz") : a.get("dh");
+        Norm embedNorm = norm("embed.gain", "hr"), mlpNorm = norm("mlp.gain", "mr"), headNorm = norm("head.gain", "yr");
         engine.feed(inputs, targets);
         engine.zero(List.copyOf(dw.values()));
 
         engine.layers().embed(w.get("embed.weight"), a.get("x"));
-        engine.layers().norm(a.get("x"), w.get("embed.gain"), a.get("h"), a.get("hr"), false);
-        engine.layers().norm(a.get("h"), w.get("mlp.gain"), a.get("y0"), a.get("mr"), false);
+        engine.layers().norm(a.get("x"), embedNorm, a.get("h"));
+        engine.layers().norm(a.get("h"), mlpNorm, a.get("y0"));
         engine.layers().product(a.get("y0"), w.get("fc"), a.get("f"));
         engine.layers().activation(a.get("f"), fr, a.get("s"), Nonlinearity.RELU_SQUARED);
         engine.layers().product(a.get("s"), w.get("proj"), a.get("z"));
-        engine.layers()
-                .residualNorm(
-                        a.get("h"), a.get("z"), zr, a.get("out"), w.get("head.gain"), a.get("y"), a.get("yr"), false);
+        engine.layers().residualNorm(a.get("h"), a.get("z"), zr, a.get("out"), headNorm, a.get("y"));
         engine.layers()
                 .head(a.get("y"), w.get("head.weight"), a.get("losses"), 1.0 / N, a.get("dy"), dw.get("head.weight"));
 
         engine.zero(List.of(a.get("dh")));
         engine.layers()
-                .residualNormBackward(
-                        a.get("dy"),
-                        a.get("z"),
-                        zr,
-                        a.get("out"),
-                        w.get("head.gain"),
-                        a.get("yr"),
-                        a.get("dh"),
-                        a.get("dz"),
-                        dw.get("head.gain"),
-                        false);
+                .residualNormBackward(a.get("dy"), a.get("z"), zr, a.get("out"), headNorm, a.get("dh"), a.get("dz"));
         engine.layers().productWeight(dz, a.get("s"), dw.get("proj"));
         engine.layers().productInput(dz, w.get("proj"), a.get("ds"));
         engine.layers().activationBackward(a.get("f"), fr, a.get("ds"), a.get("ds"), Nonlinearity.RELU_SQUARED);
         engine.layers().productWeight(a.get("ds"), a.get("y0"), dw.get("fc"));
         engine.layers().productInput(a.get("ds"), w.get("fc"), a.get("dm"));
-        engine.layers()
-                .normBackward(
-                        a.get("dm"),
-                        a.get("h"),
-                        w.get("mlp.gain"),
-                        a.get("mr"),
-                        a.get("dx"),
-                        dw.get("mlp.gain"),
-                        false);
+        engine.layers().normBackward(a.get("dm"), a.get("h"), mlpNorm, a.get("dx"));
         double[] dh = engine.read(a.get("dh"));
         double[] through = engine.read(a.get("dx"));
         for (int i = 0; i < dh.length; i++) {
             dh[i] += through[i];
         }
         engine.write(a.get("dh"), dh);
-        engine.layers()
-                .normBackward(
-                        a.get("dh"),
-                        a.get("x"),
-                        w.get("embed.gain"),
-                        a.get("hr"),
-                        a.get("dx"),
-                        dw.get("embed.gain"),
-                        false);
+        engine.layers().normBackward(a.get("dh"), a.get("x"), embedNorm, a.get("dx"));
         engine.layers().embedBackward(a.get("dx"), dw.get("embed.weight"));
         return engine.sum(a.get("losses")) / N;
     }

@@ -4,6 +4,7 @@ import hypertransfer.engine.ranks.Exchange;
 import hypertransfer.engine.ranks.Ranks;
 import java.lang.foreign.MemorySegment;
 import java.nio.file.Path;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
 import java.util.function.BooleanSupplier;
@@ -28,7 +29,9 @@ public interface Engine extends AutoCloseable {
     Dims dims();
 
     /** Whether weights have a format of their own, so that they cannot be the masters themselves. */
-    boolean separateWeights();
+    default boolean separateWeights() {
+        return false;
+    }
 
     /** The format of weights and activations, which bounds the accuracy of what is computed. */
     default Format weights() {
@@ -86,11 +89,9 @@ public interface Engine extends AutoCloseable {
     default void pack(List<Tensor> tensors, MemorySegment to) {
         long at = 0;
         for (Tensor tensor : tensors) {
-            Format format = Format.of(tensor.numberBytes());
-            for (double value : read(tensor)) {
-                format.put(to, at, value);
-                at += format.bytes();
-            }
+            long bytes = tensor.size() * tensor.numberBytes();
+            store(tensor, to.asSlice(at, bytes));
+            at += bytes;
         }
     }
 
@@ -98,23 +99,28 @@ public interface Engine extends AutoCloseable {
     default void unpack(MemorySegment from, List<Tensor> tensors) {
         long at = 0;
         for (Tensor tensor : tensors) {
-            Format format = Format.of(tensor.numberBytes());
-            double[] values = new double[Math.toIntExact(tensor.size())];
-            for (int i = 0; i < values.length; i++, at += format.bytes()) {
-                values[i] = format.get(from, at);
-            }
-            write(tensor, values);
+            long bytes = tensor.size() * tensor.numberBytes();
+            load(from.asSlice(at, bytes), tensor);
+            at += bytes;
         }
     }
 
     /** Copies a tensor's numbers as they are to the host's memory, which has them on return. */
     default void store(Tensor tensor, MemorySegment to) {
-        pack(List.of(tensor), to);
+        Format format = Format.of(tensor.numberBytes());
+        long at = 0;
+        for (double value : read(tensor)) {
+            format.put(to, at, value);
+            at += format.bytes();
+        }
     }
 
     /** The reverse of {@link #store}; the memory may be used for something else on return. */
     default void load(MemorySegment from, Tensor tensor) {
-        unpack(from, List.of(tensor));
+        Format format = Format.of(tensor.numberBytes());
+        double[] values = new double[Math.toIntExact(tensor.size())];
+        Arrays.setAll(values, i -> format.get(from, (long) i * format.bytes()));
+        write(tensor, values);
     }
 
     /** Frees everything. May be called again. */

@@ -6,8 +6,7 @@ package hypertransfer.engine;
  *
  * <p>Forward operations overwrite their outputs. Backward operations overwrite the gradients of activations and add to those
  * of parameters. Norms are RMS norms, {@code x r} with {@code r = 1/sqrt(mean(x^2) + 1e-10)}, times {@code 1 + gain} where
- * there is a gain; {@code r} is kept, one number per row. A norm that is asked to center takes the row's mean away first,
- * which makes it a LayerNorm.
+ * there is a gain; {@code r} is kept, one number per row.
  */
 public interface Layers {
     /** x = w[inputs]. x (N,C), w (V,C). */
@@ -32,33 +31,23 @@ public interface Layers {
     /** db += the sum of the rows of dy that share it. */
     void shiftBackward(Tensor dy, Tensor db);
 
-    /** y = norm(x, gain). x, y (N,C), gain (1,C), r (N,1). */
-    void norm(Tensor x, Tensor gain, Tensor y, Tensor r, boolean center);
+    /** y = norm(x). x, y (N,C). */
+    void norm(Tensor x, Norm norm, Tensor y);
 
     /** dx = the gradient through the norm; dgain += its share. */
-    void normBackward(Tensor dy, Tensor x, Tensor gain, Tensor r, Tensor dx, Tensor dgain, boolean center);
+    void normBackward(Tensor dy, Tensor x, Norm norm, Tensor dx);
 
     /**
-     * The end of a sublayer and the start of the next: out = h + post(z), y = norm(out, gain). post is a norm without
+     * The end of a sublayer and the start of the next: out = h + post(z), y = norm(out). post is a norm without
      * gain that leaves zr (N,1), or the identity where zr is null; it never centers.
      */
-    void residualNorm(Tensor h, Tensor z, Tensor zr, Tensor out, Tensor gain, Tensor y, Tensor r, boolean center);
+    void residualNorm(Tensor h, Tensor z, Tensor zr, Tensor out, Norm norm, Tensor y);
 
     /**
      * On entry dh holds what later blocks sent to out; on return, what goes to h. dz = the gradient at z; where zr is
      * null that is dh itself, and dz is not written.
      */
-    void residualNormBackward(
-            Tensor dy,
-            Tensor z,
-            Tensor zr,
-            Tensor out,
-            Tensor gain,
-            Tensor r,
-            Tensor dh,
-            Tensor dz,
-            Tensor dgain,
-            boolean center);
+    void residualNormBackward(Tensor dy, Tensor z, Tensor zr, Tensor out, Norm norm, Tensor dh, Tensor dz);
 
     /**
      * Per head and in place: q, k = rotary(norm(q)), rotary(norm(k)), and v = norm(v), each if so asked. qkv (N,QD): H

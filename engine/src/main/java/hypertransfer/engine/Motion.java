@@ -14,18 +14,10 @@ public interface Motion {
     void momentum(List<Tensor> g, double[] scale, double beta, boolean nesterov, List<Tensor> m);
 
     /**
-     * Adam's quotient in place of the scaled gradient, for step t = 1, 2, ...: m = beta1 m + (1 - beta1) g,
+     * Adam's quotient in place of the scaled gradient: m = beta1 m + (1 - beta1) g,
      * v = beta2 v + (1 - beta2) g^2, g = (m / (1 - beta1^t)) / (sqrt(v / (1 - beta2^t)) + epsilon).
      */
-    void adam(
-            List<Tensor> g,
-            double[] scale,
-            double beta1,
-            double beta2,
-            double epsilon,
-            long t,
-            List<Tensor> m,
-            List<Tensor> v);
+    void adam(List<Tensor> g, double[] scale, Moments moments, List<Tensor> m, List<Tensor> v);
 
     /**
      * g = sign(look m + (1 - look) scale g) and m = keep m + (1 - keep) scale g, both from the m that was there. The sign

@@ -12,31 +12,26 @@ import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import tools.jackson.databind.JsonNode;
-import tools.jackson.databind.json.JsonMapper;
 
 /** Predictions and translations on the command line. */
 class AnswersTest {
     private static final String MUON = "../runs/muon.yaml";
     /** Tuned by a sweep at preset demo: runs/exp1.yaml, runs/exp2-tenth.yaml. */
-    private static final List<String> TUNED_M1 = List.of("--set", "matrices.rate=0.06");
+    private static final List<String> TUNED_M1 = Ht.set("matrices.rate=0.06");
 
-    private static final List<String> TUNED_M2 =
-            List.of("--set", "network=M2", "--set", "matrices.rate=0.03", "--set", "matrices.final_ratio=0.1");
+    private static final List<String> TUNED_M2 = Ht.set("network=M2 matrices.rate=0.03 matrices.final_ratio=0.1");
+    private static final List<String> GROUPS =
+            Ht.set("matrices.groups.fc.rate=0.03 matrices.groups.blocks.0.attn.q.*.mode=hyperball");
 
     private final Ht ht = new Ht();
 
     @TempDir
     Path directory;
 
-    private JsonNode json(Object... args) {
-        String[] lines = ht.fine(args).strip().split("\n");
-        return JsonMapper.shared().readTree(lines[lines.length - 1]);
-    }
-
     /** Measured on the run itself: 0.0795 (docs/REPRODUCTION.md, experiment 3). */
     @Test
     void predictsTheFinalToPeakRatioOfMuon() {
-        JsonNode answer = json("predict", MUON, TUNED_M2);
+        JsonNode answer = ht.json("predict", MUON, TUNED_M2);
         assertThat(answer.get("mean_end_to_peak").asDouble()).isCloseTo(0.0795, within(0.004));
         assertThat(answer.get("kinds")).hasSize(6);
         assertThat(ht.out())
@@ -47,12 +42,11 @@ class AnswersTest {
     /** The paper, 124M on FineWeb with the shape factor: 0.047. */
     @Test
     void predictsThePapersRatio() {
-        JsonNode answer = json(
+        JsonNode answer = ht.json(
                 "predict",
                 MUON,
-                List.of("--set", "network=M2", "--set", "preset=gpt2-124m", "--set", "steps=5723"),
-                List.of("--set", "matrices.rate=0.0044", "--set", "matrices.final_ratio=0.1"),
-                List.of("--set", "matrices.shape_factor=rms", "--set", "data.train=x", "--set", "data.validation=x"));
+                Ht.set("network=M2 preset=gpt2-124m steps=5723 matrices.rate=0.0044 matrices.final_ratio=0.1"),
+                Ht.set("matrices.shape_factor=rms data.train=x data.validation=x"));
         assertThat(answer.get("mean_end_to_peak").asDouble()).isCloseTo(0.047, within(0.01));
     }
 
@@ -64,7 +58,7 @@ class AnswersTest {
         assertThat(lines).hasSize(1 + 6 * 400);
         assertThat(lines.getFirst()).isEqualTo("step,kind,nominal,norm,effective,target_norm");
         ht.fine("predict", MUON, "--csv", csv); // the same again
-        assertThat(ht.refused("predict", MUON, "--set", "seed=8", "--set", "steps=9", "--csv", csv))
+        assertThat(ht.refused("predict", MUON, "--set seed=8 --set steps=9 --csv", csv))
                 .contains("is already there; choose another --csv");
         assertThat(csv).as("stays").hasContent(String.join("\n", lines));
     }
@@ -79,67 +73,61 @@ class AnswersTest {
                 .contains("Effective rate", "Norm", "512 x 128", "at rest", "measured error", "default-src 'none'")
                 .doesNotContain("<script");
         ht.fine("predict", MUON, "--page", page); // the same again
-        assertThat(ht.refused("predict", MUON, "--set", "steps=9", "--page", page))
-                .contains("choose another --page");
+        assertThat(ht.refused("predict", MUON, "--set steps=9 --page", page)).contains("choose another --page");
     }
 
     @Test
     void finishedRunIsComparedWithItsPrediction() {
         Path run = directory.resolve("run");
         ht.fine("train", MUON, "--out", run, Ht.TINY);
-        JsonNode measured = json("predict", run).get("measured");
+        JsonNode measured = ht.json("predict", run).get("measured");
         assertThat(measured.get("steps").asInt()).isEqualTo(3);
         assertThat(measured.get("matrices").asInt()).isEqualTo(6);
         assertThat(measured.get("effective").asDouble()).isBetween(0.01, 0.5);
-        assertThat(ht.refused("predict", run, "--set", "steps=2")).contains("is a run");
+        assertThat(ht.refused("predict", run, "--set steps=2")).contains("is a run");
     }
 
     /** The stated error is that of the nearest measured run, and says so where there is none. */
     @Test
     void statedErrorIsTheNearestRuns() {
-        List<String> shards = List.of("--set", "data.train=x", "--set", "data.validation=x");
-        List<String> large = List.of("--set", "preset=gpt2-124m");
-        assertThat(ht.fine("predict", MUON, large, shards, "--set", "steps=600"))
+        List<String> large = Ht.set("preset=gpt2-124m data.train=x data.validation=x");
+        assertThat(ht.fine("predict", MUON, large, "--set steps=600"))
                 .contains("effective rate 15 %", "(Muon gpt2-124m, M1, 610 steps)")
                 .doesNotContain("expect more");
-        assertThat(ht.fine("predict", MUON, large, shards, "--set", "steps=60"))
+        assertThat(ht.fine("predict", MUON, large, "--set steps=60"))
                 .contains("effective rate 31 %", "(Muon gpt2-124m, M1, 70 steps)");
-        assertThat(ht.fine("predict", MUON, large, shards, "--set", "steps=20000"))
+        assertThat(ht.fine("predict", MUON, large, "--set steps=20000"))
                 .contains("no run like this one was measured, so expect more");
-        assertThat(ht.fine("predict", MUON, "--set", "preset=small", "--set", "steps=30"))
+        assertThat(ht.fine("predict", MUON, "--set preset=small --set steps=30"))
                 .contains("effective rate 24 %", "(Muon small, M1, 25 steps)");
-        assertThat(ht.fine("predict", MUON, "--set", "matrices.direction=adam"))
-                .contains("(AdamW demo, M1, 200 steps)");
+        assertThat(ht.fine("predict", MUON, "--set matrices.direction=adam")).contains("(AdamW demo, M1, 200 steps)");
     }
 
     @Test
     void everyModeIsPredicted() {
         for (String mode :
                 List.of("hyperball", "hypertransfer", "inverse-hypertransfer-plus", "fair", "decay-transfer")) {
-            ht.fine("predict", MUON, "--set", "matrices.mode=" + mode, "--json");
+            ht.fine("predict", MUON, "--set matrices.mode=" + mode, "--json");
         }
-        assertThat(ht.refused("predict", MUON, "--set", "matrices.direction=sgd"))
-                .contains("unknown before the run");
-        assertThat(ht.refused("predict", MUON, "--set", "matrices.recorded=x")).contains("only a schedule");
+        assertThat(ht.refused("predict", MUON, "--set matrices.direction=sgd")).contains("unknown before the run");
+        assertThat(ht.refused("predict", MUON, "--set matrices.recorded=x")).contains("only a schedule");
     }
 
     @Test
     void fewTokensPerStepAreNoted() {
-        assertThat(ht.fine("predict", MUON, "--set", "model.batch=1"))
+        assertThat(ht.fine("predict", MUON, "--set model.batch=1"))
                 .contains("note: 128 tokens per step are few for width 128");
         assertThat(ht.fine("predict", MUON)).doesNotContain("note:");
     }
 
     @Test
     void groupsArePredictedEachForItself() {
-        List<String> groups = List.of(
-                "--set", "matrices.groups.fc.rate=0.03", "--set", "matrices.groups.blocks.0.attn.q.*.mode=hyperball");
-        JsonNode answer = json("predict", MUON, groups);
+        JsonNode answer = ht.json("predict", MUON, GROUPS);
         assertThat(answer.get("kinds").valueStream().map(k -> k.get("kind").asString()))
                 .containsExactly("q of 0", "q of 1,2,3", "k", "v", "o", "fc", "proj");
         assertThat(answer.get("kinds").get(0).get("end_norm").asDouble())
                 .isEqualTo(answer.get("kinds").get(0).get("start_norm").asDouble());
-        JsonNode plain = json("predict", MUON);
+        JsonNode plain = ht.json("predict", MUON);
         assertThat(answer.get("kinds").get(5).get("peak_effective").asDouble())
                 .isGreaterThan(
                         1.5 * plain.get("kinds").get(4).get("peak_effective").asDouble());
@@ -148,21 +136,18 @@ class AnswersTest {
     /** Each group has a pair of its own, and the printed command gives every matrix the rate of its group. */
     @Test
     void ratesOfGroupsAreCarriedEachForItself() {
-        List<String> groups = List.of(
-                "--set", "matrices.groups.fc.rate=0.03", "--set", "matrices.groups.blocks.0.attn.q.*.mode=hyperball");
-        JsonNode answer = json("rates", MUON, groups, "--to", "muonh");
+        JsonNode answer = ht.json("rates", MUON, GROUPS, "--to muonh");
         assertThat(answer.get("rate").isNull()).isTrue();
         assertThat(answer.get("groups").valueStream().map(g -> g.get("pattern").asString()))
                 .containsExactly("blocks.0.attn.q.weight", "rest", "fc");
         assertThat(answer.get("groups").get(0).get("rate").asDouble())
                 .as("was on the Hyperball already")
                 .isCloseTo(0.02, within(1e-5));
-        JsonNode plain = json("rates", MUON, "--set", "matrices.rate=0.03", "--to", "muonh");
+        JsonNode plain = ht.json("rates", MUON, "--set matrices.rate=0.03 --to muonh");
         double fc = plain.get("kinds").get(4).get("rate").asDouble();
         assertThat(answer.get("groups").get(2).get("rate").asDouble()).isEqualTo(fc);
 
-        ht.fine("rates", MUON, groups, "--to", "muonh");
-        String next = ht.out()
+        String next = ht.fine("rates", MUON, GROUPS, "--to muonh")
                 .lines()
                 .filter(line -> line.startsWith("next: ht train"))
                 .findFirst()
@@ -176,7 +161,7 @@ class AnswersTest {
         assertThat(algorithm.of("blocks.0.attn.q.weight").schedule().peak()).isEqualTo(0.02);
         assertThat(algorithm.of("blocks.1.attn.q.weight").schedule().peak())
                 .isCloseTo(answer.get("groups").get(1).get("rate").asDouble(), within(1e-5));
-        JsonNode ends = json("rates", MUON, groups, "--ends", "0.1");
+        JsonNode ends = ht.json("rates", MUON, GROUPS, "--ends 0.1");
         assertThat(ends.get("kinds").get(0).get("final_ratio").asDouble()).isEqualTo(0.1);
         assertThat(ends.get("kinds").get(1).get("final_ratio").asDouble()).isGreaterThan(0.1);
     }
@@ -184,19 +169,19 @@ class AnswersTest {
     /** The pair belongs to the other run's shape, not to the tuned one's. */
     @Test
     void anotherShapeHasAnotherPair() {
-        JsonNode answer = json("rates", MUON, "--to", "muonh", "--with", "matrices.schedule=cosine");
+        JsonNode answer = ht.json("rates", MUON, "--to muonh --with matrices.schedule=cosine");
         assertThat(answer.get("rate").asDouble())
-                .isNotCloseTo(json("rates", MUON, "--to", "muonh").get("rate").asDouble(), within(1e-4));
-        assertThat(ht.refused("rates", MUON, "--with", "steps=100")).contains("between runs of one length");
+                .isNotCloseTo(ht.json("rates", MUON, "--to muonh").get("rate").asDouble(), within(1e-4));
+        assertThat(ht.refused("rates", MUON, "--with steps=100")).contains("between runs of one length");
     }
 
     /** The tuned MuonH has 0.03 and 0.02 (runs/exp1.yaml, runs/exp2-tenth.yaml); no search was made here. */
     @Test
     void muonsRatesCarriedToMuonHAreTheTunedOnes() {
-        JsonNode m1 = json("rates", MUON, TUNED_M1, "--to", "muonh");
+        JsonNode m1 = ht.json("rates", MUON, TUNED_M1, "--to muonh");
         assertThat(m1.get("rate").asDouble()).isCloseTo(0.03, within(0.003));
         assertThat(m1.get("final_ratio").asDouble()).isLessThan(0.001);
-        JsonNode m2 = json("rates", MUON, TUNED_M2, "--to", "muonh");
+        JsonNode m2 = ht.json("rates", MUON, TUNED_M2, "--to muonh");
         assertThat(m2.get("rate").asDouble()).isCloseTo(0.02, within(0.002));
         assertThat(m2.get("final_ratio").asDouble()).isCloseTo(0.1, within(0.02));
         assertThat(ht.out()).contains("next: ht train " + MUON, "--set matrices.mode=hyperball");
@@ -204,56 +189,47 @@ class AnswersTest {
 
     @Test
     void ratesComeBack() {
-        JsonNode there = json("rates", MUON, TUNED_M2, "--with", "matrices.decay=0.3");
-        JsonNode back = json(
-                "rates",
-                MUON,
-                TUNED_M2,
-                "--set",
-                "matrices.decay=0.3",
-                "--set",
-                "matrices.rate=" + there.get("rate").asDouble(),
-                "--set",
-                "matrices.final_ratio=" + there.get("final_ratio").asDouble(),
-                "--with",
-                "matrices.decay=0.1");
+        JsonNode there = ht.json("rates", MUON, TUNED_M2, "--with matrices.decay=0.3");
+        List<String> carried = Ht.set("matrices.decay=0.3 matrices.rate=" + there.get("rate") + " matrices.final_ratio="
+                + there.get("final_ratio"));
+        JsonNode back = ht.json("rates", MUON, TUNED_M2, carried, "--with matrices.decay=0.1");
         assertThat(back.get("rate").asDouble()).isCloseTo(0.03, within(0.003));
         assertThat(there.get("rate").asDouble()).isNotCloseTo(0.03, within(0.001));
     }
 
     @Test
     void widthChangesLittleWithoutAShapeFactor() {
-        JsonNode wide = json("rates", MUON, "--with", "model.width=256");
+        JsonNode wide = ht.json("rates", MUON, "--with model.width=256");
         assertThat(wide.get("rate").asDouble())
                 .as("gradients of wide networks begin with a lower rank, so a little above 0.02")
                 .isBetween(0.02, 0.022);
-        JsonNode rms = json("rates", MUON, "--with", "matrices.shape_factor=rms");
+        JsonNode rms = ht.json("rates", MUON, "--with matrices.shape_factor=rms");
         assertThat(rms.get("rate").asDouble()).as("the factor is 2.3 or 4.5").isBetween(0.02 / 4.6, 0.02 / 2);
     }
 
     @Test
     void scheduleOfEveryKindIsWritten() throws Exception {
         Path csv = directory.resolve("rates.csv");
-        ht.fine("rates", MUON, "--to", "adamw", "--csv", csv);
+        ht.fine("rates", MUON, "--to adamw --csv", csv);
         assertThat(Files.readAllLines(csv)).hasSize(1 + 6 * 400);
         assertThat(ht.out()).contains("not a tuned rate");
     }
 
     @Test
     void reverseQuestion() {
-        JsonNode answer = json("rates", MUON, TUNED_M2, "--ends", "0.1");
+        JsonNode answer = ht.json("rates", MUON, TUNED_M2, "--ends 0.1");
         double ratio = answer.get("final_ratio").asDouble();
-        JsonNode again = json("predict", MUON, TUNED_M2, "--set", "matrices.final_ratio=" + ratio);
+        JsonNode again = ht.json("predict", MUON, TUNED_M2, "--set matrices.final_ratio=" + ratio);
         assertThat(again.get("mean_end_to_peak").asDouble()).isCloseTo(0.1, within(0.01));
-        assertThat(ht.refused("rates", MUON, "--ends", "0.1", "--set", "matrices.mode=hyperball"))
+        assertThat(ht.refused("rates", MUON, "--ends 0.1 --set matrices.mode=hyperball"))
                 .contains("the nominal schedule is the effective one");
     }
 
     @Test
     void badQuestions() {
         assertThat(ht.refused("rates", MUON)).contains("nothing to carry the rates to");
-        assertThat(ht.refused("rates", MUON, "--to", "lion")).contains("unknown optimizer 'lion'");
-        assertThat(ht.refused("rates", MUON, "--with", "matrices.decya=1")).contains("unknown key");
+        assertThat(ht.refused("rates", MUON, "--to lion")).contains("unknown optimizer 'lion'");
+        assertThat(ht.refused("rates", MUON, "--with matrices.decya=1")).contains("unknown key");
         assertThat(ht.refused("predict", "nowhere.yaml")).contains("nowhere.yaml is not a file");
     }
 }

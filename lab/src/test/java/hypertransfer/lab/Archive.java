@@ -1,5 +1,6 @@
 package hypertransfer.lab;
 
+import hypertransfer.train.file.Folder;
 import java.io.File;
 import java.io.IOException;
 import java.nio.channels.FileChannel;
@@ -108,6 +109,6 @@ final class Archive {
         if (process.waitFor() != 0 || !Files.exists(archive)) {
             throw new IOException("no class archive was made: " + said);
         }
-        Workshop.delete(run);
+        Folder.delete(run);
     }
 }

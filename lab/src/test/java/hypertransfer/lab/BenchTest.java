@@ -3,39 +3,16 @@ package hypertransfer.lab;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.withinPercentage;
 
-import hypertransfer.lab.terminal.Exit;
-import java.io.PrintWriter;
-import java.io.StringWriter;
 import org.junit.jupiter.api.Test;
 import tools.jackson.databind.JsonNode;
-import tools.jackson.databind.json.JsonMapper;
 
 class BenchTest {
-    private final StringWriter out = new StringWriter();
-    private final StringWriter err = new StringWriter();
-
-    private int run(String... args) {
-        return Main.run(new PrintWriter(out), new PrintWriter(err), false, args);
-    }
+    private final Ht ht = new Ht();
 
     @Test
     void theLastLineHasTheNamesThatMachinesCompare() {
-        assertThat(run(
-                        "bench",
-                        "--preset",
-                        "demo",
-                        "--network",
-                        "M2",
-                        "--engine",
-                        "cpu",
-                        "--batch",
-                        "1",
-                        "--seconds",
-                        "0.01"))
-                .isZero();
-        String[] lines = out.toString().split("\\R");
-        assertThat(lines[0]).isEqualTo("memory");
-        JsonNode summary = JsonMapper.shared().readTree(lines[lines.length - 1]);
+        JsonNode summary = ht.json("bench --preset demo --network M2 --engine cpu --batch 1 --seconds 0.01");
+        assertThat(ht.out().lines()).first().isEqualTo("memory");
         assertThat(summary.propertyNames())
                 .containsExactly(
                         "preset",
@@ -56,11 +33,7 @@ class BenchTest {
 
     @Test
     void whatOneWaitsFor() {
-        assertThat(run("bench", "--preset", "demo", "--engine", "cpu", "--batch", "1", "--phases"))
-                .as(err.toString())
-                .isZero();
-        String[] lines = out.toString().split("\\R");
-        JsonNode phases = JsonMapper.shared().readTree(lines[lines.length - 1]);
+        JsonNode phases = ht.json("bench --preset demo --engine cpu --batch 1 --phases");
         assertThat(phases.propertyNames())
                 .containsExactly(
                         "the program",
@@ -89,12 +62,9 @@ class BenchTest {
 
     @Test
     void badInputIsNamed() {
-        assertThat(run("bench", "--preset", "huge")).isEqualTo(Exit.BAD_INPUT);
-        assertThat(run("bench", "--preset", "demo", "--seconds", "0")).isEqualTo(Exit.BAD_INPUT);
-        assertThat(run("bench", "--preset", "demo", "--batch", "0", "--engine", "cpu"))
-                .isEqualTo(Exit.BAD_INPUT);
-        assertThat(run("bench", "--preset", "demo", "--network", "M3")).isEqualTo(Exit.BAD_INPUT);
-        assertThat(err.toString())
-                .contains("unknown preset 'huge'", "--seconds is 0.0", "batch is 0", "expected one of [M1, M2]");
+        assertThat(ht.refused("bench --preset huge")).contains("unknown preset 'huge'");
+        assertThat(ht.refused("bench --preset demo --seconds 0")).contains("--seconds is 0.0");
+        assertThat(ht.refused("bench --preset demo --batch 0 --engine cpu")).contains("batch is 0");
+        assertThat(ht.refused("bench --preset demo --network M3")).contains("expected one of [M1, M2]");
     }
 }

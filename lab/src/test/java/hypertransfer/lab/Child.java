@@ -22,17 +22,17 @@ final class Child implements AutoCloseable {
         out = process.inputReader();
     }
 
-    static Child start(String... args) throws Exception {
+    static Child start(List<String> args) throws Exception {
         return start(0, args);
     }
 
     /** With files of at most so many KiB, which is how a full disk looks to the process; 0: any size. */
-    static Child start(int kilobytes, String... args) throws Exception {
+    static Child start(int kilobytes, List<String> args) throws Exception {
         return start(kilobytes, 0, args);
     }
 
     /** The same with a heap of so many MiB; 0: the usual one. */
-    static Child start(int kilobytes, int heap, String... args) throws Exception {
+    static Child start(int kilobytes, int heap, List<String> args) throws Exception {
         List<String> command = new ArrayList<>();
         if (kilobytes > 0) {
             command.addAll(List.of("bash", "-c", "ulimit -f " + kilobytes + "; exec \"$@\"", "bash"));
@@ -45,7 +45,7 @@ final class Child implements AutoCloseable {
             command.addAll(List.of("env", "--default-signal=INT,HUP"));
         }
         command.addAll(Archive.java());
-        command.addAll(List.of(args));
+        command.addAll(args);
         Path errors = Files.createTempFile("child", ".err");
         ProcessBuilder builder = new ProcessBuilder(command).redirectError(errors.toFile());
         if (heap > 0) {

@@ -5,11 +5,11 @@ import static org.assertj.core.api.Assertions.within;
 
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import tools.jackson.databind.JsonNode;
-import tools.jackson.databind.json.JsonMapper;
 
 /** Runs side by side. */
 class CompareTest {
@@ -17,11 +17,6 @@ class CompareTest {
 
     @TempDir
     Path out;
-
-    private JsonNode json(Object... args) {
-        String[] lines = ht.fine(args).strip().split("\n");
-        return JsonMapper.shared().readTree(lines[lines.length - 1]);
-    }
 
     /** A run with two validations, as it would lie there. */
     private Path run(String name, long seed, double rate, double early, double end) throws Exception {
@@ -38,15 +33,12 @@ class CompareTest {
     @Test
     void sidesAreFoundAndTested() throws Exception {
         double[][] ends = {{3.00, 2.90}, {3.10, 2.98}, {2.95, 2.87}};
+        List<Path> muon = new ArrayList<>(), ball = new ArrayList<>();
         for (int i = 0; i < 3; i++) {
-            run("muon", 10 + i, 0.1, 3.5, ends[i][0]);
-            run("muonh", 10 + i, 0.2, 3.6, ends[i][1]);
+            muon.add(run("muon", 10 + i, 0.1, 3.5, ends[i][0]));
+            ball.add(run("muonh", 10 + i, 0.2, 3.6, ends[i][1]));
         }
-        List<Path> muon =
-                List.of(out.resolve("seed-10/muon"), out.resolve("seed-11/muon"), out.resolve("seed-12/muon"));
-        List<Path> ball =
-                List.of(out.resolve("seed-10/muonh"), out.resolve("seed-11/muonh"), out.resolve("seed-12/muonh"));
-        JsonNode d = json("compare", muon, ball).get("differences").get(0);
+        JsonNode d = ht.json("compare", muon, ball).get("differences").get(0);
         assertThat(d.get("mean").asDouble()).isCloseTo(-0.1, within(1e-12));
         assertThat(d.get("deviation").asDouble()).isCloseTo(0.02, within(1e-12));
         // t = -0.1 / (0.02 / sqrt 3) = -8.66 with two degrees of freedom: p = 1 - 8.66 / sqrt(8.66^2 + 2)

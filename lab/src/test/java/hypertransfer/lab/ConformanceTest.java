@@ -5,16 +5,17 @@ import static org.assertj.core.api.Assertions.assertThat;
 import hypertransfer.train.file.SafeTensors;
 import hypertransfer.train.file.SafeTensorsWriter;
 import java.io.IOException;
-import java.io.PrintWriter;
-import java.io.StringWriter;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.function.Consumer;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.json.JsonMapper;
 import tools.jackson.databind.node.ArrayNode;
@@ -27,35 +28,28 @@ class ConformanceTest {
     @TempDir
     Path directory;
 
-    private final StringWriter out = new StringWriter();
-    private final StringWriter err = new StringWriter();
-
-    private int run(String... args) {
-        return Main.run(new PrintWriter(out), new PrintWriter(err), false, args);
-    }
+    private final Ht ht = new Ht();
 
     /** Only one case, so that the command's own behaviour is what takes the time. */
     @BeforeEach
     void oneCase() throws IOException {
-        write(node -> node);
+        write(golden -> {});
         Files.copy(GOLDEN.resolve("M1.safetensors"), directory.resolve("M1.safetensors"));
     }
 
-    private void write(java.util.function.UnaryOperator<ObjectNode> change) {
+    private void write(Consumer<ObjectNode> change) {
         ObjectNode golden = (ObjectNode) JSON.readTree(GOLDEN.resolve("M1.json"));
         ArrayNode one = JSON.createArrayNode().add(golden.get("cases").get(2));
         golden.set("cases", one);
-        JSON.writeValue(directory.resolve("M1.json"), change.apply(golden));
+        change.accept(golden);
+        JSON.writeValue(directory.resolve("M1.json"), golden);
     }
 
     @Test
     void printsALineACaseAndTheJsonLineLast() {
-        assertThat(run("conformance", directory.toString(), "--engine", "reference"))
-                .isZero();
-        String[] lines = out.toString().split("\\R");
-        assertThat(lines).hasSize(2);
-        assertThat(lines[0]).startsWith("ok").contains("M1 muon hypertransfer", "loss", "gradient", "norm", "rate");
-        JsonNode summary = JSON.readTree(lines[1]);
+        JsonNode summary = ht.json("conformance", directory, "--engine reference");
+        assertThat(ht.out().lines()).hasSize(2);
+        assertThat(ht.out()).startsWith("ok").contains("M1 muon hypertransfer", "loss", "gradient", "norm", "rate");
         assertThat(summary.propertyNames())
                 .containsExactly(
                         "engine",
@@ -73,45 +67,35 @@ class ConformanceTest {
 
     @Test
     void aFailingCaseNamesStepMatrixAndBothValues() {
-        write(golden -> {
-            ArrayNode norms = (ArrayNode) golden.at("/cases/0/matrices/blocks.1.mlp.fc.weight/target_norm");
-            norms.set(5, 12.5);
-            return golden;
-        });
-        assertThat(run("conformance", directory.toString(), "--engine", "reference"))
-                .isEqualTo(1);
-        assertThat(out.toString())
+        write(golden -> ((ArrayNode) golden.at("/cases/0/matrices/blocks.1.mlp.fc.weight/target_norm")).set(5, 12.5));
+        assertThat(ht.run("conformance", directory, "--engine reference")).isEqualTo(1);
+        assertThat(ht.out())
                 .contains("FAILED", "step 5, target norm of blocks.1.mlp.fc.weight: is ", "should be 12.5")
                 .contains("\"passed\":false");
     }
 
     @Test
     void badInputIsOneSentence() throws IOException {
-        refused("is not a directory", "conformance", directory.resolve("absent").toString());
-        refused("unknown engine 'abacus'", "conformance", directory.toString(), "--engine", "abacus");
-        refused("nknown option", "conformance", directory.toString(), "--fast");
-        write(golden -> {
-            ((ObjectNode) golden.at("/cases/0")).put("mode", "hyperdrive");
-            return golden;
-        });
-        refused("unknown mode 'hyperdrive'", "conformance", directory.toString());
-        write(golden -> {
-            ((ObjectNode) golden.at("/cases/0")).put("decay", -0.1);
-            return golden;
-        });
-        refused("weight decay is -0.1", "conformance", directory.toString());
-        write(golden -> {
-            ((ObjectNode) golden.at("/cases/0")).put("rate", -1);
-            return golden;
-        });
-        refused("peak rate is -1.0", "conformance", directory.toString());
-        write(golden -> {
-            ((ObjectNode) golden.at("/cases/0")).put("rate", 20);
-            return golden;
-        });
-        refused("blocks.0.attn.q.weight at step 0: learning rate 20.0", "conformance", directory.toString());
+        assertThat(ht.refused("conformance", directory.resolve("absent"))).contains("is not a directory");
+        assertThat(ht.refused("conformance", directory, "--engine abacus")).contains("unknown engine 'abacus'");
+        assertThat(ht.refused("conformance", directory, "--fast")).contains("nknown option");
         Files.writeString(directory.resolve("M1.json"), "{\"network\":");
-        refused("is not a golden trajectory", "conformance", directory.toString());
+        assertThat(ht.refused("conformance", directory)).contains("is not a golden trajectory");
+    }
+
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            value = {
+                "mode  | hyperdrive | unknown mode 'hyperdrive'",
+                "decay | -0.1       | weight decay is -0.1",
+                "rate  | -1         | peak rate is -1.0",
+                "rate  | 20         | blocks.0.attn.q.weight at step 0: learning rate 20.0"
+            })
+    void aBadCaseIsNamed(String key, String value, String problem) {
+        write(golden -> ((ObjectNode) golden.at("/cases/0"))
+                .set(key, key.equals("mode") ? JSON.valueToTree(value) : JSON.readTree(value)));
+        assertThat(ht.refused("conformance", directory)).startsWith("ht: ").contains(problem);
     }
 
     @Test
@@ -126,29 +110,17 @@ class ConformanceTest {
             }
         }
         SafeTensorsWriter.write(directory.resolve("M1.safetensors"), entries, Map.of());
-        refused("blocks.1.attn.o.weight at step 0", "conformance", directory.toString());
-        assertThat(err.toString()).contains("0.0", "above zero", "train it with the plain Base optimizer");
+        assertThat(ht.refused("conformance", directory))
+                .contains("blocks.1.attn.o.weight at step 0")
+                .contains("0.0", "above zero", "train it with the plain Base optimizer");
     }
 
     @Test
     void aNaNRateOrDecayIsRefused() throws IOException {
         Path file = Files.writeString(directory.resolve("run.yaml"), "matrices: {rate: .nan}\n");
-        refused("peak rate is NaN", "train", file.toString());
-        refused(
-                "weight decay is NaN",
-                "train",
-                file.toString(),
-                "--set",
-                "matrices.rate=0.01",
-                "--set",
-                "matrices.decay=.nan");
-        refused("which would erase", "train", file.toString(), "--set", "matrices.rate=10");
-    }
-
-    private void refused(String reason, String... args) {
-        err.getBuffer().setLength(0);
-        assertThat(run(args)).isEqualTo(2);
-        assertThat(err.toString()).startsWith("ht: ").contains(reason).doesNotContain("\tat ");
-        assertThat(err.toString().lines()).hasSize(1);
+        assertThat(ht.refused("train", file)).contains("peak rate is NaN");
+        assertThat(ht.refused("train", file, "--set matrices.rate=0.01 --set matrices.decay=.nan"))
+                .contains("weight decay is NaN");
+        assertThat(ht.refused("train", file, "--set matrices.rate=10")).contains("which would erase");
     }
 }

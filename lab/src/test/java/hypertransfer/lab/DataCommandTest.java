@@ -12,7 +12,7 @@ import java.io.StringWriter;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.Arrays;
+import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -20,34 +20,20 @@ class DataCommandTest {
     @TempDir
     private Path directory;
 
-    private final StringWriter out = new StringWriter();
-    private final StringWriter err = new StringWriter();
+    private final Ht ht = new Ht();
 
-    private int run(String... args) {
-        String[] all = new String[args.length + 1];
-        all[0] = "data";
-        System.arraycopy(args, 0, all, 1, args.length);
-        return Main.run(new PrintWriter(out), new PrintWriter(err), false, all);
-    }
-
-    private String tokenize(String text, String... more) throws IOException {
-        Path file = Files.writeString(directory.resolve("text.txt"), text);
-        Path shards = directory.resolve("shards");
-        String[] all = {"tokenize", file.toString(), "--out", shards.toString(), "--validation", "0"};
-        String[] args = Arrays.copyOf(all, all.length + more.length);
-        System.arraycopy(more, 0, args, all.length, more.length);
-        assertThat(run(args)).as(err::toString).isZero();
-        return shards.resolve("shards_train_000001.bin").toString();
+    private Path tokenize(String text, String... more) throws IOException {
+        Path file = Files.writeString(directory.resolve("text.txt"), text), shards = directory.resolve("shards");
+        ht.fine("data tokenize", file, "--validation 0 --out", shards, List.of(more));
+        return shards.resolve("shards_train_000001.bin");
     }
 
     @Test
     void whatTokenizeWritesInspectShows() throws IOException {
-        String shard = tokenize("Hello world\n<|endoftext|>\nHello again\n");
-        assertThat(out.toString()).contains("documents   2", "train       8 tokens in " + shard);
-        assertThat(out.toString()).contains("validation  0 tokens in no shard");
-
-        assertThat(run("inspect", shard, "--vocab", "50257")).isZero();
-        assertThat(out.toString())
+        Path shard = tokenize("Hello world\n<|endoftext|>\nHello again\n");
+        assertThat(ht.out())
+                .contains("documents   2", "train       8 tokens in " + shard, "validation  0 tokens in no shard");
+        assertThat(ht.fine("data inspect", shard, "--vocab 50257"))
                 .contains("magic 20240520, version 1", "tokens      8", "ids         5 different, 198 to 50256")
                 .contains("documents   2 begin here (token 50256)")
                 .contains("first ids   50256 15496 995 198 50256 15496 757 198")
@@ -58,34 +44,27 @@ class DataCommandTest {
     @Test
     void tooLittleForValidationIsAnErrorHere() throws IOException {
         Path file = Files.writeString(directory.resolve("short.txt"), "word ".repeat(500));
-        String shards = directory.resolve("short").toString();
-        assertThat(run("tokenize", file.toString(), "--out", shards)).isEqualTo(Exit.BAD_INPUT);
-        assertThat(err.toString()).contains("502 tokens in all", "at least 1025 each", "--validation 0");
-        assertThat(Path.of(shards)).isEmptyDirectory();
+        Path shards = directory.resolve("short");
+        assertThat(ht.run("data tokenize", file, "--out", shards)).isEqualTo(Exit.BAD_INPUT);
+        assertThat(ht.err()).contains("502 tokens in all", "at least 1025 each", "--validation 0");
+        assertThat(shards).isEmptyDirectory();
     }
 
     @Test
     void aDirectoryIsInspectedShardByShard() throws IOException {
         Path file = Files.writeString(directory.resolve("long.txt"), "word ".repeat(3000));
-        String shards = directory.resolve("long").toString();
-        assertThat(run("tokenize", file.toString(), "--out", shards))
-                .as(err::toString)
-                .isZero();
-        assertThat(out.toString())
+        Path shards = directory.resolve("long");
+        assertThat(ht.fine("data tokenize", file, "--out", shards))
                 .contains("train       1,978 tokens")
                 .contains("validation  1,025 tokens", "1,025 of these are the end of the text");
-        assertThat(run("inspect", shards)).as(err::toString).isZero();
-        assertThat(out.toString())
+        assertThat(ht.fine("data inspect", shards))
                 .containsPattern("long_train_000001.bin +1,978 +1 +\\d+ to 50256 gpt2")
                 .containsPattern("long_val_000000.bin +1,025 +1 ")
                 .contains("3,003 tokens in 2 shards, all of them sound");
-        assertThat(run("inspect", shards, "--json")).isZero();
-        assertThat(out.toString()).contains("\"tokens\":1978,\"documents\":1");
-        Files.write(Path.of(shards, "long_val_000000.bin"), new byte[2000]);
-        assertThat(run("inspect", shards)).isEqualTo(Exit.BAD_INPUT);
-        assertThat(err.toString()).contains("long_val_000000.bin is not a shard of GPT-2 tokens");
-        assertThat(run("inspect", directory.toString())).isEqualTo(Exit.BAD_INPUT);
-        assertThat(err.toString()).contains("there are no shards *.bin in");
+        assertThat(ht.fine("data inspect", shards, "--json")).contains("\"tokens\":1978,\"documents\":1");
+        Files.write(shards.resolve("long_val_000000.bin"), new byte[2000]);
+        assertThat(ht.refused("data inspect", shards)).contains("long_val_000000.bin is not a shard of GPT-2 tokens");
+        assertThat(ht.refused("data inspect", directory)).contains("there are no shards *.bin in");
     }
 
     /** "Rename the field" was the answer for 50 GB, and one bad byte ended all. */
@@ -97,60 +76,56 @@ class DataCommandTest {
         }
         Path file = Files.writeString(directory.resolve("crawl.jsonl"), lines + "{broken\n{\"text\":\"no content\"}\n");
         byte[][] shards = new byte[3][];
-        String[] seeds = {"1", "1", "2"};
         for (int i = 0; i < 3; i++) {
-            String to = directory.resolve("crawl" + i).toString();
-            String[] args = {"tokenize", file.toString(), "--out", to, "--validation", "0", "--field", "content"};
-            assertThat(run(args)).as("a bad line").isEqualTo(Exit.BAD_INPUT);
-            args = Arrays.copyOf(args, args.length + 3);
-            System.arraycopy(new String[] {"--skip-bad", "--shuffle", seeds[i]}, 0, args, args.length - 3, 3);
-            assertThat(run(args)).as(err::toString).isZero();
-            shards[i] = Files.readAllBytes(Path.of(to, "crawl" + i + "_train_000001.bin"));
+            Path to = directory.resolve("crawl" + i);
+            List<Object> into = List.of("--field", "content", "--validation", 0, "--out", to);
+            assertThat(ht.run("data tokenize", file, into)).as("a bad line").isEqualTo(Exit.BAD_INPUT);
+            ht.fine(
+                    "data tokenize",
+                    file,
+                    into,
+                    "--skip-bad --shuffle",
+                    List.of(1, 1, 2).get(i));
+            shards[i] = Files.readAllBytes(to.resolve("crawl" + i + "_train_000001.bin"));
         }
-        assertThat(out.toString()).contains("documents   40", "skipped     2 lines that cannot be read");
-        assertThat(err.toString()).contains("the first that was skipped: ", "crawl.jsonl");
+        assertThat(ht.out()).contains("documents   40", "skipped     2 lines that cannot be read");
+        assertThat(ht.err()).contains("the first that was skipped: ", "crawl.jsonl");
         assertThat(shards[1]).as("the same seed").isEqualTo(shards[0]);
         assertThat(shards[2]).as("another seed").isNotEqualTo(shards[0]).hasSameSizeAs(shards[0]);
     }
 
     @Test
     void bytesSayWhatSeparatesThem() throws IOException {
-        String shard = tokenize("Hi\n", "--tokens", "bytes");
-        assertThat(out.toString()).contains("byte 0 stands before every document");
-        assertThat(run("inspect", shard)).isZero();
-        assertThat(out.toString()).contains("first ids   0 72 105 10", "as bytes    <|endoftext|>Hi");
+        Path shard = tokenize("Hi\n", "--tokens", "bytes");
+        assertThat(ht.out()).contains("byte 0 stands before every document");
+        assertThat(ht.fine("data inspect", shard)).contains("first ids   0 72 105 10", "as bytes    <|endoftext|>Hi");
     }
 
     @Test
     void shardsAreReplacedOnlyWithForce() throws IOException {
-        String shard = tokenize("one");
-        byte[] before = Files.readAllBytes(Path.of(shard));
-        String text = directory.resolve("text.txt").toString(),
-                shards = directory.resolve("shards").toString();
-        assertThat(run("tokenize", text, "--out", shards, "--tokens", "bytes", "--validation", "0"))
-                .isEqualTo(Exit.BAD_INPUT);
-        assertThat(err.toString()).contains("--force");
-        assertThat(Files.readAllBytes(Path.of(shard))).isEqualTo(before);
+        Path shard = tokenize("one");
+        byte[] before = Files.readAllBytes(shard);
+        Path text = directory.resolve("text.txt"), shards = directory.resolve("shards");
+        assertThat(ht.refused("data tokenize", text, "--tokens bytes --validation 0 --out", shards))
+                .contains("--force");
+        assertThat(Files.readAllBytes(shard)).isEqualTo(before);
         tokenize("one", "--tokens", "bytes", "--force");
-        assertThat(Files.readAllBytes(Path.of(shard))).isNotEqualTo(before);
+        assertThat(Files.readAllBytes(shard)).isNotEqualTo(before);
     }
 
     @Test
     void inspectNamesATokenBeyondTheVocabulary() throws IOException {
-        String shard = tokenize("Hello");
-        assertThat(run("inspect", shard, "--vocab", "50256")).isEqualTo(Exit.BAD_INPUT);
-        assertThat(err.toString()).contains(shard + ": token 0 (byte 1024) is 50256");
+        Path shard = tokenize("Hello");
+        assertThat(ht.refused("data inspect", shard, "--vocab 50256"))
+                .contains(shard + ": token 0 (byte 1024) is 50256");
     }
 
     @Test
     void namesWhatIsMissing() {
-        assertThat(run()).isEqualTo(Exit.BAD_INPUT);
-        assertThat(err.toString()).contains("tokenize or inspect");
-        assertThat(run("tokenize", "x.txt")).isEqualTo(Exit.BAD_INPUT);
-        assertThat(err.toString()).contains("--out");
-        String none = directory.resolve("none.bin").toString();
-        assertThat(run("inspect", none)).isEqualTo(Exit.BAD_INPUT);
-        assertThat(err.toString()).contains("there is no shard " + none);
+        assertThat(ht.refused("data")).contains("tokenize or inspect");
+        assertThat(ht.refused("data tokenize x.txt")).contains("--out");
+        Path none = directory.resolve("none.bin");
+        assertThat(ht.refused("data inspect", none)).contains("there is no shard " + none);
     }
 
     @Test
@@ -194,6 +169,7 @@ class DataCommandTest {
 
     @Test
     void onATerminalTheMeterIsOneLine() {
+        StringWriter err = new StringWriter();
         long[] now = {0};
         try (Meter meter = new Meter(new PrintWriter(err), true, new Width(200), () -> now[0])) {
             for (int i = 1; i <= 10; i++) {

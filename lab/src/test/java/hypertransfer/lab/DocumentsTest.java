@@ -19,15 +19,8 @@ import picocli.CommandLine;
 /** Every command in README and docs: those in code and in README's table are run, all are understood. */
 class DocumentsTest {
     private static final Path ROOT = Path.of("..");
-    private static final List<String> SMALL = List.of(
-            "engine=cpu",
-            "steps=12",
-            "model.layers=1",
-            "model.width=16",
-            "model.head=8",
-            "model.sequence=16",
-            "model.batch=2",
-            "validation.batches=1");
+    private static final List<String> SMALL = Ht.set("engine=cpu steps=12 model.layers=1 model.width=16 model.head=8"
+            + " model.sequence=16 model.batch=2 validation.batches=1");
 
     /** What is not run here, and why. */
     private static final Map<String, String> NOT_RUN = Map.ofEntries(
@@ -212,7 +205,7 @@ class DocumentsTest {
         String name = words.getFirst();
         boolean trains = List.of("train", "sweep", "reproduce").contains(name) || name.equals("invariance");
         if (trains) {
-            SMALL.forEach(setting -> words.addAll(List.of("--set", setting)));
+            words.addAll(SMALL);
             if (command.contains("preset=mid")) { // 50,304 words take their time
                 words.addAll(List.of("--set", "steps=1"));
             } else if (!name.equals("train")) { // several runs

@@ -36,11 +36,6 @@ class EffectiveTest {
         return Files.writeString(directory.resolve(name), text);
     }
 
-    private JsonNode json(Object... args) {
-        String[] lines = ht.fine(args).strip().split("\n");
-        return JsonMapper.shared().readTree(lines[lines.length - 1]);
-    }
-
     /** A norm that grows by its updates: linear rates, no decay, right angles. */
     private static String grown(int steps) {
         StringBuilder text = new StringBuilder(HEADER);
@@ -56,7 +51,7 @@ class EffectiveTest {
     @Test
     void effectiveRateIsTheFormula() throws Exception {
         Path csv = directory.resolve("out.csv");
-        JsonNode fc = json("effective", log("a.csv", HEADER + "0,fc,2,3,0.5,0.4\n1,fc,4,3,0.5,0.4\n"), "--csv", csv)
+        JsonNode fc = ht.json("effective", log("a.csv", HEADER + "0,fc,2,3,0.5,0.4\n1,fc,4,3,0.5,0.4\n"), "--csv", csv)
                 .get("matrices")
                 .get(0);
         assertThat(fc.get("peak_effective").asDouble()).isEqualTo(Rates.effective(0.5, 0.4, 3, 2)); // 0.9375
@@ -72,11 +67,8 @@ class EffectiveTest {
         double inner = w[0] * u[0] + w[1] * u[1], rate = 0.3, decay = 0.2;
         String row = "0,fc," + Math.sqrt(5) + "," + Math.sqrt(10) + "," + inner + "," + rate + "," + decay + "\n";
         Path csv = directory.resolve("angles.csv");
-        String out = ht.fine(
-                "effective",
-                log("a.csv", "step,matrix,weight_norm,direction_norm,inner_product,rate,decay\n" + row),
-                "--csv",
-                csv);
+        Path log = log("a.csv", "step,matrix,weight_norm,direction_norm,inner_product,rate,decay\n" + row);
+        String out = ht.fine("effective", log, "--csv", csv);
         double x = (1 - rate * decay) * w[0] - rate * u[0], y = (1 - rate * decay) * w[1] - rate * u[1];
         double turned = Math.abs(Math.atan2(y, x) - Math.atan2(w[1], w[0]));
         assertThat(Double.parseDouble(Files.readAllLines(csv).get(1).split(",")[4]))
@@ -100,7 +92,7 @@ class EffectiveTest {
         String said = new String(process.getInputStream().readAllBytes());
         assertThat(process.waitFor()).as(said).isZero();
         for (Path log : List.of(torch, jax)) {
-            JsonNode fc = json("effective", log).get("matrices").get(0);
+            JsonNode fc = ht.json("effective", log).get("matrices").get(0);
             double effective = Rates.effective(0.3, 0.2, Math.sqrt(10), Math.sqrt(5));
             assertThat(fc.get("peak_effective").asDouble()).isCloseTo(effective, within(1e-15));
             assertThat(ht.err()).isEmpty();
@@ -156,7 +148,7 @@ class EffectiveTest {
                 out.write(text);
             }
         }
-        JsonNode fc = json("effective", file).get("matrices").get(0);
+        JsonNode fc = ht.json("effective", file).get("matrices").get(0);
         assertThat(fc.get("matrix").asString()).isEqualTo("fc");
         assertThat(fc.get("peak_effective").asDouble()).isCloseTo(0.9375, within(1e-15));
         assertThat(fc.get("steps").asInt()).isEqualTo(2);
@@ -177,16 +169,9 @@ class EffectiveTest {
             double effective = node.get("effective").get(0).asDouble();
             largest = Math.max(largest, effective);
             double u = effective * (1 - rate * 0.1) * norm / rate;
-            text.append(node.get("step").asInt())
-                    .append(",q,")
-                    .append(norm)
-                    .append(',')
-                    .append(u)
-                    .append(',')
-                    .append(rate)
-                    .append(",0.1\n");
+            text.append("%d,q,%s,%s,%s,0.1\n".formatted(node.get("step").asInt(), norm, u, rate));
         }
-        JsonNode q = json("effective", log("own.csv", text.toString()))
+        JsonNode q = ht.json("effective", log("own.csv", text.toString()))
                 .get("matrices")
                 .get(0);
         assertThat(q.get("peak_effective").asDouble()).isCloseTo(largest, within(1e-15));
@@ -194,7 +179,7 @@ class EffectiveTest {
 
     @Test
     void normAtRestIsFound() throws Exception {
-        JsonNode fc = json("effective", log("grown.csv", grown(2_000)))
+        JsonNode fc = ht.json("effective", log("grown.csv", grown(2_000)))
                 .get("matrices")
                 .get(0);
         double rest = fc.get("rest_norm").asDouble(); // e c^2 / (2 l) at the rates of the last tenth, 0.005 on average
@@ -210,14 +195,9 @@ class EffectiveTest {
                 new hypertransfer.core.Schedule.Shaped(0.03, 500, 0.05, ratio, hypertransfer.core.Shape.parse(shape));
         StringBuilder text = new StringBuilder("step,weight_norm,update_norm,rate,decay\n");
         for (int t = 0; t < 500; t++) {
-            text.append(t)
-                    .append(",2,")
-                    .append(2 * schedule.rate(t))
-                    .append(',')
-                    .append(schedule.rate(t))
-                    .append(",0\n");
+            text.append("%d,2,%s,%s,0\n".formatted(t, 2 * schedule.rate(t), schedule.rate(t)));
         }
-        JsonNode all = json("effective", log("ball.csv", text.toString())).get("all");
+        JsonNode all = ht.json("effective", log("ball.csv", text.toString())).get("all");
         assertThat(all.get("shape").asString()).isEqualTo(shape);
         assertThat(all.get("peak").asDouble()).isCloseTo(0.03, within(3e-4));
         assertThat(all.get("final_ratio").asDouble()).isCloseTo(ratio, within(0.005));
@@ -242,7 +222,7 @@ class EffectiveTest {
             })
     void badRowIsNamedAndTheRestAnswered(String row, String message) throws Exception {
         String good = "0,fc,2,3,0.5,0.4\n1,fc,2,3,0.5,0.4\n2,fc,2,3,0.5,0.4\n";
-        JsonNode answer = json("effective", log("bad.csv", HEADER + good + row + "\n4,fc,2,3,0.5,0.4\n"));
+        JsonNode answer = ht.json("effective", log("bad.csv", HEADER + good + row + "\n4,fc,2,3,0.5,0.4\n"));
         assertThat(ht.err()).contains(message).contains("left out");
         assertThat(answer.get("matrices").get(0).get("steps").asInt()).isEqualTo(4);
     }
@@ -285,7 +265,7 @@ class EffectiveTest {
                 }
             }
         }
-        JsonNode a = json("effective", file).get("matrices").get(0);
+        JsonNode a = ht.json("effective", file).get("matrices").get(0);
         assertThat(a.get("steps").asInt()).isEqualTo(steps);
         assertThat(a.get("hyperball").get("shape").asString()).isEqualTo("linear");
         assertThat(a.get("hyperball").get("peak").asDouble()).isCloseTo(0.15, within(0.002));

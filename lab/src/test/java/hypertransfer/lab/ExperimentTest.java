@@ -12,10 +12,10 @@ import hypertransfer.train.log.Gap;
 import hypertransfer.train.log.Run;
 import hypertransfer.train.network.Preset;
 import java.io.IOException;
-import java.io.PrintWriter;
-import java.io.StringWriter;
+import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
@@ -26,37 +26,16 @@ import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.json.JsonMapper;
 
 class ExperimentTest {
-    private static final String[] TINY = {
-        "--set",
-        "steps=10",
-        "--set",
-        "model.layers=1",
-        "--set",
-        "model.width=16",
-        "--set",
-        "model.head=8",
-        "--set",
-        "model.sequence=16",
-        "--set",
-        "model.batch=2",
-        "--set",
-        "validation.batches=1"
-    };
+    private static final List<String> TINY = Ht.set("steps=10 model.layers=1 model.width=16 model.head=8"
+            + " model.sequence=16 model.batch=2 validation.batches=1");
 
     @TempDir
     Path directory;
 
-    private final StringWriter out = new StringWriter();
-    private final StringWriter err = new StringWriter();
+    private final Ht ht = new Ht();
 
-    private int run(String... args) {
-        out.getBuffer().setLength(0);
-        err.getBuffer().setLength(0);
-        return Main.run(new PrintWriter(out), new PrintWriter(err), false, args);
-    }
-
-    private int tiny(String... args) {
-        return run(Stream.concat(Stream.of(args), Stream.of(TINY)).toArray(String[]::new));
+    private String reproduce(String name, Path to, Object... more) {
+        return ht.fine("reproduce " + name + " --out", to, TINY, List.of(more));
     }
 
     /** Every experiment runs to its end in miniature, and its followers follow. */
@@ -64,13 +43,11 @@ class ExperimentTest {
     @MethodSource("experiments")
     void everyExperimentRuns(String name) {
         Path to = directory.resolve(name);
-        assertThat(tiny("reproduce", name, "--out", to.toString()))
-                .as(err.toString())
-                .isZero();
+        reproduce(name, to);
         assertThat(to.resolve("report.html")).isNotEmptyFile();
         Experiment experiment = Experiment.read(name);
         experiment.runs().forEach((run, member) -> {
-            assertThat(out.toString()).contains(run);
+            assertThat(ht.out()).contains(run);
             if (member.follows() != null) {
                 Gap gap = Gap.of(to.resolve(run), to.resolve(member.follows()));
                 assertThat(gap.training().steps()).isEqualTo(10);
@@ -88,33 +65,27 @@ class ExperimentTest {
     /** The list is the files of runs/ that have a title; the others there are configurations. */
     @Test
     void theKnownExperimentsAreTheFilesOfRuns() throws IOException {
-        try (Stream<Path> files = Files.list(Path.of("..", "runs"))) {
-            List<String> titled = files.filter(file -> {
-                        try {
-                            return Files.readString(file).startsWith("title:");
-                        } catch (IOException e) {
-                            throw new AssertionError(e);
-                        }
-                    })
-                    .map(file -> file.getFileName().toString().replace(".yaml", ""))
-                    .toList();
-            assertThat(Experiment.KNOWN.keySet()).containsExactlyInAnyOrderElementsOf(titled);
+        List<String> titled = new ArrayList<>();
+        try (DirectoryStream<Path> files = Files.newDirectoryStream(Path.of("..", "runs"))) {
+            for (Path file : files) {
+                if (Files.readString(file).startsWith("title:")) {
+                    titled.add(file.getFileName().toString().replace(".yaml", ""));
+                }
+            }
         }
-        assertThat(run("reproduce", "--help")).isZero();
-        assertThat(out.toString()).contains(Experiment.KNOWN.keySet());
+        assertThat(Experiment.KNOWN.keySet()).containsExactlyInAnyOrderElementsOf(titled);
+        assertThat(ht.fine("reproduce --help")).contains(Experiment.KNOWN.keySet());
     }
 
     /** It was the schedule's final ratio, which is reached one step after the last. */
     @Test
     void theMatchedRatioIsTheMeasuredOne() {
-        assertThat(tiny("reproduce", "exp3", "--out", directory.toString())).isZero();
+        reproduce("exp3", directory);
         double measured = Plan.ratio(directory.resolve("muon"));
-        assertThat(tiny("reproduce", "exp3", "--out", directory.toString(), "--json"))
-                .isZero();
-        JsonNode rows = JsonMapper.shared().readTree(out.toString());
+        JsonNode rows = JsonMapper.shared().readTree(reproduce("exp3", directory, "--json"));
         assertThat(rows.path(0).path("end_over_peak").asDouble()).isEqualTo(measured);
         assertThat(rows.path(0).path("final_gap").isNull()).isTrue();
-        assertThat(err.toString()).contains("finished before", "end/peak");
+        assertThat(ht.err()).contains("finished before", "end/peak");
         assertThat(Plan.ratio(directory.resolve("muonh-matched"))).isCloseTo(measured, within(1e-9));
         assertThat(measured).isBetween(0.01, 0.5);
     }
@@ -123,22 +94,17 @@ class ExperimentTest {
     @Test
     void anExperimentCanBeMoved() throws IOException {
         Path first = directory.resolve("a #1: b");
-        assertThat(tiny("reproduce", "decay", "--out", first.toString()))
-                .as(err.toString())
-                .isZero();
+        reproduce("decay", first);
         assertThat(first.resolve("triple-decay/config.yaml")).content().contains("target: \"../muon\"");
         Path second = Files.move(first, directory.resolve("c"));
-        assertThat(tiny("reproduce", "decay", "--out", second.toString()))
-                .as(err.toString())
-                .isZero();
-        assertThat(out.toString())
+        assertThat(reproduce("decay", second))
                 .contains("triple-decay: finished before")
                 .containsPattern("triple-decay +\\S+ +[-+]\\d");
     }
 
     @Test
     void fairRunsHaveOneEffectiveSchedule() {
-        assertThat(tiny("reproduce", "fair", "--out", directory.toString())).isZero();
+        reproduce("fair", directory);
         Gap gap = Gap.of(directory.resolve("muon"), directory.resolve("adamw"));
         assertThat(gap.logged()).isEqualTo(10);
         assertThat(gap.rate()).isLessThan(1e-12);
@@ -146,96 +112,47 @@ class ExperimentTest {
 
     @Test
     void aSecondCallTrainsNothing() {
-        assertThat(tiny("reproduce", "decay", "--out", directory.toString())).isZero();
-        assertThat(tiny("reproduce", "decay", "--out", directory.toString())).isZero();
-        assertThat(out.toString()).contains("muon: finished before").doesNotContain("step 00001");
-        refused(
-                "muon was started with another configuration (now steps: 400)",
-                "reproduce",
-                "decay",
-                "--out",
-                directory.toString());
+        reproduce("decay", directory);
+        assertThat(reproduce("decay", directory))
+                .contains("muon: finished before")
+                .doesNotContain("step 00001");
+        assertThat(ht.refused("reproduce decay --out", directory))
+                .contains("muon was started with another configuration (now steps: 400)");
     }
 
     /** Several processes on one directory: what one holds is left to it, and taken over when it is killed. */
     @Test
     void aRunThatAnotherProcessHoldsIsWaitedFor() throws IOException {
         Holder.of(directory.resolve("muon")).killedAfter(directory.resolve("inverse-hypertransfer"));
-        assertThat(tiny("reproduce", "exp1", "--out", directory.toString()))
-                .as(err.toString())
-                .isZero();
-        assertThat(out.toString().lines().filter(line -> line.matches("run \\d of 5.*")))
+        assertThat(reproduce("exp1", directory).lines().filter(line -> line.matches("run \\d of 5.*")))
                 .map(line -> line.split("[,;] ?")[1])
                 .containsExactly("muonh", "inverse-hypertransfer", "muon", "hypertransfer", "muon-placebo");
     }
 
     @Test
     void aPresetThatIsNotTunedTakesTheDefaults() {
-        String[] small = {"reproduce", "decay", "--preset", "small", "--out", directory.toString()};
-        assertThat(tiny(small)).as(err.toString()).isZero();
-        assertThat(out.toString()).contains("no rates are tuned for this preset");
+        assertThat(reproduce("decay --preset small", directory)).contains("no rates are tuned for this preset");
         assertThat(new Run(directory.resolve("muon")).configuration().preset()).isEqualTo(Preset.SMALL);
     }
 
     @Test
     void severalSeedsGiveASpread() {
-        assertThat(tiny("reproduce", "decay", "--seeds", "2", "--out", directory.toString()))
-                .isZero();
-        assertThat(out.toString()).contains("over 2 seeds");
-        assertThat(new Run(directory.resolve("seed-1235/muon")).configuration().seed())
-                .isEqualTo(1235);
-        assertThat(new Run(directory.resolve("seed-1235/triple-decay"))
-                        .configuration()
-                        .seed())
-                .isEqualTo(1235);
+        assertThat(reproduce("decay --seeds 2", directory)).contains("over 2 seeds");
+        for (String run : List.of("muon", "triple-decay")) {
+            Run second = new Run(directory.resolve("seed-1235").resolve(run));
+            assertThat(second.configuration().seed()).as(run).isEqualTo(1235);
+        }
     }
 
     @Test
     void badInputIsOneSentence() {
-        refused("unknown experiment 'exp9'; there are exp1, exp2-zero", "reproduce", "exp9");
-        refused("unknown preset 'huge'; the presets are demo, small", "reproduce", "exp1", "--preset", "huge");
-        refused("there is no file x.yaml in", "sweep", "x.yaml", "--grid", "rate=1,2");
-        refused("is not a run", "transfer", directory.toString(), "--mode", "hypertransfer");
-        refused("there is no file", "train", directory.resolve("absent.yaml").toString());
+        assertThat(ht.refused("reproduce exp9")).contains("unknown experiment 'exp9'; there are exp1, exp2-zero");
+        assertThat(ht.refused("reproduce exp1 --preset huge"))
+                .contains("unknown preset 'huge'; the presets are demo, small");
+        assertThat(ht.refused("sweep x.yaml --grid rate=1,2")).contains("there is no file x.yaml in");
+        assertThat(ht.refused("transfer", directory, "--mode hypertransfer")).contains("is not a run");
+        assertThat(ht.refused("train", directory.resolve("absent.yaml"))).contains("there is no file");
         assertThatThrownBy(() -> Report.write(List.of(), directory.resolve("r.html")))
                 .isInstanceOf(Refusal.class);
-    }
-
-    @Test
-    void aTransferMustFitTheRunItFollows() throws IOException {
-        Path file = Files.writeString(directory.resolve("muon.yaml"), "network: M1\n");
-        Path muon = directory.resolve("muon");
-        assertThat(tiny("train", file.toString(), "--out", muon.toString()))
-                .as(err.toString())
-                .isZero();
-        refused(
-                "muon has the dynamics of Base(0.1), which mode inverse-hypertransfer does not follow; "
-                        + "use one of hypertransfer, hypertransfer-plus, decay-transfer",
-                "transfer",
-                muon.toString(),
-                "--mode",
-                "inverse-hypertransfer");
-        assertThat(run("transfer", muon.toString(), "--mode", "hypertransfer")).isZero();
-        assertThat(out.toString()).contains("gap to the target: 10 of 10 steps have a target", "effective rate");
-        assertThat(run("transfer", muon.toString(), "--mode", "hypertransfer")).isZero();
-        assertThat(out.toString()).contains("is already finished").doesNotContain("step 00001");
-        refused("unknown mode 'x'", "transfer", muon.toString(), "--mode", "x");
-        assertThat(run("transfer", muon.toString(), "--mode", "hypertransfer-plus", "--at", "10"))
-                .as(err.toString())
-                .isZero();
-        refused(
-                "no checkpoint of step 3; it has those of [10]",
-                "transfer",
-                muon.toString(),
-                "--mode",
-                "hypertransfer",
-                "--at",
-                "3");
-    }
-
-    private void refused(String reason, String... args) {
-        assertThat(run(args)).isEqualTo(2);
-        assertThat(err.toString()).startsWith("ht: ").contains(reason).doesNotContain("\tat ");
-        assertThat(err.toString().lines()).hasSize(1);
     }
 }

@@ -2,10 +2,9 @@ package hypertransfer.lab;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import hypertransfer.train.file.Folder;
 import hypertransfer.train.log.Run;
 import hypertransfer.train.run.Checkpoint;
-import java.io.PrintWriter;
-import java.io.StringWriter;
 import java.nio.ByteBuffer;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -14,12 +13,14 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Random;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.condition.EnabledOnOs;
 import org.junit.jupiter.api.condition.OS;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Real processes that are killed, interrupted, or run out of disk; all end where an undisturbed one does. */
@@ -34,8 +35,7 @@ class FaultTest {
 
     private Path file;
     private Path run;
-    private final StringWriter out = new StringWriter();
-    private final StringWriter err = new StringWriter();
+    private final Ht ht = new Ht();
 
     @BeforeEach
     void configuration() throws Exception {
@@ -47,24 +47,9 @@ class FaultTest {
                 """);
     }
 
-    private int main(String... args) {
-        out.getBuffer().setLength(0);
-        err.getBuffer().setLength(0);
-        return Main.run(new PrintWriter(out), new PrintWriter(err), false, args);
-    }
-
-    private String[] train(Path to, int steps, int every, String... more) {
-        List<String> args = new ArrayList<>(List.of(
-                "train",
-                file.toString(),
-                "--set",
-                "steps=" + steps,
-                "--set",
-                "checkpoint.every=" + every,
-                "--out",
-                to.toString()));
-        args.addAll(List.of(more));
-        return args.toArray(String[]::new);
+    private List<String> train(Path to, int steps, int every, String... more) {
+        String line = "train %s --out %s --set steps=%d --set checkpoint.every=%d".formatted(file, to, steps, every);
+        return Stream.concat(Stream.of(line.split(" ")), Stream.of(more)).toList();
     }
 
     /** What such a run leaves when nothing happens to it: trained once for all tests. */
@@ -72,7 +57,7 @@ class FaultTest {
         String key = steps + " " + every;
         if (!UNDISTURBED.containsKey(key)) {
             Path other = dir.resolve("undisturbed");
-            assertThat(main(train(other, steps, every))).as(err::toString).isZero();
+            ht.fine(train(other, steps, every));
             UNDISTURBED.put(key, result(other));
         }
         return UNDISTURBED.get(key);
@@ -111,7 +96,7 @@ class FaultTest {
                 int exit = child.end();
                 if (exit == 0
                         && late++ < 20) { // other work of the machine kept this process from killing it: once more
-                    Workshop.delete(run);
+                    Folder.delete(run);
                     kill--;
                     continue;
                 }
@@ -119,9 +104,8 @@ class FaultTest {
             }
             assertThat(state()).isEqualTo("killed");
         }
-        assertThat(main("runs", dir.toString())).isZero();
-        assertThat(out.toString()).containsPattern("run +killed");
-        assertThat(main(train(run, steps, 1, "--resume"))).as(err::toString).isZero();
+        assertThat(ht.fine("runs", dir)).containsPattern("run +killed");
+        ht.fine(train(run, steps, 1, "--resume"));
         assertThat(result(run)).isEqualTo(expected);
     }
 
@@ -132,10 +116,8 @@ class FaultTest {
         try (Child child = Child.start(train(run, 200, 100))) {
             assertThat(child.steps(3)).isTrue();
             child.signal("STOP"); // or it is finished before this process has asked what it wants to know
-            assertThat(main("train", run.toString(), "--resume")).isEqualTo(2);
-            assertThat(err.toString()).contains("another process is writing the run");
-            assertThat(main("runs", dir.toString())).isZero();
-            assertThat(out.toString()).containsPattern("run +running");
+            assertThat(ht.refused("train", run, "--resume")).contains("another process is writing the run");
+            assertThat(ht.fine("runs", dir)).containsPattern("run +running");
             // twice, as timeout(1) does: it was taken for the second Ctrl-C, and nothing was saved
             child.signal("CONT", signal, signal);
             assertThat(child.says("run the same command again to continue, or: ht train " + run))
@@ -145,15 +127,14 @@ class FaultTest {
             assertThat(child.errors()).containsExactly("ht: saving, then stopping (Ctrl-C again stops immediately)");
         }
         assertThat(state()).isEqualTo("interrupted");
-        assertThat(main("train", run.toString(), "--resume")).as(err::toString).isZero();
+        ht.fine("train", run, "--resume");
         assertThat(result(run)).isEqualTo(expected);
     }
 
     /** Was told to save, and built on for minutes. */
     @Test
     void interruptedWhileTheNetworkIsBuilt() throws Exception {
-        String[] deep = {"--set", "model.layers=5000"};
-        try (Child child = Child.start(train(run, 4, 1, deep))) {
+        try (Child child = Child.start(train(run, 4, 1, "--set", "model.layers=5000"))) {
             assertThat(child.says("run ")).isTrue();
             child.signal("INT");
             assertThat(child.end()).isEqualTo(130);
@@ -184,37 +165,24 @@ class FaultTest {
         assertThat(state()).isIn("killed", "not begun");
     }
 
-    @Test
-    void aFullDisk() throws Exception {
-        List<Object> expected = undisturbed(300, 20);
-        try (Child child = Child.start(160, train(run, 300, 20))) { // a checkpoint fits, logs do not
+    /** Of the first only logs do not fit, of the second not even a checkpoint. */
+    @ParameterizedTest
+    @CsvSource({"160, 300, 20, run/", "64, 12, 5, step-00000005.safetensors"})
+    void aFullDisk(int kilobytes, int steps, int every, String what) throws Exception {
+        List<Object> expected = undisturbed(steps, every);
+        try (Child child = Child.start(kilobytes, train(run, steps, every))) {
             assertThat(child.end()).isEqualTo(4);
             assertThat(child.errors())
-                    .hasSize(1)
-                    .first()
+                    .singleElement()
                     .asString()
                     .startsWith("ht: cannot write " + run)
+                    .contains(what)
                     .endsWith("; make room, then run the same command again to continue");
         }
         assertThat(state()).isEqualTo("failed");
-        assertThat(new Run(run).checkpoints()).isNotEmpty().allSatisfy(Checkpoint::read);
-        assertThat(main("train", run.toString(), "--resume")).as(err::toString).isZero();
-        assertThat(result(run)).isEqualTo(expected);
-    }
-
-    @Test
-    void aDiskTooSmallForACheckpoint() throws Exception {
-        List<Object> expected = undisturbed(12, 5);
-        try (Child child = Child.start(64, train(run, 12, 5))) {
-            assertThat(child.end()).isEqualTo(4);
-            assertThat(child.errors())
-                    .hasSize(1)
-                    .first()
-                    .asString()
-                    .contains("cannot write", "step-00000005.safetensors", "make room");
-        }
-        assertThat(new Run(run).checkpoints()).isEmpty();
-        assertThat(main("train", run.toString(), "--resume")).as(err::toString).isZero();
+        assertThat(new Run(run).checkpoints()).allSatisfy(Checkpoint::read);
+        assertThat(new Run(run).checkpoints().isEmpty()).isEqualTo(what.startsWith("step-"));
+        ht.fine("train", run, "--resume");
         assertThat(result(run)).isEqualTo(expected);
     }
 }

@@ -6,19 +6,16 @@ import java.io.PrintWriter;
 import java.io.StringWriter;
 import java.util.Arrays;
 import java.util.List;
+import java.util.stream.Stream;
+import tools.jackson.databind.JsonNode;
+import tools.jackson.databind.json.JsonMapper;
 
 /** The command line inside the test's own process. */
-final class Ht {
+public final class Ht {
     /** A run of milliseconds. */
-    static final List<String> TINY = List.of(
-            "--set", "engine=reference",
-            "--set", "steps=3",
-            "--set", "model.layers=1",
-            "--set", "model.width=16",
-            "--set", "model.head=8",
-            "--set", "model.sequence=16",
-            "--set", "model.batch=2",
-            "--set", "validation.batches=1");
+    static final List<String> TINY =
+            set("engine=reference steps=3 model.layers=1 model.width=16 model.head=8 model.sequence=16 model.batch=2"
+                    + " validation.batches=1");
 
     /** As {@link Main#run}. */
     interface Runner {
@@ -29,7 +26,7 @@ final class Ht {
     private final StringWriter out = new StringWriter();
     private final StringWriter err = new StringWriter();
 
-    Ht() {
+    public Ht() {
         this(Main::run);
     }
 
@@ -47,26 +44,44 @@ final class Ht {
         return err.toString();
     }
 
-    /** Runs a command; lists among the arguments are laid out. */
-    int run(Object... args) {
+    /** Settings as options. */
+    static List<String> set(String... settings) {
+        return Stream.of(settings)
+                .flatMap(some -> Stream.of(some.split(" ")))
+                .flatMap(setting -> Stream.of("--set", setting))
+                .toList();
+    }
+
+    /** Runs a command. Lists are laid out; a text that begins the line or an option is taken apart at its spaces. */
+    public int run(Object... args) {
         out.getBuffer().setLength(0);
         err.getBuffer().setLength(0);
-        String[] texts = Arrays.stream(args)
-                .flatMap(arg -> arg instanceof List<?> list ? list.stream() : List.of(arg).stream())
+        String[] words = Arrays.stream(args)
+                .flatMap(arg -> switch (arg) {
+                    case List<?> list -> list.stream();
+                    case String text when arg == args[0] || text.startsWith("--") -> Stream.of(text.split(" "));
+                    default -> Stream.of(arg);
+                })
                 .map(Object::toString)
                 .toArray(String[]::new);
-        return runner.run(new PrintWriter(out), new PrintWriter(err), false, texts);
+        return runner.run(new PrintWriter(out), new PrintWriter(err), false, words);
     }
 
     /** Runs a command that must succeed, and returns what it printed. */
-    String fine(Object... args) {
+    public String fine(Object... args) {
         assertThat(run(args)).as(err::toString).isZero();
         return out();
     }
 
+    /** The same, and what its last line says to programs. */
+    public JsonNode json(Object... args) {
+        return JsonMapper.shared().readTree(fine(args).lines().toList().getLast());
+    }
+
     /** Runs a command that must be refused as bad input, in one sentence, which is returned. */
-    String refused(Object... args) {
+    public String refused(Object... args) {
         assertThat(run(args)).as(() -> out() + err()).isEqualTo(2);
+        assertThat(err()).startsWith("ht: ");
         assertThat(err().lines()).as("one sentence").hasSize(1);
         return err().strip();
     }

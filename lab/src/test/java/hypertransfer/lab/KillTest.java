@@ -76,7 +76,7 @@ class KillTest {
 
     private void signalled(Command command, String signal, long wait, Cases cases, String about) throws Exception {
         long begun = System.nanoTime();
-        try (Child child = Child.start(command.args().toArray(String[]::new))) {
+        try (Child child = Child.start(command.args())) {
             boolean early = child.endsWithin(wait);
             if (!early) {
                 child.signal(signal);

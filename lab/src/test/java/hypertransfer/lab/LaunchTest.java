@@ -2,6 +2,7 @@ package hypertransfer.lab;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import hypertransfer.train.log.Run;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import org.junit.jupiter.api.BeforeEach;
@@ -25,17 +26,6 @@ class LaunchTest {
         run = dir.resolve("run");
     }
 
-    /** It printed its tables, went "on at step 3" and lost its loss. */
-    @Test
-    void aFinishedRunStaysAsItIs() throws Exception {
-        ht.fine("train", file, "--out", run, Ht.TINY);
-        String state = Files.readString(run.resolve("state.json"));
-        assertThat(ht.fine("train", run, "--resume")).startsWith(run + " is already finished");
-        assertThat(run.resolve("state.json")).hasContent(state);
-        assertThat(ht.refused("train", file, "--out", run, Ht.TINY, "--set", "seed=9", "--resume"))
-                .contains("another configuration (now seed: 9)");
-    }
-
     /** Was refused with the advice to do what was refused. */
     @Test
     void aDamagedStateIsWrittenAnew() throws Exception {
@@ -51,16 +41,16 @@ class LaunchTest {
     /** A directory in state 'failed' was left, and stayed in the list of runs. */
     @Test
     void whatFailsBeforeTheFirstStepLeavesNothing() throws Exception {
-        ht.refused("train", file, "--out", run, Ht.TINY, "--set", "data.train=" + dir.resolve("nowhere"));
+        ht.refused("train", file, "--out", run, Ht.TINY, "--set data.train=" + dir.resolve("nowhere"));
         assertThat(run).doesNotExist();
         ht.fine("train", file, "--out", run, Ht.TINY);
         Path twin = dir.resolve("run-hypertransfer-at-2");
-        assertThat(ht.refused("transfer", run, "--mode", "hypertransfer", "--at", "2"))
+        assertThat(ht.refused("transfer", run, "--mode hypertransfer --at 2"))
                 .contains("no checkpoint of step 2; it has those of [3]", "checkpoint.every and checkpoint.keep");
         assertThat(twin).doesNotExist();
         Path mine =
                 Files.writeString(Files.createDirectories(dir.resolve("mine")).resolve("notes"), "keep");
-        ht.refused("train", file, "--out", mine.getParent(), Ht.TINY, "--set", "data.train=" + dir.resolve("nowhere"));
+        ht.refused("train", file, "--out", mine.getParent(), Ht.TINY, "--set data.train=" + dir.resolve("nowhere"));
         assertThat(mine).as("what was there").exists();
     }
 
@@ -77,24 +67,26 @@ class LaunchTest {
         Files.writeString(
                 state,
                 Files.readString(state).replace("finished", "interrupted").replace("\"step\":3", "\"step\":1"));
-        assertThat(ht.fine("transfer", run, "--mode", "hypertransfer"))
+        assertThat(ht.fine("transfer", run, "--mode hypertransfer"))
                 .contains("warning: the target is interrupted at step 1 of 3: later steps have nothing to compare with")
                 .contains("gap to the target: one of 3 steps has a target, which says nothing");
     }
 
-    /** The path was cut at ' #' by YAML: no gap, and no message. */
+    /** The path was cut at ' #' by YAML: no gap, and no message; it was absolute, and "another configuration" was the answer. */
     @Test
     void aTargetMayHaveAnyName() throws Exception {
         Path odd = dir.resolve("run #2: \"x\"");
         ht.fine("train", file, "--out", odd, Ht.TINY);
         Path twin = dir.resolve("deeper/twin");
-        assertThat(ht.fine("transfer", odd, "--mode", "hypertransfer", "--out", twin))
-                .contains(" | gap ");
-        assertThat(ht.fine("transfer", odd, "--mode", "hypertransfer", "--at", "3", "--out", dir.resolve("late")))
+        assertThat(ht.fine("transfer", odd, "--mode hypertransfer --out", twin)).contains(" | gap ");
+        assertThat(ht.fine("transfer", odd, "--mode hypertransfer --at 3 --out", dir.resolve("late")))
                 .contains("continuing at step 3");
         Path moved = Files.createDirectories(dir.resolve("elsewhere"));
-        Files.move(odd, moved.resolve(odd.getFileName()));
+        Path target = Files.move(odd, moved.resolve(odd.getFileName()));
         Files.move(dir.resolve("deeper"), moved.resolve("deeper"));
+        twin = moved.resolve("deeper/twin");
+        assertThat(new Run(twin).target()).contains(new Run(target));
+        ht.fine("transfer", target, "--mode hypertransfer --resume --out", twin);
         assertThat(ht.fine("runs", moved)).containsPattern("twin +finished +3/3 .*e[-+]\\d\\d");
     }
 
@@ -119,18 +111,9 @@ class LaunchTest {
     /** Took 6 GB of heap and was still building after six minutes. */
     @Test
     void sizesAreCheckedBeforeAnythingIsBuilt() {
-        assertThat(ht.refused("train", file, "--out", run, Ht.TINY, "--set", "model.layers=2147483647"))
+        assertThat(ht.refused("train", file, "--out", run, Ht.TINY, "--set model.layers=2147483647"))
                 .contains("model.layers is 2147483647; it must be at most 10000");
-        assertThat(ht.refused(
-                        "train",
-                        file,
-                        "--out",
-                        run,
-                        Ht.TINY,
-                        "--set",
-                        "model.layers=9000",
-                        "--set",
-                        "model.width=8192"))
+        assertThat(ht.refused("train", file, "--out", run, Ht.TINY, Ht.set("model.layers=9000 model.width=8192")))
                 .contains("parameters, whose weights, gradients and momentum need", "engine reference has");
         assertThat(run).doesNotExist();
     }

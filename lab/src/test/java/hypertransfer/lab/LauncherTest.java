@@ -9,6 +9,7 @@ import java.nio.file.LinkOption;
 import java.nio.file.Path;
 import java.time.Instant;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import java.util.function.BooleanSupplier;
 import java.util.stream.Stream;
@@ -131,8 +132,19 @@ class LauncherTest {
         return finish(command, start(command));
     }
 
+    private ProcessBuilder ht(String... args) {
+        return command(root.resolve("ht"), args);
+    }
+
     private Result run(String... args) throws Exception {
-        return run(command(root.resolve("ht"), args));
+        return run(ht(args));
+    }
+
+    /** With these variables too. */
+    private Result run(Map<String, ?> environment) throws Exception {
+        ProcessBuilder command = ht();
+        environment.forEach((name, value) -> command.environment().put(name, value.toString()));
+        return run(command);
     }
 
     private long builds() {
@@ -207,10 +219,8 @@ class LauncherTest {
     @Test
     void theKnobsOfTheEnvironmentReachJava() throws Exception {
         assertThat(run().out()).doesNotContain("-Dht.");
-        ProcessBuilder command = command(root.resolve("ht"));
-        command.environment().put("HT_THREADS", "3");
-        command.environment().put("HT_VECTOR_BITS", "64");
-        assertThat(run(command).out()).contains("[-Dht.threads=3]\n[-Dht.vector.bits=64]\n");
+        assertThat(run(Map.of("HT_THREADS", 3, "HT_VECTOR_BITS", 64)).out())
+                .contains("[-Dht.threads=3]\n[-Dht.vector.bits=64]\n");
     }
 
     @Test
@@ -227,9 +237,7 @@ class LauncherTest {
 
     @Test
     void javaTakesTheLaunchersPlace() throws Exception {
-        ProcessBuilder command = command(root.resolve("ht"));
-        command.environment().put("FAKE_EXIT", "7");
-        Result result = run(command);
+        Result result = run(Map.of("FAKE_EXIT", 7));
         assertThat(result.exit()).isEqualTo(7);
         assertThat(result.out()).startsWith("pid=" + result.pid() + "\n");
     }
@@ -250,7 +258,7 @@ class LauncherTest {
                 kill -TERM $$
                 """);
         run("warm up");
-        ProcessBuilder command = command(root.resolve("ht"));
+        ProcessBuilder command = ht();
         Process process = start(command);
         Result result = finish(command, process);
         assertThat(result.out()).startsWith("pid=" + process.pid() + "\n");
@@ -321,7 +329,7 @@ class LauncherTest {
     @Test
     void anInterruptedBuildLeavesNothingBehind() throws Exception {
         Path hold = write(dir.resolve("hold"), "");
-        ProcessBuilder command = command(root.resolve("ht"));
+        ProcessBuilder command = ht();
         Process p = start(command);
         await(() -> builds() == 1);
         assertThat(Files.isSymbolicLink(lock)).isTrue();
@@ -335,10 +343,10 @@ class LauncherTest {
     @Test
     void concurrentFirstStartsBuildOnce() throws Exception {
         Path hold = write(dir.resolve("hold"), "");
-        var first = command(root.resolve("ht"), "1");
+        var first = ht("1");
         Process one = start(first);
         await(() -> builds() == 1);
-        var second = command(root.resolve("ht"), "2");
+        var second = ht("2");
         Process two = start(second);
         await(() -> stderr(second).contains("ht: waiting"));
         Files.delete(hold);
@@ -349,26 +357,31 @@ class LauncherTest {
 
     @Test
     void theLockOfADeadProcessIsBroken() throws Exception {
-        Process dead = new ProcessBuilder("/bin/sh", "-c", "exit").start();
-        dead.waitFor();
-        Files.createDirectories(lock.getParent());
-        Files.createSymbolicLink(lock, Path.of(host() + ":" + dead.pid()));
+        locked(dead());
         assertThat(run().exit()).isZero();
         assertThat(builds()).isEqualTo(1);
     }
 
-    private static String host() throws Exception {
+    private static long dead() throws Exception {
+        Process dead = new ProcessBuilder("/bin/sh", "-c", "exit").start();
+        dead.waitFor();
+        return dead.pid();
+    }
+
+    /** Lets a process of this host hold the lock. */
+    private Path locked(long pid) throws Exception {
         Process uname = new ProcessBuilder("/bin/sh", "-c", "uname -n").start();
-        return new String(uname.getInputStream().readAllBytes()).strip();
+        Path holder = Path.of(new String(uname.getInputStream().readAllBytes()).strip() + ":" + pid);
+        Files.createDirectories(lock.getParent());
+        Files.createSymbolicLink(lock, holder);
+        return holder;
     }
 
     /** The lock was removed, and two builds ran at once. */
     @Test
     void theLockOfAnotherUsersProcessIsKept() throws Exception {
-        Files.createDirectories(lock.getParent());
-        Path holder = Path.of(host() + ":" + ProcessHandle.current().pid());
-        Files.createSymbolicLink(lock, holder);
-        ProcessBuilder command = command(root.resolve("ht"));
+        Path holder = locked(ProcessHandle.current().pid());
+        ProcessBuilder command = ht();
         // what kill answers for a living process of somebody else
         command.command(
                 "/bin/sh",
@@ -387,13 +400,9 @@ class LauncherTest {
     /** Two waiters could both remove a dead lock, the second one the first one's own. */
     @Test
     void oneWaiterAtATimeRemovesADeadLock() throws Exception {
-        Process dead = new ProcessBuilder("/bin/sh", "-c", "exit").start();
-        dead.waitFor();
-        Files.createDirectories(lock.getParent());
-        Path holder = Path.of(host() + ":" + dead.pid());
-        Files.createSymbolicLink(lock, holder);
+        Path holder = locked(dead());
         Path breaking = Files.createSymbolicLink(lock.resolveSibling("ht.lock.break"), Path.of("another:1"));
-        ProcessBuilder command = command(root.resolve("ht"));
+        ProcessBuilder command = ht();
         Process waiting = start(command);
         await(() -> stderr(command).contains("ht: waiting"));
         assertThat(Files.readSymbolicLink(lock)).isEqualTo(holder);
@@ -406,9 +415,7 @@ class LauncherTest {
     @Test
     void withoutAJdkItSaysHowToGetOne() throws Exception {
         jdk("old", "17.0.20");
-        ProcessBuilder command = command(root.resolve("ht"));
-        command.environment().put("JAVA_HOME", dir.resolve("old").toString());
-        Result result = run(command);
+        Result result = run(Map.of("JAVA_HOME", dir.resolve("old")));
         assertThat(result.exit()).isEqualTo(2);
         assertThat(result.err()).startsWith("ht: no JDK 25 or newer found; install one");
         assertThat(result.err().lines()).hasSize(1);
@@ -418,15 +425,13 @@ class LauncherTest {
     @Test
     void aJdkIsFoundOnThePathOrInTheUsualPlaces() throws Exception {
         Files.createSymbolicLink(tools.resolve("java"), Path.of("../jdk/bin/java"));
-        ProcessBuilder command = command(root.resolve("ht"));
+        ProcessBuilder command = ht();
         command.environment().remove("JAVA_HOME");
         assertThat(run(command).exit()).isZero();
 
         Files.delete(tools.resolve("java"));
         jdk(".sdkman/candidates/java/26-x", "26");
-        ProcessBuilder sdkman = command(root.resolve("ht"));
-        sdkman.environment().put("JAVA_HOME", dir.resolve("gone").toString());
-        assertThat(run(sdkman).exit()).isZero();
+        assertThat(run(Map.of("JAVA_HOME", dir.resolve("gone"))).exit()).isZero();
     }
 
     @Test

@@ -1,15 +1,13 @@
 package hypertransfer.lab;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.junit.jupiter.params.provider.Arguments.arguments;
 
 import hypertransfer.core.Diverged;
-import hypertransfer.core.Mode;
 import hypertransfer.core.Refusal;
 import hypertransfer.engine.EngineException;
 import hypertransfer.lab.terminal.Exit;
 import java.io.IOException;
-import java.io.PrintWriter;
-import java.io.StringWriter;
 import java.io.UncheckedIOException;
 import java.nio.file.AccessDeniedException;
 import java.util.ArrayList;
@@ -18,80 +16,55 @@ import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.concurrent.Callable;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.MethodSource;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
-import picocli.CommandLine.ITypeConverter;
 import picocli.CommandLine.Model.CommandSpec;
-import picocli.CommandLine.Option;
 
 class MainTest {
-    private final StringWriter out = new StringWriter();
-    private final StringWriter err = new StringWriter();
-
-    private int run(String... args) {
-        return Main.run(new PrintWriter(out), new PrintWriter(err), false, args);
-    }
+    private final Ht ht = new Ht();
 
     /** A command that ends the way it is told to. */
-    private int ending(boolean trace, Callable<Integer> end, String... args) {
-        @Command(name = "end")
-        final class End implements Callable<Integer> {
-            @Option(names = "--mode", converter = Modes.class)
-            Mode mode;
-
-            @Override
-            public Integer call() throws Exception {
-                return end.call();
-            }
-        }
-        var line = new CommandLine(new Main()).addSubcommand("end", new End());
-        String[] all = new String[args.length + 1];
-        all[0] = "end";
-        System.arraycopy(args, 0, all, 1, args.length);
-        return Main.execute(line, new PrintWriter(out), new PrintWriter(err), trace, all);
-    }
-
-    static final class Modes implements ITypeConverter<Mode> {
+    @Command(name = "end")
+    private record End(Callable<Integer> end) implements Callable<Integer> {
         @Override
-        public Mode convert(String label) {
-            return Mode.parse(label);
+        public Integer call() throws Exception {
+            return end.call();
         }
     }
 
-    private String error() {
-        assertThat(err.toString()).startsWith("ht: ").endsWith(System.lineSeparator());
-        assertThat(err.toString().lines()).as("one sentence").hasSize(1);
-        return err.toString().strip();
+    private static Ht ending(boolean trace, Callable<Integer> end) {
+        return new Ht((out, err, quiet, args) -> {
+            var line = new CommandLine(new Main()).addSubcommand("end", new End(end));
+            return Main.execute(line, out, err, trace, args);
+        });
     }
 
     @Test
     void helpListsTheCommandsAndExamples() {
-        assertThat(run("--help")).isZero();
-        assertThat(out.toString()).contains("Usage: ht", "doctor", "Examples:");
-        assertThat(err.toString()).isEmpty();
+        assertThat(ht.fine("--help")).contains("Usage: ht", "doctor", "Examples:");
+        assertThat(ht.err()).isEmpty();
     }
 
     @Test
     void versionNamesTheNumberAndTheCommit() {
-        assertThat(run("--version")).isZero();
-        assertThat(out.toString().strip())
+        assertThat(ht.fine("--version").strip())
                 .matches("HyperTransfer \\d+\\.\\d+\\.\\d+\\S* \\(commit ([0-9a-f]{7,40}(-dirty)?|unknown)\\)");
     }
 
     @Test
     void withoutACommandThereIsHelp() {
-        assertThat(run()).isZero();
-        String alone = out.toString();
+        String alone = ht.fine();
         assertThat(alone).contains("Usage: ht", "Examples:");
-        out.getBuffer().setLength(0);
-        assertThat(run("help")).isZero();
-        assertThat(out.toString()).isEqualTo(alone);
-        out.getBuffer().setLength(0);
-        assertThat(run("help", "train")).isZero();
-        assertThat(out.toString()).contains("Usage: ht train", "--resume").doesNotContain("Exit codes");
+        assertThat(ht.fine("help")).isEqualTo(alone);
+        assertThat(ht.fine("help train"))
+                .contains("Usage: ht train", "--resume")
+                .doesNotContain("Exit codes");
     }
 
     /** 'trian' meant 'invariance', 'plot' 'sample'. */
@@ -106,8 +79,7 @@ class MainTest {
         "version,"
     })
     void aSuggestionIsNearOrThereIsNone(String typed, String meant) {
-        assertThat(run(typed)).isEqualTo(2);
-        assertThat(error())
+        assertThat(ht.refused(typed))
                 .startsWith("ht: unknown command '" + typed + "'"
                         + (meant == null ? "; run 'ht --help'" : ", did you mean '" + meant + "'?"));
     }
@@ -133,14 +105,14 @@ class MainTest {
     /** By alphabet, bench and conformance came first. */
     @Test
     void helpListsEveryCommandInOneGroup() {
-        assertThat(run("--help")).isZero();
+        ht.fine("--help");
         for (String command : Main.commands().getSubcommands().keySet()) {
-            assertThat(out.toString().lines())
+            assertThat(ht.out().lines())
                     .filteredOn(line -> line.startsWith("  " + command + " "))
                     .as(command)
                     .hasSize(1);
         }
-        assertThat(out.toString().lines().toList())
+        assertThat(ht.out().lines().toList())
                 .containsSubsequence("Start", "Train", "Look", "Answers without a run", "Verify", "Other")
                 .anyMatch(line -> line.matches(" {2}demo {9}Trains Muon and MuonH .*"))
                 .noneMatch(line -> line.contains("%n") || line.contains("\u001b"));
@@ -149,18 +121,9 @@ class MainTest {
     /** Whoever prints a list or a table prints it for programs too. These print none. */
     @Test
     void everyListIsThereForPrograms() {
-        Set<String> without = Set.of(
-                "completion",
-                "data",
-                "data tokenize",
-                "export",
-                "help",
-                "import",
-                "new",
-                "report",
-                "sample",
-                "transfer",
-                "watch");
+        Set<String> without =
+                Set.of("completion, data, data tokenize, export, help, import, new, report, sample, transfer, watch"
+                        .split(", "));
         Map<String, CommandLine> all = new TreeMap<>(Main.commands().getSubcommands());
         all.get("data").getSubcommands().forEach((name, line) -> all.put("data " + name, line));
         all.forEach(
@@ -171,87 +134,64 @@ class MainTest {
 
     @Test
     void helpOfACommandNamesWhatCanBeGiven() {
-        assertThat(run("transfer", "--help")).isZero();
-        assertThat(out.toString()).contains("base, hyperball,", "inverse-hypertransfer-plus", "decay-transfer");
-        out.getBuffer().setLength(0);
-        assertThat(run("reproduce", "--help")).isZero();
-        assertThat(out.toString()).contains("gpt2-124m", "dense-500m", "  exp2-tenth  M2");
-        out.getBuffer().setLength(0);
-        assertThat(run("data", "--help")).isZero();
-        assertThat(out.toString()).contains("ht data tokenize books/").doesNotContain("ht demo");
-        out.getBuffer().setLength(0);
-        assertThat(run("runs", "--help")).isZero();
-        assertThat(out.toString()).contains("[DIR]");
+        assertThat(ht.fine("transfer --help"))
+                .contains("base, hyperball,", "inverse-hypertransfer-plus", "decay-transfer");
+        assertThat(ht.fine("reproduce --help")).contains("gpt2-124m", "dense-500m", "  exp2-tenth  M2");
+        assertThat(ht.fine("data --help")).contains("ht data tokenize books/").doesNotContain("ht demo");
+        assertThat(ht.fine("runs --help")).contains("[DIR]");
     }
 
     @Test
-    void unknownCommandSuggestsTheNearest() {
-        assertThat(run("doctr")).isEqualTo(2);
-        assertThat(error())
+    void whatIsUnknownOrUnexpected() {
+        assertThat(ht.refused("doctr"))
                 .isEqualTo(
                         "ht: unknown command 'doctr', did you mean 'doctor'? run 'ht --help' for the commands and options");
-    }
-
-    @Test
-    void unknownOptionSuggestsTheNearest() {
-        assertThat(run("doctor", "--jsn")).isEqualTo(2);
-        assertThat(error())
+        assertThat(ht.refused("doctor", "--jsn"))
                 .isEqualTo(
                         "ht: unknown option '--jsn', did you mean '--json'? run 'ht doctor --help' for the commands and options");
+        assertThat(ht.refused("doctor", "two words")).contains("unexpected argument 'two words'");
+        assertThat(ht.refused("doctor", "@pom.xml"))
+                .as("an argument, not a file of arguments")
+                .contains("unexpected argument '@pom.xml'");
+        assertThat(ht.refused("transfer out --mode bse"))
+                .as("of our own types")
+                .startsWith("ht: unknown mode 'bse'; the modes are base,");
     }
 
-    @Test
-    void unexpectedArgument() {
-        assertThat(run("doctor", "two words")).isEqualTo(2);
-        assertThat(error()).contains("unexpected argument 'two words'");
-    }
-
-    @Test
-    void anArgumentWithAnAtSignIsNotAFile() {
-        assertThat(run("doctor", "@pom.xml")).isEqualTo(2);
-        assertThat(error()).contains("unexpected argument '@pom.xml'");
-    }
-
-    @Test
-    void aValueThatOurOwnTypesRefuse() {
-        assertThat(ending(false, () -> 0, "--mode", "bse")).isEqualTo(2);
-        assertThat(error()).startsWith("ht: unknown mode 'bse'; the modes are base,");
-    }
-
-    @Test
-    void refusalsAreBadInput() {
-        assertThat(ending(false, () -> {
-                    throw new Refusal("decay is -1;\n it must be zero or more");
-                }))
-                .isEqualTo(2);
-        assertThat(error()).isEqualTo("ht: decay is -1; it must be zero or more");
-    }
-
-    @Test
-    void whatAnEngineCannotDoIsBadInput() {
-        assertThat(ending(false, () -> {
-                    throw new EngineException("no CUDA driver; install one");
-                }))
-                .isEqualTo(2);
-        assertThat(error()).isEqualTo("ht: no CUDA driver; install one");
-    }
-
-    /** The table was squeezed into one line of 300 characters. */
-    @Test
-    void theTableOfMemoryKeepsItsLines() {
+    /** The table of memory was squeezed into one line of 300 characters. */
+    static Stream<Arguments> failures() {
         String table = "memory\n  parameters  1.0 MiB\n  total       9.0 MiB\ndoes not fit into 2 MiB; lower the batch";
-        assertThat(ending(false, () -> {
-                    throw new EngineException(table);
-                }))
-                .isEqualTo(2);
-        assertThat(err.toString().lines().toList())
-                .isEqualTo(("ht: " + table).lines().toList());
+        return Stream.of(
+                arguments(
+                        new Refusal("decay is -1;\n it must be zero or more"),
+                        2,
+                        "decay is -1; it must be zero or more$"),
+                arguments(new EngineException("no CUDA driver; install one"), 2, "no CUDA driver; install one$"),
+                arguments(new EngineException(table), 2, table + "$"),
+                arguments(new InterruptedException(), 130, "interrupted$"),
+                arguments(new IllegalStateException("seven"), 70, ".*bug.*IllegalStateException: seven.*HT_TRACE=1"),
+                arguments(new NoClassDefFoundError("Missing"), 70, ".*NoClassDefFoundError: Missing"),
+                arguments(new OutOfMemoryError("Java heap space"), 4, ".*Java heap space.*-Xmx"));
+    }
+
+    @ParameterizedTest
+    @MethodSource("failures")
+    void everyFailureHasASentenceAndACode(Throwable failure, int code, String sentence) {
+        Ht ending = ending(false, () -> {
+            if (failure instanceof Error error) {
+                throw error;
+            }
+            throw (Exception) failure;
+        });
+        assertThat(ending.run("end")).isEqualTo(code);
+        assertThat(ending.err()).endsWith(System.lineSeparator());
+        assertThat(ending.err().lines()).hasSameSizeAs(sentence.lines().toList());
+        assertThat(ending.err().strip()).containsPattern("^ht: " + sentence);
     }
 
     @Test
     void everyKindOfFailureHasItsOwnCode() {
         assertThat(Exit.of(new Diverged(null, 3, "the loss is NaN"))).isEqualTo(3);
-        assertThat(Exit.of(new OutOfMemoryError())).isEqualTo(4);
         assertThat(Exit.of(new UncheckedIOException(new IOException("No space left on device"))))
                 .isEqualTo(4);
         assertThat(Exit.of(new UncheckedIOException(new AccessDeniedException("x"))))
@@ -261,52 +201,18 @@ class MainTest {
     }
 
     @Test
-    void interrupted() {
-        assertThat(ending(false, () -> {
-                    throw new InterruptedException();
-                }))
-                .isEqualTo(130);
-        assertThat(error()).isEqualTo("ht: interrupted");
-    }
-
-    @Test
-    void anythingElseIsABugOfOurs() {
-        assertThat(ending(false, () -> {
-                    throw new IllegalStateException("seven");
-                }))
-                .isEqualTo(70);
-        assertThat(error()).contains("bug", "IllegalStateException: seven", "HT_TRACE=1");
-    }
-
-    @Test
-    void errorsGetASentenceToo() {
-        assertThat(ending(false, () -> {
-                    throw new NoClassDefFoundError("Missing");
-                }))
-                .isEqualTo(70);
-        assertThat(error()).contains("NoClassDefFoundError: Missing");
-    }
-
-    @Test
-    void outOfMemorySaysHowToGetMore() {
-        assertThat(ending(false, () -> {
-                    throw new OutOfMemoryError("Java heap space");
-                }))
-                .isEqualTo(4);
-        assertThat(error()).contains("Java heap space", "-Xmx");
-    }
-
-    @Test
     void theTraceIsPrintedOnRequest() {
-        ending(true, () -> {
+        Ht ending = ending(true, () -> {
             throw new IllegalStateException("seven");
         });
-        assertThat(err.toString()).contains("ht: ", "at hypertransfer.lab.MainTest");
+        ending.run("end");
+        assertThat(ending.err()).contains("ht: ", "at hypertransfer.lab.MainTest");
     }
 
     @Test
     void aFailedCheckKeepsItsCode() {
-        assertThat(ending(false, () -> Exit.CHECK_FAILED)).isEqualTo(1);
-        assertThat(err.toString()).isEmpty();
+        Ht ending = ending(false, () -> Exit.CHECK_FAILED);
+        assertThat(ending.run("end")).isEqualTo(1);
+        assertThat(ending.err()).isEmpty();
     }
 }

@@ -9,6 +9,7 @@ import java.util.List;
 import java.util.random.RandomGenerator;
 import java.util.regex.MatchResult;
 import java.util.regex.Pattern;
+import java.util.stream.Stream;
 
 /**
  * A file that was damaged, by a disk or by a hand.
@@ -18,79 +19,35 @@ import java.util.regex.Pattern;
 record Mutation(String what, byte[] bytes) {
     private static final Pattern NUMBER = Pattern.compile("-?\\d[\\d.]*(?:[eE][-+]?\\d+)?");
     private static final Pattern WORD = Pattern.compile("[A-Za-z_][\\w.-]*");
-    private static final List<String> NUMBERS = List.of(
-            "0",
-            "-1",
-            "-0.0",
-            "1e999",
-            "1e308",
-            "-1e308",
-            "1e-320",
-            "NaN",
-            ".inf",
-            "null",
-            "true",
-            "\"7\"",
-            "[]",
-            "{}",
+    private static final List<String> NUMBERS = values(
+            "0 -1 -0.0 1e999 1e308 -1e308 1e-320 NaN .inf null true \"7\" [] {}",
             "",
-            "2147483648",
-            "99999999999",
-            "9223372036854775808",
-            "0x10",
-            "1_000",
+            "2147483648 99999999999 9223372036854775808 0x10 1_000",
             "9".repeat(400),
-            "0.1",
-            "1.5",
-            "[1]");
-    private static final List<String> WORDS = List.of(
+            "0.1 1.5 [1]");
+    private static final List<String> WORDS = values(
             "",
-            "null",
-            "~",
-            "true",
-            "0",
-            "1",
-            "[]",
-            "{}",
-            "../../x",
-            "/",
-            "/etc/passwd",
-            ".",
-            "..",
-            "\0",
-            "\\u0000",
-            "<script>alert(1)</script>",
-            "\"",
-            "'",
+            "null ~ true 0 1 [] {} ../../x / /etc/passwd . .. \0 \\u0000 <script>alert(1)</script> \" '",
             ": ",
-            "#",
-            "&a",
-            "*a",
-            "!!int",
-            "%s%n",
+            "# &a *a !!int %s%n",
             "x".repeat(10_000),
-            "\u202e",
-            "é",
-            "NaN",
-            "Infinity",
-            "nul",
-            "-");
-    private static final List<String> WHOLE = List.of(
+            "\u202e é NaN Infinity nul -");
+    private static final List<String> WHOLE = values(
             "",
-            "null",
-            "{}",
-            "[]",
+            "null {} []",
             "\n",
-            "0",
-            "\"\"",
-            "{",
-            "[",
-            "\0\0\0\0",
-            "true",
+            "0 \"\" { [ \0\0\0\0 true",
             "[".repeat(20_000),
             "---\n---\n",
             "{\"step\":null}\n",
             "\u00ff\u00fe");
+
+    /** Values between spaces; nothing is a value too, and so is what ends with a space. */
+    private static List<String> values(String... rows) {
+        return Stream.of(rows)
+                .flatMap(row -> row.endsWith(" ") ? Stream.of(row) : Stream.of(row.split(" ")))
+                .toList();
+    }
 
     /** Damages a file in one of many ways. */
     static Mutation of(byte[] good, RandomGenerator random) {

@@ -7,8 +7,6 @@ import hypertransfer.train.log.Curves;
 import hypertransfer.train.log.Gap;
 import hypertransfer.train.log.Run;
 import java.io.IOException;
-import java.io.PrintWriter;
-import java.io.StringWriter;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -19,7 +17,6 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import tools.jackson.databind.JsonNode;
-import tools.jackson.databind.json.JsonMapper;
 
 /** The commands around a run, one after the other as a person uses them. */
 class RunCommandsTest {
@@ -27,8 +24,7 @@ class RunCommandsTest {
     Path dir;
 
     private Path file;
-    private final StringWriter out = new StringWriter();
-    private final StringWriter err = new StringWriter();
+    private final Ht ht = new Ht();
 
     @BeforeEach
     void configuration() throws Exception {
@@ -42,51 +38,30 @@ class RunCommandsTest {
                 """);
     }
 
-    private int main(Object... args) {
-        out.getBuffer().setLength(0);
-        err.getBuffer().setLength(0);
-        List<String> texts = new ArrayList<>();
-        for (Object arg : args) {
-            texts.add(arg.toString());
-        }
-        return Main.run(new PrintWriter(out), new PrintWriter(err), false, texts.toArray(String[]::new));
-    }
-
-    private void fine(Object... args) {
-        assertThat(main(args)).as(err::toString).isZero();
-    }
-
-    private String refused(Object... args) {
-        assertThat(main(args)).isEqualTo(2);
-        assertThat(err.toString().lines()).hasSize(1);
-        return err.toString();
-    }
-
     private Path train(String name, String... settings) {
         Path run = dir.resolve(name);
-        List<Object> args = new ArrayList<>(List.of("train", file, "--out", run));
-        for (String setting : settings) {
-            args.addAll(List.of("--set", setting));
-        }
-        fine(args.toArray());
+        ht.fine("train", file, "--out", run, Ht.set(settings));
         return run;
     }
 
     @Test
-    void trainingShowsWhatItDoes() {
+    void trainingShowsWhatItDoes() throws Exception {
         Path run = train("run");
-        assertThat(out.toString())
+        assertThat(ht.out())
                 .contains(
                         "M1, ", " without the head) on engine reference; 12 steps of 16 tokens", "routing", "Muon 0.95")
                 .contains("step 00012/00012 (100.00%) | loss ", " | tok/s ", " | eta 0:00", "validation");
-        assertThat(out.toString()).contains("next: ht report " + run, "ht sample", "--mode hypertransfer");
-        fine("train", file, "--out", run);
-        assertThat(out.toString()).contains(run + " is already finished; to train it again, choose another --out");
-        assertThat(refused("train", file, "--out", run, "--set", "seed=2"))
+        assertThat(ht.out()).contains("next: ht report " + run, "ht sample", "--mode hypertransfer");
+        String state = Files.readString(run.resolve("state.json"));
+        for (Object[] again : new Object[][] {{"train", file, "--out", run}, {"train", run, "--resume"}}) {
+            assertThat(ht.fine(again))
+                    .startsWith(run + " is already finished; to train it again, choose another --out");
+        }
+        assertThat(run.resolve("state.json")).hasContent(state);
+        assertThat(ht.refused("train", file, "--out", run, "--set seed=2"))
                 .contains("was started with another configuration (now seed: 2)", "'ht train " + run + "'");
-        assertThat(refused("train", run, "--out", dir.resolve("other"))).contains("leave --out away");
-        assertThat(refused("train", file, "--set", "matrices.rat=1")).contains("the nearest is 'matrices.rate'");
-        fine("train", file, "--out", run, "--resume");
+        assertThat(ht.refused("train", run, "--out", dir.resolve("other"))).contains("leave --out away");
+        assertThat(ht.refused("train", file, "--set matrices.rat=1")).contains("the nearest is 'matrices.rate'");
     }
 
     @Test
@@ -95,39 +70,42 @@ class RunCommandsTest {
         assertThat(Files.readString(run.resolve("config.yaml")))
                 .doesNotContain("engine: \"auto")
                 .containsPattern("engine: \"?\\w+");
-        fine("train", file, "--set", "engine=auto", "--set", "steps=2", "--out", run, "--resume");
+        ht.fine("train", file, "--set engine=auto --set steps=2 --out", run, "--resume");
     }
 
     @Test
     void aTransferEndsWithItsGaps() {
         Path run = train("run");
-        fine("transfer", run, "--mode", "hypertransfer");
-        assertThat(out.toString())
-                .contains(" | gap ", "gap to the target: 12 of 12 steps have a target", "target norm");
+        assertThat(ht.fine("transfer", run, "--mode hypertransfer"))
+                .contains(
+                        " | gap ", "gap to the target: 12 of 12 steps have a target", "target norm", "effective rate");
+        assertThat(ht.fine("transfer", run, "--mode hypertransfer"))
+                .contains("is already finished")
+                .doesNotContain("step 00001");
         Gap gap = Gap.of(dir.resolve("run-hypertransfer"), run);
         assertThat(gap.training().largest()).isLessThan(1e-9);
         assertThat(gap.validation().largest()).isLessThan(1e-9);
         assertThat(gap.norm()).isLessThan(1e-9);
         assertThat(gap.rate()).isLessThan(1e-9);
 
-        fine("transfer", run, "--mode", "hypertransfer", "--at", "8");
+        ht.fine("transfer", run, "--mode hypertransfer --at 8");
         assertThat(Gap.of(dir.resolve("run-hypertransfer-at-8"), run).training().largest())
                 .isLessThan(1e-9);
         assertThat(Curves.read(dir.resolve("run-hypertransfer-at-8"), told -> {})
                         .losses())
                 .hasSize(4);
 
-        assertThat(refused("transfer", run, "--mode", "inverse-hypertransfer"))
-                .contains("has the dynamics of Base(0.1), which mode inverse-hypertransfer does not follow");
-        assertThat(refused("transfer", run, "--mode", "hypertransfer", "--decay", "0.5", "--out", dir.resolve("x")))
+        assertThat(ht.refused("transfer", run, "--mode inverse-hypertransfer"))
+                .contains("has the dynamics of Base(0.1), which mode inverse-hypertransfer does not follow;"
+                        + " use one of hypertransfer, hypertransfer-plus, decay-transfer");
+        assertThat(ht.refused("transfer", run, "--mode hypertransfer --decay 0.5 --out", dir.resolve("x")))
                 .contains("is a Hyperball, which has none");
-        assertThat(refused("transfer", run, "--mode", "hypertransfer", "--set", "steps=20", "--out", dir.resolve("x")))
+        assertThat(ht.refused("transfer", run, "--mode hypertransfer --set steps=20 --out", dir.resolve("x")))
                 .contains("a run has the steps of its target, and " + run + " has 12; train the target with");
-        assertThat(refused("transfer", run, "--mode", "base", "--at", "8", "--decay", "0.5"))
+        assertThat(ht.refused("transfer", run, "--mode base --at 8 --decay 0.5"))
                 .contains("which mode base does not follow");
 
-        fine("runs", dir);
-        assertThat(out.toString())
+        assertThat(ht.fine("runs", dir))
                 .containsPattern("run +finished +12/12 +\\d\\.\\d{5} +\\d\\.\\d{5}")
                 .containsPattern(
                         "run-hypertransfer +finished +12/12 +\\d\\.\\d{5} +\\d\\.\\d{5} +[-+]\\d\\.\\de[-+]\\d+");
@@ -137,10 +115,10 @@ class RunCommandsTest {
     @Test
     void aTransferOfATransferFollowsTheSameTarget() {
         Path run = train("run");
-        fine("transfer", run, "--mode", "decay-transfer", "--decay", "0.4");
+        ht.fine("transfer", run, "--mode decay-transfer --decay 0.4");
         Path carried = dir.resolve("run-decay-transfer");
         assertThat(Gap.of(carried, run).training().largest()).isLessThan(1e-9);
-        fine("transfer", carried, "--mode", "hypertransfer");
+        ht.fine("transfer", carried, "--mode hypertransfer");
         assertThat(Gap.of(dir.resolve("run-decay-transfer-hypertransfer"), run)
                         .training()
                         .largest())
@@ -150,21 +128,19 @@ class RunCommandsTest {
     @Test
     void aScheduleCanBeUsedAgain() {
         Path fair = train("fair", "matrices.mode=fair");
-        fine("schedule", fair);
-        assertThat(out.toString()).contains("schedule-rate.json: rate of 6 matrices over 12 steps");
+        assertThat(ht.fine("schedule", fair)).contains("schedule-rate.json: rate of 6 matrices over 12 steps");
         Path again = train("again", "matrices.recorded=" + fair.resolve("schedule-rate.json"));
         assertThat(Gap.of(again, fair).training().largest()).isLessThan(1e-9);
-        assertThat(refused("schedule", fair, "--series", "angle")).contains("it must be rate, effective or replay");
-        assertThat(refused("schedule", fair, "--out", file)).contains("is already there");
-        assertThat(refused("schedule", dir)).contains("is not a run");
+        assertThat(ht.refused("schedule", fair, "--series angle")).contains("it must be rate, effective or replay");
+        assertThat(ht.refused("schedule", fair, "--out", file)).contains("is already there");
+        assertThat(ht.refused("schedule", dir)).contains("is not a run");
     }
 
     @Test
     void aScheduleIsSummedUpDrawnAndReplayed() throws IOException {
         Path ball = train("ball", "matrices.mode=hyperball", "matrices.rate=0.02", "matrices.final_ratio=0.25");
         Path csv = dir.resolve("replay.csv"), page = dir.resolve("replay.html");
-        fine("schedule", ball, "--series", "effective", "--page", page);
-        assertThat(out.toString())
+        assertThat(ht.fine("schedule", ball, "--series effective --page", page))
                 .contains(
                         "nearest named schedule",
                         "one schedule for all: linear, peak 0.02000, warm-up 0.000, final ratio 0.2500",
@@ -172,24 +148,24 @@ class RunCommandsTest {
         assertThat(Files.readString(page))
                 .contains("Step of the peak", "End over peak", "layer 0", "default-src 'none'")
                 .doesNotContain("<script");
-        fine("schedule", ball, "--series", "replay", "--csv", csv);
+        ht.fine("schedule", ball, "--series replay --csv", csv);
         List<String> rows = Files.readAllLines(csv);
         assertThat(rows).hasSize(1 + 6 * 12);
         assertThat(rows.getFirst()).isEqualTo("step,matrix,rate,decay");
         Path plain = train("plain", "matrices.recorded=" + ball.resolve("schedule-replay.json"));
         assertThat(Gap.of(plain, ball).training().largest()).isLessThan(1e-12);
-        assertThat(refused("schedule", ball, "--page", page)).contains("choose another --page");
+        assertThat(ht.refused("schedule", ball, "--page", page)).contains("choose another --page");
     }
 
     @Test
     void anExportHasTheWeightsThatAreEvaluated() {
         Path muon = train("muon", "network=M2");
-        fine("transfer", muon, "--mode", "hypertransfer-plus");
+        ht.fine("transfer", muon, "--mode hypertransfer-plus");
         Path twin = dir.resolve("muon-hypertransfer-plus");
-        fine("export", muon, "--out", dir.resolve("a.safetensors"));
-        assertThat(out.toString()).contains("at step 12");
-        fine("export", twin, "--out", dir.resolve("b.safetensors"));
-        assertThat(refused("export", twin, "--out", dir.resolve("b.safetensors")))
+        assertThat(ht.fine("export", muon, "--out", dir.resolve("a.safetensors")))
+                .contains("at step 12");
+        ht.fine("export", twin, "--out", dir.resolve("b.safetensors"));
+        assertThat(ht.refused("export", twin, "--out", dir.resolve("b.safetensors")))
                 .contains("is already there");
         try (SafeTensors a = SafeTensors.read(dir.resolve("a.safetensors"));
                 SafeTensors b = SafeTensors.read(dir.resolve("b.safetensors"))) {
@@ -210,63 +186,47 @@ class RunCommandsTest {
     @Test
     void aSampleContinuesThePrompt() throws Exception {
         Path run = train("run", "network=M2", "matrices.mode=hypertransfer-plus");
-        String[] prompt = {"sample", run.toString(), "--prompt", "Fellow citizens", "--tokens", "20"};
-        fine((Object[]) prompt);
-        String first = out.toString();
+        Object[] prompt = {"sample", run, "--prompt", "Fellow citizens", "--tokens 20"};
+        String first = ht.fine(prompt);
         assertThat(first).startsWith("Fellow citizens").endsWith(System.lineSeparator());
         assertThat(first.strip().length()).isGreaterThan("Fellow citizens".length());
-        fine((Object[]) prompt);
-        assertThat(out.toString()).as("the same seed").isEqualTo(first);
-        fine("sample", run, "--prompt", "Fellow citizens", "--tokens", "20", "--seed", "2");
-        assertThat(out.toString()).isNotEqualTo(first);
+        assertThat(ht.fine(prompt)).as("the same seed").isEqualTo(first);
+        assertThat(ht.fine("sample", run, "--prompt", "Fellow citizens", "--tokens 20 --seed 2"))
+                .isNotEqualTo(first);
 
-        fine("sample", run, "--prompt", "a", "--tokens", "9", "--temperature", "0");
-        String likeliest = out.toString();
-        fine("sample", run, "--prompt", "a", "--tokens", "9", "--top-k", "1", "--seed", "5");
-        assertThat(out.toString()).as("only the likeliest").isEqualTo(likeliest);
-        fine("sample", run, "--prompt", "", "--tokens", "0");
-        assertThat(out.toString()).isBlank();
+        String likeliest = ht.fine("sample", run, "--prompt a --tokens 9 --temperature 0");
+        assertThat(ht.fine("sample", run, "--prompt a --tokens 9 --top-k 1 --seed 5"))
+                .as("only the likeliest")
+                .isEqualTo(likeliest);
+        assertThat(ht.fine("sample", run, "--prompt", "", "--tokens 0")).isBlank();
 
         Path newest = new Run(run).checkpoints().getFirst();
         Files.writeString(newest, "{");
-        fine((Object[]) prompt);
-        assertThat(out.toString()).startsWith("warning: ").contains("step-00000012.json is damaged");
-        assertThat(refused("sample", run, "--prompt", "a", "--temperature", "-1"))
-                .contains("zero or more");
-        assertThat(refused("sample", dir, "--prompt", "a")).contains("is not a run");
+        assertThat(ht.fine(prompt)).startsWith("warning: ").contains("step-00000012.json is damaged");
+        assertThat(ht.refused("sample", run, "--prompt a --temperature -1")).contains("zero or more");
+        assertThat(ht.refused("sample", dir, "--prompt a")).contains("is not a run");
     }
 
     @Test
     void invarianceSaysWhichTransferIsNeeded() {
-        fine("invariance", file, "--set", "network=M2");
-        assertThat(out.toString())
+        assertThat(ht.fine("invariance", file, "--set network=M2"))
                 .containsPattern("blocks.0.attn.q.weight +\\S+ +yes +rescaled")
                 .containsPattern("blocks.0.attn.o.weight +\\S+ +no +representative")
                 .contains("so hypertransfer-plus and inverse-hypertransfer-plus are exact here");
-        JsonNode json = JsonMapper.shared()
-                .readTree(out.toString().strip().lines().toList().getLast());
+        JsonNode json = ht.json("invariance", file, "--set network=M2");
         assertThat(json.path("exact").asString()).isEqualTo("hypertransfer-plus");
-        assertThat(json.path("matrices")
-                        .path("blocks.0.attn.k.weight")
-                        .path("invariant")
-                        .asBoolean())
+        assertThat(json.at("/matrices/blocks.0.attn.k.weight/invariant").asBoolean())
                 .isTrue();
-        assertThat(json.path("matrices")
-                        .path("blocks.0.mlp.fc.weight")
-                        .path("change")
-                        .asDouble())
+        assertThat(json.at("/matrices/blocks.0.mlp.fc.weight/change").asDouble())
                 .isGreaterThan(json.path("rounding").asDouble());
-        fine("invariance", file, "--set", "network=M2", "--json");
-        assertThat(out.toString()).isEqualToIgnoringNewLines(json.toString());
-        fine("invariance", file);
-        assertThat(out.toString()).contains("so hypertransfer and inverse-hypertransfer are exact here");
+        assertThat(ht.fine("invariance", file, "--set network=M2 --json")).isEqualToIgnoringNewLines(json.toString());
+        assertThat(ht.fine("invariance", file)).contains("so hypertransfer and inverse-hypertransfer are exact here");
     }
 
     @Test
     void runsOfADirectory() throws Exception {
-        fine("runs", dir);
-        assertThat(out.toString()).contains("no runs in");
-        assertThat(refused("runs", dir.resolve("none"))).contains("there is no directory");
+        assertThat(ht.fine("runs", dir)).contains("no runs in");
+        assertThat(ht.refused("runs", dir.resolve("none"))).contains("there is no directory");
         Path run = train("deep/er/run", "steps=2");
         Files.createDirectories(dir.resolve("broken"));
         Files.writeString(dir.resolve("broken/config.yaml"), "stepz: 3");
@@ -274,9 +234,8 @@ class RunCommandsTest {
         Files.writeString(nul.resolve("config.yaml"), "target: \"a\\0b\"\n");
         Files.copy(
                 run.resolve("config.yaml"), run.resolve("checkpoints/config.yaml")); // nobody looks for runs in a run
-        fine("runs", dir);
-        assertThat(out.toString()).contains(run.toString()).containsPattern("broken +unreadable");
-        assertThat(out.toString().lines()).hasSize(4).noneMatch(line -> line.contains("checkpoints"));
+        assertThat(ht.fine("runs", dir)).contains(run.toString()).containsPattern("broken +unreadable");
+        assertThat(ht.out().lines()).hasSize(4).noneMatch(line -> line.contains("checkpoints"));
     }
 
     /** Ended as a bug: the path of the current directory has no name. */
@@ -304,12 +263,10 @@ class RunCommandsTest {
         byte[] bytes = Files.readAllBytes(metrics);
         bytes[lines.get(0).length() + 4] = (byte) 0xff;
         Files.write(metrics, bytes);
-        fine("runs", dir);
-        assertThat(out.toString()).contains("run", "12/12");
+        assertThat(ht.fine("runs", dir)).contains("run", "12/12");
         Path state = run.resolve("state.json");
         Files.writeString(state, Files.readString(state).replace("finished", "running")); // as after a kill
-        fine("train", run, "--resume");
-        assertThat(out.toString())
+        assertThat(ht.fine("train", run, "--resume"))
                 .contains("warning: metrics.jsonl has 1 damaged line (line 2 ", "; moved to metrics.jsonl.damaged");
         assertThat(Files.readAllLines(metrics)).hasSize(lines.size() - 1);
         assertThat(run.resolve("metrics.jsonl.damaged")).isNotEmptyFile();
@@ -320,8 +277,8 @@ class RunCommandsTest {
     void aPredictionTellsOfADamagedLine() throws IOException {
         Path run = train("run", "steps=6"), matrices = run.resolve("matrices.jsonl");
         Files.writeString(matrices, Files.readString(matrices).replaceFirst("\"norm\":\\[[^,]*,", "\"norm\":["));
-        fine("predict", run);
-        assertThat(err.toString()).contains("warning: ", "matrices.jsonl has 1 damaged line (line 1 has 5 numbers");
+        ht.fine("predict", run);
+        assertThat(ht.err()).contains("warning: ", "matrices.jsonl has 1 damaged line (line 1 has 5 numbers");
     }
 
     /** Ended as bugs: an index out of bounds, and an element that is not there. */
@@ -330,30 +287,18 @@ class RunCommandsTest {
         Path run = train("run", "steps=2"), matrices = run.resolve("matrices.jsonl");
         String good = Files.readString(matrices);
         Files.writeString(matrices, good.replaceFirst("\"norm\":\\[[^,]*,", "\"norm\":["));
-        assertThat(main("schedule", run, "--out", dir.resolve("a.json"))).isEqualTo(2);
-        assertThat(err.toString()).contains("matrices.jsonl has 1 damaged line", "up to step -1 of 2");
+        assertThat(ht.run("schedule", run, "--out", dir.resolve("a.json"))).isEqualTo(2);
+        assertThat(ht.err()).contains("matrices.jsonl has 1 damaged line", "up to step -1 of 2");
         Files.writeString(matrices, good);
         Files.writeString(run.resolve("provenance.json"), "{}");
-        assertThat(refused("schedule", run, "--out", dir.resolve("a.json"))).contains("provenance.json");
+        assertThat(ht.refused("schedule", run, "--out", dir.resolve("a.json"))).contains("provenance.json");
     }
 
     @Test
     void theExamplesCanBeTrained() {
         for (String example : List.of("muon", "muonh")) {
-            fine(
-                    "invariance",
-                    Path.of("..", "runs", example + ".yaml"),
-                    "--set",
-                    "model.width=32",
-                    "--set",
-                    "model.layers=1",
-                    "--set",
-                    "model.batch=1",
-                    "--set",
-                    "engine=reference",
-                    "--set",
-                    "model.sequence=8");
-            assertThat(out.toString()).contains("\"network\":\"M1\"");
+            assertThat(ht.fine("invariance ../runs/" + example + ".yaml", Ht.TINY))
+                    .contains("\"network\":\"M1\"");
         }
     }
 
@@ -365,33 +310,20 @@ class RunCommandsTest {
         Path config = run.resolve("config.yaml");
         String good = Files.readString(config);
         Files.writeString(config, good.replaceFirst("rate: 0\\.\\d+", "rate: 0.005"));
-        assertThat(refused("train", run, "--resume")).contains("matrices.rate was ", ", is 0.005");
+        assertThat(ht.refused("train", run, "--resume")).contains("matrices.rate was ", ", is 0.005");
         Files.writeString(config, good);
-        fine("train", run, "--resume", "--set", "matrices.rate=0.005");
+        ht.fine("train", run, "--resume --set", "matrices.rate=0.005");
         assertThat(Files.readString(config)).contains("rate: 0.005");
         assertThat(new Run(run).standing().step()).isEqualTo(12);
-    }
-
-    /** Both were named by absolute paths before, and "another configuration" was the answer. */
-    @Test
-    void runsThatAreMovedTogetherStayTogether() throws Exception {
-        Path run = train("here/run");
-        fine("transfer", run, "--mode", "hypertransfer");
-        Path moved = Files.move(dir.resolve("here"), dir.resolve("there #2: moved"));
-        Run twin = new Run(moved.resolve("run-hypertransfer"));
-        assertThat(twin.target()).contains(new Run(moved.resolve("run")));
-        fine("transfer", moved.resolve("run"), "--mode", "hypertransfer", "--resume");
-        fine("runs", moved);
-        assertThat(out.toString()).containsPattern("run-hypertransfer +finished +12/12 .* [-+]\\d\\.\\de[-+]\\d+");
     }
 
     @ParameterizedTest
     @CsvSource({"stop_above=1, 0", "adamw.epsilon=0, 1"})
     void aValidationLossBeyondAllBoundsEndsTheRunAsDiverged(String setting, int step) throws IOException {
         Path run = dir.resolve("diverged");
-        assertThat(main("train", file, "--set", "validation.every=1", "--set", setting, "--out", run))
+        assertThat(ht.run("train", file, "--set validation.every=1 --set", setting, "--out", run))
                 .isEqualTo(3);
-        assertThat(err.toString()).contains("the validation loss is ", " before step " + step + ", above ");
+        assertThat(ht.err()).contains("the validation loss is ", " before step " + step + ", above ");
         assertThat(run.resolve("state.json"))
                 .content()
                 .contains("\"state\":\"failed\",\"step\":" + step, "\"kind\":\"diverged\"");

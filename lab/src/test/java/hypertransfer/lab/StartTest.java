@@ -54,7 +54,7 @@ class StartTest {
                 .containsPattern("total +[\\d.]+ MiB");
         assertThat(run).doesNotExist();
         JsonNode answer =
-                JsonMapper.shared().readTree(ht.fine("train", file, "--out", run, Ht.TINY, "--dry-run", "--json"));
+                JsonMapper.shared().readTree(ht.fine("train", file, "--out", run, Ht.TINY, "--dry-run --json"));
         assertThat(answer.path("parameters").asInt()).isEqualTo(11_328);
         assertThat(answer.path("tokens").asInt()).isEqualTo(96);
         assertThat(answer.path("bytes").asLong()).isGreaterThan(4 * 11_328);
@@ -67,7 +67,7 @@ class StartTest {
     void runsAreListedForPrograms() throws Exception {
         Path file = Files.writeString(dir.resolve("muon.yaml"), "network: M1\n");
         ht.fine("train", file, "--out", dir.resolve("out/a"), Ht.TINY);
-        ht.fine("transfer", dir.resolve("out/a"), "--mode", "hypertransfer");
+        ht.fine("transfer", dir.resolve("out/a"), "--mode hypertransfer");
         assertThat(ht.out()).contains("next: ht report ", "ht diff ");
         assertThat(ht.out()).doesNotContain("warning:");
         assertThat(ht.fine(
@@ -98,7 +98,7 @@ class StartTest {
                 .isEqualTo(out.resolve("a/config.yaml.part").toString());
         assertThat(found.get(0).path("bytes").asInt()).isEqualTo(4);
         assertThat(page).exists();
-        assertThat(ht.fine("clean", out, "--yes", "--checkpoints", "--failed"))
+        assertThat(ht.fine("clean", out, "--yes --checkpoints --failed"))
                 .contains("page.html (a page; 'ht report' makes it again)", "config.yaml.part (half written)")
                 .contains("removed ");
         assertThat(page).doesNotExist();

@@ -18,11 +18,13 @@ class SweepTest {
     private final Ht ht = new Ht();
     private Path file;
     private Path to;
+    private Object[] sweep;
 
     @BeforeEach
     void configuration() throws Exception {
         file = Files.writeString(dir.resolve("muon.yaml"), "network: M1\n");
         to = dir.resolve("sweep");
+        sweep = new Object[] {"sweep", file, "--grid rate=0.01,0.02 --out", to, Ht.TINY};
     }
 
     private JsonNode results() {
@@ -31,20 +33,13 @@ class SweepTest {
 
     @Test
     void theBestIsFoundAndADivergingPointIsAResult() {
-        Object[] sweep = {
+        sweep = new Object[] {
             "sweep",
             file,
-            "--grid",
-            "rate=0.0001,0.02",
-            "--grid",
-            "adam_rate=0.01,9.9",
-            "--out",
+            "--grid rate=0.0001,0.02 --grid adam_rate=0.01,9.9 --out",
             to,
             Ht.TINY,
-            "--set",
-            "stop_above=9",
-            "--set",
-            "steps=10"
+            Ht.set("stop_above=9 steps=10")
         };
         assertThat(ht.fine(sweep))
                 .contains("diverged", "Infinity", "matrices.rate down, adamw.rate across")
@@ -69,7 +64,6 @@ class SweepTest {
     /** Several workers on one directory: what one holds is left to it, and taken over when it is killed. */
     @Test
     void aPointThatAnotherProcessHoldsIsWaitedFor() throws Exception {
-        Object[] sweep = {"sweep", file, "--grid", "rate=0.01,0.02", "--out", to, Ht.TINY};
         Holder.of(to.resolve("matrices.rate=0.01")).killedAfter(to.resolve("matrices.rate=0.02"));
         assertThat(ht.fine(sweep)).contains("best ");
         assertThat(ht.out().indexOf("point 2 of 2"))
@@ -82,19 +76,8 @@ class SweepTest {
     /** Failed with a NumberFormatException after all training, and left no result. */
     @Test
     void wordsAreValuesToo() {
-        ht.fine(
-                "sweep",
-                file,
-                "--grid",
-                "matrices.schedule=linear,cosine",
-                "--grid",
-                "matrices.nesterov=true,false",
-                "--grid",
-                "rate=0.01",
-                "--out",
-                to,
-                Ht.TINY);
-        assertThat(ht.out()).contains("best ", "with matrices.schedule=");
+        String grid = "--grid matrices.schedule=linear,cosine --grid matrices.nesterov=true,false --grid rate=0.01";
+        assertThat(ht.fine("sweep", file, grid, "--out", to, Ht.TINY)).contains("best ", "with matrices.schedule=");
         assertThat(results()).hasSize(4);
         JsonNode last = results().path(3);
         assertThat(last.path("matrices.schedule").asString()).isEqualTo("cosine");
@@ -106,20 +89,18 @@ class SweepTest {
     @Test
     void whatIsMissingIsTriedAgain() throws Exception {
         Path data = dir.resolve("data");
-        Object[] sweep = {"sweep", file, "--grid", "rate=0.01,0.02", "--out", to, Ht.TINY, "--set", "data.train=" + data
-        };
+        sweep = new Object[] {sweep[0], file, sweep[2], to, Ht.TINY, "--set data.train=" + data};
         assertThat(ht.refused(sweep)).contains(data.toString());
         assertThat(to.resolve("sweep.json")).doesNotExist();
 
         Path text = Files.writeString(dir.resolve("text.txt"), "Fellow citizens, <|endoftext|>\n".repeat(400));
-        ht.fine("data", "tokenize", text, "--out", data, "--tokens", "bytes");
+        ht.fine("data", "tokenize", text, "--out", data, "--tokens bytes");
         assertThat(ht.fine(sweep)).containsPattern("best \\d\\.\\d+ with matrices.rate=");
     }
 
     /** A full disk is no divergence either: the state says which of the two it was. */
     @Test
     void onlyTheKindOfFailureDecides() throws Exception {
-        Object[] sweep = {"sweep", file, "--grid", "rate=0.01,0.02", "--out", to, Ht.TINY};
         ht.fine(sweep);
         String expected = results().toString();
         Path state = to.resolve("matrices.rate=0.01/state.json");
@@ -135,7 +116,6 @@ class SweepTest {
     /** Was the best, with a loss of 0.00000. */
     @Test
     void aLossThatIsNoNumberIsNotTheBest() throws Exception {
-        Object[] sweep = {"sweep", file, "--grid", "rate=0.01,0.02", "--out", to, Ht.TINY};
         ht.fine(sweep);
         for (String point : new String[] {"0.01", "0.02"}) {
             Path state = to.resolve("matrices.rate=" + point + "/state.json");
@@ -157,12 +137,12 @@ class SweepTest {
         for (String grid : new String[] {"rate", "rate=", "rate=,", "=1", "rate=1,,2", "rate= , "}) {
             assertThat(ht.refused("sweep", file, "--grid", grid)).contains("--grid is '" + grid + "'; it must be KEY=");
         }
-        assertThat(ht.refused("sweep", file, "--grid", "rate=1,1")).contains("has a value twice");
-        assertThat(ht.refused("sweep", file, "--grid", "rate=1", "--grid", "matrices.rate=2"))
+        assertThat(ht.refused("sweep", file, "--grid rate=1,1")).contains("has a value twice");
+        assertThat(ht.refused("sweep", file, "--grid rate=1 --grid matrices.rate=2"))
                 .contains("has a key twice");
-        assertThat(ht.refused("sweep", file, "--grid", "data.train=a/b,a-b")).contains("both be written to");
-        assertThat(ht.refused("sweep", "/", "--grid", "rate=1")).contains("/ is not a file; give a configuration");
-        assertThat(ht.refused("sweep", file, "--grid", "rate=1", "--out", "")).contains("--out is ''");
-        assertThat(ht.refused("sweep", file, "--grid", "rate=1", "--out", "/")).contains("--out is '/'");
+        assertThat(ht.refused("sweep", file, "--grid data.train=a/b,a-b")).contains("both be written to");
+        assertThat(ht.refused("sweep", "/", "--grid rate=1")).contains("/ is not a file; give a configuration");
+        assertThat(ht.refused("sweep", file, "--grid rate=1 --out", "")).contains("--out is ''");
+        assertThat(ht.refused("sweep", file, "--grid rate=1 --out /")).contains("--out is '/'");
     }
 }

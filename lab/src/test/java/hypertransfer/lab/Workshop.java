@@ -1,5 +1,6 @@
 package hypertransfer.lab;
 
+import hypertransfer.train.file.Folder;
 import hypertransfer.train.log.Run;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -8,7 +9,6 @@ import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.util.ArrayList;
 import java.util.Arrays;
-import java.util.Comparator;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -60,7 +60,7 @@ final class Workshop {
             Path root = Files.createTempDirectory("workshop");
             Runtime.getRuntime().addShutdownHook(new Thread(() -> {
                 try {
-                    delete(root);
+                    Folder.delete(root);
                 } catch (IOException e) {
                     throw new UncheckedIOException(e);
                 }
@@ -85,7 +85,7 @@ final class Workshop {
         }
         Files.writeString(at("text.txt"), text);
         Files.writeString(at("lines.jsonl"), "{\"text\": \"one\", \"id\": 1}\n{\"text\": \"two \\u00e9\"}\n".repeat(9));
-        ht.fine("data", "tokenize", at("text.txt"), "--out", at("data"), "--tokens", "bytes", "--validation", "0.3");
+        ht.fine("data tokenize", at("text.txt"), "--tokens bytes --validation 0.3 --out", at("data"));
         Files.writeString(at("tiny.yaml"), """
                 engine: reference
                 steps: 6
@@ -139,82 +139,51 @@ final class Workshop {
         Files.copy(golden.resolve("M1.safetensors"), at("golden/M1.safetensors"));
     }
 
-    private Command command(String reads, String into, String... args) {
-        List<String> all = new ArrayList<>();
-        for (String arg : args) {
-            all.add(arg.startsWith("@") ? at(arg.substring(1)).toString() : arg);
-        }
-        String name = args[0].equals("data") ? args[1] : args[0];
-        return new Command(name, List.of(reads.split(" ")), into, all);
+    /** @param line the arguments; {@code @} stands for this directory */
+    private Command command(String reads, String into, String line) {
+        List<String> args = Stream.of(line.split(" "))
+                .map(word -> word.startsWith("@") ? at(word.substring(1)).toString() : word)
+                .toList();
+        String name = args.get(args.getFirst().equals("data") ? 1 : 0);
+        return new Command(name, List.of(reads.split(" ")), into, args);
     }
 
     /** Those that train, or continue something, or compare trajectories. */
     List<Command> training() {
         return List.of(
-                command("golden", null, "conformance", "@golden", "--engine", "reference"),
-                command("tiny.yaml data", null, "train", "@tiny.yaml", "--resume", "--out", "@made"),
-                command("half data", "half", "train", "@half", "--resume"),
-                command("muon", null, "transfer", "@muon", "--mode", "hypertransfer", "--resume", "--out", "@made"),
-                command("muon", null, "transfer", "@muon", "--mode", "base", "--at", "2", "--resume", "--out", "@made"),
-                command("tiny.yaml", null, "sweep", "@tiny.yaml", "--grid", "rate=0.01,0.03", "--out", "@made"),
-                command("experiment.yaml", null, "reproduce", "@experiment.yaml", "--out", "@made"));
+                command("golden", null, "conformance @golden --engine reference"),
+                command("tiny.yaml data", null, "train @tiny.yaml --resume --out @made"),
+                command("half data", "half", "train @half --resume"),
+                command("muon", null, "transfer @muon --mode hypertransfer --resume --out @made"),
+                command("muon", null, "transfer @muon --mode base --at 2 --resume --out @made"),
+                command("tiny.yaml", null, "sweep @tiny.yaml --grid rate=0.01,0.03 --out @made"),
+                command("experiment.yaml", null, "reproduce @experiment.yaml --out @made"));
     }
 
     /** Those that are done in milliseconds. */
     List<Command> quick() {
+        String tokenize = "--out @made --tokens bytes --validation 0.3 ";
         return List.of(
-                command(
-                        "sweep tiny.yaml",
-                        "sweep",
-                        "sweep",
-                        "@tiny.yaml",
-                        "--grid",
-                        "rate=0.01,0.02",
-                        "--out",
-                        "@sweep"),
-                command("experiment", "experiment", "reproduce", "@experiment.yaml", "--out", "@experiment"),
-                command("muon twin", null, "report", "@muon", "@twin", "--out", "@made.html"),
-                command("twin", null, "export", "@twin", "--out", "@made.safetensors"),
-                command("muon", null, "sample", "@muon", "--prompt", "a", "--tokens", "2"),
-                command("muon", null, "schedule", "@muon", "--series", "effective", "--out", "@made.json"),
+                command("sweep tiny.yaml", "sweep", "sweep @tiny.yaml --grid rate=0.01,0.02 --out @sweep"),
+                command("experiment", "experiment", "reproduce @experiment.yaml --out @experiment"),
+                command("muon twin", null, "report @muon @twin --out @made.html"),
+                command("twin", null, "export @twin --out @made.safetensors"),
+                command("muon", null, "sample @muon --prompt a --tokens 2"),
+                command("muon", null, "schedule @muon --series effective --out @made.json"),
                 command(
                         "text.txt lines.jsonl",
                         null,
-                        "data",
-                        "tokenize",
-                        "@text.txt",
-                        "@lines.jsonl",
-                        "--out",
-                        "@made",
-                        "--tokens",
-                        "bytes",
-                        "--shard-tokens",
-                        "4000",
-                        "--validation",
-                        "0.3"),
-                command(
-                        "text.txt",
-                        null,
-                        "data",
-                        "tokenize",
-                        "@text.txt",
-                        "--out",
-                        "@made",
-                        "--tokens",
-                        "bytes",
-                        "--shuffle",
-                        "3",
-                        "--validation",
-                        "0.3"),
-                command("data", null, "data", "inspect", "@data/data_train_000001.bin"),
-                command("tiny.yaml", null, "predict", "@tiny.yaml", "--csv", "@made.csv", "--page", "@made.html"),
-                command("tiny.yaml", null, "rates", "@tiny.yaml", "--to", "adamw", "--csv", "@made.csv"),
-                command("norms.csv", null, "effective", "@norms.csv", "--csv", "@made.csv", "--page", "@made.html"),
-                command("norms.jsonl", null, "effective", "@norms.jsonl", "--csv", "@made.csv"),
-                command("muon twin", null, "compare", "@muon", "@twin", "--csv", "@made.csv"),
-                command("muon twin", null, "diff", "@muon", "@twin"),
-                command("muon twin half sweep experiment", null, "runs", directory.toString()),
-                command("tiny.yaml", null, "invariance", "@tiny.yaml"));
+                        "data tokenize @text.txt @lines.jsonl " + tokenize + "--shard-tokens 4000"),
+                command("text.txt", null, "data tokenize @text.txt " + tokenize + "--shuffle 3"),
+                command("data", null, "data inspect @data/data_train_000001.bin"),
+                command("tiny.yaml", null, "predict @tiny.yaml --csv @made.csv --page @made.html"),
+                command("tiny.yaml", null, "rates @tiny.yaml --to adamw --csv @made.csv"),
+                command("norms.csv", null, "effective @norms.csv --csv @made.csv --page @made.html"),
+                command("norms.jsonl", null, "effective @norms.jsonl --csv @made.csv"),
+                command("muon twin", null, "compare @muon @twin --csv @made.csv"),
+                command("muon twin", null, "diff @muon @twin"),
+                command("muon twin half sweep experiment", null, "runs @"),
+                command("tiny.yaml", null, "invariance @tiny.yaml"));
     }
 
     /** All of them. */
@@ -224,7 +193,7 @@ final class Workshop {
 
     /** Those that write files. */
     List<Command> writing() {
-        Command writesOnly = command("tiny.yaml", null, "new", "@made.yaml");
+        Command writesOnly = command("tiny.yaml", null, "new @made.yaml");
         return Stream.concat(commands().stream(), Stream.of(writesOnly))
                 .filter(c -> c.into() != null || c.args().stream().anyMatch(arg -> arg.contains("/" + OUT)))
                 .toList();
@@ -299,11 +268,11 @@ final class Workshop {
         try (Stream<Path> files = Files.list(directory)) {
             for (Path file : files.filter(f -> f.getFileName().toString().startsWith(OUT))
                     .toList()) {
-                delete(file);
+                Folder.delete(file);
             }
         }
         if (command.into() != null) {
-            delete(at(command.into()));
+            Folder.delete(at(command.into()));
             copy(kept.resolve(command.into()), at(command.into()));
         }
     }
@@ -381,16 +350,6 @@ final class Workshop {
         try (Stream<Path> files = Files.walk(from)) {
             for (Path file : files.toList()) {
                 Files.copy(file, to.resolve(from.relativize(file).toString()), StandardCopyOption.COPY_ATTRIBUTES);
-            }
-        }
-    }
-
-    static void delete(Path place) throws IOException {
-        if (Files.exists(place)) {
-            try (Stream<Path> files = Files.walk(place)) {
-                for (Path file : files.sorted(Comparator.reverseOrder()).toList()) {
-                    Files.delete(file);
-                }
             }
         }
     }

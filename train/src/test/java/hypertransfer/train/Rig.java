@@ -1,13 +1,21 @@
 package hypertransfer.train;
 
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assertions.within;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
+import hypertransfer.core.Mode;
 import hypertransfer.core.Space;
+import hypertransfer.core.Step;
 import hypertransfer.core.Transfer;
+import hypertransfer.engine.Dims;
 import hypertransfer.engine.Engine;
 import hypertransfer.engine.Format;
+import hypertransfer.engine.Iteration;
 import hypertransfer.engine.Memory;
+import hypertransfer.engine.Role;
+import hypertransfer.engine.Tensor;
+import hypertransfer.engine.checked.Checked;
+import hypertransfer.engine.cpu.CpuEngine;
 import hypertransfer.engine.provider.Engines;
 import hypertransfer.train.network.Architecture;
 import hypertransfer.train.network.Design;
@@ -21,6 +29,7 @@ import hypertransfer.train.optimizer.Optimizer;
 import hypertransfer.train.optimizer.Routing;
 import java.lang.reflect.Proxy;
 import java.util.Arrays;
+import java.util.List;
 import java.util.Random;
 
 /** A tiny network, on the reference engine unless another is named, with gains that are not zero and a fixed micro-batch. */
@@ -59,7 +68,15 @@ public final class Rig implements AutoCloseable {
         return new Rig(coarse, architecture, routing, 1, false);
     }
 
-    /** The sizes of every rig. */
+    /** Of M1 or M2 on the cpu engine; nothing stands in for it, unless ht.engine demands another one. */
+    public static Rig cpu(Architecture architecture, int batch, int threads) {
+        String demanded = System.getProperty("ht.engine", "cpu");
+        assumeTrue(demanded.equals("cpu"), "ht.engine demands " + demanded);
+        Routing routing = Routing.standard(Direction.Muon.standard(), Mode.HYPERTRANSFER.transfer(0.1));
+        return new Rig(new Checked(new CpuEngine(architecture.dims(batch), threads)), architecture, routing, 1, false);
+    }
+
+    /** The sizes of every other rig. */
     public static Architecture architecture(Design design) {
         return new Architecture(design, 11, 2, 8, 4, 5);
     }
@@ -83,8 +100,8 @@ public final class Rig implements AutoCloseable {
                     p.master(), random.doubles(p.master().size(), -0.5, 0.5).toArray());
         }
         optimizer.start();
-        inputs = random.ints(10, 0, 11).toArray();
-        targets = random.ints(10, 0, 11).toArray();
+        inputs = random.ints(engine.dims().N(), 0, engine.dims().V()).toArray();
+        targets = random.ints(engine.dims().N(), 0, engine.dims().V()).toArray();
     }
 
     public double loss() {
@@ -117,23 +134,42 @@ public final class Rig implements AutoCloseable {
         engine.close();
     }
 
-    /**
-     * The gradient of two micro-batches in one step of {@code two} is half the sum of those of two steps of this one.
-     *
-     * @param others the second micro-batch
-     */
-    public void requireMicroBatchesAddUp(Rig two, int[] others, double tolerance) {
+    /** A step, without anything around it that takes memory. */
+    public List<Step> step(double rate) {
         gradient();
-        network.gradient(others, targets);
-        two.engine.zero(two.parameters.gradients());
-        two.network.gradient(two.inputs, two.targets, 0);
-        two.network.gradient(others, two.targets, 1);
-        for (Parameter p : parameters.all()) {
-            double[] half =
-                    Arrays.stream(engine.read(p.gradient())).map(g -> g / 2).toArray();
-            assertThat(two.engine.read(two.parameter(p.name()).gradient()))
-                    .as(p.name())
-                    .containsExactly(half, within(tolerance));
+        return optimizer.step(rate, 0.01);
+    }
+
+    /** The losses of some steps; whatever has an effective rate turns by some angle. */
+    public double[] losses(int steps, double rate) {
+        double[] losses = new double[steps];
+        for (int t = 0; t < steps; t++) {
+            assertThat(step(rate))
+                    .allMatch(step -> Double.isFinite(step.effective()) && step.angle() > 0 == step.effective() > 0);
+            losses[t] = network.meanLoss();
+        }
+        return losses;
+    }
+
+    /** Takes over what another one has, as from a checkpoint. */
+    public void continueFrom(Rig other) {
+        for (Parameter p : other.parameters.all()) {
+            engine.write(parameter(p.name()).master(), other.engine.read(p.master()));
+        }
+        other.optimizer
+                .tensors()
+                .forEach((name, tensor) -> engine.write(optimizer.tensors().get(name), other.engine.read(tensor)));
+        optimizer.restore(other.optimizer.states(), other.optimizer.steps());
+    }
+
+    /** Newton-Schulz of one matrix, on the reference engine. */
+    public static double[] orthogonalized(double[] x, int rows, int cols, Iteration iteration) {
+        try (Engine engine = Engines.open("reference", new Dims(1, 1, 48, 2, 1))) {
+            Tensor tensor = engine.tensor(Role.GRADIENT, "x", rows, cols);
+            engine.commit();
+            engine.write(tensor, x);
+            engine.motion().orthogonalize(List.of(tensor), iteration);
+            return engine.read(tensor);
         }
     }
 }

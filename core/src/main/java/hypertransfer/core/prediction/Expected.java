@@ -86,16 +86,6 @@ public record Expected(double norm, double direction, Memory memory, Onset onset
     }
 
     /**
-     * The same with another norm at the start.
-     *
-     * @param norm |w| at the start
-     * @return the changed copy
-     */
-    public Expected withNorm(double norm) {
-        return new Expected(norm, direction, memory, onset);
-    }
-
-    /**
      * The same with another |u|.
      *
      * @param direction |u|

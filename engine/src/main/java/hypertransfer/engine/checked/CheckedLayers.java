@@ -5,6 +5,7 @@ import hypertransfer.engine.Engine;
 import hypertransfer.engine.HeadRule;
 import hypertransfer.engine.Layers;
 import hypertransfer.engine.Nonlinearity;
+import hypertransfer.engine.Norm;
 import hypertransfer.engine.Tensor;
 
 /** The rules of what a network computes. */
@@ -88,47 +89,44 @@ final class CheckedLayers implements Layers {
     }
 
     @Override
-    public void norm(Tensor x, Tensor gain, Tensor y, Tensor r, boolean center) {
+    public void norm(Tensor x, Norm norm, Tensor y) {
         rules.ready("norm");
         rules.shape(N, C, "x", x, "y", y);
-        rules.shape(1, C, "gain", gain);
-        rules.shape(N, 1, "r", r);
-        engine.layers().norm(x, gain, y, r, center);
+        norm(norm);
+        engine.layers().norm(x, norm, y);
+    }
+
+    private void norm(Norm norm) {
+        rules.present("norm", norm);
+        rules.shape(1, C, "gain", norm.gain());
+        rules.shape(N, 1, "r", norm.r());
+    }
+
+    private void throughNorm(Norm norm) {
+        norm(norm);
+        rules.shape(1, C, "dgain", norm.dgain());
     }
 
     @Override
-    public void normBackward(Tensor dy, Tensor x, Tensor gain, Tensor r, Tensor dx, Tensor dgain, boolean center) {
+    public void normBackward(Tensor dy, Tensor x, Norm norm, Tensor dx) {
         rules.ready("normBackward");
         rules.shape(N, C, "dy", dy, "x", x, "dx", dx);
-        rules.shape(1, C, "gain", gain, "dgain", dgain);
-        rules.shape(N, 1, "r", r);
-        engine.layers().normBackward(dy, x, gain, r, dx, dgain, center);
+        throughNorm(norm);
+        engine.layers().normBackward(dy, x, norm, dx);
     }
 
     @Override
-    public void residualNorm(
-            Tensor h, Tensor z, Tensor zr, Tensor out, Tensor gain, Tensor y, Tensor r, boolean center) {
+    public void residualNorm(Tensor h, Tensor z, Tensor zr, Tensor out, Norm norm, Tensor y) {
         rules.ready("residualNorm");
         rules.shape(N, C, "h", h, "z", z, "out", out);
         rules.shape(N, C, "y", y);
-        rules.shape(1, C, "gain", gain);
-        rules.shape(N, 1, "r", r);
+        norm(norm);
         rules.optional(N, 1, "zr", zr);
-        engine.layers().residualNorm(h, z, zr, out, gain, y, r, center);
+        engine.layers().residualNorm(h, z, zr, out, norm, y);
     }
 
     @Override
-    public void residualNormBackward(
-            Tensor dy,
-            Tensor z,
-            Tensor zr,
-            Tensor out,
-            Tensor gain,
-            Tensor r,
-            Tensor dh,
-            Tensor dz,
-            Tensor dgain,
-            boolean center) {
+    public void residualNormBackward(Tensor dy, Tensor z, Tensor zr, Tensor out, Norm norm, Tensor dh, Tensor dz) {
         rules.ready("residualNormBackward");
         rules.shape(N, C, "dy", dy);
         if (zr != null) {
@@ -136,9 +134,8 @@ final class CheckedLayers implements Layers {
             rules.shape(N, 1, "zr", zr);
         }
         rules.shape(N, C, "out", out, "dh", dh);
-        rules.shape(1, C, "gain", gain, "dgain", dgain);
-        rules.shape(N, 1, "r", r);
-        engine.layers().residualNormBackward(dy, z, zr, out, gain, r, dh, dz, dgain, center);
+        throughNorm(norm);
+        engine.layers().residualNormBackward(dy, z, zr, out, norm, dh, dz);
     }
 
     @Override

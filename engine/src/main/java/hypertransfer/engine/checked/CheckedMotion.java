@@ -2,6 +2,7 @@ package hypertransfer.engine.checked;
 
 import hypertransfer.engine.Engine;
 import hypertransfer.engine.Iteration;
+import hypertransfer.engine.Moments;
 import hypertransfer.engine.Motion;
 import hypertransfer.engine.Tensor;
 import java.util.List;
@@ -17,21 +18,14 @@ record CheckedMotion(Engine engine, Rules rules) implements Motion {
     }
 
     @Override
-    public void adam(
-            List<Tensor> g,
-            double[] scale,
-            double beta1,
-            double beta2,
-            double epsilon,
-            long t,
-            List<Tensor> m,
-            List<Tensor> v) {
+    public void adam(List<Tensor> g, double[] scale, Moments moments, List<Tensor> m, List<Tensor> v) {
         rules.ready("adam");
         rules.scaled(g, scale);
-        rules.range(1, Long.MAX_VALUE, "t", t);
+        rules.present("moments", moments);
+        rules.range(1, Long.MAX_VALUE, "t", moments.t());
         rules.like(g, "m", m);
         rules.like(g, "v", v);
-        engine.motion().adam(g, scale, beta1, beta2, epsilon, t, m, v);
+        engine.motion().adam(g, scale, moments, m, v);
     }
 
     @Override

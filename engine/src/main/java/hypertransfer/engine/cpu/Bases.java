@@ -1,5 +1,7 @@
 package hypertransfer.engine.cpu;
 
+import static hypertransfer.engine.cpu.memory.Floats.at;
+
 import hypertransfer.engine.Dims;
 import hypertransfer.engine.Role;
 import hypertransfer.engine.Tensor;
@@ -23,13 +25,12 @@ final class Bases {
     private final Pool pool;
     private final NewtonSchulz room;
     private final int longest;
-    private final long large; // of more numbers than most
     private final Floats scratch; // (workers, 2 STRIP + 1, the longest side): a strip, LAPACK's own, its factors
     private List<Tensor> g, left, right;
     private double[] factor;
     private double beta;
     private boolean back;
-    private int[] order = {};
+    private int[] order;
 
     private final Task gram = (piece, worker) -> {
         int k = order[piece >> 1];
@@ -56,7 +57,6 @@ final class Bases {
     Bases(Pool pool, Dims dims, Blocks blocks, NewtonSchulz room) {
         this.pool = pool;
         this.room = room;
-        large = (long) dims.C() * dims.C();
         longest = Math.max(4 * dims.C(), dims.F());
         scratch = blocks.declare(Role.SCRATCH, "bases", pool.size() * (2 * STRIP + 1), longest);
     }
@@ -83,17 +83,7 @@ final class Bases {
         this.factor = factor;
         this.left = left;
         this.right = right;
-        if (order.length < g.size()) {
-            order = new int[g.size()];
-        }
-        int at = 0;
-        for (int pass = 0; pass < 2; pass++) {
-            for (int k = 0; k < g.size(); k++) {
-                if (g.get(k).size() > large == (pass == 0)) {
-                    order[at++] = k;
-                }
-            }
-        }
+        order = room.order(g);
     }
 
     private void rotate(Tensor x, Tensor left, Tensor right, int worker) {
@@ -124,9 +114,5 @@ final class Bases {
             Blas.gemm(Blas.N, Blas.N, rows, n, n, 1, strip, n, gram, n, shift, some, n);
         }
         Lapack.orthonormalize(n, basis, factors, own, STRIP * n);
-    }
-
-    private static long at(Tensor tensor) {
-        return ((Floats) tensor).at();
     }
 }

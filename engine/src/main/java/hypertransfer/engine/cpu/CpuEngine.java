@@ -1,5 +1,7 @@
 package hypertransfer.engine.cpu;
 
+import static hypertransfer.engine.cpu.memory.Floats.at;
+
 import hypertransfer.engine.Dims;
 import hypertransfer.engine.Engine;
 import hypertransfer.engine.EngineException;
@@ -8,6 +10,7 @@ import hypertransfer.engine.Layers;
 import hypertransfer.engine.Memory;
 import hypertransfer.engine.Motion;
 import hypertransfer.engine.Nonlinearity;
+import hypertransfer.engine.Norm;
 import hypertransfer.engine.Role;
 import hypertransfer.engine.Tensor;
 import hypertransfer.engine.cpu.memory.Blocks;
@@ -41,7 +44,6 @@ public final class CpuEngine implements Engine, Layers {
     private final Shift shift;
     private final Norms norms;
     private final Activation activation;
-    private final Updates updates;
     private final NormGradients normGradients;
     private final Heads heads;
     private final Attention attention;
@@ -68,10 +70,7 @@ public final class CpuEngine implements Engine, Layers {
         attention = new Attention(pool, dims, blocks);
         activation = new Activation(pool);
         crossEntropy = new CrossEntropy(pool, product, dims, blocks);
-        updates = new Updates(pool);
-        NewtonSchulz newtonSchulz = new NewtonSchulz(pool, dims, blocks);
-        Bases bases = new Bases(pool, dims, blocks, newtonSchulz);
-        lists = new Lists(updates, new Equalizer(pool), new Cutter(pool), newtonSchulz, bases);
+        lists = new Lists(pool, dims, blocks);
     }
 
     /** What this machine or this JVM lacks for the engine to work; empty where nothing is missing. */
@@ -95,11 +94,6 @@ public final class CpuEngine implements Engine, Layers {
     @Override
     public Dims dims() {
         return dims;
-    }
-
-    @Override
-    public boolean separateWeights() {
-        return false;
     }
 
     // ------------------------------------------------------------------ memory
@@ -146,28 +140,18 @@ public final class CpuEngine implements Engine, Layers {
     }
 
     @Override
-    public void pack(List<Tensor> tensors, MemorySegment to) {
-        long at = 0;
-        for (Tensor tensor : tensors) {
-            long bytes = tensor.size() * tensor.numberBytes();
-            MemorySegment.copy(Lanes.ALL, at(tensor), to, at, bytes);
-            at += bytes;
-        }
+    public void store(Tensor tensor, MemorySegment to) {
+        MemorySegment.copy(Lanes.ALL, at(tensor), to, 0, to.byteSize());
     }
 
     @Override
-    public void unpack(MemorySegment from, List<Tensor> tensors) {
-        long at = 0;
-        for (Tensor tensor : tensors) {
-            long bytes = tensor.size() * tensor.numberBytes();
-            MemorySegment.copy(from, at, Lanes.ALL, at(tensor), bytes);
-            at += bytes;
-        }
+    public void load(MemorySegment from, Tensor tensor) {
+        MemorySegment.copy(from, 0, Lanes.ALL, at(tensor), from.byteSize());
     }
 
     @Override
     public void zero(List<Tensor> tensors) {
-        updates.zero(tensors);
+        lists.zero(tensors);
     }
 
     @Override
@@ -228,49 +212,23 @@ public final class CpuEngine implements Engine, Layers {
     }
 
     @Override
-    public void norm(Tensor x, Tensor gain, Tensor y, Tensor r, boolean center) {
-        norms.norm(center, x.rows(), x.cols(), at(x), at(gain), at(y), at(r));
+    public void norm(Tensor x, Norm norm, Tensor y) {
+        norms.norm(x, norm, y);
     }
 
     @Override
-    public void normBackward(Tensor dy, Tensor x, Tensor gain, Tensor r, Tensor dx, Tensor dgain, boolean center) {
-        normGradients.run(
-                false, center, x.rows(), x.cols(), at(dy), 0, 0, at(x), at(gain), at(r), at(dx), 0, at(dgain));
+    public void normBackward(Tensor dy, Tensor x, Norm norm, Tensor dx) {
+        normGradients.run(false, dy, null, null, x, norm, dx, null);
     }
 
     @Override
-    public void residualNorm(
-            Tensor h, Tensor z, Tensor zr, Tensor out, Tensor gain, Tensor y, Tensor r, boolean center) {
-        norms.residual(center, h.rows(), h.cols(), at(h), at(z), optional(zr), at(out), at(gain), at(y), at(r));
+    public void residualNorm(Tensor h, Tensor z, Tensor zr, Tensor out, Norm norm, Tensor y) {
+        norms.residual(h, z, zr, out, norm, y);
     }
 
     @Override
-    public void residualNormBackward(
-            Tensor dy,
-            Tensor z,
-            Tensor zr,
-            Tensor out,
-            Tensor gain,
-            Tensor r,
-            Tensor dh,
-            Tensor dz,
-            Tensor dgain,
-            boolean center) {
-        long zs = zr == null ? 0 : at(z), dzs = zr == null ? 0 : at(dz);
-        normGradients.run(
-                true,
-                center,
-                out.rows(),
-                out.cols(),
-                at(dy),
-                zs,
-                optional(zr),
-                at(out),
-                at(gain),
-                at(r),
-                at(dh),
-                dzs,
-                at(dgain));
+    public void residualNormBackward(Tensor dy, Tensor z, Tensor zr, Tensor out, Norm norm, Tensor dh, Tensor dz) {
+        normGradients.run(true, dy, z, zr, out, norm, dh, dz);
     }
 
     @Override
@@ -295,17 +253,17 @@ public final class CpuEngine implements Engine, Layers {
 
     @Override
     public void activation(Tensor f, Tensor fr, Tensor s, Nonlinearity kind) {
-        activation.forward(kind, s.rows(), s.cols(), at(f), optional(fr), at(s));
+        activation.forward(kind, s.rows(), s.cols(), at(f), at(fr), at(s));
     }
 
     @Override
     public void activationBackward(Tensor f, Tensor fr, Tensor ds, Tensor df, Nonlinearity kind) {
-        activation.backward(kind, ds.rows(), ds.cols(), at(f), optional(fr), at(ds), at(df));
+        activation.backward(kind, ds.rows(), ds.cols(), at(f), at(fr), at(ds), at(df));
     }
 
     @Override
     public void head(Tensor x, Tensor w, Tensor losses, double scale, Tensor dx, Tensor dw) {
-        crossEntropy.run(targets, at(x), at(w), at(losses), scale, optional(dx), dx == null ? 0 : at(dw));
+        crossEntropy.run(targets, at(x), at(w), at(losses), scale, at(dx), at(dw));
     }
 
     @Override
@@ -331,13 +289,5 @@ public final class CpuEngine implements Engine, Layers {
     @Override
     public Motion motion() {
         return lists;
-    }
-
-    private static long at(Tensor tensor) {
-        return ((Floats) tensor).at();
-    }
-
-    private static long optional(Tensor tensor) {
-        return tensor == null ? 0 : at(tensor);
     }
 }

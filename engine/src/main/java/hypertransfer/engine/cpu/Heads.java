@@ -90,7 +90,7 @@ final class Heads {
                 long offset = 4L * ((long) n * Q + head) * D, at = d + offset, xhat = qkv + offset;
                 if (head >= turned || rule.normQK()) {
                     float rn = Lanes.get(r + 4L * ((long) n * Q + head)), mean = Lanes.dot(at, xhat, D) / D;
-                    through(at, xhat, rn, -rn * mean, D);
+                    NormGradients.through(at, xhat, rn, -rn * mean, at, D);
                 }
                 if (head < turned && rule.rotary()) {
                     rotate(at, D / 2, 1, cos.at() + turn, sin.at() + turn, -1);
@@ -121,18 +121,6 @@ final class Heads {
     /** Where the factors of token n start. */
     private long row(int n) {
         return 4L * n * dims.Q();
-    }
-
-    /** d = r d + back xhat: through the norm, given what it made. */
-    private static void through(long d, long xhat, float r, float back, int n) {
-        long dx = xhat - d, whole = Lanes.whole(d, n), end = Lanes.end(d, n);
-        FloatVector rs = Lanes.all(r);
-        for (; d < whole; d += Lanes.STEP) {
-            Lanes.store(Lanes.load(d).fma(rs, Lanes.load(d + dx).mul(back)), d);
-        }
-        for (; d < end; d += 4) {
-            Lanes.put(d, r * Lanes.get(d) + back * Lanes.get(d + dx));
-        }
     }
 
     /** (x1, x2) -> r (x1 cos + x2 sin, x2 cos - x1 sin) over the two halves; signed is r, or -r to turn back. */

@@ -48,18 +48,24 @@ final class NewtonSchulz {
     void run(List<Tensor> x, Iteration iteration) {
         this.x = x;
         this.iteration = iteration;
-        if (order.length < x.size()) {
-            order = new int[x.size()];
+        order(x);
+        pool.run(task, x.size());
+    }
+
+    /** The places of matrices in a list, those of more numbers than most first. The next call writes to the same array. */
+    int[] order(List<Tensor> matrices) {
+        if (order.length < matrices.size()) {
+            order = new int[matrices.size()];
         }
         int at = 0;
         for (int pass = 0; pass < 2; pass++) {
-            for (int i = 0; i < x.size(); i++) {
-                if (x.get(i).size() > (long) dims.C() * dims.C() == (pass == 0)) {
+            for (int i = 0; i < matrices.size(); i++) {
+                if (matrices.get(i).size() > (long) dims.C() * dims.C() == (pass == 0)) {
                     order[at++] = i;
                 }
             }
         }
-        pool.run(task, x.size());
+        return order;
     }
 
     private void piece(int piece, int worker, boolean loops) {

@@ -1,7 +1,11 @@
 package hypertransfer.engine.cpu;
 
+import static hypertransfer.engine.cpu.memory.Floats.at;
+
 import hypertransfer.engine.Dims;
+import hypertransfer.engine.Norm;
 import hypertransfer.engine.Role;
+import hypertransfer.engine.Tensor;
 import hypertransfer.engine.cpu.loop.NormRows;
 import hypertransfer.engine.cpu.loop.Rows;
 import hypertransfer.engine.cpu.memory.Blocks;
@@ -29,35 +33,23 @@ final class NormGradients {
     }
 
     /**
-     * dh = the gradient through y = norm(out, gain), or with residual, dh += it; then, unless zr = 0, dz = the gradient
+     * dh = the gradient through y = norm(out), or with residual, dh += it; then, where there is a zr, dz = the gradient
      * through the post norm of z.
      */
-    void run(
-            boolean residual,
-            boolean center,
-            int rows,
-            int cols,
-            long dy,
-            long z,
-            long zr,
-            long out,
-            long gain,
-            long r,
-            long dh,
-            long dz,
-            long dgain) {
+    void run(boolean residual, Tensor dy, Tensor z, Tensor zr, Tensor out, Norm norm, Tensor dh, Tensor dz) {
         this.residual = residual;
-        this.center = center;
-        this.rows = rows;
-        this.cols = cols;
-        this.dy = dy;
-        this.z = z;
-        this.zr = zr;
-        this.out = out;
-        this.gain = gain;
-        this.r = r;
-        this.dh = dh;
-        this.dz = dz;
+        rows = out.rows();
+        cols = out.cols();
+        this.dy = at(dy);
+        this.z = at(z);
+        this.zr = at(zr);
+        this.out = at(out);
+        center = norm.center();
+        gain = at(norm.gain());
+        r = at(norm.r());
+        this.dh = at(dh);
+        this.dz = at(dz);
+        long dgain = at(norm.dgain());
         int chunks = Chunks.count(rows);
         pool.run(task, chunks);
         if (!task.ready()) {
@@ -180,8 +172,12 @@ final class NormGradients {
 
     /** to = r (d - x r mean): through a norm without gain. */
     static void throughPost(long d, long x, float r, float mean, long to, int n) {
+        through(d, x, r, -r * r * mean, to, n);
+    }
+
+    /** to = r d + back x. */
+    static void through(long d, long x, float r, float back, long to, int n) {
         long dx = x - d, dt = to - d, whole = Lanes.whole(d, n), end = Lanes.end(d, n);
-        float back = -r * r * mean;
         FloatVector rs = Lanes.all(r), backs = Lanes.all(back);
         for (; d < whole; d += Lanes.STEP) {
             Lanes.store(Lanes.load(d).fma(rs, Lanes.load(d + dx).mul(backs)), d + dt);

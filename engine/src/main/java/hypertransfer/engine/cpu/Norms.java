@@ -1,5 +1,9 @@
 package hypertransfer.engine.cpu;
 
+import static hypertransfer.engine.cpu.memory.Floats.at;
+
+import hypertransfer.engine.Norm;
+import hypertransfer.engine.Tensor;
 import hypertransfer.engine.cpu.loop.NormRows;
 import hypertransfer.engine.cpu.loop.Rows;
 import hypertransfer.engine.cpu.thread.Chunks;
@@ -12,7 +16,7 @@ import jdk.incubator.vector.FloatVector;
 /** The norms of rows, by themselves and where one sublayer ends and the next begins, forward. */
 final class Norms {
     private final Pool pool;
-    private final Task norm = new Twin(this::normLoops, this::norm);
+    private final Task plain = new Twin(this::normLoops, this::norm);
     private final Task residual = new Twin(this::residualLoops, this::residual);
     private boolean center;
     private int rows, cols;
@@ -22,27 +26,27 @@ final class Norms {
         this.pool = pool;
     }
 
-    /** y = norm(x, gain). */
-    void norm(boolean center, int rows, int cols, long x, long gain, long y, long r) {
-        run(norm, center, rows, cols, x, gain, y, r);
+    /** y = norm(x). */
+    void norm(Tensor x, Norm norm, Tensor y) {
+        run(plain, x, norm, y);
     }
 
-    /** out = h + post(z), y = norm(out, gain). zr = 0: post is the identity. */
-    void residual(boolean center, int rows, int cols, long h, long z, long zr, long out, long gain, long y, long r) {
-        this.h = h;
-        this.z = z;
-        this.zr = zr;
-        run(residual, center, rows, cols, out, gain, y, r);
+    /** out = h + post(z), y = norm(out). Without zr post is the identity. */
+    void residual(Tensor h, Tensor z, Tensor zr, Tensor out, Norm norm, Tensor y) {
+        this.h = at(h);
+        this.z = at(z);
+        this.zr = at(zr);
+        run(residual, out, norm, y);
     }
 
-    private void run(Task task, boolean center, int rows, int cols, long out, long gain, long y, long r) {
-        this.center = center;
-        this.rows = rows;
-        this.cols = cols;
-        this.out = out;
-        this.gain = gain;
-        this.y = y;
-        this.r = r;
+    private void run(Task task, Tensor out, Norm norm, Tensor y) {
+        rows = out.rows();
+        cols = out.cols();
+        this.out = at(out);
+        center = norm.center();
+        gain = at(norm.gain());
+        r = at(norm.r());
+        this.y = at(y);
         pool.run(task, Chunks.count(rows));
     }
 

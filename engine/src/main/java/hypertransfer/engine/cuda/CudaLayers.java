@@ -7,6 +7,7 @@ import hypertransfer.engine.Dims;
 import hypertransfer.engine.HeadRule;
 import hypertransfer.engine.Layers;
 import hypertransfer.engine.Nonlinearity;
+import hypertransfer.engine.Norm;
 import hypertransfer.engine.Tensor;
 import hypertransfer.engine.cuda.driver.Device;
 import hypertransfer.engine.cuda.driver.Launch;
@@ -113,53 +114,32 @@ final class CudaLayers implements Layers {
     }
 
     @Override
-    public void norm(Tensor x, Tensor gain, Tensor y, Tensor r, boolean center) {
-        residualNorm(x, null, null, null, gain, y, r, center);
+    public void norm(Tensor x, Norm norm, Tensor y) {
+        residualNorm(x, null, null, null, norm, y);
     }
 
     @Override
-    public void residualNorm(
-            Tensor h, Tensor z, Tensor zr, Tensor out, Tensor gain, Tensor y, Tensor r, boolean center) {
-        Kernel kernel = center ? Kernel.LAYER_NORM : Kernel.ROW_NORM;
-        kernels.launch(kernel, rows(h), h, z, zr, out, gain, y, r, h.rows());
+    public void residualNorm(Tensor h, Tensor z, Tensor zr, Tensor out, Norm norm, Tensor y) {
+        Kernel kernel = norm.center() ? Kernel.LAYER_NORM : Kernel.ROW_NORM;
+        kernels.launch(kernel, rows(h), h, z, zr, out, norm.gain(), y, norm.r(), h.rows());
     }
 
     @Override
-    public void normBackward(Tensor dy, Tensor x, Tensor gain, Tensor r, Tensor dx, Tensor dgain, boolean center) {
-        throughNorm(center, dy, x, gain, r, null, dx, null, null, null, dgain);
+    public void normBackward(Tensor dy, Tensor x, Norm norm, Tensor dx) {
+        throughNorm(dy, x, norm, null, dx, null, null, null);
     }
 
     @Override
-    public void residualNormBackward(
-            Tensor dy,
-            Tensor z,
-            Tensor zr,
-            Tensor out,
-            Tensor gain,
-            Tensor r,
-            Tensor dh,
-            Tensor dz,
-            Tensor dgain,
-            boolean center) {
-        throughNorm(center, dy, out, gain, r, dh, dh, z, zr, dz, dgain);
+    public void residualNormBackward(Tensor dy, Tensor z, Tensor zr, Tensor out, Norm norm, Tensor dh, Tensor dz) {
+        throughNorm(dy, out, norm, dh, dh, z, zr, dz);
     }
 
-    private void throughNorm(
-            boolean center,
-            Tensor dy,
-            Tensor x,
-            Tensor gain,
-            Tensor r,
-            Tensor dh,
-            Tensor dx,
-            Tensor z,
-            Tensor zr,
-            Tensor dz,
-            Tensor dgain) {
-        Kernel kernel = center ? Kernel.LAYER_NORM_BACKWARD : Kernel.ROW_NORM_BACKWARD;
+    private void throughNorm(Tensor dy, Tensor x, Norm norm, Tensor dh, Tensor dx, Tensor z, Tensor zr, Tensor dz) {
+        Kernel kernel = norm.center() ? Kernel.LAYER_NORM_BACKWARD : Kernel.ROW_NORM_BACKWARD;
         Launch shares = geometry.shares(x.rows(), x.cols());
+        Tensor gain = norm.gain(), r = norm.r();
         kernels.launch(kernel, shares, dy, x, gain, r, dh, dx, z, zr, dz, scratch.partial, x.rows());
-        kernels.launch(Kernel.COLUMNS, geometry.columns(), scratch.partial, dgain, shares.x());
+        kernels.launch(Kernel.COLUMNS, geometry.columns(), scratch.partial, norm.dgain(), shares.x());
     }
 
     private Launch rows(Tensor x) {

@@ -6,6 +6,7 @@ import static java.lang.foreign.ValueLayout.JAVA_DOUBLE;
 import hypertransfer.engine.EngineException;
 import hypertransfer.engine.Format;
 import hypertransfer.engine.Iteration;
+import hypertransfer.engine.Moments;
 import hypertransfer.engine.Motion;
 import hypertransfer.engine.Tensor;
 import hypertransfer.engine.cuda.driver.Device;
@@ -87,10 +88,6 @@ final class Lists implements Motion, AutoCloseable {
         return words;
     }
 
-    void run(Kernel kernel, int count, IntFunction<Entry> entry, Object... more) {
-        run(kernel, entries(count, entry), more);
-    }
-
     private static List<Entry> entries(int count, IntFunction<Entry> entry) {
         return IntStream.range(0, count).mapToObj(entry).toList();
     }
@@ -134,17 +131,17 @@ final class Lists implements Motion, AutoCloseable {
 
     @Override
     public void momentum(List<Tensor> g, double[] scale, double beta, boolean nesterov, List<Tensor> m) {
-        run(Kernel.MOMENTUM, g.size(), k -> Entry.of(g.get(k), m.get(k), scale[k]), beta, nesterov);
+        run(Kernel.MOMENTUM, entries(g.size(), k -> Entry.of(g.get(k), m.get(k), scale[k])), beta, nesterov);
     }
 
     @Override
     public void sign(List<Tensor> g, double[] scale, double look, double keep, List<Tensor> m) {
-        run(Kernel.SIGN, g.size(), k -> Entry.of(g.get(k), m.get(k), scale[k]), look, keep);
+        run(Kernel.SIGN, entries(g.size(), k -> Entry.of(g.get(k), m.get(k), scale[k])), look, keep);
     }
 
     @Override
     public void clamp(List<Tensor> g, double[] scale, double limit) {
-        run(Kernel.CLAMP, g.size(), k -> Entry.of(g.get(k), g.get(k), scale[k]), limit);
+        run(Kernel.CLAMP, entries(g.size(), k -> Entry.of(g.get(k), g.get(k), scale[k])), limit);
     }
 
     @Override
@@ -158,17 +155,10 @@ final class Lists implements Motion, AutoCloseable {
     }
 
     @Override
-    public void adam(
-            List<Tensor> g,
-            double[] scale,
-            double beta1,
-            double beta2,
-            double epsilon,
-            long t,
-            List<Tensor> m,
-            List<Tensor> v) {
+    public void adam(List<Tensor> g, double[] scale, Moments moments, List<Tensor> m, List<Tensor> v) {
         List<Entry> entries = entries(g.size(), k -> Entry.of(g.get(k), m.get(k), v.get(k), scale[k]));
-        run(Kernel.ADAM, entries, beta1, beta2, epsilon, 1 - Math.pow(beta1, t), 1 - Math.pow(beta2, t));
+        double beta1 = moments.beta1(), beta2 = moments.beta2(), epsilon = moments.epsilon();
+        run(Kernel.ADAM, entries, beta1, beta2, epsilon, moments.weight1(), moments.weight2());
     }
 
     @Override

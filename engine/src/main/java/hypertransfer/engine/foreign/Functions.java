@@ -6,6 +6,7 @@ import static java.lang.foreign.ValueLayout.JAVA_INT;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
 import hypertransfer.engine.EngineException;
+import java.lang.foreign.Arena;
 import java.lang.foreign.FunctionDescriptor;
 import java.lang.foreign.Linker;
 import java.lang.foreign.MemoryLayout;
@@ -13,7 +14,9 @@ import java.lang.foreign.MemorySegment;
 import java.lang.foreign.SymbolLookup;
 import java.lang.invoke.MethodHandle;
 import java.lang.invoke.MethodType;
+import java.nio.file.Path;
 import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
 
 /** The functions of a library that is loaded. The arguments of a function's first call fix its signature. */
@@ -30,6 +33,19 @@ public final class Functions implements Native {
     /** Those of the system's C library. */
     public static Functions system() {
         return new Functions("the C library", Linker.nativeLinker().defaultLookup());
+    }
+
+    /** Those of a library that the system's loader finds by this name or path; none where it cannot load it. */
+    public static Optional<Functions> open(String place) {
+        try {
+            Arena forever = Arena.global(); // MPI, for one, cannot be loaded a second time
+            SymbolLookup lookup = place.indexOf('/') < 0
+                    ? SymbolLookup.libraryLookup(place, forever)
+                    : SymbolLookup.libraryLookup(Path.of(place), forever);
+            return Optional.of(new Functions(place, lookup));
+        } catch (IllegalArgumentException e) {
+            return Optional.empty();
+        }
     }
 
     @Override

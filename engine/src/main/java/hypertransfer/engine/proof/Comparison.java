@@ -5,6 +5,7 @@ import hypertransfer.engine.Engine;
 import hypertransfer.engine.HeadRule;
 import hypertransfer.engine.Nonlinearity;
 import hypertransfer.engine.Role;
+import hypertransfer.engine.Tensor;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -207,42 +208,20 @@ public final class Comparison {
     }
 
     private void norms(String in, boolean post, boolean center) {
-        pair.run("norm" + in, s -> s.layers().norm(s.t("h"), s.t("gain"), s.t("y"), s.t("r"), center))
+        pair.run("norm" + in, s -> s.layers().norm(s.t("h"), s.norm(center), s.t("y")))
                 .same(C, "y", "r")
-                .run(
-                        "normBackward" + in,
-                        s -> s.layers()
-                                .normBackward(
-                                        s.t("dy"), s.t("h"), s.t("gain"), s.t("r"), s.t("dx"), s.t("dgain"), center))
+                .run("normBackward" + in, s -> s.layers().normBackward(s.t("dy"), s.t("h"), s.norm(center), s.t("dx")))
                 .same(C, "dx")
                 .same(N, "dgain")
-                .run(
-                        "residualNorm" + in,
-                        s -> s.layers()
-                                .residualNorm(
-                                        s.t("h"),
-                                        s.t("z"),
-                                        post ? s.t("zr") : null,
-                                        s.t("out"),
-                                        s.t("gain"),
-                                        s.t("y"),
-                                        s.t("r"),
-                                        center))
+                .run("residualNorm" + in, s -> {
+                    Tensor zr = post ? s.t("zr") : null;
+                    s.layers().residualNorm(s.t("h"), s.t("z"), zr, s.t("out"), s.norm(center), s.t("y"));
+                })
                 .same(C, "zr", "out", "y", "r")
-                .run(
-                        "residualNormBackward" + in,
-                        s -> s.layers()
-                                .residualNormBackward(
-                                        s.t("dy"),
-                                        s.t("z"),
-                                        post ? s.t("zr") : null,
-                                        s.t("out"),
-                                        s.t("gain"),
-                                        s.t("r"),
-                                        s.t("dh"),
-                                        s.t("dz"),
-                                        s.t("dgain"),
-                                        center))
+                .run("residualNormBackward" + in, s -> {
+                    Tensor dy = s.t("dy"), zr = post ? s.t("zr") : null, out = s.t("out");
+                    s.layers().residualNormBackward(dy, s.t("z"), zr, out, s.norm(center), s.t("dh"), s.t("dz"));
+                })
                 .same(C, "dh", "dz")
                 .same(N, "dgain");
     }

@@ -3,6 +3,7 @@ package hypertransfer.engine.proof;
 import hypertransfer.engine.Dims;
 import hypertransfer.engine.Engine;
 import hypertransfer.engine.Iteration;
+import hypertransfer.engine.Moments;
 import hypertransfer.engine.Role;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -106,9 +107,9 @@ final class Movement {
         v.forEach(name ->
                 pair.set(name, Arrays.stream(pair.read(name)).map(Math::abs).toArray()));
         for (long t = 1; t < 4; t++) {
-            long step = t;
+            Moments moments = new Moments(0.9, 0.95, 1e-10, t);
             g.forEach(name -> pair.fill(name, 1));
-            pair.run("adam", s -> s.motion().adam(s.all(g), scale, 0.9, 0.95, 1e-10, step, s.all(m), s.all(v)))
+            pair.run("adam", s -> s.motion().adam(s.all(g), scale, moments, s.all(m), s.all(v)))
                     .same(4, g)
                     .same(4, m)
                     .same(4, v);

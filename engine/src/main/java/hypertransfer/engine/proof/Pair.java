@@ -3,6 +3,7 @@ package hypertransfer.engine.proof;
 import hypertransfer.engine.Engine;
 import hypertransfer.engine.Layers;
 import hypertransfer.engine.Motion;
+import hypertransfer.engine.Norm;
 import hypertransfer.engine.Role;
 import hypertransfer.engine.Tensor;
 import hypertransfer.engine.checked.Checked;
@@ -37,6 +38,11 @@ final class Pair implements AutoCloseable {
                 throw new IllegalArgumentException("no tensor is called '" + name + "'");
             }
             return tensor;
+        }
+
+        /** The one norm of the stream that there is here. */
+        Norm norm(boolean center) {
+            return new Norm(t("gain"), t("dgain"), t("r"), center);
         }
 
         List<Tensor> all(List<String> names) {

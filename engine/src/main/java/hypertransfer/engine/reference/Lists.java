@@ -2,40 +2,57 @@ package hypertransfer.engine.reference;
 
 import hypertransfer.engine.Format;
 import hypertransfer.engine.Iteration;
+import hypertransfer.engine.Moments;
 import hypertransfer.engine.Motion;
 import hypertransfer.engine.Tensor;
 import java.util.Arrays;
 import java.util.List;
+import java.util.function.DoubleUnaryOperator;
 
 /** The optimizer's operations, tensor by tensor. */
 final class Lists implements Motion {
     @Override
     public void momentum(List<Tensor> g, double[] scale, double beta, boolean nesterov, List<Tensor> m) {
         for (int k = 0; k < g.size(); k++) {
-            Updates.momentum((Array) g.get(k), scale[k], beta, nesterov, (Array) m.get(k));
+            double[] gs = read(g, k), ms = read(m, k);
+            for (int i = 0; i < gs.length; i++) {
+                double gradient = scale[k] * gs[i];
+                ms[i] = beta * ms[i] + (1 - beta) * gradient;
+                gs[i] = nesterov ? beta * ms[i] + (1 - beta) * gradient : ms[i];
+            }
+            write(g, k, gs);
+            write(m, k, ms);
         }
     }
 
     @Override
-    public void adam(
-            List<Tensor> g,
-            double[] scale,
-            double beta1,
-            double beta2,
-            double epsilon,
-            long t,
-            List<Tensor> m,
-            List<Tensor> v) {
+    public void adam(List<Tensor> g, double[] scale, Moments moments, List<Tensor> m, List<Tensor> v) {
+        double beta1 = moments.beta1(), beta2 = moments.beta2(), c1 = moments.weight1(), c2 = moments.weight2();
         for (int k = 0; k < g.size(); k++) {
-            Array gk = (Array) g.get(k), mk = (Array) m.get(k), vk = (Array) v.get(k);
-            Updates.adam(gk, scale[k], beta1, beta2, epsilon, t, mk, vk);
+            double[] gs = read(g, k), ms = read(m, k), vs = read(v, k);
+            for (int i = 0; i < gs.length; i++) {
+                double gradient = scale[k] * gs[i];
+                ms[i] = beta1 * ms[i] + (1 - beta1) * gradient;
+                vs[i] = beta2 * vs[i] + (1 - beta2) * gradient * gradient;
+                gs[i] = ms[i] / c1 / (Math.sqrt(vs[i] / c2) + moments.epsilon());
+            }
+            write(g, k, gs);
+            write(m, k, ms);
+            write(v, k, vs);
         }
     }
 
     @Override
     public void sign(List<Tensor> g, double[] scale, double look, double keep, List<Tensor> m) {
         for (int k = 0; k < g.size(); k++) {
-            Updates.sign((Array) g.get(k), scale[k], look, keep, (Array) m.get(k));
+            double[] gs = read(g, k), ms = read(m, k);
+            for (int i = 0; i < gs.length; i++) {
+                double gradient = scale[k] * gs[i];
+                gs[i] = Math.signum(look * ms[i] + (1 - look) * gradient);
+                ms[i] = keep * ms[i] + (1 - keep) * gradient;
+            }
+            write(g, k, gs);
+            write(m, k, ms);
         }
     }
 
@@ -43,18 +60,27 @@ final class Lists implements Motion {
     public void clamp(List<Tensor> g, double[] scale, double limit) {
         for (int k = 0; k < g.size(); k++) {
             double s = scale[k];
-            Array gk = (Array) g.get(k);
-            gk.write(Arrays.stream(gk.read())
-                    .map(x -> Math.clamp(s * x, -limit, limit))
-                    .toArray());
+            write(g, k, map(read(g, k), x -> Math.clamp(s * x, -limit, limit)));
         }
     }
 
     @Override
     public void equalize(List<Tensor> x, double beta, double epsilon, double[] norm, List<Tensor> v) {
         for (int k = 0; k < x.size(); k++) {
-            double own = readings(List.of(x.get(k)), List.of(x.get(k)))[0];
-            Updates.equalize((Array) x.get(k), beta, epsilon, norm == null ? own : norm[k], (Array) v.get(k));
+            double[] xs = read(x, k), vs = read(v, k);
+            double to = norm == null ? Math.sqrt(Rows.dot(xs, 0, xs, 0, xs.length)) : norm[k], squares = 0;
+            int span = xs.length / vs.length; // the numbers of x that share one of v
+            for (int i = 0; i < vs.length; i++) {
+                double fresh = Rows.dot(xs, i * span, xs, i * span, span) / span;
+                vs[i] = beta * vs[i] + (1 - beta) * fresh;
+                for (int j = i * span; j < (i + 1) * span; j++) {
+                    xs[j] /= Math.sqrt(vs[i]) + epsilon;
+                    squares += xs[j] * xs[j];
+                }
+            }
+            double factor = to / (Math.sqrt(squares) + epsilon);
+            write(x, k, map(xs, number -> number * factor));
+            write(v, k, vs);
         }
     }
 
@@ -119,7 +145,7 @@ final class Lists implements Motion {
     public double[] readings(List<Tensor> w, List<Tensor> u) {
         double[] readings = new double[3 * w.size()];
         for (int k = 0; k < w.size(); k++) {
-            double[] ws = ((Array) w.get(k)).read(), us = ((Array) u.get(k)).read();
+            double[] ws = read(w, k), us = read(u, k);
             readings[3 * k] = Math.sqrt(Rows.dot(ws, 0, ws, 0, ws.length));
             readings[3 * k + 1] = Math.sqrt(Rows.dot(us, 0, us, 0, us.length));
             readings[3 * k + 2] = Rows.dot(us, 0, ws, 0, ws.length);
@@ -130,7 +156,11 @@ final class Lists implements Motion {
     @Override
     public void move(List<Tensor> w, List<Tensor> u, double[] keep, double[] push) {
         for (int k = 0; k < w.size(); k++) {
-            Updates.move((Array) w.get(k), (Array) u.get(k), keep[k], push[k]);
+            double[] ws = read(w, k), us = read(u, k);
+            for (int i = 0; i < ws.length; i++) {
+                ws[i] = keep[k] * ws[i] - push[k] * us[i];
+            }
+            write(w, k, ws);
         }
     }
 
@@ -138,11 +168,19 @@ final class Lists implements Motion {
     public void represent(List<Tensor> masters, double[] scale, int grid, List<Tensor> weights) {
         for (int k = 0; k < masters.size(); k++) {
             double s = scale[k];
-            double[] values = ((Array) masters.get(k)).read();
-            ((Array) weights.get(k))
-                    .write(Arrays.stream(values)
-                            .map(w -> Format.round(s * w, grid))
-                            .toArray());
+            write(weights, k, map(read(masters, k), w -> Format.round(s * w, grid)));
         }
+    }
+
+    private static double[] read(List<Tensor> list, int k) {
+        return ((Array) list.get(k)).read();
+    }
+
+    private static void write(List<Tensor> list, int k, double[] values) {
+        ((Array) list.get(k)).write(values);
+    }
+
+    private static double[] map(double[] values, DoubleUnaryOperator change) {
+        return Arrays.stream(values).map(change).toArray();
     }
 }

@@ -9,6 +9,7 @@ import hypertransfer.engine.Layers;
 import hypertransfer.engine.Memory;
 import hypertransfer.engine.Motion;
 import hypertransfer.engine.Nonlinearity;
+import hypertransfer.engine.Norm;
 import hypertransfer.engine.Role;
 import hypertransfer.engine.Stopped;
 import hypertransfer.engine.Tensor;
@@ -42,11 +43,6 @@ public final class ReferenceEngine implements Engine, Layers {
     @Override
     public Dims dims() {
         return dims;
-    }
-
-    @Override
-    public boolean separateWeights() {
-        return false;
     }
 
     @Override
@@ -202,44 +198,23 @@ public final class ReferenceEngine implements Engine, Layers {
     }
 
     @Override
-    public void norm(Tensor x, Tensor gain, Tensor y, Tensor r, boolean center) {
-        Norms.forward((Array) x, (Array) gain, (Array) y, (Array) r, center);
+    public void norm(Tensor x, Norm norm, Tensor y) {
+        Norms.forward((Array) x, norm, (Array) y);
     }
 
     @Override
-    public void normBackward(Tensor dy, Tensor x, Tensor gain, Tensor r, Tensor dx, Tensor dgain, boolean center) {
-        Norms.backward((Array) dy, (Array) x, (Array) gain, (Array) r, (Array) dx, (Array) dgain, center);
+    public void normBackward(Tensor dy, Tensor x, Norm norm, Tensor dx) {
+        Norms.backward((Array) dy, (Array) x, norm, (Array) dx);
     }
 
     @Override
-    public void residualNorm(
-            Tensor h, Tensor z, Tensor zr, Tensor out, Tensor gain, Tensor y, Tensor r, boolean center) {
-        Norms.residual((Array) h, (Array) z, (Array) zr, (Array) out, (Array) gain, (Array) y, (Array) r, center);
+    public void residualNorm(Tensor h, Tensor z, Tensor zr, Tensor out, Norm norm, Tensor y) {
+        Norms.residual((Array) h, (Array) z, (Array) zr, (Array) out, norm, (Array) y);
     }
 
     @Override
-    public void residualNormBackward(
-            Tensor dy,
-            Tensor z,
-            Tensor zr,
-            Tensor out,
-            Tensor gain,
-            Tensor r,
-            Tensor dh,
-            Tensor dz,
-            Tensor dgain,
-            boolean center) {
-        Norms.residualBackward(
-                (Array) dy,
-                (Array) z,
-                (Array) zr,
-                (Array) out,
-                (Array) gain,
-                (Array) r,
-                (Array) dh,
-                (Array) dz,
-                (Array) dgain,
-                center);
+    public void residualNormBackward(Tensor dy, Tensor z, Tensor zr, Tensor out, Norm norm, Tensor dh, Tensor dz) {
+        Norms.residualBackward((Array) dy, (Array) z, (Array) zr, (Array) out, norm, (Array) dh, (Array) dz);
     }
 
     @Override

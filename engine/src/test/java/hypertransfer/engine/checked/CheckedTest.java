@@ -8,7 +8,9 @@ import hypertransfer.engine.Engine;
 import hypertransfer.engine.EngineException;
 import hypertransfer.engine.HeadRule;
 import hypertransfer.engine.Iteration;
+import hypertransfer.engine.Moments;
 import hypertransfer.engine.Nonlinearity;
+import hypertransfer.engine.Norm;
 import hypertransfer.engine.Operations;
 import hypertransfer.engine.Role;
 import hypertransfer.engine.Tensor;
@@ -21,7 +23,6 @@ import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.TreeSet;
 import java.util.function.BiConsumer;
 import java.util.stream.Stream;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -79,10 +80,10 @@ class CheckedTest {
             productWeight dy:N,3C x:N,C dw:3C,C
             shift y:N,C b:1,C
             shiftBackward dy:N,C db:1,C
-            norm x:N,C gain:1,C y:N,C r:N,1 =true
-            normBackward dy:N,C x:N,C gain:1,C r:N,1 dx:N,C dgain:1,C =true
-            residualNorm h:N,C z:N,C ?zr:N,1 out:N,C gain:1,C y:N,C r:N,1 =true
-            residualNormBackward dy:N,C z:N,C ?zr:N,1 out:N,C gain:1,C r:N,1 dh:N,C dz:N,C dgain:1,C =true
+            norm x:N,C norm y:N,C
+            normBackward dy:N,C x:N,C norm+dgain dx:N,C
+            residualNorm h:N,C z:N,C ?zr:N,1 out:N,C norm y:N,C
+            residualNormBackward dy:N,C z:N,C ?zr:N,1 out:N,C norm+dgain dh:N,C dz:N,C
             heads qkv:N,3C r:N,3H rule
             headsBackward dqkv:N,3C qkv:N,3C r:N,3H rule
             attention qkv:N,3C o:N,C lse:N,H
@@ -100,7 +101,7 @@ class CheckedTest {
             write tensor values*12
             zero tensors[]
             momentum g[] scale*2 =0.9 =false m[]
-            adam g[] scale*2 =0.9 =0.9 =0.1 t=1..9 m[] v[]
+            adam g[] scale*2 moments m[] v[]
             sign g[] scale*2 =0.9 =0.99 m[]
             clamp g[] scale*2 =0.5
             equalize g[] =0.9 =0.1 ?norm*2 v[]
@@ -143,6 +144,16 @@ class CheckedTest {
             if (argument.startsWith("=")) {
                 String value = argument.substring(1);
                 values.put(value.contains(".") ? Double.valueOf(value) : Boolean.valueOf(value), "");
+            } else if (argument.startsWith("norm")) {
+                Map<Object, String> gains = values("gain:1,C"), dgains = values("dgain:1,C"), factors = values("r:N,1");
+                Tensor gain = tensor(1, DIMS.C()), r = tensor(DIMS.N(), 1);
+                values.put(new Norm(gain, gain, r, true), "");
+                values.put(null, "norm is null");
+                gains.forEach((wrong, words) -> values.put(new Norm((Tensor) wrong, gain, r, true), words));
+                factors.forEach((wrong, words) -> values.put(new Norm(gain, gain, (Tensor) wrong, true), words));
+                if (argument.endsWith("dgain")) {
+                    dgains.forEach((wrong, words) -> values.put(new Norm(gain, (Tensor) wrong, r, true), words));
+                }
             } else if (argument.contains(":")) {
                 String[] shape = argument.replaceAll(".*:", "").split(",");
                 int rows = size(shape[0]), cols = size(shape[1]);
@@ -157,12 +168,9 @@ class CheckedTest {
             } else if (argument.contains("..")) {
                 String[] range = argument.replaceAll(".*=", "").split("\\.\\.");
                 int low = Integer.parseInt(range[0]), high = Integer.parseInt(range[1]);
-                boolean row = !name.equals("t"); // an int with two ends
-                values.put(row ? (Object) low : (Object) (long) low, "");
-                values.put(row ? (Object) (low - 1) : (Object) (low - 1L), name + " is " + (low - 1) + ", expected");
-                if (row) {
-                    values.put(high + 1, name + " is " + (high + 1) + ", expected " + low + " to " + high);
-                }
+                values.put(low, "");
+                values.put(low - 1, name + " is " + (low - 1) + ", expected " + low + " to " + high);
+                values.put(high + 1, name + " is " + (high + 1) + ", expected " + low + " to " + high);
             } else if (argument.contains("[]")) {
                 Tensor a = tensor(2, 3), b = tensor(4, 4);
                 values.put(List.of(a, b), "");
@@ -190,6 +198,10 @@ class CheckedTest {
                 values.put(new int[2], name + " has 2 tokens, expected 3");
                 values.put(new int[] {0, 5, 0}, name + "[1] is token 5, expected 0 to 4");
                 values.put(new int[] {-1, 5, 0}, name + "[0] is token -1, expected 0 to 4");
+            } else if (name.equals("moments")) {
+                values.put(new Moments(0.9, 0.9, 0.1, 1), "");
+                values.put(null, "moments is null");
+                values.put(new Moments(0.9, 0.9, 0.1, 0), "t is 0, expected 1 or more");
             } else if (name.equals("tensor")) {
                 values.put(tensor(3, 4), "");
                 values.put(null, "tensor is null");
@@ -300,74 +312,46 @@ class CheckedTest {
     @ParameterizedTest
     @EnumSource
     void theTableIsComplete(Kind kind) {
-        TreeSet<String> names = new TreeSet<>();
-        for (Method method : Operations.all()) {
-            names.add(method.getName());
-        }
-        operations().forEach(line -> names.remove(line.substring(0, line.indexOf(' '))));
-        assertThat(names)
-                .containsExactly(
-                        "carrier", // CarriersTest
-                        "close",
-                        "commit",
-                        "cut", // theWholeSentence
-                        "decisions",
-                        "dims",
-                        "gram", // theWholeSentence
-                        "join",
-                        "layers",
-                        "load", // PackTest
-                        "motion",
-                        "name",
-                        "pack", // PackTest
-                        "refine",
-                        "remark",
-                        "replay",
-                        "rotate",
-                        "separateWeights",
-                        "slice",
-                        "store", // PackTest
-                        "tensor",
-                        "unpack",
-                        "until",
-                        "weights");
+        assertThat(Operations.except(OPERATIONS))
+                .as("those of theWholeSentence")
+                .containsExactly("cut", "gram", "join", "refine", "rotate");
         try (Engine engine = kind.open()) {
             assertThat(engine.dims()).isEqualTo(DIMS);
         }
     }
 
-    private record Wrong(String sentence, BiConsumer<Engine, Map<String, Tensor>> call) {}
+    private record Wrong(String sentence, BiConsumer<Engine, Tensors> call) {}
+
+    private record Tensors(Tensor x, Tensor w, Tensor qkv, Tensor lse, Tensor tall, Tensor losses) {
+        static Tensors of(Engine e) {
+            Tensor x = e.tensor(Role.ACTIVATION, "x", 3, 4), w = e.tensor(Role.ACTIVATION, "w", 5, 4);
+            Tensor qkv = e.tensor(Role.ACTIVATION, "qkv", 3, 12), lse = e.tensor(Role.ACTIVATION, "lse", 2, 2);
+            Tensor tall = e.tensor(Role.ACTIVATION, "long", 17, 4), losses = e.tensor(Role.ACTIVATION, "losses", 3, 1);
+            return new Tensors(x, w, qkv, lse, tall, losses);
+        }
+    }
 
     static Stream<Wrong> sentences() {
         return Stream.of(
                 new Wrong(
                         "logits: row is 3, expected 0 to 2",
-                        (e, t) -> e.layers().logits(t.get("x"), 3, t.get("w"))),
+                        (e, t) -> e.layers().logits(t.x, 3, t.w)),
                 new Wrong(
                         "embed: there are no tokens yet; call feed first",
-                        (e, t) -> e.layers().embed(t.get("w"), t.get("x"))),
+                        (e, t) -> e.layers().embed(t.w, t.x)),
                 new Wrong(
                         "attentionBackward: lse has shape (2,2), expected (3,2)",
-                        (e, t) -> e.layers()
-                                .attentionBackward(t.get("qkv"), t.get("x"), t.get("lse"), t.get("x"), t.get("qkv"))),
+                        (e, t) -> e.layers().attentionBackward(t.qkv, t.x, t.lse, t.x, t.qkv)),
                 new Wrong(
                         "momentum: scale has length 1, expected 2, one per tensor",
-                        (e, t) -> e.motion()
-                                .momentum(
-                                        List.of(t.get("x"), t.get("w")),
-                                        new double[1],
-                                        0.9,
-                                        false,
-                                        List.of(t.get("x"), t.get("w")))),
+                        (e, t) -> e.motion().momentum(List.of(t.x, t.w), new double[1], 0.9, false, List.of(t.x, t.w))),
                 new Wrong(
                         "product: y 'x' has shape (3,4), expected (3,5)",
-                        (e, t) -> e.layers().product(t.get("x"), t.get("w"), t.get("x"))),
-                new Wrong(
-                        "write: 3 values for 'x' of shape (3,4), expected 12",
-                        (e, t) -> e.write(t.get("x"), new double[3])),
+                        (e, t) -> e.layers().product(t.x, t.w, t.x)),
+                new Wrong("write: 3 values for 'x' of shape (3,4), expected 12", (e, t) -> e.write(t.x, new double[3])),
                 new Wrong(
                         "slice: 'part' takes 2 rows from row 4 on, expected rows of 'w', which has 5",
-                        (e, t) -> e.slice(t.get("w"), "part", 4, 2)),
+                        (e, t) -> e.slice(t.w, "part", 4, 2)),
                 new Wrong(
                         "commit: the engine has been committed; declare all tensors first, then commit once",
                         (e, t) -> e.commit()),
@@ -377,45 +361,39 @@ class CheckedTest {
                 new Wrong(
                         "orthogonalize: x[0] 'long' has shape (17,4), expected at most a hidden matrix's, (16,4);"
                                 + " give it another direction than Muon's",
-                        (e, t) -> e.motion().orthogonalize(List.of(t.get("long")), POLYNOMIAL)),
+                        (e, t) -> e.motion().orthogonalize(List.of(t.tall), POLYNOMIAL)),
                 new Wrong(
                         "gram: left[0] 'w' has shape (5,4), expected (3,3) or (1,1)",
-                        (e, t) -> e.motion()
-                                .gram(
-                                        List.of(t.get("x")),
-                                        new double[1],
-                                        0.9,
-                                        List.of(t.get("w")),
-                                        List.of(t.get("w")))),
+                        (e, t) -> e.motion().gram(List.of(t.x), new double[1], 0.9, List.of(t.w), List.of(t.w))),
                 new Wrong(
                         "rotate: g[0] 'long' has shape (17,4), expected at most a hidden matrix's, (16,4);"
                                 + " give it another direction than SOAP's",
-                        (e, t) -> e.motion().rotate(List.of(t.get("long")), List.of(), List.of(), false)),
+                        (e, t) -> e.motion().rotate(List.of(t.tall), List.of(), List.of(), false)),
                 new Wrong(
                         "refine: gram[0] 'x' has shape (3,4), expected a square of at most 16 rows",
-                        (e, t) -> e.motion().refine(List.of(t.get("x")), new double[1], List.of(t.get("x")))),
+                        (e, t) -> e.motion().refine(List.of(t.x), new double[1], List.of(t.x))),
                 new Wrong(
                         "clamp: limit is -1.0, expected a number above zero",
-                        (e, t) -> e.motion().clamp(List.of(t.get("x")), new double[1], -1)),
+                        (e, t) -> e.motion().clamp(List.of(t.x), new double[1], -1)),
                 new Wrong(
                         "equalize: epsilon is 0.0, expected a number above zero",
-                        (e, t) -> e.motion().equalize(List.of(t.get("x")), 0.9, 0, null, List.of(t.get("x")))),
+                        (e, t) -> e.motion().equalize(List.of(t.x), 0.9, 0, null, List.of(t.x))),
                 new Wrong(
                         "equalize: v[0] 'w' has shape (5,4), expected (3,4) or (3,1)",
-                        (e, t) -> e.motion().equalize(List.of(t.get("x")), 0.9, 1, null, List.of(t.get("w")))),
+                        (e, t) -> e.motion().equalize(List.of(t.x), 0.9, 1, null, List.of(t.w))),
                 new Wrong(
                         "cut: 2 blocks of shape (3,4) do not fill 'w' of shape (5,4)",
-                        (e, t) -> e.motion().cut(t.get("w"), List.of(t.get("x"), t.get("x")))),
+                        (e, t) -> e.motion().cut(t.w, List.of(t.x, t.x))),
                 new Wrong(
                         "join: blocks[1] 'w' has shape (5,4), expected (3,4)",
-                        (e, t) -> e.motion().join(List.of(t.get("x"), t.get("w"), t.get("x")), t.get("qkv"))),
+                        (e, t) -> e.motion().join(List.of(t.x, t.w, t.x), t.qkv)),
                 new Wrong(
                         "join: blocks is empty, expected blocks of 'x'",
-                        (e, t) -> e.motion().join(List.of(), t.get("x"))),
-                new Wrong("cut: whole is null", (e, t) -> e.motion().cut(null, List.of(t.get("x")))),
+                        (e, t) -> e.motion().join(List.of(), t.x)),
+                new Wrong("cut: whole is null", (e, t) -> e.motion().cut(null, List.of(t.x))),
                 new Wrong("head: dw is null", (e, t) -> {
                     e.feed(new int[3], new int[3]);
-                    e.layers().head(t.get("x"), t.get("w"), t.get("losses"), 1, t.get("x"), null);
+                    e.layers().head(t.x, t.w, t.losses, 1, t.x, null);
                 }),
                 new Wrong(
                         "replay: not possible inside replay 'outer'; call it before or after",
@@ -425,7 +403,7 @@ class CheckedTest {
                         (e, t) -> e.replay("outer", () -> e.until(() -> false, () -> {}))),
                 new Wrong("read: the engine is closed; open another one", (e, t) -> {
                     e.close();
-                    e.read(t.get("x"));
+                    e.read(t.x);
                 }));
     }
 
@@ -434,16 +412,7 @@ class CheckedTest {
     void theWholeSentence(Wrong wrong) {
         for (Kind kind : Kind.values()) {
             try (Engine engine = kind.open()) {
-                Map<String, Tensor> tensors = new LinkedHashMap<>();
-                Stream.of("x 3 4", "w 5 4", "qkv 3 12", "lse 2 2", "long 17 4", "losses 3 1")
-                        .map(line -> line.split(" "))
-                        .forEach(part -> tensors.put(
-                                part[0],
-                                engine.tensor(
-                                        Role.ACTIVATION,
-                                        part[0],
-                                        Integer.parseInt(part[1]),
-                                        Integer.parseInt(part[2]))));
+                Tensors tensors = Tensors.of(engine);
                 engine.commit();
                 assertThatThrownBy(() -> wrong.call.accept(engine, tensors))
                         .as(kind.name())

@@ -24,7 +24,7 @@ public final class Csv {
     }
 
     /** Writes a new file with a header, whole or not at all: where a row fails, there is no file. */
-    public static void write(Path file, Consumer<Csv> rows, String... columns) {
+    public static void write(Path file, String header, Consumer<Csv> rows) {
         try {
             Files.createDirectories(file.toAbsolutePath().getParent());
         } catch (IOException e) {
@@ -33,7 +33,7 @@ public final class Csv {
         Atomic.create(file, "--csv", channel -> {
             Writer out = new BufferedWriter(Channels.newWriter(channel, StandardCharsets.UTF_8));
             Csv table = new Csv(file, out);
-            table.row((Object[]) columns);
+            table.row((Object[]) header.split(","));
             rows.accept(table);
             out.flush();
         });

@@ -1,5 +1,6 @@
 package hypertransfer.lab.answer;
 
+import java.util.Formatter;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
@@ -44,25 +45,19 @@ public record Heat(String title, Map<String, TreeMap<Integer, Double>> values) {
                 .max()
                 .orElse(0);
         double wide = (double) (WIDTH - LEFT) / Math.max(1, layers.size());
-        StringBuilder svg = new StringBuilder(String.format(
-                Locale.ROOT,
+        Formatter svg = new Formatter(Locale.ROOT);
+        svg.format(
                 "<svg viewBox=\"0 0 %d %d\" role=\"img\" aria-label=\"%s\">",
-                WIDTH,
-                ROW * (values.size() + 1),
-                Sheet.escaped(title)));
+                WIDTH, ROW * (values.size() + 1), Sheet.escaped(title));
         int y = 0;
         for (Map.Entry<String, TreeMap<Integer, Double>> row : values.entrySet()) {
-            svg.append(String.format(
-                    Locale.ROOT,
+            svg.format(
                     "<text x=\"%d\" y=\"%d\" text-anchor=\"end\">%s</text>",
-                    LEFT - 6,
-                    y + 17,
-                    Sheet.escaped(row.getKey())));
+                    LEFT - 6, y + 17, Sheet.escaped(row.getKey()));
             for (Map.Entry<Integer, Double> cell : row.getValue().entrySet()) {
                 double part = most == 0 ? 0 : Math.abs(cell.getValue()) / most;
                 double x = LEFT + wide * layers.indexOf(cell.getKey());
-                svg.append(String.format(
-                        Locale.ROOT,
+                svg.format(
                         "<rect x=\"%.1f\" y=\"%d\" width=\"%.1f\" height=\"%d\" fill=\"#0072b2\" fill-opacity=\"%.3f\">"
                                 + "<title>%s, layer %d: %s</title></rect>",
                         x,
@@ -72,26 +67,20 @@ public record Heat(String title, Map<String, TreeMap<Integer, Double>> values) {
                         0.08 + 0.6 * part,
                         Sheet.escaped(row.getKey()),
                         cell.getKey(),
-                        cell.getValue()));
+                        cell.getValue());
                 if (wide >= 44) {
-                    svg.append(String.format(
-                            Locale.ROOT,
+                    svg.format(
                             "<text x=\"%.1f\" y=\"%d\" text-anchor=\"middle\">%.3g</text>",
-                            x + wide / 2 - 1,
-                            y + 17,
-                            cell.getValue()));
+                            x + wide / 2 - 1, y + 17, cell.getValue());
                 }
             }
             y += ROW;
         }
         for (int layer : layers) {
-            svg.append(String.format(
-                    Locale.ROOT,
+            svg.format(
                     "<text x=\"%.1f\" y=\"%d\" text-anchor=\"middle\">%d</text>",
-                    LEFT + wide * (layers.indexOf(layer) + 0.5),
-                    y + 17,
-                    layer));
+                    LEFT + wide * (layers.indexOf(layer) + 0.5), y + 17, layer);
         }
-        return svg.append("</svg><p>Kinds of matrices down, layers across.</p>").toString();
+        return svg.format("</svg><p>Kinds of matrices down, layers across.</p>").toString();
     }
 }

@@ -3,6 +3,7 @@ package hypertransfer.lab.answer;
 import hypertransfer.train.file.Atomic;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Formatter;
 import java.util.List;
 import java.util.Locale;
 import java.util.stream.Collectors;
@@ -26,12 +27,7 @@ public final class Sheet {
     /** A chart over steps. */
     public record Chart(String title, boolean logarithmic, List<Line> lines) {}
 
-    /** Writes a new page; the first row of the table is its head. */
-    public static void write(Path file, String title, List<String> text, List<Chart> charts, List<List<String>> table) {
-        write(file, title, text, charts, List.of(), table);
-    }
-
-    /** The same with heat maps below the charts. */
+    /** Writes a new page, with the heat maps below the charts; the first row of the table is its head. */
     public static void write(
             Path file,
             String title,
@@ -52,32 +48,19 @@ public final class Sheet {
                 @media(prefers-color-scheme:dark){body{color:#ddd;background:#16181c}}
                 </style>
                 """);
-        page.append("<title>").append(escaped(title)).append("</title></head><body><h1>");
-        page.append(escaped(title)).append("</h1>");
-        text.forEach(line -> page.append("<p>").append(escaped(line)).append("</p>"));
+        page.append("<title>%1$s</title></head><body><h1>%1$s</h1>".formatted(escaped(title)));
+        text.forEach(line -> page.append("<p>" + escaped(line) + "</p>"));
         charts.forEach(chart -> draw(page, chart));
-        heats.forEach(heat -> page.append("<h2>")
-                .append(escaped(heat.title()))
-                .append("</h2>")
-                .append(heat.svg()));
+        heats.forEach(heat -> page.append("<h2>" + escaped(heat.title()) + "</h2>" + heat.svg()));
         page.append("<table>");
-        for (int i = 0; i < table.size(); i++) {
-            String cell = i == 0 ? "th" : "td";
-            page.append("<tr>");
-            table.get(i)
-                    .forEach(c -> page.append("<")
-                            .append(cell)
-                            .append(">")
-                            .append(escaped(c))
-                            .append("</")
-                            .append(cell)
-                            .append(">"));
-            page.append("</tr>");
+        for (List<String> row : table) {
+            String cell = row == table.getFirst() ? "<th>%s</th>" : "<td>%s</td>";
+            page.append(row.stream()
+                    .map(value -> cell.formatted(escaped(value)))
+                    .collect(Collectors.joining("", "<tr>", "</tr>")));
         }
-        Atomic.create(
-                file,
-                "--page",
-                Atomic.text(page.append("</table></body></html>\n").toString()));
+        page.append("</table></body></html>\n");
+        Atomic.create(file, "--page", Atomic.text(page.toString()));
     }
 
     private static void draw(StringBuilder page, Chart chart) {
@@ -98,62 +81,40 @@ public final class Sheet {
             low = Double.isFinite(low) ? low - 1 : 0;
             high = low + 2;
         }
-        page.append("<h2>").append(escaped(chart.title)).append("</h2>");
-        page.append(String.format(
-                Locale.ROOT,
-                "<svg viewBox=\"0 0 %d %d\" role=\"img\" aria-label=\"%s\">",
-                WIDTH,
-                HEIGHT,
-                escaped(chart.title)));
+        Formatter svg = new Formatter(page, Locale.ROOT);
+        svg.format(
+                "<h2>%1$s</h2><svg viewBox=\"0 0 %2$d %3$d\" role=\"img\" aria-label=\"%1$s\">",
+                escaped(chart.title), WIDTH, HEIGHT);
         for (int i = 0; i <= 4; i++) {
             double y = low + (high - low) * i / 4;
             double at = HEIGHT - BOTTOM - (HEIGHT - BOTTOM - TOP) * i / 4.0;
-            page.append(String.format(
-                    Locale.ROOT,
+            svg.format(
                     "<line class=\"grid\" x1=\"%d\" x2=\"%d\" y1=\"%.1f\" y2=\"%.1f\"/><text x=\"%d\" y=\"%.1f\""
                             + " text-anchor=\"end\">%s</text>",
-                    LEFT,
-                    WIDTH,
-                    at,
-                    at,
-                    LEFT - 6,
-                    at + 4,
-                    number(chart.logarithmic ? Math.exp(y) : y)));
+                    LEFT, WIDTH, at, at, LEFT - 6, at + 4, number(chart.logarithmic ? Math.exp(y) : y));
             double x = LEFT + (WIDTH - LEFT - 20) * i / 4.0;
-            page.append(String.format(
-                    Locale.ROOT,
-                    "<text x=\"%.1f\" y=\"%d\" text-anchor=\"middle\">%.0f</text>",
-                    x,
-                    HEIGHT - 12,
-                    right * i / 4));
+            svg.format("<text x=\"%.1f\" y=\"%d\" text-anchor=\"middle\">%.0f</text>", x, HEIGHT - 12, right * i / 4);
         }
         List<String> legend = new ArrayList<>();
         for (int i = 0; i < chart.lines.size(); i++) {
             Line line = chart.lines.get(i);
             String colour = COLOURS.get(i % COLOURS.size());
-            page.append("<polyline fill=\"none\" stroke-width=\"1.6\" stroke=\"")
-                    .append(colour)
-                    .append("\" points=\"");
+            page.append("<polyline fill=\"none\" stroke-width=\"1.6\" stroke=\"" + colour + "\" points=\"");
             int every = Math.max(1, line.x.length / POINTS);
             for (int k = 0; k < line.x.length; k += every) {
                 double y = value(chart, line.y[k]);
                 if (Double.isFinite(y)) {
-                    page.append(String.format(
-                            Locale.ROOT,
+                    svg.format(
                             "%.1f,%.1f ",
                             LEFT + (WIDTH - LEFT - 20) * line.x[k] / right,
-                            HEIGHT - BOTTOM - (HEIGHT - BOTTOM - TOP) * (y - low) / (high - low)));
+                            HEIGHT - BOTTOM - (HEIGHT - BOTTOM - TOP) * (y - low) / (high - low));
                 }
             }
-            page.append("\"><title>").append(escaped(line.name)).append("</title></polyline>");
+            page.append("\"><title>" + escaped(line.name) + "</title></polyline>");
             legend.add("<span style=\"color:" + colour + "\">&#9644;</span> " + escaped(line.name));
         }
-        page.append("</svg><p>step, from left to right. ");
-        page.append(
-                legend.size() <= 16
-                        ? legend.stream().collect(Collectors.joining(" &ensp; "))
-                        : legend.size() + " matrices");
-        page.append("</p>");
+        String names = legend.size() <= 16 ? String.join(" &ensp; ", legend) : legend.size() + " matrices";
+        page.append("</svg><p>step, from left to right. " + names + "</p>");
     }
 
     private static double value(Chart chart, double y) {

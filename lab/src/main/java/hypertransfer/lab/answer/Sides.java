@@ -71,16 +71,10 @@ public record Sides(List<Side> sides, Map<String, List<String>> differing, List<
                 settings.keySet().removeAll(OWN);
                 List<Read> side = sides.computeIfAbsent(settings, s -> new ArrayList<>());
                 Curves curves = Curves.read(run.directory(), told);
-                if (side.stream().anyMatch(r -> r.seed == seed)) {
-                    throw new Refusal(run.directory() + " has the settings and the seed of "
-                            + side.stream()
-                                    .filter(r -> r.seed == seed)
-                                    .findFirst()
-                                    .orElseThrow()
-                                    .run
-                                    .directory()
+                side.stream().filter(r -> r.seed == seed).findFirst().ifPresent(same -> {
+                    throw new Refusal(run.directory() + " has the settings and the seed of " + same.run.directory()
                             + "; give only one of them");
-                }
+                });
                 if (curves.validations().isEmpty()) {
                     throw new Refusal(run.directory() + " has no validation loss yet; wait for one, or leave it out");
                 }

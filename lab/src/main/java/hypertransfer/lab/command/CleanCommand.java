@@ -20,7 +20,6 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.Callable;
-import java.util.function.Supplier;
 import java.util.stream.Stream;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
@@ -66,17 +65,7 @@ public final class CleanCommand implements Callable<Integer> {
 
     private record Row(String path, long bytes, String why) {}
 
-    private final Supplier<String> answer;
     private final Map<Path, String> found = new LinkedHashMap<>(); // what to remove, and why
-
-    public CleanCommand() {
-        this(() -> Width.terminal() ? System.console().readLine() : null);
-    }
-
-    /** @param answer what the user types; null where nobody can be asked */
-    CleanCommand(Supplier<String> answer) {
-        this.answer = answer;
-    }
 
     @Override
     public Integer call() throws IOException {
@@ -110,7 +99,7 @@ public final class CleanCommand implements Callable<Integer> {
     private boolean agreed(long total, PrintWriter out) {
         out.print("remove these " + found.size() + ", " + Size.of(total) + "? [y/N] ");
         out.flush();
-        String typed = answer.get();
+        String typed = Width.terminal() ? System.console().readLine() : null; // null too where the input ends
         if (typed == null) {
             out.println();
             throw new Refusal("there is no terminal to ask on; nothing was removed: give --yes to remove these");

@@ -55,6 +55,10 @@ public final class RunsCommand implements Runnable {
             return path.isEmpty() ? "." : path; // the current directory's has no name
         }
 
+        private static Double finite(Optional<Double> number) {
+            return number.filter(Double::isFinite).orElse(null);
+        }
+
         static Row of(Run run) {
             try {
                 Optional<Line.Training> trained = run.metrics().last(Line.Training.class);
@@ -64,17 +68,10 @@ public final class RunsCommand implements Runnable {
                         run.standing().state().label(),
                         trained.map(Line.Training::step).orElse(-1) + 1,
                         run.configuration().steps(),
-                        trained.map(Line.Training::loss)
-                                .filter(Double::isFinite)
-                                .orElse(null),
-                        validated
-                                .map(Line.Validation::loss)
-                                .filter(Double::isFinite)
-                                .orElse(null),
-                        run.target()
-                                .map(target -> Gap.validation(run, target).orElse(Double.NaN))
-                                .filter(Double::isFinite)
-                                .orElse(null));
+                        finite(trained.map(Line.Training::loss)),
+                        finite(validated.map(Line.Validation::loss)),
+                        finite(run.target()
+                                .map(target -> Gap.validation(run, target).orElse(Double.NaN))));
             } catch (Refusal | UncheckedIOException e) {
                 return new Row(name(run), "unreadable", null, null, null, null, null);
             }

@@ -10,7 +10,6 @@ import java.net.http.WebSocket;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
-import java.util.Base64;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -21,6 +20,7 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.Stream;
+import org.junit.jupiter.api.Assumptions;
 import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.json.JsonMapper;
 
@@ -88,7 +88,9 @@ final class Browser implements AutoCloseable {
         return port;
     }
 
+    /** Ends a test where none is installed. */
     Browser() throws Exception {
+        Assumptions.assumeTrue(installed().isPresent(), "no Chromium is installed, so no browser opened the page");
         JsonNode tab = JSON.readTree(ask("new?about:blank"));
         id = tab.path("id").asString();
         socket = http.newWebSocketBuilder()
@@ -152,21 +154,21 @@ final class Browser implements AutoCloseable {
         return node.path("result").path("value");
     }
 
+    /** How many elements there are of a kind. */
+    int count(String selector) throws Exception {
+        return evaluate("document.querySelectorAll(\"" + selector + "\").length")
+                .asInt();
+    }
+
+    /** The text of the first of them. */
+    String text(String selector) throws Exception {
+        return evaluate("document.querySelector(\"" + selector + "\").textContent")
+                .asString();
+    }
+
     void mouse(String type, double x, double y) throws Exception {
         String button = type.equals("mouseMoved") ? "none" : "left";
         call("Input.dispatchMouseEvent", Map.of("type", type, "x", x, "y", y, "button", button, "clickCount", 1));
-    }
-
-    /** A picture of the whole page. */
-    void screenshot(Path file) throws Exception {
-        JsonNode size = call("Page.getLayoutMetrics", Map.of()).path("cssContentSize");
-        int width = size.path("width").asInt(), height = size.path("height").asInt();
-        call(
-                "Emulation.setDeviceMetricsOverride",
-                Map.of("width", width, "height", height, "deviceScaleFactor", 1, "mobile", false));
-        evaluate("new Promise(done => setTimeout(done, 300))");
-        JsonNode picture = call("Page.captureScreenshot", Map.of("format", "png"));
-        Files.write(file, Base64.getDecoder().decode(picture.path("data").asString()));
     }
 
     @FunctionalInterface

@@ -9,8 +9,6 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
-import org.junit.jupiter.api.Assumptions;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import tools.jackson.databind.JsonNode;
@@ -30,13 +28,6 @@ class HostileTest {
     Path folder;
 
     private int count;
-
-    @BeforeEach
-    void chromium() {
-        Assumptions.assumeTrue(
-                Browser.installed().isPresent(),
-                "no Chromium is installed, so hostile text was not tried in a browser");
-    }
 
     @Test
     void everyStringOfTheFiles() throws Exception {
@@ -64,11 +55,7 @@ class HostileTest {
             browser.open(page.toUri().toString(), 1280, 3000, false);
             clean(browser, report.names().size() - 3); // other networks are on sheets of their own
             browser.open("http://127.0.0.1:" + server.port() + "/", 1280, 3000, false);
-            Browser.waitFor(
-                    "the runs",
-                    () -> browser.evaluate("document.querySelectorAll('#table [data-run]').length")
-                                    .asInt()
-                            > 5);
+            Browser.waitFor("the runs", () -> browser.count("#table [data-run]") > 5);
             clean(browser, 5);
             assertThat(browser.console()).isEmpty();
         }
@@ -86,9 +73,7 @@ class HostileTest {
                     .hasMessageContaining("TrustedHTML");
             assertThatThrownBy(() -> browser.evaluate("document.body.setAttribute('onclick', 'hacked=1')"))
                     .hasMessageContaining("TrustedScript");
-            assertThat(browser.evaluate("document.querySelectorAll('#table tbody tr').length")
-                            .asInt())
-                    .isEqualTo(1);
+            assertThat(browser.count("#table tbody tr")).isEqualTo(1);
         }
     }
 
@@ -99,16 +84,10 @@ class HostileTest {
         for (int i = 0; i < 6; i++) {
             browser.mouse("mouseMoved", 300 + 20 * i, 600 + 200 * i);
         }
-        assertThat(browser.evaluate("document.querySelectorAll('#table [data-run]').length")
-                        .asInt())
-                .isGreaterThanOrEqualTo(atLeast);
+        assertThat(browser.count("#table [data-run]")).isGreaterThanOrEqualTo(atLeast);
         assertThat(browser.evaluate("typeof hacked").asString()).isEqualTo("undefined");
-        assertThat(browser.evaluate("document.querySelectorAll('img, hacked, iframe, object, embed').length")
-                        .asInt())
-                .isZero();
-        assertThat(browser.evaluate("document.querySelectorAll('script').length")
-                        .asInt())
-                .isEqualTo(2);
+        assertThat(browser.count("img, hacked, iframe, object, embed")).isZero();
+        assertThat(browser.count("script")).isEqualTo(2);
         assertThat(browser.evaluate("[...document.querySelectorAll('*')].filter(e => [...e.attributes]"
                                 + ".some(a => a.name.startsWith('on') || a.name === 'style' && a.value.includes('hacked')))"
                                 + ".map(e => e.outerHTML.slice(0, 200)).join()")

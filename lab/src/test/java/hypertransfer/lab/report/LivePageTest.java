@@ -3,10 +3,8 @@ package hypertransfer.lab.report;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import java.nio.file.Path;
-import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
-import tools.jackson.databind.json.JsonMapper;
 
 /** The live page in a browser, while runs are written. */
 class LivePageTest {
@@ -15,9 +13,6 @@ class LivePageTest {
 
     @Test
     void runsGrowAppearAndEnd() throws Exception {
-        Assumptions.assumeTrue(
-                Browser.installed().isPresent(),
-                "no Chromium is installed, so the live page was not tested in a browser");
         Path runs = folder.resolve("runs");
         SyntheticRun muon = new SyntheticRun(runs.resolve("muon"), 0, "steps=40").begin();
         try (Server server = Server.open(runs, 0);
@@ -26,25 +21,29 @@ class LivePageTest {
             shows(browser, "muon", "steps", 0);
             for (int lines : new int[] {10, 25, muon.metricLines.size()}) {
                 muon.append(lines, lines / 6);
-                shows(browser, "muon", "training", last(muon, lines, "loss"));
-                shows(browser, "muon", "validation", last(muon, lines, "validation"));
+                shows(browser, "muon", "training", SyntheticRun.last(muon.metricLines.subList(0, lines), "loss"));
+                shows(
+                        browser,
+                        "muon",
+                        "validation",
+                        SyntheticRun.last(muon.metricLines.subList(0, lines), "validation"));
             }
             // A resumed run cuts its files back.
             muon.append(20, 3);
-            shows(browser, "muon", "training", last(muon, 20, "loss"));
+            shows(browser, "muon", "training", SyntheticRun.last(muon.metricLines.subList(0, 20), "loss"));
             muon.append(muon.metricLines.size(), muon.matrixLines.size()).state("finished");
             new SyntheticRun(runs.resolve("later"), 1e-3, "steps=40", "target=../muon").finished();
             shows(browser, "later", "steps", 40);
             Browser.waitFor(
                     "the end",
-                    () -> text(browser, "#table tr[data-run=muon] .badge").equals("finished"));
-            assertThat(text(browser, "#transfers")).contains("later", "follows", "muon");
+                    () -> browser.text("#table tr[data-run=muon] .badge").equals("finished"));
+            assertThat(browser.text("#transfers")).contains("later", "follows", "muon");
             // A run of another network is not laid over these: it has a button of its own.
             new SyntheticRun(runs.resolve("other"), 0, "steps=40", "network=M2").finished();
-            Browser.waitFor("two networks", () -> text(browser, "#networks").equals("M1 demoM2 demo"));
-            assertThat(text(browser, "#table")).doesNotContain("other");
+            Browser.waitFor("two networks", () -> browser.text("#networks").equals("M1 demoM2 demo"));
+            assertThat(browser.text("#table")).doesNotContain("other");
             browser.evaluate("document.querySelectorAll('#networks button')[1].click()");
-            assertThat(text(browser, "#table")).contains("other").doesNotContain("later");
+            assertThat(browser.text("#table")).contains("other").doesNotContain("later");
             assertThat(browser.console()).isEmpty();
         }
     }
@@ -55,20 +54,5 @@ class LivePageTest {
             String shown = browser.evaluate(cell + " ?? ''").asString();
             return !shown.isEmpty() && Double.parseDouble(shown) == value;
         });
-    }
-
-    private static double last(SyntheticRun run, int lines, String key) {
-        return run.metricLines.subList(0, lines).stream()
-                .map(JsonMapper.shared()::readTree)
-                .filter(line -> line.has(key))
-                .toList()
-                .getLast()
-                .path(key)
-                .doubleValue();
-    }
-
-    private static String text(Browser browser, String selector) throws Exception {
-        return browser.evaluate("document.querySelector(\"" + selector + "\").textContent")
-                .asString();
     }
 }

@@ -16,7 +16,6 @@ import java.util.Random;
 import java.util.TreeMap;
 import java.util.stream.DoubleStream;
 import java.util.stream.IntStream;
-import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.condition.EnabledIfSystemProperty;
 import org.junit.jupiter.api.io.TempDir;
@@ -163,8 +162,6 @@ class LongRunTest {
         Report report = Report.write(List.of(folder), page);
         assertThat(report.skipped()).isEmpty();
         assertThat(Files.size(page)).isLessThan(most);
-        Assumptions.assumeTrue(
-                Browser.installed().isPresent(), "no Chromium is installed, so the page was not opened in a browser");
         try (Browser browser = new Browser()) {
             long took = untilACurve(browser, page.toUri().toString());
             System.out.printf("%d runs, %,d bytes, %d ms%n", report.names().size(), Files.size(page), took);

@@ -7,9 +7,8 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Locale;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.Assumptions;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import tools.jackson.databind.JsonNode;
@@ -23,12 +22,6 @@ class ManyRunsTest {
 
     private Browser browser;
 
-    @BeforeEach
-    void chromium() {
-        Assumptions.assumeTrue(
-                Browser.installed().isPresent(), "no Chromium is installed, so many runs were not tried in a browser");
-    }
-
     @Test
     void aSweepHasItsOwnFigures() throws Exception {
         for (double rate : new double[] {0.005, 0.015, 0.01, 0.04}) {
@@ -41,13 +34,13 @@ class ManyRunsTest {
             }
         }
         open();
-        assertThat(text("#title")).isEqualTo("Sweep of rate and decay");
+        assertThat(browser.text("#title")).isEqualTo("Sweep of rate and decay");
         assertThat(browser.evaluate("document.title").asString()).isEqualTo("Sweep of rate and decay");
-        assertThat(count("#sweep-curve circle[data-run]")).isEqualTo(11);
-        assertThat(count("#sweep-curve text[data-run]")).isEqualTo(1); // the failed one has no loss
-        assertThat(count("#sweep-map [data-cell]")).isEqualTo(12);
-        assertThat(count("#sweep-map .best[width]")).isEqualTo(1);
-        assertThat(count("#table .best")).isEqualTo(1);
+        assertThat(browser.count("#sweep-curve circle[data-run]")).isEqualTo(11);
+        assertThat(browser.count("#sweep-curve text[data-run]")).isEqualTo(1); // the failed one has no loss
+        assertThat(browser.count("#sweep-map [data-cell]")).isEqualTo(12);
+        assertThat(browser.count("#sweep-map .best[width]")).isEqualTo(1);
+        assertThat(browser.count("#table .best")).isEqualTo(1);
         String best = browser.evaluate("document.querySelector('#table .best').closest('tr').dataset.run")
                 .asString();
         assertThat(browser.evaluate("document.querySelector('#sweep-map .best[width]').parentNode.dataset.cell")
@@ -56,7 +49,7 @@ class ManyRunsTest {
         double lowest = browser.evaluate("Number(document.querySelector('#table .best').dataset.value)")
                 .doubleValue();
         String[] at = best.substring(1).split("-d");
-        assertThat(text("#claim"))
+        assertThat(browser.text("#claim"))
                 .startsWith(String.format(
                         Locale.ROOT,
                         "rate=%s, decay=%s is the best of 11 points, with a last validation loss of %.4f; the worst ends",
@@ -65,10 +58,10 @@ class ManyRunsTest {
                         lowest))
                 .contains(", and 1 without a loss.");
         assertThat(best).isEqualTo("r0.04-d0.1");
-        assertThat(text("#sweep-curve"))
+        assertThat(browser.text("#sweep-curve"))
                 .contains("The best lies on the edge of rate: extend the grid.")
                 .contains("Next: ht sweep FILE --grid matrices.rate=0.1067,0.2844");
-        assertThat(text("#claim")).endsWith("The best lies on the edge of the grid.");
+        assertThat(browser.text("#claim")).endsWith("The best lies on the edge of the grid.");
         assertThat(browser.evaluate("[...document.querySelectorAll('#table tbody [data-key=\"matrices.rate\"]')]"
                                 + ".map(cell => Number(cell.textContent))")
                         .valueStream()
@@ -76,7 +69,8 @@ class ManyRunsTest {
                 .as("by value, not by name")
                 .hasSize(12)
                 .isSorted();
-        assertThat(text("#table tr[data-run='" + best + "'] th")).isEqualTo("rate=" + at[0] + ", decay=" + at[1]);
+        assertThat(browser.text("#table tr[data-run='" + best + "'] th"))
+                .isEqualTo("rate=" + at[0] + ", decay=" + at[1]);
         // Colours mean the rate: three runs share each, and there is a scale for them.
         assertThat(browser.evaluate("document.getElementById('colour').value").asString())
                 .isEqualTo("matrices.rate");
@@ -84,12 +78,12 @@ class ManyRunsTest {
                                 + ".map(l => l.getAttribute('stroke'))).size")
                         .asInt())
                 .isEqualTo(4);
-        assertThat(count("#legend .bar-legend")).isEqualTo(1);
-        assertThat(text("#table thead")).contains("rate", "decay").doesNotContain("Gap");
+        assertThat(browser.count("#legend .bar-legend")).isEqualTo(1);
+        assertThat(browser.text("#table thead")).contains("rate", "decay").doesNotContain("Gap");
         search("rate=0.015");
-        assertThat(count("#table tbody tr")).isEqualTo(3);
+        assertThat(browser.count("#table tbody tr")).isEqualTo(3);
         search("failed");
-        assertThat(count("#table tbody tr")).isEqualTo(1);
+        assertThat(browser.count("#table tbody tr")).isEqualTo(1);
     }
 
     @Test
@@ -100,11 +94,11 @@ class ManyRunsTest {
         run("round", "target=../about");
         run("about", "target=../round");
         open();
-        assertThat(count("#table tbody tr")).isEqualTo(5); // runs that follow each other are not lost
-        assertThat(count("#transfers [data-run=placebo]")).isZero();
-        assertThat(text("#transfers [data-run=twin]")).contains("placebo’s largest gap");
-        assertThat(text("#figures .figure:nth-child(1) svg")).contains("zero at every common step");
-        assertThat(text("#claim")).contains("the very losses of its target");
+        assertThat(browser.count("#table tbody tr")).isEqualTo(5); // runs that follow each other are not lost
+        assertThat(browser.count("#transfers [data-run=placebo]")).isZero();
+        assertThat(browser.text("#transfers [data-run=twin]")).contains("placebo’s largest gap");
+        assertThat(browser.text("#figures .figure:nth-child(1) svg")).contains("zero at every common step");
+        assertThat(browser.text("#claim")).contains("the very losses of its target");
     }
 
     @Test
@@ -114,10 +108,12 @@ class ManyRunsTest {
         }
         run("muonh", "matrices.mode=hyperball");
         open();
-        assertThat(count("#figures .figure:nth-child(1) path[data-run]")).isEqualTo(4);
+        assertThat(browser.count("#figures .figure:nth-child(1) path[data-run]"))
+                .isEqualTo(4);
         browser.evaluate("document.getElementById('seeds').click()");
-        Browser.waitFor("the band", () -> count("#figures .figure:nth-child(1) path.band") == 1);
-        assertThat(count("#figures .figure:nth-child(1) path[data-run]")).isEqualTo(2);
+        Browser.waitFor("the band", () -> browser.count("#figures .figure:nth-child(1) path.band") == 1);
+        assertThat(browser.count("#figures .figure:nth-child(1) path[data-run]"))
+                .isEqualTo(2);
     }
 
     /** It was one unbroken line that pushed the table out of its card, with 16 digits. */
@@ -129,7 +125,7 @@ class ManyRunsTest {
                 "{\"state\":\"failed\",\"step\":30,\"steps\":30,\"message\":\"the loss is 5.542863167822361"
                         + " at step 29, above " + "x".repeat(200) + "\"}");
         open();
-        assertThat(text("#table .message")).contains("the loss is 5.54286 at step 29");
+        assertThat(browser.text("#table .message")).contains("the loss is 5.54286 at step 29");
         assertThat(browser.evaluate("(card => card.scrollWidth - card.clientWidth)"
                                 + "(document.getElementById('table').parentNode)")
                         .asInt())
@@ -143,18 +139,18 @@ class ManyRunsTest {
         SyntheticRun heads = run("heads", "model.layers=2", "matrices.view=heads");
         assertThat(heads.matrices).hasSize(2 * (4 * 4 + 2)).contains("blocks.1.attn.o#3.weight");
         open();
-        assertThat(count("#kinds [data-value]")).isEqualTo(6);
-        assertThat(count("#multiples text.cell")).isEqualTo(12);
-        assertThat(count("#multiples path[data-run=whole]")).isEqualTo(12);
-        assertThat(count("#multiples path.band")).as("of q, k, v and o").isEqualTo(2 * 4);
-        assertThat(count("#heat [data-run=heads] [data-cell]")).isEqualTo(12 + 6);
+        assertThat(browser.count("#kinds [data-value]")).isEqualTo(6);
+        assertThat(browser.count("#multiples text.cell")).isEqualTo(12);
+        assertThat(browser.count("#multiples path[data-run=whole]")).isEqualTo(12);
+        assertThat(browser.count("#multiples path.band")).as("of q, k, v and o").isEqualTo(2 * 4);
+        assertThat(browser.count("#heat [data-run=heads] [data-cell]")).isEqualTo(12 + 6);
         browser.evaluate("document.getElementById('apart').click()");
-        assertThat(count("#multiples text.cell")).isEqualTo(2 * (4 * 4 + 2));
-        assertThat(count("#multiples path[data-run=whole]"))
+        assertThat(browser.count("#multiples text.cell")).isEqualTo(2 * (4 * 4 + 2));
+        assertThat(browser.count("#multiples path[data-run=whole]"))
                 .as("the whole matrix beside each part")
                 .isEqualTo(2 * (4 * 4 + 2));
-        assertThat(text("#multiples")).contains("layer 1 v, head 3").doesNotContain("fc, head");
-        assertThat(count("#heat [data-run=heads] [data-cell]")).isEqualTo(2 * (4 * 4 + 2) + 4 * 4 + 2);
+        assertThat(browser.text("#multiples")).contains("layer 1 v, head 3").doesNotContain("fc, head");
+        assertThat(browser.count("#heat [data-run=heads] [data-cell]")).isEqualTo(2 * (4 * 4 + 2) + 4 * 4 + 2);
     }
 
     @Test
@@ -182,10 +178,8 @@ class ManyRunsTest {
     }
 
     private SyntheticRun run(String name, String... settings) throws IOException {
-        String[] all = new String[settings.length + 1];
-        all[0] = "steps=30";
-        System.arraycopy(settings, 0, all, 1, settings.length);
         boolean sweep = name.startsWith("r0");
+        String[] all = Stream.concat(Stream.of("steps=30"), Stream.of(settings)).toArray(String[]::new);
         return new SyntheticRun(folder.resolve(name), sweep ? 0.01 : 0, all).finished();
     }
 
@@ -194,7 +188,7 @@ class ManyRunsTest {
         Report.write(List.of(folder), page);
         browser = new Browser();
         browser.open(page.toUri().toString(), 1280, 6000, false);
-        Browser.waitFor("the heat map", () -> count("#heat [data-cell]") > 0);
+        Browser.waitFor("the heat map", () -> browser.count("#heat [data-cell]") > 0);
     }
 
     @AfterEach
@@ -208,15 +202,5 @@ class ManyRunsTest {
     private void search(String text) throws Exception {
         browser.evaluate("(e => { e.value = '" + text + "'; e.dispatchEvent(new Event('input')); })"
                 + "(document.getElementById('search'))");
-    }
-
-    private int count(String selector) throws Exception {
-        return browser.evaluate("document.querySelectorAll(\"" + selector + "\").length")
-                .asInt();
-    }
-
-    private String text(String selector) throws Exception {
-        return browser.evaluate("document.querySelector(\"" + selector + "\").textContent")
-                .asString();
     }
 }

@@ -4,11 +4,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import hypertransfer.core.Refusal;
-import hypertransfer.lab.command.ReportCommand;
+import hypertransfer.lab.Ht;
 import hypertransfer.train.log.Hold;
 import java.io.IOException;
-import java.io.PrintWriter;
-import java.io.StringWriter;
 import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -18,7 +16,6 @@ import java.util.List;
 import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
-import picocli.CommandLine;
 
 class ReportCommandTest {
     @TempDir
@@ -28,12 +25,7 @@ class ReportCommandTest {
     void writesWhereItIsToldAndSaysSo() throws IOException {
         SyntheticRun.pairs(folder, 20);
         Path out = folder.resolve("pages/all.html");
-        var said = new StringWriter();
-        int exit = new CommandLine(new ReportCommand())
-                .setOut(new PrintWriter(said, true))
-                .execute(folder.toString(), "--out", out.toString());
-        assertThat(exit).isZero();
-        assertThat(said.toString())
+        assertThat(new Ht().fine("report", folder, "--out", out))
                 .contains("muon, hypertransfer, muonh, inverse")
                 .contains(out.toUri().toString());
         assertThat(out).content().startsWith("<!doctype html>").doesNotContainPattern("\\{\\{\\w+}}");
@@ -46,17 +38,9 @@ class ReportCommandTest {
         Assumptions.assumeTrue(Browser.installed().isPresent(), "no Chromium is installed, so nothing was printed");
         SyntheticRun.pairs(folder, 20);
         Path out = folder.resolve("all.html"), pdf = folder.resolve("all.pdf");
-        var said = new StringWriter();
-        int exit = new CommandLine(new ReportCommand())
-                .setOut(new PrintWriter(said, true))
-                .execute(
-                        folder.toString(),
-                        "--out=" + out,
-                        "--pdf=" + pdf,
-                        "--title=Two <of> them",
-                        "--note=They are \"equal\".");
-        assertThat(exit).isZero();
-        assertThat(said.toString()).contains("printed: " + pdf.toUri());
+        List<String> words = List.of("--title", "Two <of> them", "--note", "They are \"equal\".");
+        assertThat(new Ht().fine("report", folder, "--out", out, "--pdf", pdf, words))
+                .contains("printed: " + pdf.toUri());
         assertThat(out).content().contains("\"title\":\"Two \\u003cof> them\",\"note\":\"They are \\\"equal\\\".\"");
         String printed = Files.readString(pdf, StandardCharsets.ISO_8859_1);
         assertThat(printed).startsWith("%PDF-").contains("/MediaBox [0 0 594.95996 841.91998]");

@@ -17,6 +17,7 @@ import java.util.Random;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
+import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.json.JsonMapper;
 import tools.jackson.databind.node.ObjectNode;
 
@@ -181,37 +182,31 @@ final class SyntheticRun {
         return lines.stream().map(line -> line + "\n").collect(Collectors.joining());
     }
 
+    /** The last value that lines of metrics have of something. */
+    static double last(List<String> lines, String key) {
+        JsonNode line = lines.stream()
+                .map(JSON::readTree)
+                .filter(l -> l.has(key))
+                .toList()
+                .getLast();
+        return line.path(key).doubleValue();
+    }
+
     /** Muon and MuonH, and the run that follows each: what {@code ht demo} leaves for one network. */
     static List<SyntheticRun> pairs(Path root, int steps) throws IOException {
-        String length = "steps=" + steps, tenth = "matrices.final_ratio=0.1";
         return List.of(
-                new SyntheticRun(root.resolve("muon"), 0, length, tenth, "matrices.mode=base", "matrices.rate=0.02")
-                        .finished(),
-                new SyntheticRun(
-                                root.resolve("muonh"),
-                                0,
-                                length,
-                                tenth,
-                                "matrices.mode=hyperball",
-                                "matrices.rate=0.015")
-                        .finished(),
-                new SyntheticRun(
-                                root.resolve("hypertransfer"),
-                                4e-4,
-                                length,
-                                tenth,
-                                "matrices.mode=hypertransfer",
-                                "matrices.rate=0.02",
-                                "target=" + root.resolve("muon"))
-                        .finished(),
-                new SyntheticRun(
-                                root.resolve("inverse"),
-                                4e-4,
-                                length,
-                                tenth,
-                                "matrices.mode=inverse-hypertransfer",
-                                "matrices.rate=0.015",
-                                "target=../muonh")
-                        .finished());
+                of(root, "muon", steps, 0, "base", 0.02),
+                of(root, "muonh", steps, 0, "hyperball", 0.015),
+                of(root, "hypertransfer", steps, 4e-4, "hypertransfer", 0.02, "target=" + root.resolve("muon")),
+                of(root, "inverse", steps, 4e-4, "inverse-hypertransfer", 0.015, "target=../muonh"));
+    }
+
+    private static SyntheticRun of(
+            Path root, String name, int steps, double gap, String mode, double rate, String... target)
+            throws IOException {
+        Stream<String> common = Stream.of(
+                "steps=" + steps, "matrices.final_ratio=0.1", "matrices.mode=" + mode, "matrices.rate=" + rate);
+        String[] settings = Stream.concat(common, Stream.of(target)).toArray(String[]::new);
+        return new SyntheticRun(root.resolve(name), gap, settings).finished();
     }
 }

@@ -1,10 +1,8 @@
 package hypertransfer.lab.report;
 
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import hypertransfer.core.Refusal;
-import hypertransfer.lab.command.WatchCommand;
+import hypertransfer.lab.Ht;
 import java.io.BufferedReader;
 import java.net.URI;
 import java.net.http.HttpClient;
@@ -17,7 +15,6 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
-import picocli.CommandLine;
 
 @Timeout(600)
 class WatchCommandTest {
@@ -26,15 +23,8 @@ class WatchCommandTest {
 
     @Test
     void aDirectoryThatIsNotThere() {
-        var line = new CommandLine(new WatchCommand()).setExecutionExceptionHandler((e, command, result) -> {
-            throw e;
-        });
-        assertThatThrownBy(() -> {
-                    line.parseArgs(folder.resolve("nowhere").toString());
-                    line.<WatchCommand>getCommand().call();
-                })
-                .isInstanceOf(Refusal.class)
-                .hasMessageContaining("there is no directory " + folder.resolve("nowhere"));
+        Path nowhere = folder.resolve("nowhere");
+        assertThat(new Ht().refused("watch", nowhere)).contains("there is no directory " + nowhere);
     }
 
     @Test

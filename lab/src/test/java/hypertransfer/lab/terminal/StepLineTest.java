@@ -2,6 +2,7 @@ package hypertransfer.lab.terminal;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import hypertransfer.train.config.Configuration;
 import hypertransfer.train.config.ConfigurationFile;
 import java.io.PrintWriter;
 import java.io.StringWriter;
@@ -9,15 +10,16 @@ import java.util.Optional;
 import org.junit.jupiter.api.Test;
 
 class StepLineTest {
-    private static String shown(boolean live, int columns) {
-        StringWriter out = new StringWriter();
-        StepLine line = new StepLine(
-                new PrintWriter(out),
-                ConfigurationFile.of("steps=200"),
-                Optional.empty(),
-                live,
-                new Width(columns),
-                false);
+    private final StringWriter out = new StringWriter();
+
+    private StepLine line(boolean live, int columns) {
+        Configuration c = ConfigurationFile.of("steps=200");
+        return new StepLine(new PrintWriter(out), c, Optional.empty(), live, new Width(columns), false);
+    }
+
+    private String shown(boolean live, int columns) {
+        out.getBuffer().setLength(0);
+        StepLine line = line(live, columns);
         line.validated(0, 5.5);
         line.stepped(0, 5.25, 0.5, 2048);
         line.stepped(1, 5.125, 0.5, 4096);
@@ -60,15 +62,7 @@ class StepLineTest {
     /** Said 'val NaN' until the next validation. */
     @Test
     void afterAResumeTheValidationIsNotKnownYet() {
-        StringWriter out = new StringWriter();
-        StepLine line = new StepLine(
-                new PrintWriter(out),
-                ConfigurationFile.of("steps=200"),
-                Optional.empty(),
-                false,
-                new Width(200),
-                false);
-        line.stepped(100, 5, 0.5, 4096);
+        line(false, 200).stepped(100, 5, 0.5, 4096);
         assertThat(out.toString()).contains("loss 5.00000 | 500 ms").doesNotContain("NaN", "val");
     }
 

@@ -31,9 +31,13 @@ public final class ConfigurationFile {
         if (!Files.isRegularFile(file)) {
             throw new Refusal(file + " is not a file; give a configuration such as runs/muon.yaml");
         }
+        return resolve(file.toString(), tree(file), settings);
+    }
+
+    private static JsonNode tree(Path file) {
         Strict.requireSmall(file);
         try {
-            return resolve(file.toString(), YAML.readTree(file), settings);
+            return YAML.readTree(file);
         } catch (JacksonException e) {
             throw new Refusal(file + " is not YAML: " + Strict.reason(e), e);
         }
@@ -66,21 +70,18 @@ public final class ConfigurationFile {
 
     /** What stands in a file, unchecked: every value under its whole key, {@code matrices.rate}, as people write it. */
     public static Map<String, String> settings(Configuration configuration) {
-        Map<String, String> flat = new LinkedHashMap<>();
-        flatten("", YAML.valueToTree(configuration), flat);
-        return flat;
+        return flat(YAML.valueToTree(configuration));
     }
 
     /** The same of a file as it stands there; also that of a version which knew other keys. */
     public static Map<String, String> settings(Path file) {
-        Strict.requireSmall(file);
-        try {
-            Map<String, String> flat = new LinkedHashMap<>();
-            flatten("", keys(file.toString(), YAML.readTree(file)), flat);
-            return flat;
-        } catch (JacksonException e) {
-            throw new Refusal(file + " is not YAML: " + Strict.reason(e), e);
-        }
+        return flat(keys(file.toString(), tree(file)));
+    }
+
+    private static Map<String, String> flat(JsonNode node) {
+        Map<String, String> flat = new LinkedHashMap<>();
+        flatten("", node, flat);
+        return flat;
     }
 
     private static void flatten(String prefix, JsonNode node, Map<String, String> into) {

@@ -166,9 +166,7 @@ final class Tree {
         if (model.get("accumulation").isNull()) {
             model.put("accumulation", paper ? accumulation(preset, model) : 1);
         }
-        if (matrices.get("bf16").isNull()) {
-            matrices.put("bf16", paper);
-        }
+        fill(matrices, "bf16", paper);
         for (JsonNode group : matrices.get("groups")) {
             if (group instanceof ObjectNode own && own.path("direction").isString()) {
                 DIRECTIONS_OWN.stream()
@@ -181,29 +179,19 @@ final class Tree {
     }
 
     /** What a direction takes where keys are left open, of all matrices or of a group that has a direction of its own. */
-    private static void fillFromDirection(ObjectNode matrices, boolean paper) {
+    private void fillFromDirection(ObjectNode matrices, boolean paper) {
         String direction = matrices.get("direction").asString();
         boolean ownNorm = Set.of("lion", "signum", "adamuon", "soap").contains(direction);
-        if (matrices.path("shape_factor").isNull()) {
-            matrices.put("shape_factor", paper && !ownNorm ? "rms" : "none");
-        }
+        fill(matrices, "shape_factor", paper && !ownNorm ? "rms" : "none");
         fill(matrices, "momentum", direction.equals("signum") ? 0.9 : 0.95);
         fill(matrices, "beta1", direction.equals("soap") ? 0.95 : 0.9);
         fill(matrices, "beta2", direction.equals("lion") ? 0.99 : 0.95);
-        if (matrices.path("shampoo_beta").isNull()) {
-            matrices.put("shampoo_beta", matrices.path("beta2").asDouble(0.95));
-        }
+        fill(matrices, "shampoo_beta", matrices.path("beta2").asDouble(0.95));
     }
 
-    private static void fill(ObjectNode group, String key, double value) {
+    private void fill(ObjectNode group, String key, Object value) {
         if (group.path(key).isNull()) {
-            group.put(key, value);
-        }
-    }
-
-    private static void fill(ObjectNode group, String key, int value) {
-        if (group.path(key).isNull()) {
-            group.put(key, value);
+            group.set(key, yaml.valueToTree(value));
         }
     }
 

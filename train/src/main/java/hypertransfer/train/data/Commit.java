@@ -18,20 +18,10 @@ import java.util.stream.Stream;
  * All shards of a directory at once, held by one process. Once a file with their names is written, they are there: what is
  * left to do are renames, which the next process finishes where this one is killed. Until then nobody reads them.
  */
-final class Commit implements AutoCloseable {
+record Commit(Path directory, String name, FileChannel channel) implements AutoCloseable {
     static final String UNFINISHED = ".part";
     private static final String MARKER = "tokenize.commit";
     private static final String LOCK = "tokenize.lock";
-
-    private final Path directory;
-    private final String name;
-    private final FileChannel channel;
-
-    private Commit(Path directory, String name, FileChannel channel) {
-        this.directory = directory;
-        this.name = name;
-        this.channel = channel;
-    }
 
     /** Takes hold of a directory, and finishes what another process could not. */
     static Commit hold(Path directory, String name) {
@@ -128,7 +118,7 @@ final class Commit implements AutoCloseable {
         return file.resolveSibling(file.getFileName() + UNFINISHED);
     }
 
-    private static Refusal failed(Path directory, IOException e) {
+    static Refusal failed(Path directory, IOException e) {
         return new Refusal(
                 "cannot write shards to " + directory + ": " + Atomic.reason(e)
                         + "; make room there or choose another --out, then start again",

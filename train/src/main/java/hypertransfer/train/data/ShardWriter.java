@@ -2,11 +2,11 @@ package hypertransfer.train.data;
 
 import hypertransfer.core.Refusal;
 import hypertransfer.train.file.Atomic;
+import hypertransfer.train.file.Folder;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.channels.FileChannel;
-import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
@@ -47,7 +47,7 @@ final class ShardWriter implements AutoCloseable {
                     begin();
                 }
                 if (!buffer.hasRemaining()) {
-                    flush();
+                    flush(channel);
                 }
                 buffer.putChar((char) id);
                 here++;
@@ -74,18 +74,15 @@ final class ShardWriter implements AutoCloseable {
     }
 
     private void end() throws IOException {
-        flush();
-        buffer.putInt(Shard.MAGIC).putInt(Shard.VERSION).putInt((int) here).flip();
-        Atomic.writeFully(channel.position(0), buffer);
-        buffer.clear();
-        channel.force(true);
+        flush(channel);
+        header(channel, here);
         channel.close();
         channel = null;
     }
 
-    private void flush() throws IOException {
+    private void flush(FileChannel shard) throws IOException {
         buffer.flip();
-        Atomic.writeFully(channel, buffer);
+        Atomic.writeFully(shard, buffer);
         buffer.clear();
     }
 
@@ -135,14 +132,15 @@ final class ShardWriter implements AutoCloseable {
     private void shorten(Path file, long tokens) throws IOException {
         try (FileChannel shard = FileChannel.open(file, StandardOpenOption.WRITE)) {
             shard.truncate(Shard.HEADER + Character.BYTES * tokens);
-            buffer.putInt(Shard.MAGIC)
-                    .putInt(Shard.VERSION)
-                    .putInt((int) tokens)
-                    .flip();
-            Atomic.writeFully(shard, buffer);
-            buffer.clear();
-            shard.force(true);
+            header(shard, tokens);
         }
+    }
+
+    private void header(FileChannel shard, long tokens) throws IOException {
+        buffer.putInt(Shard.MAGIC).putInt(Shard.VERSION).putInt((int) tokens);
+        shard.position(0);
+        flush(shard);
+        shard.force(true);
     }
 
     /** The shards, from here on there to stay; {@link Commit} gives them their names. */
@@ -169,18 +167,10 @@ final class ShardWriter implements AutoCloseable {
     }
 
     private static List<Path> list(Path directory, String name, Split split, String suffix) {
-        List<Path> found = new ArrayList<>();
-        try (DirectoryStream<Path> entries = Files.newDirectoryStream(directory, split.glob() + suffix)) {
-            for (Path entry : entries) {
-                if (entry.getFileName().toString().matches(split.pattern(name) + Pattern.quote(suffix))) {
-                    found.add(entry);
-                }
-            }
-        } catch (IOException e) {
-            throw new Refusal("cannot list " + directory + ": " + Atomic.reason(e), e);
-        }
-        found.sort(null);
-        return found;
+        String own = split.pattern(name) + Pattern.quote(suffix);
+        return Folder.list(directory, split.glob() + suffix).stream()
+                .filter(file -> file.getFileName().toString().matches(own))
+                .toList();
     }
 
     long count() {
@@ -194,10 +184,7 @@ final class ShardWriter implements AutoCloseable {
     }
 
     private Refusal failed(IOException e) {
-        return new Refusal(
-                "cannot write shards to " + directory + ": " + Atomic.reason(e)
-                        + "; make room there or choose another --out, then start again",
-                e);
+        return Commit.failed(directory, e);
     }
 
     @Override

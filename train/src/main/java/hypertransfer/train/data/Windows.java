@@ -5,17 +5,10 @@ import hypertransfer.core.Refusal;
 /**
  * A corpus cut into windows of B*T inputs and their targets, the ids that follow. Windows advance by B*T, so the last
  * target of one is the first input of the next; what is left at the end and fills no window is not used.
+ *
+ * @param size inputs in a window: B*T
  */
-public final class Windows {
-    private final Corpus corpus;
-    private final int size;
-    private final long count;
-
-    private Windows(Corpus corpus, int size, long count) {
-        this.corpus = corpus;
-        this.size = size;
-        this.count = count;
-    }
+public record Windows(Corpus corpus, int size, long count) {
 
     /** All windows of a corpus, each of batch * sequence inputs. */
     public static Windows of(Corpus corpus, int batch, int sequence) {
@@ -39,15 +32,6 @@ public final class Windows {
                     + count + " of " + size + " tokens: ask for 1 to " + count);
         }
         return new Windows(corpus, size, k);
-    }
-
-    public long count() {
-        return count;
-    }
-
-    /** Inputs in a window: B*T. */
-    public int size() {
-        return size;
     }
 
     /** Fills inputs and targets, both of {@link #size()}, with window i; allocates nothing. */

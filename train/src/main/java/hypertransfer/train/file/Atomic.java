@@ -2,6 +2,7 @@ package hypertransfer.train.file;
 
 import hypertransfer.core.Refusal;
 import java.io.CharConversionException;
+import java.io.Closeable;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.ByteBuffer;
@@ -26,6 +27,36 @@ public final class Atomic {
 
     public interface Writing {
         void to(FileChannel channel) throws IOException;
+    }
+
+    /** What is done to a file. */
+    public interface Work<T> {
+        T run() throws IOException;
+    }
+
+    /** Does something to a file; where it fails, says what could not be done to which file, and why. */
+    public static <T> T told(String what, Path file, Work<T> work) {
+        try {
+            return work.run();
+        } catch (IOException e) {
+            throw new UncheckedIOException("cannot " + what + " " + file + ": " + reason(e), e);
+        }
+    }
+
+    /** Adds bytes to a file in the same way. */
+    public static void append(Path file, FileChannel channel, byte[] bytes) {
+        told("write", file, () -> {
+            writeFully(channel, ByteBuffer.wrap(bytes));
+            return null;
+        });
+    }
+
+    /** Closes a file in the same way. */
+    public static void close(Path file, Closeable open) {
+        told("close", file, () -> {
+            open.close();
+            return null;
+        });
     }
 
     /** What this process is writing. A second open of the same file would, when closed, release the first one's lock. */

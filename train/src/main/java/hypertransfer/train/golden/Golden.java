@@ -1,16 +1,13 @@
 package hypertransfer.train.golden;
 
 import hypertransfer.core.Refusal;
-import hypertransfer.train.file.Atomic;
+import hypertransfer.train.file.Folder;
 import hypertransfer.train.file.SafeTensors;
 import hypertransfer.train.file.Strict;
 import hypertransfer.train.network.Architecture;
 import hypertransfer.train.network.Variant;
-import java.io.IOException;
-import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -66,16 +63,11 @@ public record Golden(Sizes sizes, Map<String, double[]> tensors) {
             throw new Refusal(
                     directory + " is not a directory; give one that holds golden M1.json, M1.safetensors, ...");
         }
-        List<Path> files = new ArrayList<>();
-        try (DirectoryStream<Path> stream = Files.newDirectoryStream(directory, "*.json")) {
-            stream.forEach(files::add);
-        } catch (IOException e) {
-            throw new Refusal("cannot list " + directory + ": " + Atomic.reason(e), e);
-        }
+        List<Path> files = Folder.list(directory, "*.json");
         if (files.isEmpty()) {
             throw new Refusal(directory + " holds no .json file; a golden directory has M1.json, M1.safetensors, ...");
         }
-        return files.stream().sorted().map(Golden::read).toList();
+        return files.stream().map(Golden::read).toList();
     }
 
     private static Golden read(Path json) {

@@ -23,16 +23,7 @@ import java.util.List;
 import java.util.function.Function;
 
 /** Repeats golden trajectories on an engine and measures how far it is from them. */
-public final class Replay {
-    private final Golden golden;
-    private final Function<Dims, Engine> open;
-    private final Tolerance tolerance;
-
-    public Replay(Golden golden, Function<Dims, Engine> open, Tolerance tolerance) {
-        this.golden = golden;
-        this.open = open;
-        this.tolerance = tolerance;
-    }
+public record Replay(Golden golden, Function<Dims, Engine> open, Tolerance tolerance) {
 
     /** Trains one case from the golden start. */
     public Errors run(Golden.Case c) {

@@ -17,13 +17,13 @@ public record Curves(NavigableMap<Integer, Double> losses, NavigableMap<Integer,
     public static Curves read(Path run, Consumer<String> told) {
         Curves curves = new Curves(new TreeMap<>(), new TreeMap<>());
         Tail metrics = new Run(run).metrics();
-        for (Line line = metrics.next(); line != null; line = metrics.next()) {
+        metrics.lines(Line.class).forEach(line -> {
             switch (line) {
                 case Line.Training t -> curves.losses.put(t.step(), t.loss());
                 case Line.Validation v -> curves.validations.put(v.step(), v.loss());
                 case Line.Matrices m -> {} // of another file
             }
-        }
+        });
         metrics.tell(told);
         return curves;
     }

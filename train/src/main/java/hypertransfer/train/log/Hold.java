@@ -85,27 +85,23 @@ public final class Hold implements AutoCloseable {
 
     /** A new run; refuses a directory that already holds one. */
     public static Hold create(Path path, Configuration configuration) {
-        Hold directory = hold(path); // held first, so that no other can start here meanwhile
-        try {
-            if (directory.run.begun()) {
-                throw new Refusal(path + " already holds a run; choose another --out");
-            }
-            Atomic.write(directory.run.file(Run.CONFIGURATION), ConfigurationFile.write(configuration));
-            return directory;
-        } catch (RuntimeException e) {
-            directory.close();
-            throw e;
-        }
+        return hold(path).with(configuration, true); // held first, so that no other can start here meanwhile
     }
 
     /** A run that is there, with another configuration from here on. */
     public static Hold change(Path path, Configuration configuration) {
-        Hold directory = open(path);
+        return open(path).with(configuration, false);
+    }
+
+    private Hold with(Configuration configuration, boolean fresh) {
         try {
-            Atomic.write(directory.run.file(Run.CONFIGURATION), ConfigurationFile.write(configuration));
-            return directory;
+            if (fresh && run.begun()) {
+                throw new Refusal(run.directory() + " already holds a run; choose another --out");
+            }
+            Atomic.write(run.file(Run.CONFIGURATION), ConfigurationFile.write(configuration));
+            return this;
         } catch (RuntimeException e) {
-            directory.close();
+            close();
             throw e;
         }
     }

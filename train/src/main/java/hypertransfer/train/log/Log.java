@@ -4,7 +4,6 @@ import hypertransfer.core.Refusal;
 import hypertransfer.train.file.Atomic;
 import java.io.IOException;
 import java.io.UncheckedIOException;
-import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -30,21 +29,14 @@ public final class Log implements AutoCloseable {
     /** Appends to a file. */
     public Log(Path file) {
         this.file = file;
-        try {
-            channel = FileChannel.open(file, StandardOpenOption.CREATE, StandardOpenOption.APPEND);
-            identity = identity();
-        } catch (IOException e) {
-            throw failed("write", file, e);
-        }
+        channel = Atomic.told(
+                "write", file, () -> FileChannel.open(file, StandardOpenOption.CREATE, StandardOpenOption.APPEND));
+        identity = Atomic.told("write", file, this::identity);
     }
 
     /** Writes a line, at once and whole as far as the system allows. */
     public void append(Line line) {
-        try {
-            Atomic.writeFully(channel, ByteBuffer.wrap((line.text() + "\n").getBytes(StandardCharsets.UTF_8)));
-        } catch (IOException e) {
-            throw failed("write", file, e);
-        }
+        Atomic.append(file, channel, (line.text() + "\n").getBytes(StandardCharsets.UTF_8));
     }
 
     /** Flushes all lines to disk, and refuses to continue into a file that nobody will find. */
@@ -70,11 +62,7 @@ public final class Log implements AutoCloseable {
 
     @Override
     public void close() {
-        try {
-            channel.close();
-        } catch (IOException e) {
-            throw failed("close", file, e);
-        }
+        Atomic.close(file, channel);
     }
 
     /**

@@ -24,6 +24,13 @@ import tools.jackson.databind.node.ObjectNode;
  */
 public record Provenance(Map<String, String> facts, List<String> matrices, List<String> gradient) {
 
+    public Provenance(Map<String, String> facts, Map<String, GradientRule> rules) {
+        this(
+                facts,
+                List.copyOf(rules.keySet()),
+                rules.values().stream().map(GradientRule::name).toList());
+    }
+
     static Provenance read(Path file) {
         if (!Files.exists(file)) {
             throw new Refusal(file + " is missing, so the names of the matrices are not known; the run is incomplete,"

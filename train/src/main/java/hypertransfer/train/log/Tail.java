@@ -12,8 +12,10 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.function.Consumer;
+import java.util.stream.Stream;
 
 /**
  * The lines of a file that may still grow, one by one, a megabyte of it in memory at a time. A line counts once its newline
@@ -78,6 +80,14 @@ public final class Tail {
                 damage = damage.and(place(start, lines), e.getMessage());
             }
         }
+    }
+
+    /** All good lines of a kind that are there and were not read yet. */
+    public <L extends Line> Stream<L> lines(Class<L> kind) {
+        return Stream.generate(this::next)
+                .takeWhile(Objects::nonNull)
+                .filter(kind::isInstance)
+                .map(kind::cast);
     }
 
     /** The next line of the chunk. All of them are read at once, by all cores: of gigabytes, numbers take nearly all the time. */
@@ -248,11 +258,7 @@ public final class Tail {
     }
 
     long size() {
-        try {
-            return Files.exists(file) ? Files.size(file) : 0;
-        } catch (IOException e) {
-            throw failed(e);
-        }
+        return Atomic.told("read", file, () -> Files.exists(file) ? Files.size(file) : 0L);
     }
 
     /** Whether what was read is no longer the beginning of the file. */
@@ -281,11 +287,7 @@ public final class Tail {
         } catch (NoSuchFileException e) {
             return new byte[0];
         } catch (IOException e) {
-            throw failed(e);
+            throw new UncheckedIOException("cannot read " + file + ": " + Atomic.reason(e), e);
         }
-    }
-
-    private UncheckedIOException failed(IOException e) {
-        return new UncheckedIOException("cannot read " + file + ": " + Atomic.reason(e), e);
     }
 }

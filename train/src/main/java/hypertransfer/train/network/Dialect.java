@@ -37,6 +37,11 @@ public enum Dialect {
         };
     }
 
+    /** The name that a tensor has in a file with this prefix. */
+    public String name(Foreign tensor, String prefix) {
+        return tensor.name().equals(head()) ? tensor.name() : prefix + tensor.name();
+    }
+
     /** The head's name, which never has a prefix. */
     public String head() {
         return this == OWN ? "head.weight" : "lm_head.weight";

@@ -6,6 +6,7 @@ import hypertransfer.engine.Format;
 import hypertransfer.engine.HeadRule;
 import hypertransfer.engine.Layers;
 import hypertransfer.engine.Nonlinearity;
+import hypertransfer.engine.Norm;
 import hypertransfer.engine.Role;
 import hypertransfer.engine.Tensor;
 import java.util.ArrayList;
@@ -22,7 +23,7 @@ public final class Network {
     /** What the forward pass of one block leaves for its backward pass. Post norms leave null where there are none. */
     private record Trace(
             Tensor a, // (N,C) normed input of attention
-            Tensor ra, // (N,1)
+            Norm attnNorm,
             Tensor qkv, // (N,QD) after norms and rotary
             Tensor rqkv, // (N,Q)
             Tensor o, // (N,C)
@@ -31,7 +32,7 @@ public final class Network {
             Tensor rz, // (N,1) or null
             Tensor middle, // (N,C) the stream after attention
             Tensor m, // (N,C) normed input of the MLP
-            Tensor rm, // (N,1)
+            Norm mlpNorm,
             Tensor f, // (N,F), or (N,2F) with a gate
             Tensor rf, // (N,1), (N,2) or null
             Tensor s, // (N,F)
@@ -43,13 +44,14 @@ public final class Network {
     private final Layers layers;
     private final Design design;
     private final HeadRule heads;
-    private final boolean center; // what makes a norm of the stream a LayerNorm
     private final Parameters parameters;
     private final boolean recompute;
     private final List<Trace> traces = new ArrayList<>();
     private final Map<String, Tensor> insides = new HashMap<>();
-    private final Tensor x, rx, start; // the embedding, its norm's factor, and the stream's start
-    private final Tensor last, rlast; // the normed stream that the head sees
+    private final Tensor x, start; // the embedding, and the stream's start
+    private final Norm embedNorm; // between them, or null
+    private final Tensor last; // the normed stream that the head sees
+    private final Norm lastNorm;
     private final Tensor losses; // (N A,1), for each micro-batch of a step
     private final List<Tensor> microLosses = new ArrayList<>();
     private final Tensor dh, dx, dz, dqkv, ds, df; // gradients: of the stream, of what is normed, of z and y, ...
@@ -72,7 +74,6 @@ public final class Network {
         layers = engine.layers();
         this.design = architecture.design();
         heads = design.heads();
-        center = design.norm() == Design.Norm.LAYER;
         this.parameters = parameters;
         this.recompute = recompute;
         Dims dims = engine.dims();
@@ -81,13 +82,14 @@ public final class Network {
                 F = dims.F(),
                 inputs = design.mlp().inputs();
         x = activation("embedding", C);
-        rx = design.embedNorm() ? statistic("embedding.r", 1) : null;
+        embedNorm = design.embedNorm() ? norm(parameters.embedGain, statistic("embedding.r", 1)) : null;
         start = design.embedNorm() ? activation("start", C) : x;
         for (int l = 0; l < architecture.layers(); l++) {
             String at = "blocks." + l + ".";
+            Parameters.Block p = parameters.blocks.get(l);
             traces.add(new Trace(
                     inside(Role.ACTIVATION, at, "a", C),
-                    statistic(at + "ra", 1),
+                    norm(p.attnGain(), statistic(at + "ra", 1)),
                     inside(Role.ACTIVATION, at, "qkv", QD),
                     inside(Role.STATISTIC, at, "rqkv", dims.Q()),
                     inside(Role.ACTIVATION, at, "o", C),
@@ -96,7 +98,7 @@ public final class Network {
                     design.postNorm() ? inside(Role.STATISTIC, at, "rz", 1) : null,
                     inside(Role.ACTIVATION, at, "middle", C),
                     inside(Role.ACTIVATION, at, "m", C),
-                    inside(Role.STATISTIC, at, "rm", 1),
+                    norm(p.mlpGain(), inside(Role.STATISTIC, at, "rm", 1)),
                     inside(Role.ACTIVATION, at, "f", inputs * F),
                     design.postNorm() && !cancels() ? inside(Role.STATISTIC, at, "rf", inputs) : null,
                     inside(Role.ACTIVATION, at, "s", F),
@@ -105,7 +107,7 @@ public final class Network {
                     activation(at + "end", C)));
         }
         last = activation("last", C);
-        rlast = statistic("last.r", 1);
+        lastNorm = norm(parameters.headGain, statistic("last.r", 1));
         losses = engine.tensor(Role.STATISTIC, "losses", micros * dims.N(), 1);
         for (int micro = 0; micro < micros; micro++) {
             microLosses.add(engine.slice(losses, "losses." + micro, micro * dims.N(), dims.N()));
@@ -192,15 +194,14 @@ public final class Network {
         layers.embed(parameters.embed.weight(), x);
         shift(x, parameters.positions);
         if (design.embedNorm()) {
-            layers.norm(x, parameters.embedGain.weight(), start, rx, center);
+            layers.norm(x, embedNorm, start);
             shift(start, parameters.embedBias);
         }
         norm(0);
         for (int l = 0; l < traces.size(); l++) {
             Trace t = traces.get(l);
             block(l);
-            layers.residualNorm(
-                    t.middle, t.y, t.ry, t.end, gainAfter(l).weight(), normedAfter(l), factorAfter(l), center);
+            layers.residualNorm(t.middle, t.y, t.ry, t.end, normAfter(l), normedAfter(l));
             shift(normedAfter(l), biasAfter(l));
         }
     }
@@ -208,7 +209,7 @@ public final class Network {
     /** The normed input of block l's attention. */
     private void norm(int l) {
         Trace t = traces.get(l);
-        layers.norm(before(l), parameters.blocks.get(l).attnGain().weight(), t.a, t.ra, center);
+        layers.norm(before(l), t.attnNorm, t.a);
         shift(t.a, parameters.biases.get(l).attn());
     }
 
@@ -229,7 +230,7 @@ public final class Network {
         layers.attention(t.qkv, t.o, t.lse);
         layers.product(t.o, p.o().weight(), t.z);
         shift(t.z, b.o());
-        layers.residualNorm(before(l), t.z, t.rz, t.middle, p.mlpGain().weight(), t.m, t.rm, center);
+        layers.residualNorm(before(l), t.z, t.rz, t.middle, t.mlpNorm, t.m);
         shift(t.m, b.mlp());
         if (b.fc() == null && t.rf == null) {
             layers.productActivation(t.m, p.fc().weight(), t.f, t.s, design.mlp());
@@ -259,9 +260,8 @@ public final class Network {
             norm(l);
             block(l);
         }
-        Tensor gain = gainAfter(l).weight(), dgain = gainAfter(l).gradient();
         throughShift(dx, biasAfter(l));
-        layers.residualNormBackward(dx, t.y, t.ry, t.end, gain, factorAfter(l), dh, dz, dgain, center);
+        layers.residualNormBackward(dx, t.y, t.ry, t.end, normAfter(l), dh, dz);
         Tensor dy = design.postNorm() ? dz : dh;
         throughShift(dy, b.proj());
         layers.productWeight(dy, t.s, p.proj().gradient());
@@ -276,9 +276,7 @@ public final class Network {
         layers.productInput(df, p.fc().weight(), dx);
         throughShift(dx, b.mlp());
 
-        gain = p.mlpGain().weight();
-        layers.residualNormBackward(
-                dx, t.z, t.rz, t.middle, gain, t.rm, dh, dz, p.mlpGain().gradient(), center);
+        layers.residualNormBackward(dx, t.z, t.rz, t.middle, t.mlpNorm, dh, dz);
         throughShift(dy, b.o());
         layers.productWeight(dy, t.o, p.o().gradient());
         layers.productInput(dy, p.o().weight(), dx);
@@ -294,14 +292,11 @@ public final class Network {
 
     /** From the first block's input back to the embedding's output, again in dx. */
     private void backwardStart() {
-        Parameter gain = parameters.blocks.getFirst().attnGain();
-        Tensor r = traces.getFirst().ra;
         throughShift(dx, parameters.biases.getFirst().attn());
-        layers.residualNormBackward(dx, null, null, start, gain.weight(), r, dh, null, gain.gradient(), center);
+        layers.residualNormBackward(dx, null, null, start, traces.getFirst().attnNorm, dh, null);
         if (design.embedNorm()) {
-            gain = parameters.embedGain;
             throughShift(dh, parameters.embedBias);
-            layers.normBackward(dh, x, gain.weight(), rx, dx, gain.gradient(), center);
+            layers.normBackward(dh, x, embedNorm, dx);
         }
         throughShift(atEmbedding(), parameters.positions);
     }
@@ -317,8 +312,8 @@ public final class Network {
     }
 
     /** After block l the stream is normed for the next block, or for the head. */
-    private Parameter gainAfter(int l) {
-        return l + 1 < traces.size() ? parameters.blocks.get(l + 1).attnGain() : parameters.headGain;
+    private Norm normAfter(int l) {
+        return l + 1 < traces.size() ? traces.get(l + 1).attnNorm : lastNorm;
     }
 
     private Parameter biasAfter(int l) {
@@ -342,8 +337,8 @@ public final class Network {
         return l + 1 < traces.size() ? traces.get(l + 1).a : last;
     }
 
-    private Tensor factorAfter(int l) {
-        return l + 1 < traces.size() ? traces.get(l + 1).ra : rlast;
+    private Norm norm(Parameter gain, Tensor r) {
+        return new Norm(gain.weight(), gain.gradient(), r, design.norm() == Design.Norm.LAYER);
     }
 
     private Tensor activation(String name, int cols) {

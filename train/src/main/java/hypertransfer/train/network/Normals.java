@@ -58,7 +58,7 @@ final class Normals {
     }
 
     /** What all others stand for. */
-    static double exact(double a, double u) {
+    private static double exact(double a, double u) {
         return StrictMath.sqrt(-2 * StrictMath.log(a)) * StrictMath.cos(2 * Math.PI * u);
     }
 

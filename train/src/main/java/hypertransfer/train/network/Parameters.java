@@ -1,14 +1,15 @@
 package hypertransfer.train.network;
 
-import hypertransfer.engine.Dims;
 import hypertransfer.engine.Engine;
 import hypertransfer.engine.Nonlinearity;
 import hypertransfer.engine.Role;
 import hypertransfer.engine.Tensor;
 import java.util.ArrayList;
-import java.util.Arrays;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
+import java.util.stream.Stream;
 
 /**
  * All parameters of a network, declared on an engine. The three matrices q, k, v of a block lie in one, and so do gate and fc
@@ -35,6 +36,7 @@ public final class Parameters {
     private final Design design;
     private final Masters masters;
     private final Share share;
+    private final Map<String, Outline> outlines = new HashMap<>();
     private final List<Parameter> all = new ArrayList<>();
     private final List<Parameter> own = new ArrayList<>();
     private Parameter noGain;
@@ -50,36 +52,31 @@ public final class Parameters {
         this.masters = masters;
         this.share = share;
         this.design = architecture.design();
-        Dims dims = engine.dims();
-        int C = dims.C(), keys = dims.G() * dims.D(), F = dims.F();
-        embed = single("embed.weight", dims.V(), C, false);
-        positions = design.positions() == Design.Positions.LEARNED
-                ? listed(declare(Role.GAIN, "embed.positions", dims.T(), C, false))
-                : null;
-        embedGain = design.embedNorm() ? gain("embed.gain", C) : null;
-        embedBias = design.embedNorm() ? bias("embed.norm.bias", C) : null;
+        share.outlines().forEach(outline -> outlines.put(outline.name(), outline));
+        embed = matrix("embed.weight");
+        positions = added("embed.positions");
+        embedGain = design.embedNorm() ? gain("embed.gain") : null;
+        embedBias = added("embed.norm.bias");
         for (int l = 0; l < architecture.layers(); l++) {
             String attn = "blocks." + l + ".attn.", mlp = "blocks." + l + ".mlp.";
             blocks.add(new Block(
-                    joined(attn, C, List.of("q", "k", "v"), C, keys, keys),
-                    gain(attn + "gain", C),
-                    single(attn + "o.weight", C, C, true),
-                    gain(mlp + "gain", C),
-                    design.mlp() == Nonlinearity.SWIGLU
-                            ? joined(mlp, C, List.of("gate", "fc"), F, F)
-                            : single(mlp + "fc.weight", F, C, true),
-                    single(mlp + "proj.weight", C, F, true)));
+                    joined(attn, "q", "k", "v"),
+                    gain(attn + "gain"),
+                    matrix(attn + "o.weight"),
+                    gain(mlp + "gain"),
+                    design.mlp() == Nonlinearity.SWIGLU ? joined(mlp, "gate", "fc") : matrix(mlp + "fc.weight"),
+                    matrix(mlp + "proj.weight")));
             biases.add(new Biases(
-                    bias(attn + "norm.bias", C),
-                    bias(attn + "qkv.bias", C + 2 * keys),
-                    bias(attn + "o.bias", C),
-                    bias(mlp + "norm.bias", C),
-                    bias(mlp + "fc.bias", F * design.mlp().inputs()),
-                    bias(mlp + "proj.bias", C)));
+                    added(attn + "norm.bias"),
+                    added(attn + "qkv.bias"),
+                    added(attn + "o.bias"),
+                    added(mlp + "norm.bias"),
+                    added(mlp + "fc.bias"),
+                    added(mlp + "proj.bias")));
         }
-        headGain = gain("head.gain", C);
-        headBias = bias("head.norm.bias", C);
-        head = design.tied() ? embed : single("head.weight", dims.V(), C, false);
+        headGain = gain("head.gain");
+        headBias = added("head.norm.bias");
+        head = design.tied() ? embed : matrix("head.weight");
     }
 
     /** What norms without gain have instead: zeros that nobody trains. None where they have gains. */
@@ -150,38 +147,43 @@ public final class Parameters {
         return piece.isWhole() ? whole : engine.slice(whole, whole.name(), piece.from(), piece.rows());
     }
 
-    private Parameter single(String name, int rows, int cols, boolean hidden) {
-        return listed(declare(Role.WEIGHT, name, rows, cols, hidden));
+    private Parameter matrix(String name) {
+        return listed(declare(Role.WEIGHT, outlines.get(name)));
     }
 
-    private Parameter gain(String name, int cols) {
-        if (design.gain()) {
-            return listed(declare(Role.GAIN, name, 1, cols, false));
+    /** What is added, a bias or positions; null where the architecture has none. */
+    private Parameter added(String name) {
+        return outlines.containsKey(name) ? listed(declare(Role.GAIN, outlines.get(name))) : null;
+    }
+
+    private Parameter gain(String name) {
+        if (!design.gain() && noGain == null) {
+            noGain = declare(Role.GAIN, new Outline("no gain", 1, engine.dims().C(), false));
         }
-        noGain = noGain == null ? declare(Role.GAIN, "no gain", 1, cols, false) : noGain;
-        return noGain;
-    }
-
-    private Parameter bias(String name, int cols) {
-        return design.bias() ? listed(declare(Role.GAIN, name, 1, cols, false)) : null;
+        return design.gain() ? added(name) : noGain;
     }
 
     /** Matrices one below the other in one, so that one product serves all. */
-    private Parameter joined(String at, int cols, List<String> parts, int... rows) {
+    private Parameter joined(String at, String... parts) {
+        List<Outline> own = Stream.of(parts)
+                .map(part -> outlines.get(at + part + ".weight"))
+                .toList();
         String name = at + String.join("", parts) + ".weight";
-        Parameter whole = declare(Role.WEIGHT, name, Arrays.stream(rows).sum(), cols, true);
-        int from = 0;
-        for (int k = 0; k < rows.length; k++) {
-            listed(part(whole, at + parts.get(k) + ".weight", from, rows[k]));
-            from += rows[k];
+        int rows = own.stream().mapToInt(Outline::rows).sum(), from = 0;
+        Parameter whole =
+                declare(Role.WEIGHT, new Outline(name, rows, own.getFirst().cols(), true));
+        for (Outline part : own) {
+            listed(part(whole, part.name(), from, part.rows()));
+            from += part.rows();
         }
         return whole;
     }
 
-    private Parameter declare(Role role, String name, int rows, int cols, boolean hidden) {
-        boolean separate = engine.separateWeights() || hidden && masters != Masters.SHARED;
-        Tensor weight = engine.tensor(separate ? role : Role.MASTER, name, rows, cols);
-        return new Parameter(name, hidden, weight, separate ? null : weight, gradient(name, rows, cols, hidden));
+    private Parameter declare(Role role, Outline o) {
+        boolean separate = engine.separateWeights() || o.hidden() && masters != Masters.SHARED;
+        Tensor weight = engine.tensor(separate ? role : Role.MASTER, o.name(), o.rows(), o.cols());
+        Tensor gradient = gradient(o.name(), o.rows(), o.cols(), o.hidden());
+        return new Parameter(o.name(), o.hidden(), weight, separate ? null : weight, gradient);
     }
 
     private Tensor gradient(String name, int rows, int cols, boolean hidden) {

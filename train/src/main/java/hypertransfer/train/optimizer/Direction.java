@@ -6,6 +6,7 @@ import hypertransfer.core.Refusal;
 import hypertransfer.core.ShapeFactor;
 import hypertransfer.engine.Engine;
 import hypertransfer.engine.Iteration;
+import hypertransfer.engine.Moments;
 import hypertransfer.engine.Tensor;
 import java.util.List;
 import java.util.Locale;
@@ -125,7 +126,8 @@ public interface Direction {
 
         @Override
         public void apply(Engine engine, List<Tensor> g, double[] scale, long t, List<List<Tensor>> state) {
-            engine.motion().adam(g, scale, beta1, beta2, epsilon, t + 1, state.get(0), state.get(1));
+            Moments moments = new Moments(beta1, beta2, epsilon, t + 1);
+            engine.motion().adam(g, scale, moments, state.get(0), state.get(1));
         }
     }
 

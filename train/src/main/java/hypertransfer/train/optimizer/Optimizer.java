@@ -235,17 +235,10 @@ public final class Optimizer {
      * One step with the gradients that stand ready; they hold the directions afterwards.
      *
      * @param rates the target's rate for each hidden matrix
+     * @param decays weight decays that are this step's own, one for each hidden matrix, where all are moved by the plain
+     *     Base optimizer; null for those of their transfers
      * @param restRate the rate of all else
      * @return what happened to each hidden matrix
-     */
-    public List<Step> step(double[] rates, double restRate) {
-        return step(rates, null, restRate);
-    }
-
-    /**
-     * The same with weight decays that are this step's own, where all hidden matrices are moved by the plain Base optimizer.
-     *
-     * @param decays one for each hidden matrix; null for those of their transfers
      */
     public List<Step> step(double[] rates, double[] decays, double restRate) {
         if (!(restRate >= 0 && restRate * routing.restDecay() < 1)) {
@@ -334,7 +327,7 @@ public final class Optimizer {
     public List<Step> step(double rate, double restRate) {
         double[] rates = new double[hidden.size()];
         Arrays.fill(rates, rate);
-        return step(rates, restRate);
+        return step(rates, null, restRate);
     }
 
     /** The numbers of this rank's own hidden matrices. */

@@ -3,6 +3,7 @@ package hypertransfer.train.optimizer;
 import hypertransfer.core.Limits;
 import hypertransfer.core.Refusal;
 import hypertransfer.engine.Engine;
+import hypertransfer.engine.Moments;
 import hypertransfer.engine.Tensor;
 import java.util.Arrays;
 import java.util.List;
@@ -80,7 +81,7 @@ public record Soap(double beta1, double beta2, double epsilon, double gramBeta, 
             return;
         }
         engine.motion().rotate(g, leftBasis, rightBasis, false);
-        engine.motion().adam(g, scale, beta1, beta2, epsilon, t, m, state.get(5));
+        engine.motion().adam(g, scale, new Moments(beta1, beta2, epsilon, t), m, state.get(5));
         engine.motion().rotate(g, leftBasis, rightBasis, true);
         if (t % frequency == 0) {
             engine.motion().rotate(m, leftBasis, rightBasis, true);

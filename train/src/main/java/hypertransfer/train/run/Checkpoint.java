@@ -7,8 +7,6 @@ import hypertransfer.engine.Span;
 import hypertransfer.train.file.Atomic;
 import hypertransfer.train.file.SafeTensors;
 import hypertransfer.train.file.Strict;
-import java.io.IOException;
-import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -45,12 +43,7 @@ public record Checkpoint(
 
     /** Reads a checkpoint's numbers. Damage is refused; a file that cannot be read now may be good, so that is not. */
     public static Checkpoint read(Path numbers) {
-        byte[] bytes;
-        try {
-            bytes = Files.readAllBytes(numbers);
-        } catch (IOException e) {
-            throw new UncheckedIOException("cannot read " + numbers + ": " + Atomic.reason(e), e);
-        }
+        byte[] bytes = Atomic.told("read", numbers, () -> Files.readAllBytes(numbers));
         try {
             Checkpoint c = JSON.readValue(bytes, Checkpoint.class);
             if (c == null

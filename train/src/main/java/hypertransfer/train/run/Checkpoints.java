@@ -30,11 +30,7 @@ record Checkpoints(Run run) {
     }
 
     void create() {
-        try {
-            Files.createDirectories(directory());
-        } catch (IOException e) {
-            throw new UncheckedIOException("cannot make " + directory() + ": " + Atomic.reason(e), e);
-        }
+        Atomic.told("make", directory(), () -> Files.createDirectories(directory()));
     }
 
     /** Uses the newest good checkpoint; one that is damaged is passed over with its reason. */

@@ -1,6 +1,5 @@
 package hypertransfer.train.run;
 
-import hypertransfer.core.GradientRule;
 import hypertransfer.core.Refusal;
 import hypertransfer.engine.Engine;
 import hypertransfer.train.config.Configuration;
@@ -39,7 +38,7 @@ public record Imported(Map<String, double[]> weights) {
             Set<String> left = new HashSet<>(tensors.names());
             left.removeIf(dialect::ignores);
             for (Foreign foreign : expected) {
-                String name = foreign.name().equals(dialect.head()) ? foreign.name() : prefix + foreign.name();
+                String name = dialect.name(foreign, prefix);
                 if (left.remove(name)) {
                     weights.putAll(foreign.ours(values(file, tensors, name, foreign)));
                 } else if (!foreign.parts().isEmpty()) {
@@ -83,18 +82,11 @@ public record Imported(Map<String, double[]> weights) {
                         own.get(i).master(), weights.get(pieces.get(i).whole().name()));
             }
             trainee.optimizer().start();
-            Map<String, GradientRule> rules = new LinkedHashMap<>();
-            for (int k = 0; k < trainee.matrices().size(); k++) {
-                rules.put(trainee.matrices().get(k), trainee.rules().get(k));
-            }
             trainee.requireFinite(0);
-            new Snapshot(trainee).save(hold.run(), 0, null, Origin.of(c, rules, feed));
+            new Snapshot(trainee).save(hold.run(), 0, null, Origin.of(c, trainee.rules(), feed));
             Map<String, String> facts = new LinkedHashMap<>(provenance);
             facts.put("engine", engine.name());
-            hold.provenance(new Provenance(
-                    facts,
-                    trainee.matrices(),
-                    trainee.rules().stream().map(GradientRule::name).toList()));
+            hold.provenance(new Provenance(facts, trainee.rules()));
             hold.standing(new Standing(Standing.State.INTERRUPTED, 0, c.steps(), Double.NaN, Double.NaN, null, null));
         }
     }

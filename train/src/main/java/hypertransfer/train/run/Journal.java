@@ -23,23 +23,9 @@ final class Journal implements AutoCloseable {
         scalars = hold == null ? null : new Scalars(hold.run(), step, tokensPerStep);
     }
 
-    void trained(Line.Training line) {
+    void add(Line line) {
         if (metrics != null) {
-            metrics.append(line);
-            scalars.add(line);
-        }
-    }
-
-    void validated(Line.Validation line) {
-        if (metrics != null) {
-            metrics.append(line);
-            scalars.add(line);
-        }
-    }
-
-    void matrices(Line.Matrices line) {
-        if (matrices != null) {
-            matrices.append(line);
+            (line instanceof Line.Matrices ? matrices : metrics).append(line);
             scalars.add(line);
         }
     }

@@ -173,7 +173,7 @@ record Snapshot(Trainee trainee) {
         }
         List<State> changed = new ArrayList<>();
         for (State s : c.states()) {
-            boolean plain = trainee.plain(s.matrix());
+            boolean plain = trainee.transfer(s.matrix()).isPlain();
             if (plain && s.norm() != s.targetNorm()) {
                 trainee.optimizer().scale(s.matrix(), s.targetNorm() / s.norm());
             }

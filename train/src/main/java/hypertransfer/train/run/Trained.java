@@ -28,12 +28,10 @@ public final class Trained implements AutoCloseable {
     private final Configuration c;
     private final Trainee trainee;
     private final int[] window;
-    private final int step;
 
-    private Trained(Configuration c, Trainee trainee, int step) {
+    private Trained(Configuration c, Trainee trainee) {
         this.c = c;
         this.trainee = trainee;
-        this.step = step;
         window = new int[c.model().sequence()];
     }
 
@@ -52,7 +50,7 @@ public final class Trained implements AutoCloseable {
                             Trainee trainee = Trainee.open(c, rules(run, trained, checkpoint));
                             try {
                                 new Snapshot(trainee).load(checkpoint, tensors, converted -> {}); // nothing continues
-                                return new Trained(c, trainee, checkpoint.step());
+                                return new Trained(c, trainee);
                             } catch (RuntimeException e) {
                                 trainee.close();
                                 throw e;
@@ -78,11 +76,6 @@ public final class Trained implements AutoCloseable {
 
     public Configuration configuration() {
         return c;
-    }
-
-    /** The steps it was trained for. */
-    public int step() {
-        return step;
     }
 
     /** The logits of what follows these tokens; of a longer context the last are seen that fit into a sequence. */
@@ -150,9 +143,12 @@ public final class Trained implements AutoCloseable {
         String prefix = dialect.prefixes().getFirst();
         List<SafeTensorsWriter.Entry> entries = new ArrayList<>();
         for (Foreign foreign : dialect.tensors(c.architecture())) {
-            String name = foreign.name().equals(dialect.head()) ? foreign.name() : prefix + foreign.name();
             entries.add(new SafeTensorsWriter.Entry(
-                    name, foreign.rows(), foreign.cols(), Float.BYTES, () -> foreign.values(ours)));
+                    dialect.name(foreign, prefix),
+                    foreign.rows(),
+                    foreign.cols(),
+                    Float.BYTES,
+                    () -> foreign.values(ours)));
         }
         Map<String, String> metadata =
                 new TreeMap<>(Map.of("network", c.network().name(), "step", "" + step));

@@ -2,6 +2,7 @@ package hypertransfer.train.run;
 
 import hypertransfer.core.Diverged;
 import hypertransfer.core.GradientRule;
+import hypertransfer.core.Transfer;
 import hypertransfer.engine.Engine;
 import hypertransfer.engine.Memory;
 import hypertransfer.engine.Span;
@@ -22,11 +23,11 @@ import hypertransfer.train.network.Masters;
 import hypertransfer.train.network.Network;
 import hypertransfer.train.network.Parameter;
 import hypertransfer.train.network.Parameters;
-import hypertransfer.train.network.Share;
 import hypertransfer.train.optimizer.Optimizer;
 import hypertransfer.train.optimizer.Routing;
 import hypertransfer.train.optimizer.View;
 import hypertransfer.train.ranks.Team;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -44,21 +45,21 @@ public final class Trainee implements AutoCloseable {
     private final Routing routing;
     private final Memory memory;
 
-    private Trainee(
-            Engine engine,
-            Ranks ranks,
-            Exchange carrier,
-            Architecture architecture,
-            Routing routing,
-            Masters masters,
-            int micros,
-            boolean recompute) {
+    /** What is put onto an engine. */
+    private record Setup(Architecture architecture, Routing routing, Masters masters, int micros, boolean recompute) {
+        /** With the masters that the routing needs. */
+        Setup(Architecture architecture, Routing routing, int micros, boolean recompute) {
+            this(architecture, routing, routing.masters(Parameters.hidden(architecture)), micros, recompute);
+        }
+    }
+
+    private Trainee(Engine engine, Ranks ranks, Exchange carrier, Setup setup) {
         this.engine = engine;
-        this.routing = routing;
+        this.routing = setup.routing;
         this.ranks = ranks;
-        Share share = Team.share(ranks, architecture, micros);
-        parameters = new Parameters(engine, architecture, masters, share);
-        network = new Network(engine, architecture, parameters, micros, recompute);
+        Architecture architecture = setup.architecture;
+        parameters = new Parameters(engine, architecture, setup.masters, Team.share(ranks, architecture, setup.micros));
+        network = new Network(engine, architecture, parameters, setup.micros, setup.recompute);
         team = new Team(engine, engine.carrier(ranks, carrier), parameters);
         optimizer = new Optimizer(engine, parameters, routing, team);
         memory = Span.of("memory", () -> new Memory(engine.commit().bytes(), team.start()));
@@ -71,28 +72,12 @@ public final class Trainee implements AutoCloseable {
      * @param micros micro-batches per step
      */
     public static Trainee of(Engine engine, Architecture architecture, Routing routing, int micros, boolean recompute) {
-        return of(
-                engine,
-                new Alone(),
-                Exchange.AUTO,
-                architecture,
-                routing,
-                routing.masters(Parameters.hidden(architecture)),
-                micros,
-                recompute);
+        return of(engine, new Alone(), Exchange.AUTO, new Setup(architecture, routing, micros, recompute));
     }
 
-    private static Trainee of(
-            Engine engine,
-            Ranks ranks,
-            Exchange carrier,
-            Architecture architecture,
-            Routing routing,
-            Masters masters,
-            int micros,
-            boolean recompute) {
+    private static Trainee of(Engine engine, Ranks ranks, Exchange carrier, Setup setup) {
         try {
-            return new Trainee(engine, ranks, carrier, architecture, routing, masters, micros, recompute);
+            return new Trainee(engine, ranks, carrier, setup);
         } catch (RuntimeException | Error e) {
             engine.close();
             throw e;
@@ -123,15 +108,12 @@ public final class Trainee implements AutoCloseable {
                 c.adamw().decay(),
                 algorithm.representation(engine.separateWeights()),
                 algorithm.clip());
+        Configuration.Model m = c.model();
         return of(
                 engine,
                 ranks,
                 c.ranks().carrier(),
-                c.architecture(),
-                routing,
-                routing.masters(Parameters.hidden(c.architecture())),
-                c.model().accumulation(),
-                c.model().recompute());
+                new Setup(c.architecture(), routing, m.accumulation(), m.recompute()));
     }
 
     /** Draws the weights as a configuration says, and starts the optimizer. */
@@ -144,16 +126,9 @@ public final class Trainee implements AutoCloseable {
     static Trainee separate(Configuration c) {
         Course course = c.algorithm().common();
         Routing routing = Routing.standard(course.direction(), course.transfer());
-        return of(
-                        engine(c),
-                        new Alone(),
-                        Exchange.AUTO,
-                        c.architecture(),
-                        routing,
-                        Masters.SEPARATE,
-                        c.model().accumulation(),
-                        c.model().recompute())
-                .initialize(c.seed());
+        Configuration.Model m = c.model();
+        Setup setup = new Setup(c.architecture(), routing, Masters.SEPARATE, m.accumulation(), m.recompute());
+        return of(engine(c), new Alone(), Exchange.AUTO, setup).initialize(c.seed());
     }
 
     private static Engine engine(Configuration c) {
@@ -288,16 +263,16 @@ public final class Trainee implements AutoCloseable {
         return optimizer.names();
     }
 
-    /** The gradient rules of the hidden matrices, in the order of all arrays. */
-    List<GradientRule> rules() {
-        return matrices().stream()
-                .map(name -> routing.rule().apply(View.whole(name)).transfer().gradient())
-                .toList();
+    /** The gradient rule of each hidden matrix, in the order of all arrays. */
+    Map<String, GradientRule> rules() {
+        Map<String, GradientRule> rules = new LinkedHashMap<>();
+        matrices().forEach(name -> rules.put(name, transfer(name).gradient()));
+        return rules;
     }
 
-    /** Whether a hidden matrix is its own target. */
-    boolean plain(String matrix) {
-        return routing.rule().apply(View.whole(matrix)).transfer().isPlain();
+    /** How a hidden matrix, or a part of one, follows its target. */
+    Transfer transfer(String matrix) {
+        return routing.rule().apply(View.whole(matrix)).transfer();
     }
 
     /** Refuses parameters that are not finite, so that a checkpoint of them is never written. */

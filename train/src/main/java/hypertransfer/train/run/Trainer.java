@@ -18,13 +18,13 @@ import hypertransfer.train.log.Provenance;
 import hypertransfer.train.log.Run;
 import hypertransfer.train.log.Standing;
 import hypertransfer.train.log.Standing.State;
-import hypertransfer.train.log.Tail;
 import hypertransfer.train.network.Initializer;
 import hypertransfer.train.ranks.Passport;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Arrays;
 import java.util.Comparator;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -104,10 +104,7 @@ public final class Trainer {
         }
         try (Feed feed = Feed.open(c);
                 Trainee trainee = Trainee.bare(c, Invariance.needed(c), ranks)) {
-            Map<String, GradientRule> rules = new LinkedHashMap<>();
-            for (int k = 0; k < trainee.matrices().size(); k++) {
-                rules.put(trainee.matrices().get(k), trainee.rules().get(k));
-            }
+            Map<String, GradientRule> rules = trainee.rules();
             origin = Span.of("fingerprint of the data", () -> Origin.of(c, rules, feed));
             Invariance.warning(c, rules).ifPresent(watcher::warned);
             trainee.engine().remark().ifPresent(watcher::warned);
@@ -206,8 +203,7 @@ public final class Trainer {
     }
 
     private void record(Trainee trainee) {
-        List<String> matrices = trainee.matrices();
-        hold.rewind(step, validated == step, matrices.size(), watcher::warned);
+        hold.rewind(step, validated == step, trainee.matrices().size(), watcher::warned);
         loss = directory
                 .metrics()
                 .last(Line.Training.class)
@@ -222,10 +218,7 @@ public final class Trainer {
         facts.put("engine", trainee.engine().name());
         facts.put("parameters", Long.toString(c.architecture().parameters()));
         facts.put("parameters_without_head", Long.toString(c.architecture().parametersWithoutHead()));
-        hold.provenance(new Provenance(
-                facts,
-                matrices,
-                trainee.rules().stream().map(GradientRule::name).toList()));
+        hold.provenance(new Provenance(facts, origin.rules()));
     }
 
     private void standing(State state, FailureKind kind, String message) {
@@ -285,17 +278,14 @@ public final class Trainer {
         if (hold == null || !c.algorithm().clip().any()) {
             return;
         }
-        int all = 0, some = 0;
-        double kept = 0;
-        Tail metrics = directory.metrics();
-        for (Line line = metrics.next(); line != null; line = metrics.next()) {
-            if (line instanceof Line.Training t) {
-                all++;
-                some += t.kept() < 1 ? 1 : 0;
-                kept += t.kept() < 1 ? t.kept() : 0;
-            }
-        }
-        watcher.clipped(some, all, some == 0 ? 1 : kept / some);
+        double[] all = directory
+                .metrics()
+                .lines(Line.Training.class)
+                .mapToDouble(Line.Training::kept)
+                .toArray();
+        double[] clipped = Arrays.stream(all).filter(kept -> kept < 1).toArray();
+        watcher.clipped(
+                clipped.length, all.length, Arrays.stream(clipped).average().orElse(1));
     }
 
     /** Takes a step; false where it was told to stop before the step changed anything. */
@@ -326,10 +316,10 @@ public final class Trainer {
                             + " with from.run and from.step");
         }
         Clip.Outcome clipped = trainee.optimizer().clipped();
-        journal.trained(new Line.Training(
+        journal.add(new Line.Training(
                 step, loss, rates.at(step)[0], adamRate, tokens, clipped.norm(), clipped.kept(), seconds));
         if (c.log().matrices(step, c.steps())) {
-            journal.matrices(Line.Matrices.of(step, taken, radial));
+            journal.add(Line.Matrices.of(step, taken, radial));
         }
         watcher.stepped(step, loss, seconds, tokens);
         return true;
@@ -343,7 +333,7 @@ public final class Trainer {
         }
         validation = measured.get().loss();
         validated = step;
-        journal.validated(measured.get());
+        journal.add(measured.get());
         watcher.validated(step, validation);
         if (!(validation <= c.lossLimit())) {
             throw new Diverged(

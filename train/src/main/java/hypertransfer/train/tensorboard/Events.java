@@ -3,7 +3,6 @@ package hypertransfer.train.tensorboard;
 import hypertransfer.train.file.Atomic;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
-import java.io.UncheckedIOException;
 import java.net.InetAddress;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
@@ -30,11 +29,8 @@ public final class Events implements AutoCloseable {
         long now = System.currentTimeMillis();
         file = directory.resolve("events.out.tfevents." + now / 1000 + "."
                 + ProcessHandle.current().pid() + "." + now % 1000 + "." + host());
-        try {
-            channel = FileChannel.open(file, StandardOpenOption.CREATE, StandardOpenOption.APPEND);
-        } catch (IOException e) {
-            throw new UncheckedIOException("cannot write " + file + ": " + Atomic.reason(e), e);
-        }
+        channel = Atomic.told(
+                "write", file, () -> FileChannel.open(file, StandardOpenOption.CREATE, StandardOpenOption.APPEND));
         record(new Message().time(now).text(3, "brain.Event:2"));
         // a session that starts: TensorBoard then drops what an earlier file has from this step on
         record(new Message().time(now).varint(2, firstStep).message(7, new Message().varint(1, 1)));
@@ -52,11 +48,7 @@ public final class Events implements AutoCloseable {
 
     @Override
     public void close() {
-        try {
-            channel.close();
-        } catch (IOException e) {
-            throw new UncheckedIOException("cannot close " + file + ": " + Atomic.reason(e), e);
-        }
+        Atomic.close(file, channel);
     }
 
     private void record(Message message) {
@@ -69,12 +61,8 @@ public final class Events implements AutoCloseable {
 
     /** Writes what was added. */
     public void flush() {
-        try {
-            Atomic.writeFully(channel, ByteBuffer.wrap(waiting.toByteArray()));
-            waiting.reset();
-        } catch (IOException e) {
-            throw new UncheckedIOException("cannot write " + file + ": " + Atomic.reason(e), e);
-        }
+        Atomic.append(file, channel, waiting.toByteArray());
+        waiting.reset();
     }
 
     /** TFRecord's masked CRC-32C. */

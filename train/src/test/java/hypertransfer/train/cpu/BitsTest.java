@@ -2,6 +2,7 @@ package hypertransfer.train.cpu;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import hypertransfer.train.Rig;
 import hypertransfer.train.network.Architecture;
 import hypertransfer.train.network.Parameter;
 import hypertransfer.train.network.Variant;
@@ -17,12 +18,10 @@ class BitsTest {
     private static Map<String, double[]> train(Variant variant, int threads) {
         Architecture odd = new Architecture(variant, 307, 2, 160, 32, 71);
         Map<String, double[]> end = new LinkedHashMap<>();
-        try (Run run = new Run(odd, 5, threads)) {
-            for (int t = 0; t < 4; t++) {
-                end.put("loss " + t, new double[] {run.step()});
-            }
-            for (Parameter p : run.parameters.all()) {
-                end.put(p.name(), run.engine.read(p.master()));
+        try (Rig rig = Rig.cpu(odd, 5, threads)) {
+            end.put("losses", rig.losses(4, 0.01));
+            for (Parameter p : rig.parameters.all()) {
+                end.put(p.name(), rig.engine.read(p.master()));
             }
         }
         return end;
@@ -32,7 +31,7 @@ class BitsTest {
     @EnumSource
     void doNotDependOnThreads(Variant variant) {
         Map<String, double[]> one = train(variant, 1);
-        assertThat(one.get("loss 3")[0]).isLessThan(one.get("loss 0")[0]);
+        assertThat(one.get("losses")[3]).isLessThan(one.get("losses")[0]);
         for (int threads : new int[] {1, 2, 4}) {
             train(variant, threads)
                     .forEach((name, values) -> assertThat(values)

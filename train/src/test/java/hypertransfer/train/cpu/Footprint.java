@@ -1,5 +1,6 @@
 package hypertransfer.train.cpu;
 
+import hypertransfer.train.Rig;
 import hypertransfer.train.network.Architecture;
 import hypertransfer.train.network.Variant;
 import java.io.IOException;
@@ -18,7 +19,7 @@ final class Footprint {
 
     public static void main(String[] args) throws IOException {
         long heapGrowth = Long.MAX_VALUE, growth = Long.MAX_VALUE;
-        try (Run run = new Run(new Architecture(Variant.M1, 11, 2, 16, 8, 8), 2, 1)) {
+        try (Rig run = Rig.cpu(new Architecture(Variant.M1, 11, 2, 16, 8, 8), 2, 1)) {
             // The compiler takes memory while it works, but not for ever; a leak shows in every round.
             for (int round = 0; round < 8 && (heapGrowth > ROUGHLY_NOTHING || growth > ROUGHLY_NOTHING); round++) {
                 long heap = heap(), process = resident();
@@ -28,15 +29,15 @@ final class Footprint {
             }
         }
         long before = resident();
-        try (Run run = new Run(new Architecture(Variant.M1, 5003, 4, 256, 32, 128), 16, 2)) {
-            run.step();
+        try (Rig run = Rig.cpu(new Architecture(Variant.M1, 5003, 4, 256, 32, 128), 16, 2)) {
+            run.step(0.01);
             System.out.println(heapGrowth + " " + growth + " " + run.memory.total() + " " + (resident() - before));
         }
     }
 
-    private static void steps(Run run, int count) {
+    private static void steps(Rig run, int count) {
         for (int t = 0; t < count; t++) {
-            run.step();
+            run.step(0.01);
         }
     }
 

@@ -1,6 +1,7 @@
 package hypertransfer.train.cpu;
 
 import hypertransfer.engine.cpu.thread.Twin;
+import hypertransfer.train.Rig;
 import hypertransfer.train.network.Architecture;
 import hypertransfer.train.network.Variant;
 import java.lang.management.ManagementFactory;
@@ -16,12 +17,12 @@ final class Garbage {
     public static void main(String[] args) {
         Twin.demand(Twin.Form.VECTORS);
         long perStep = Long.MAX_VALUE;
-        try (Run run = new Run(new Architecture(Variant.M1, 11, 1, 64, 32, 32), 2, 1)) {
+        try (Rig run = Rig.cpu(new Architecture(Variant.M1, 11, 1, 64, 32, 32), 2, 1)) {
             var threads = (com.sun.management.ThreadMXBean) ManagementFactory.getThreadMXBean();
             for (int round = 0; round < 40 && perStep > MemoryTest.HARDLY_ANY; round++) {
                 long before = threads.getCurrentThreadAllocatedBytes();
                 for (int t = 0; t < 100; t++) {
-                    run.step();
+                    run.step(0.01);
                 }
                 perStep = (threads.getCurrentThreadAllocatedBytes() - before) / 100;
             }

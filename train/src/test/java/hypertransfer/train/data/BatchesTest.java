@@ -1,9 +1,9 @@
 package hypertransfer.train.data;
 
+import static hypertransfer.train.Refusals.assertRefused;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import hypertransfer.core.Refusal;
 import java.util.OptionalLong;
 import java.util.stream.IntStream;
 import java.util.stream.LongStream;
@@ -137,18 +137,16 @@ class BatchesTest {
         assertThat(inputs).containsExactly(range(8, 8));
         assertThatThrownBy(() -> windows.first(2).fill(2, inputs, targets))
                 .isInstanceOf(IllegalArgumentException.class);
-        assertThatThrownBy(() -> windows.first(4)).isInstanceOf(Refusal.class).hasMessageContaining("1 to 3");
-        assertThatThrownBy(() -> windows.first(0)).isInstanceOf(Refusal.class);
+        assertRefused(() -> windows.first(4), "1 to 3");
+        assertRefused(() -> windows.first(0));
     }
 
     @Test
     void refusesACorpusSmallerThanOneWindow() {
-        assertThatThrownBy(() -> Windows.of(corpus(8), 2, 4))
-                .isInstanceOf(Refusal.class)
-                .hasMessageContainingAll("part 0", "8 tokens", "takes 9", "smaller batch");
+        assertRefused(() -> Windows.of(corpus(8), 2, 4), "part 0", "8 tokens", "takes 9", "smaller batch");
         assertThat(Windows.of(corpus(9), 2, 4).count()).isEqualTo(1);
-        assertThatThrownBy(() -> Windows.of(corpus(9), 0, 4)).isInstanceOf(Refusal.class);
-        assertThatThrownBy(() -> Windows.of(corpus(9), 1 << 20, 1 << 20)).isInstanceOf(Refusal.class);
-        assertThatThrownBy(() -> new Batches(Windows.of(corpus(9), 2, 4), 0)).isInstanceOf(Refusal.class);
+        assertRefused(() -> Windows.of(corpus(9), 0, 4));
+        assertRefused(() -> Windows.of(corpus(9), 1 << 20, 1 << 20));
+        assertRefused(() -> new Batches(Windows.of(corpus(9), 2, 4), 0));
     }
 }

@@ -1,9 +1,8 @@
 package hypertransfer.train.data;
 
+import static hypertransfer.train.Refusals.assertRefused;
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import hypertransfer.core.Refusal;
 import java.nio.file.Path;
 import java.util.List;
 import org.junit.jupiter.api.Test;
@@ -70,19 +69,11 @@ class CorpusTest {
 
     @Test
     void refusesAnEmptyCorpus() {
-        assertThatThrownBy(() -> open(Split.TRAIN))
-                .isInstanceOf(Refusal.class)
-                .hasMessageContaining("no shards were named");
+        assertRefused(() -> open(Split.TRAIN), "no shards were named");
         shard("a_val_000000.bin", 0, 1);
-        assertThatThrownBy(() -> open(Split.TRAIN, directory))
-                .isInstanceOf(Refusal.class)
-                .hasMessageContainingAll(directory.toString(), "*_train_*.bin", "ht data tokenize");
-        assertThatThrownBy(() -> open(Split.TRAIN, directory.resolve("y*.bin")))
-                .isInstanceOf(Refusal.class)
-                .hasMessageContaining("y*.bin");
-        assertThatThrownBy(() -> open(Split.TRAIN, directory.resolve("none").resolve("y*.bin")))
-                .isInstanceOf(Refusal.class)
-                .hasMessageContaining("cannot list");
+        assertRefused(() -> open(Split.TRAIN, directory), directory.toString(), "*_train_*.bin", "ht data tokenize");
+        assertRefused(() -> open(Split.TRAIN, directory.resolve("y*.bin")), "y*.bin");
+        assertRefused(() -> open(Split.TRAIN, directory.resolve("none").resolve("y*.bin")), "cannot list");
     }
 
     @Test
@@ -91,9 +82,7 @@ class CorpusTest {
         try (Corpus corpus = open(Split.TRAIN, good, bad)) { // nothing is searched at the start
             int[] ids = new int[6];
             corpus.read(0, ids, 0, 5);
-            assertThatThrownBy(() -> corpus.read(0, ids, 0, 6))
-                    .isInstanceOf(Refusal.class)
-                    .hasMessageContaining(bad + ": token 2 (byte 1028) is 256");
+            assertRefused(() -> corpus.read(0, ids, 0, 6), bad + ": token 2 (byte 1028) is 256");
         }
     }
 }

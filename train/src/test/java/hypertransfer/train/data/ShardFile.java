@@ -7,9 +7,10 @@ import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.stream.IntStream;
 
 /** Shards made by hand, byte for byte, apart from the code that is tested. */
-final class ShardFile {
+public final class ShardFile {
     private ShardFile() {}
 
     static byte[] bytes(int magic, int version, int announced, int... ids) {
@@ -29,17 +30,13 @@ final class ShardFile {
         }
     }
 
-    static Path write(Path file, int... ids) {
+    public static Path write(Path file, int... ids) {
         return write(file, bytes(20240520, 1, ids.length, ids));
     }
 
     /** Ids from..from+count-1. */
     static Path range(Path file, int from, int count) {
-        int[] ids = new int[count];
-        for (int i = 0; i < count; i++) {
-            ids[i] = from + i;
-        }
-        return write(file, ids);
+        return write(file, IntStream.range(from, from + count).toArray());
     }
 
     /** A shard written by someone else's tool. */

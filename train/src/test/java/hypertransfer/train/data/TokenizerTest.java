@@ -1,12 +1,11 @@
 package hypertransfer.train.data;
 
+import static hypertransfer.train.Refusals.assertRefused;
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import com.knuddels.jtokkit.Encodings;
 import com.knuddels.jtokkit.api.Encoding;
 import com.knuddels.jtokkit.api.EncodingType;
-import hypertransfer.core.Refusal;
 import hypertransfer.train.data.text.Vocabulary;
 import java.io.IOException;
 import java.io.OutputStream;
@@ -194,9 +193,7 @@ class TokenizerTest {
         Path file = Files.writeString(in.resolve("a.txt"), "word ".repeat(99).strip());
         run(out, options(0, 40, 1), file);
         Map<String, byte[]> before = files(out);
-        assertThatThrownBy(() -> run(out, options(0, 100, 1), file))
-                .isInstanceOf(Refusal.class)
-                .hasMessageContainingAll("set_train_000001.bin", "--force");
+        assertRefused(() -> run(out, options(0, 100, 1), file), "set_train_000001.bin", "--force");
         assertThat(files(out)).containsExactlyEntriesOf(before);
         Files.writeString(out.resolve("setb_train_000001.bin"), "another set's");
         run(out, options(Vocabulary.GPT2, 0, 100, true, 1), file);
@@ -218,41 +215,35 @@ class TokenizerTest {
         refused("there is no file or directory", in.resolve("none.txt"));
         refused("there is no text", Files.writeString(in.resolve("empty.txt"), ""));
         refused("no text in the directory", Files.createDirectory(in.resolve("bare")));
-        assertThatThrownBy(() -> run(text, options(0, 10, 1), json))
-                .isInstanceOf(Refusal.class)
-                .hasMessageContaining("cannot make the directory");
+        assertRefused(() -> run(text, options(0, 10, 1), json), "cannot make the directory");
     }
 
     private void refused(String message, Path place) throws IOException {
-        assertThatThrownBy(() -> run(out, options(0.01, 100_000, 2), place))
-                .isInstanceOf(Refusal.class)
-                .hasMessageContaining(message);
+        assertRefused(() -> run(out, options(0.01, 100_000, 2), place), message);
         assertThat(files(out)).isEmpty();
     }
 
     @Test
     void refusesOptionsOutOfRange() {
-        assertThatThrownBy(() -> options(1, 10, 1)).isInstanceOf(Refusal.class).hasMessageContaining("1.0");
-        assertThatThrownBy(() -> options(Double.NaN, 10, 1)).isInstanceOf(Refusal.class);
-        assertThatThrownBy(() -> options(0, 0, 1)).isInstanceOf(Refusal.class);
-        assertThatThrownBy(() -> options(0, 1L << 31, 1)).isInstanceOf(Refusal.class);
-        assertThatThrownBy(() -> options(0, 10, 0)).isInstanceOf(Refusal.class);
-        assertThatThrownBy(() -> Vocabulary.parse("gpt4"))
-                .isInstanceOf(Refusal.class)
-                .hasMessageContaining("gpt2");
+        assertRefused(() -> options(1, 10, 1), "1.0");
+        assertRefused(() -> options(Double.NaN, 10, 1));
+        assertRefused(() -> options(0, 0, 1));
+        assertRefused(() -> options(0, 1L << 31, 1));
+        assertRefused(() -> options(0, 10, 0));
+        assertRefused(() -> Vocabulary.parse("gpt4"), "gpt2");
     }
 
     @Test
     void closedInTheMiddleItLeavesNothing() throws IOException {
         Files.writeString(in.resolve("a.txt"), document(9).repeat(12_000));
         Tokenizer tokenizer = new Tokenizer(out, options(0, 50_000, 1));
-        assertThatThrownBy(() -> tokenizer.run(List.of(in.toString()), progress -> {
+        assertRefused(
+                () -> tokenizer.run(List.of(in.toString()), progress -> {
                     assertThat(progress.tokens()).isPositive();
                     assertThat(out).isDirectoryContaining("glob:**.part").isDirectoryNotContaining("glob:**.bin");
                     tokenizer.close(); // what the shutdown hook does
-                }))
-                .isInstanceOf(Refusal.class)
-                .hasMessageContaining("no shard was written");
+                }),
+                "no shard was written");
         assertThat(files(out)).isEmpty();
     }
 
@@ -261,7 +252,7 @@ class TokenizerTest {
         Files.createDirectories(out);
         Files.writeString(out.resolve("set_train_000009.bin.part"), "half");
         Files.writeString(out.resolve("set_val_000000.bin.part"), "half");
-        assertThatThrownBy(() -> ids(Split.TRAIN)).isInstanceOf(Refusal.class).hasMessageContaining("no shards");
+        assertRefused(() -> ids(Split.TRAIN), "no shards");
         run(out, options(0, 1000, 1), Files.writeString(in.resolve("a.txt"), "text"));
         assertThat(files(out)).containsOnlyKeys("set_train_000001.bin");
     }
@@ -291,12 +282,8 @@ class TokenizerTest {
         for (String name : List.copyOf(whole.keySet()).subList(1, whole.size())) {
             Files.move(out.resolve(name), out.resolve(name + ".part"));
         }
-        assertThatThrownBy(() -> ids(Split.TRAIN))
-                .isInstanceOf(Refusal.class)
-                .hasMessageContaining("are being replaced, or were when a process was killed");
-        assertThatThrownBy(() -> new Tokenizer(out, options(0.2, 1000, 1)))
-                .isInstanceOf(Refusal.class)
-                .hasMessageContaining("there are shards already");
+        assertRefused(() -> ids(Split.TRAIN), "are being replaced, or were when a process was killed");
+        assertRefused(() -> new Tokenizer(out, options(0.2, 1000, 1)), "there are shards already");
         assertThat(files(out))
                 .containsOnlyKeys(whole.keySet())
                 .allSatisfy((name, bytes) -> assertThat(bytes).isEqualTo(whole.get(name)));
@@ -327,9 +314,7 @@ class TokenizerTest {
         Path outside = Files.writeString(in.resolve("x.part"), "stays");
         Files.createDirectories(out);
         Files.writeString(out.resolve("tokenize.commit"), "../" + in.getFileName() + "/x");
-        assertThatThrownBy(() -> new Tokenizer(out, options(0, 1000, 1)))
-                .isInstanceOf(Refusal.class)
-                .hasMessageContaining("which is no shard of this directory");
+        assertRefused(() -> new Tokenizer(out, options(0, 1000, 1)), "which is no shard of this directory");
         assertThat(outside).hasContent("stays");
         assertThat(in.resolve("x")).doesNotExist();
     }
@@ -342,9 +327,7 @@ class TokenizerTest {
         Path a = Files.writeString(in.resolve("a.txt"), document(9).repeat(400));
         Files.createDirectories(out);
         Files.createSymbolicLink(out.resolve("tokenize.documents.part"), full);
-        assertThatThrownBy(() -> run(out, holding(0.1, 1, OptionalLong.of(1), 1_000_000), a))
-                .isInstanceOf(Refusal.class)
-                .hasMessageContaining("No space left");
+        assertRefused(() -> run(out, holding(0.1, 1, OptionalLong.of(1), 1_000_000), a), "No space left");
         assertThat(out).isEmptyDirectory();
         run(out, holding(0.1, 1, OptionalLong.of(1), 1_000_000), a);
         assertThat(out).isDirectoryContaining("glob:**_train_*.bin");
@@ -355,9 +338,7 @@ class TokenizerTest {
     void oneProcessWritesToADirectory() throws IOException {
         Path a = Files.writeString(in.resolve("a.txt"), "text");
         try (Tokenizer first = new Tokenizer(out, options(0, 1000, 1))) {
-            assertThatThrownBy(() -> new Tokenizer(out, options(0, 1000, 1)))
-                    .isInstanceOf(Refusal.class)
-                    .hasMessageContaining("another process is writing shards to " + out);
+            assertRefused(() -> new Tokenizer(out, options(0, 1000, 1)), "another process is writing shards to " + out);
         }
         run(out, options(0, 1000, 1), a);
     }
@@ -403,9 +384,11 @@ class TokenizerTest {
     @Test
     void tooShortATextForBothIsRefused() throws IOException {
         Path file = Files.writeString(in.resolve("a.txt"), "x".repeat(150));
-        assertThatThrownBy(() -> run(out, holding(0.1, 100, OptionalLong.empty(), 1000), file))
-                .isInstanceOf(Refusal.class)
-                .hasMessageContainingAll("151 tokens in all", "at least 100 each", "--validation 0");
+        assertRefused(
+                () -> run(out, holding(0.1, 100, OptionalLong.empty(), 1000), file),
+                "151 tokens in all",
+                "at least 100 each",
+                "--validation 0");
         assertThat(files(out)).isEmpty();
         run(out, holding(0, 100, OptionalLong.empty(), 1000), file);
         assertThat(ids(Split.TRAIN)).hasSize(151);

@@ -1,5 +1,6 @@
 package hypertransfer.train.file;
 
+import static hypertransfer.train.Refusals.assertRefused;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
@@ -55,8 +56,7 @@ class AtomicTest {
     void aSecondWriterIsRefused() {
         Path file = directory.resolve("a.json");
         Atomic.write(file, channel -> {
-            assertThatThrownBy(() -> Atomic.write(file, "of another"))
-                    .isInstanceOf(Refusal.class)
+            assertRefused(() -> Atomic.write(file, "of another"))
                     .hasMessage("another process is writing " + file + "; wait for it, or name another file");
             Atomic.writeFully(channel, ByteBuffer.wrap("mine".getBytes()));
         });

@@ -1,9 +1,9 @@
 package hypertransfer.train.file;
 
+import static hypertransfer.train.Refusals.assertRefused;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import hypertransfer.core.Refusal;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.ByteBuffer;
@@ -51,9 +51,7 @@ class SafeTensorsTest {
             }
             assertThat(read.values("b.gain")).containsExactly(3, 4);
             assertThat(read.checksum()).isEqualTo(crc);
-            assertThatThrownBy(() -> read.values("c"))
-                    .isInstanceOf(Refusal.class)
-                    .hasMessageContaining("has no tensor c; it has [a.weight, b.gain]");
+            assertRefused(() -> read.values("c"), "has no tensor c; it has [a.weight, b.gain]");
         }
         CRC32C own = new CRC32C();
         own.update(Files.readAllBytes(file));
@@ -136,9 +134,7 @@ class SafeTensorsTest {
         byte[] header = json.getBytes(StandardCharsets.UTF_8);
         ByteBuffer bytes = ByteBuffer.allocate(8 + header.length + 4).order(ByteOrder.LITTLE_ENDIAN);
         Files.write(file, bytes.putLong(header.length).put(header).array());
-        assertThatThrownBy(() -> SafeTensors.read(file).close())
-                .isInstanceOf(Refusal.class)
-                .hasMessageContaining("x.safetensors");
+        assertRefused(() -> SafeTensors.read(file).close(), "x.safetensors");
     }
 
     /** Blocks of 8 MB, of which two have room: more tensors than that, and one that is larger than all room. */

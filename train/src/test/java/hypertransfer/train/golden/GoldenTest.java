@@ -1,9 +1,8 @@
 package hypertransfer.train.golden;
 
+import static hypertransfer.train.Refusals.assertRefused;
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import hypertransfer.core.Refusal;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -95,8 +94,6 @@ class GoldenTest {
     }
 
     private static void refuses(Path directory, String reason) {
-        assertThatThrownBy(() -> Golden.readAll(directory))
-                .isInstanceOf(Refusal.class)
-                .hasMessageContaining(reason);
+        assertRefused(() -> Golden.readAll(directory), reason);
     }
 }

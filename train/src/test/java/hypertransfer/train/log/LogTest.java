@@ -1,9 +1,8 @@
 package hypertransfer.train.log;
 
+import static hypertransfer.train.Refusals.assertRefused;
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import hypertransfer.core.Refusal;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
@@ -158,9 +157,9 @@ class LogTest {
         try (Log log = new Log(file)) {
             log.force();
             Files.delete(file);
-            assertThatThrownBy(log::force).isInstanceOf(Refusal.class).hasMessageContaining("was removed or replaced");
+            assertRefused(log::force, "was removed or replaced");
             Files.writeString(file, "");
-            assertThatThrownBy(log::force).isInstanceOf(Refusal.class).hasMessageContaining("was removed or replaced");
+            assertRefused(log::force, "was removed or replaced");
         }
     }
 }

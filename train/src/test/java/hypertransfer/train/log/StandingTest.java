@@ -1,9 +1,8 @@
 package hypertransfer.train.log;
 
+import static hypertransfer.train.Refusals.assertRefused;
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import hypertransfer.core.Refusal;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import org.junit.jupiter.api.Test;
@@ -39,9 +38,6 @@ class StandingTest {
     void whatIsOddIsRefusedWithItsKey(String text, String named) throws Exception {
         Path file = directory.resolve("state.json");
         Files.writeString(file, text);
-        assertThatThrownBy(() -> Standing.read(file))
-                .isInstanceOf(Refusal.class)
-                .hasMessageContaining("state.json")
-                .hasMessageContaining(named);
+        assertRefused(() -> Standing.read(file), "state.json", named);
     }
 }

@@ -8,7 +8,6 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.SplittableRandom;
 import java.util.function.Supplier;
@@ -136,11 +135,7 @@ class TailTest {
         for (Line line : written) {
             append(line.text() + "\n");
         }
-        List<Line> read = new ArrayList<>();
-        for (Line line = tail.next(); line != null; line = tail.next()) {
-            read.add(line);
-        }
-        assertThat(read).isEqualTo(written);
+        assertThat(tail.lines(Line.class)).isEqualTo(written);
         double[] values = {1, 0.1, Double.NaN};
         Line.Matrices matrices = new Line.Matrices(7, values, values, values, values, values, values, values, values);
         Files.writeString(folder.resolve("matrices.jsonl"), matrices.text() + "\n");
@@ -153,11 +148,7 @@ class TailTest {
     }
 
     private List<Integer> steps() {
-        List<Integer> steps = new ArrayList<>();
-        for (Line line = tail.next(); line != null; line = tail.next()) {
-            steps.add(line.step());
-        }
-        return steps;
+        return tail.lines(Line.class).map(Line::step).toList();
     }
 
     private void append(String text) throws IOException {

@@ -1,11 +1,8 @@
 package hypertransfer.train.network;
 
+import static hypertransfer.train.Refusals.assertRefused;
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import hypertransfer.core.Refusal;
-import hypertransfer.engine.Engine;
-import hypertransfer.engine.provider.Engines;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -49,23 +46,8 @@ class OwnershipTest {
 
     @Test
     void moreRanksThanMatricesAreRefused() {
-        assertThatThrownBy(() -> Ownership.of(PAPER.outlines(), 73))
-                .isInstanceOf(Refusal.class)
+        assertRefused(() -> Ownership.of(PAPER.outlines(), 73))
                 .hasMessage("there are 73 ranks, and the network has 72 hidden matrices to share among them;"
                         + " start at most 72 ranks");
-    }
-
-    @Test
-    void outlinesAreThoseOfTheParameters() {
-        Architecture tiny = new Architecture(Variant.M1, 11, 2, 8, 4, 5);
-        try (Engine engine = Engines.open("reference", tiny.dims(1))) {
-            Parameters parameters = new Parameters(engine, tiny, Masters.SHARED);
-            assertThat(parameters.all().stream()
-                            .map(p -> new Outline(
-                                    p.name(), p.weight().rows(), p.weight().cols(), p.hidden()))
-                            .toList())
-                    .isEqualTo(tiny.outlines());
-            assertThat(tiny.outlines().stream().mapToLong(Outline::size).sum()).isEqualTo(tiny.parameters());
-        }
     }
 }

@@ -1,12 +1,11 @@
 package hypertransfer.train.optimizer;
 
+import static hypertransfer.train.Refusals.assertRefused;
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.within;
 
 import hypertransfer.core.Clip;
 import hypertransfer.core.Mode;
-import hypertransfer.core.Refusal;
 import hypertransfer.engine.Engine;
 import hypertransfer.engine.Tensor;
 import hypertransfer.train.Rig;
@@ -132,12 +131,8 @@ class ClipTest {
     @Test
     void limitsThatAreNoneAreRefused() {
         for (double wrong : new double[] {-1, Double.NaN, Double.POSITIVE_INFINITY}) {
-            assertThatThrownBy(() -> new Clip(wrong, 0))
-                    .isInstanceOf(Refusal.class)
-                    .hasMessageStartingWith("clip.norm is " + wrong);
+            assertRefused(() -> new Clip(wrong, 0)).hasMessageStartingWith("clip.norm is " + wrong);
         }
-        assertThatThrownBy(() -> new Clip(1, 2))
-                .isInstanceOf(Refusal.class)
-                .hasMessage("clip.norm is 1.0 and clip.value is 2.0; set one of them to 0");
+        assertRefused(() -> new Clip(1, 2)).hasMessage("clip.norm is 1.0 and clip.value is 2.0; set one of them to 0");
     }
 }

@@ -1,12 +1,12 @@
 package hypertransfer.train.optimizer;
 
+import static hypertransfer.train.Refusals.assertRefused;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.within;
 
 import hypertransfer.core.Coefficients;
 import hypertransfer.core.Mode;
-import hypertransfer.core.Refusal;
 import hypertransfer.core.ShapeFactor;
 import hypertransfer.engine.Dims;
 import hypertransfer.engine.Engine;
@@ -60,15 +60,9 @@ class DirectionsTest {
     }
 
     private static double[] losses(Direction direction, Mode mode) {
-        double[] losses = new double[12];
         try (Rig rig = new Rig(Variant.M1, Routing.standard(direction, mode.transfer(0.1)))) {
-            for (int t = 0; t < losses.length; t++) {
-                rig.gradient();
-                losses[t] = rig.network.meanLoss();
-                rig.optimizer.step(0.01, 0.01);
-            }
+            return rig.losses(12, 0.01);
         }
-        return losses;
     }
 
     /** A direction's steps over random gradients, beside what is written out. */
@@ -117,7 +111,7 @@ class DirectionsTest {
             for (int i = 0; i < N; i++) {
                 m[i] = t == 0 ? g[i] : 0.95 * m[i] + 0.05 * g[i];
             }
-            double[] u = orthogonalized(Arrays.stream(m).map(Math::signum).toArray());
+            double[] u = Rig.orthogonalized(Arrays.stream(m).map(Math::signum).toArray(), ROWS, COLS, POLAR);
             double squares = 0;
             for (int i = 0; i < N; i++) {
                 v[i] = 0.9 * v[i] + 0.1 * u[i] * u[i];
@@ -270,16 +264,6 @@ class DirectionsTest {
         }
     }
 
-    private static double[] orthogonalized(double[] x) {
-        try (Engine engine = Engines.open("reference", new Dims(1, 1, 8, 2, 1))) {
-            Tensor tensor = engine.tensor(Role.GRADIENT, "x", ROWS, COLS);
-            engine.commit();
-            engine.write(tensor, x);
-            engine.motion().orthogonalize(List.of(tensor), POLAR);
-            return engine.read(tensor);
-        }
-    }
-
     @ParameterizedTest
     @EnumSource
     void stepsAreTheFirstOfTheSequenceAndThenTheLast(Coefficients coefficients) {
@@ -316,6 +300,6 @@ class DirectionsTest {
     }
 
     private static void refused(String words, Runnable call) {
-        assertThatThrownBy(call::run).isInstanceOf(Refusal.class).hasMessageStartingWith(words);
+        assertRefused(call::run).hasMessageStartingWith(words);
     }
 }

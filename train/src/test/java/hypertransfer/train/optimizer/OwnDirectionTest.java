@@ -7,7 +7,6 @@ import hypertransfer.core.Mode;
 import hypertransfer.engine.Engine;
 import hypertransfer.engine.Tensor;
 import hypertransfer.train.Rig;
-import hypertransfer.train.network.Parameter;
 import hypertransfer.train.network.Variant;
 import java.util.Arrays;
 import java.util.List;
@@ -60,20 +59,13 @@ class OwnDirectionTest {
         try (Rig whole = new Rig(Variant.M1, routing);
                 Rig half = new Rig(Variant.M1, routing);
                 Rig rest = new Rig(Variant.M1, routing)) {
-            double[] expected = losses(whole, 8);
-            losses(half, 4);
-            for (Parameter p : half.parameters.all()) {
-                rest.engine.write(rest.parameter(p.name()).master(), half.engine.read(p.master()));
-            }
+            double[] expected = whole.losses(8, 0.005);
+            half.losses(4, 0.005);
             assertThat(half.optimizer.tensors().keySet())
                     .anyMatch(name -> name.contains("sign.mean"))
                     .anyMatch(name -> name.contains("sign.largest"));
-            half.optimizer
-                    .tensors()
-                    .forEach((name, tensor) ->
-                            rest.engine.write(rest.optimizer.tensors().get(name), half.engine.read(tensor)));
-            rest.optimizer.restore(half.optimizer.states(), half.optimizer.steps());
-            assertThat(losses(rest, 4)).isEqualTo(Arrays.copyOfRange(expected, 4, 8));
+            rest.continueFrom(half);
+            assertThat(rest.losses(4, 0.005)).isEqualTo(Arrays.copyOfRange(expected, 4, 8));
         }
     }
 
@@ -81,17 +73,7 @@ class OwnDirectionTest {
         Routing routing = Routing.standard(direction, mode.transfer(0.1));
         try (Rig rig = new Rig(Variant.M1, routing)) {
             assertThat(routing.table(rig.parameters.all())).contains("Sign 0.9");
-            return losses(rig, 20);
+            return rig.losses(20, 0.005);
         }
-    }
-
-    private static double[] losses(Rig rig, int steps) {
-        double[] losses = new double[steps];
-        for (int t = 0; t < steps; t++) {
-            rig.gradient();
-            losses[t] = rig.network.meanLoss();
-            rig.optimizer.step(0.005, 0.01);
-        }
-        return losses;
     }
 }

@@ -1,19 +1,13 @@
 package hypertransfer.train.optimizer;
 
+import static hypertransfer.train.Refusals.assertRefused;
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.within;
 
 import hypertransfer.core.Clip;
 import hypertransfer.core.Mode;
-import hypertransfer.core.Refusal;
 import hypertransfer.core.State;
 import hypertransfer.core.Transfer;
-import hypertransfer.engine.Dims;
-import hypertransfer.engine.Engine;
-import hypertransfer.engine.Role;
-import hypertransfer.engine.Tensor;
-import hypertransfer.engine.provider.Engines;
 import hypertransfer.train.Rig;
 import hypertransfer.train.network.Parameter;
 import hypertransfer.train.network.Variant;
@@ -40,24 +34,14 @@ class ViewTest {
         for (int i = 0; i < part.length; i++) {
             part[i] = g[(top + i / width) * cols + left + i % width];
         }
-        double[] u = orthogonalized(part, rows, width);
+        double[] u =
+                Rig.orthogonalized(part, rows, width, Direction.Muon.standard().iteration());
         double[][] block = new double[rows][width];
         for (int i = 0; i < part.length; i++) {
             double before = w[(top + i / width) * cols + left + i % width];
             block[i / width][i % width] = (1 - RATE * DECAY) * before - RATE * u[i];
         }
         return block;
-    }
-
-    private static double[] orthogonalized(double[] x, int rows, int cols) {
-        try (Engine engine = Engines.open("reference", new Dims(1, 1, 32, 2, 1))) {
-            Tensor tensor = engine.tensor(Role.GRADIENT, "x", rows, cols);
-            engine.commit();
-            engine.write(tensor, x);
-            engine.motion()
-                    .orthogonalize(List.of(tensor), Direction.Muon.standard().iteration());
-            return engine.read(tensor);
-        }
     }
 
     /** Each part is moved as if the others were not there. */
@@ -104,15 +88,9 @@ class ViewTest {
     }
 
     private static double[] losses(Direction direction, Mode mode, String view) {
-        double[] losses = new double[10];
         try (Rig rig = rig(direction, mode.transfer(DECAY), view)) {
-            for (int t = 0; t < losses.length; t++) {
-                rig.gradient();
-                losses[t] = rig.network.meanLoss();
-                rig.optimizer.step(0.05, 0.01);
-            }
+            return rig.losses(10, 0.05);
         }
-        return losses;
     }
 
     @Test
@@ -140,14 +118,12 @@ class ViewTest {
 
     @Test
     void whatDoesNotDivideIsNamedWithTheNumbers() {
-        assertThatThrownBy(() -> View.parse("blocks:3x1").of("blocks.0.mlp.fc.weight", 32, 8, 4))
-                .isInstanceOf(Refusal.class)
+        assertRefused(() -> View.parse("blocks:3x1").of("blocks.0.mlp.fc.weight", 32, 8, 4))
                 .hasMessage(
                         "matrices.view is blocks:3x1, and blocks.0.mlp.fc.weight has 32 rows and 8 columns, which it"
                                 + " does not divide; choose divisors, or name the matrices in matrices.groups");
         for (String wrong : List.of("", "head", "blocks:0x1", "blocks:2", "blocks:9999999x1")) {
-            assertThatThrownBy(() -> View.parse(wrong))
-                    .isInstanceOf(Refusal.class)
+            assertRefused(() -> View.parse(wrong))
                     .hasMessageStartingWith("matrices.view is '" + wrong + "'; it must be whole, heads or blocks:");
         }
     }

@@ -1,9 +1,9 @@
 package hypertransfer.train.ranks;
 
+import static hypertransfer.train.Refusals.assertRefused;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import hypertransfer.core.Refusal;
 import java.util.Map;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
@@ -14,8 +14,7 @@ class PassportTest {
         AtomicInteger refused = new AtomicInteger();
         Threads.run(3, ranks -> {
             Map<String, String> facts = Map.of("matrices.rate", ranks.rank() == 2 ? "0.02" : "0.01");
-            assertThatThrownBy(() -> Passport.compare(ranks, facts))
-                    .isInstanceOf(Refusal.class)
+            assertRefused(() -> Passport.compare(ranks, facts))
                     .hasMessageStartingWith("the ranks differ: matrices.rate is 0.01 at rank 0 and 0.02 at rank 2;");
             refused.incrementAndGet();
         });

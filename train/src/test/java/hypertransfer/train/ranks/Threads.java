@@ -11,6 +11,7 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
+import java.util.function.IntUnaryOperator;
 
 /** Ranks that are threads of one process, for tests: a copy stands for every message. */
 public final class Threads {
@@ -105,25 +106,19 @@ public final class Threads {
 
         @Override
         public Delivery begin(List<MemorySegment> out, List<MemorySegment> in) {
-            return () -> deliver(out, in); // as late as may be
-        }
-
-        private void deliver(List<MemorySegment> out, List<MemorySegment> in) {
-            List<List<MemorySegment>> sent = show(out);
-            for (int peer = 0; peer < size(); peer++) {
-                if (peer != rank) {
-                    in.get(peer).copyFrom(sent.get(peer).get(rank));
-                }
-            }
-            meet();
+            return () -> copy(out, in, peer -> rank); // as late as may be
         }
 
         @Override
         public void gather(List<MemorySegment> parts) {
-            List<List<MemorySegment>> sent = show(parts);
+            copy(parts, parts, peer -> peer);
+        }
+
+        private void copy(List<MemorySegment> out, List<MemorySegment> in, IntUnaryOperator taken) {
+            List<List<MemorySegment>> sent = show(out);
             for (int peer = 0; peer < size(); peer++) {
                 if (peer != rank) {
-                    parts.get(peer).copyFrom(sent.get(peer).get(peer));
+                    in.get(peer).copyFrom(sent.get(peer).get(taken.applyAsInt(peer)));
                 }
             }
             meet();

@@ -28,9 +28,9 @@ class EventsTest {
     @Test
     void theCurvesAreThoseOfTheRun() throws IOException {
         Tiny tiny = new Tiny(dir);
-        Path run = tiny.train("run", tiny.configuration("steps=20", "log.matrices_every=5", "log.radial_every=2"));
+        Path run = tiny.train("run", "steps=20", "log.matrices_every=5", "log.radial_every=2");
         Map<String, Map<Integer, Float>> curves = curves(run);
-        Curves t = Curves.read(run, told -> {});
+        Curves t = Tiny.curves(run);
         assertThat(curves.get("loss/train")).isEqualTo(floats(t.losses())).hasSize(20);
         assertThat(curves.get("loss/validation")).isEqualTo(floats(t.validations()));
         assertThat(curves.get("rate/matrices")).hasSize(20).containsEntry(0, 0.02f);
@@ -54,7 +54,7 @@ class EventsTest {
     @Test
     void partsOfAMatrixAreOfItsKind() throws IOException {
         Tiny tiny = new Tiny(dir);
-        Path run = tiny.train("run", tiny.configuration("steps=2", "matrices.view=heads"));
+        Path run = tiny.train("run", "steps=2", "matrices.view=heads");
         assertThat(new Run(run).provenance().matrices()).contains("blocks.0.attn.q#1.weight");
         assertThat(curves(run).keySet()).contains("norm/attn.q").noneMatch(tag -> tag.contains("#"));
     }
@@ -63,12 +63,11 @@ class EventsTest {
     void aFollowersGapIsThereAsFarAsItsTargetWent() throws IOException {
         Tiny tiny = new Tiny(dir);
         tiny.trainUntil("target", tiny.configuration("steps=20"), 12);
-        Path run = tiny.train(
-                "follower", tiny.configuration("steps=20", "matrices.mode=hypertransfer-plus", "target=../target"));
+        Path run = tiny.train("follower", "steps=20", "matrices.mode=hypertransfer-plus", "target=../target");
         Map<String, Map<Integer, Float>> curves = curves(run);
         assertThat(curves.get("loss/carrier_minus_represented").keySet())
                 .isEqualTo(curves.get("loss/validation").keySet());
-        Curves own = Curves.read(run, told -> {}), target = Curves.read(dir.resolve("target"), told -> {});
+        Curves own = Tiny.curves(run), target = Tiny.curves(dir.resolve("target"));
         assertThat(curves.get("gap/train")).hasSize(12);
         curves.get("gap/train")
                 .forEach((step, gap) -> assertThat(gap).isEqualTo((float)

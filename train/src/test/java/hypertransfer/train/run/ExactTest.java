@@ -3,14 +3,11 @@ package hypertransfer.train.run;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
 
-import hypertransfer.train.config.Configuration;
-import hypertransfer.train.log.Curves;
 import hypertransfer.train.log.Line;
 import hypertransfer.train.log.Run;
-import hypertransfer.train.log.Tail;
 import java.nio.file.Path;
-import java.util.ArrayList;
 import java.util.List;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -28,17 +25,13 @@ class ExactTest {
     Path dir;
 
     private Path train(String name, String... settings) {
-        List<String> all = new ArrayList<>(EXACT);
-        all.addAll(List.of(settings));
-        return tiny().train(name, configuration(all));
+        return new Tiny(dir).train(name, new Tiny(dir).configuration(EXACT, settings));
     }
 
-    private Configuration configuration(List<String> settings) {
-        return tiny().configuration(settings.toArray(String[]::new));
-    }
-
-    private Tiny tiny() {
-        return new Tiny(dir);
+    /** Whether two runs of so many steps have the same losses, to the last bit. */
+    private static void assertSame(Path follower, Path followed, int steps) {
+        assertThat(Tiny.curves(follower)).isEqualTo(Tiny.curves(followed));
+        assertThat(Tiny.curves(follower).losses()).hasSize(steps);
     }
 
     @ParameterizedTest
@@ -66,12 +59,10 @@ class ExactTest {
             String network, String direction, String target, String mode, String gradient) {
         String[] common = {"network=" + network, "matrices.direction=" + direction, "matrices.gradient=" + gradient};
         Path followed = train("target", with(common, "matrices.mode=" + target));
-        Path follower = train("follower", with(common, "matrices.mode=" + mode, "matrices.decay=0.3"), target, mode);
-        assertThat(Curves.read(follower, told -> {}).losses()).hasSize(120);
-        assertThat(Curves.read(follower, told -> {}).losses())
-                .isEqualTo(Curves.read(followed, told -> {}).losses());
-        assertThat(Curves.read(follower, told -> {}).validations())
-                .isEqualTo(Curves.read(followed, told -> {}).validations());
+        // a decay of its own, where the target's is another key or none
+        double decay = target.equals("hyperball") || mode.equals("decay-transfer") ? 0.3 : 0.1;
+        Path follower = train("follower", with(common, "matrices.mode=" + mode, "matrices.decay=" + decay));
+        assertSame(follower, followed, 120);
     }
 
     /** Projections that start at zero, as many networks have them. */
@@ -91,9 +82,7 @@ class ExactTest {
         };
         Path followed = train("target", with(common, "matrices.mode=" + target));
         Path follower = train("follower", with(common, "matrices.mode=" + mode));
-        assertThat(Curves.read(follower, told -> {}).losses())
-                .hasSize(30)
-                .isEqualTo(Curves.read(followed, told -> {}).losses());
+        assertSame(follower, followed, 30);
         double[] norm = Tiny.matrices(follower).get(0).norm();
         assertThat(norm[3]).as("o").isZero();
         assertThat(norm[5]).as("proj").isZero();
@@ -113,13 +102,10 @@ class ExactTest {
         Path followed = train("target", common);
         String[] plus = with(common, "matrices.mode=hypertransfer-plus");
         Path follower = train("follower", plus);
-        assertThat(Curves.read(follower, told -> {}).losses())
-                .hasSize(30)
-                .isEqualTo(Curves.read(followed, told -> {}).losses());
-        List<String> all = new ArrayList<>(EXACT);
-        all.addAll(List.of(plus));
-        tiny().trainUntil("stopped", configuration(all), 13);
-        tiny().resume("stopped");
+        assertSame(follower, followed, 30);
+        Tiny tiny = new Tiny(dir);
+        tiny.trainUntil("stopped", tiny.configuration(EXACT, plus), 13);
+        tiny.resume("stopped");
         assertThat(Tiny.result(dir.resolve("stopped"))).isEqualTo(Tiny.result(follower));
     }
 
@@ -129,8 +115,7 @@ class ExactTest {
         String[] common = {"steps=40", "matrices.gradient=at-radius", "clip.norm=1.4", "matrices.decay=0.1"};
         Path followed = train("target", common);
         Path follower = train("follower", with(common, "matrices.mode=hypertransfer"));
-        assertThat(Curves.read(follower, told -> {}).losses())
-                .isEqualTo(Curves.read(followed, told -> {}).losses());
+        assertSame(follower, followed, 40);
         List<Double> kept = kept(follower);
         assertThat(kept)
                 .hasSize(40)
@@ -140,20 +125,11 @@ class ExactTest {
     }
 
     private static List<Double> kept(Path run) {
-        List<Double> kept = new ArrayList<>();
-        Tail metrics = new Run(run).metrics();
-        for (Line line = metrics.next(); line != null; line = metrics.next()) {
-            if (line instanceof Line.Training t) {
-                kept.add(t.kept());
-            }
-        }
-        return kept;
-    }
-
-    /** A decay of its own, where the target's is another key or none. */
-    private Path train(String name, String[] settings, String target, String mode) {
-        boolean own = target.equals("hyperball") || mode.equals("decay-transfer");
-        return train(name, own ? settings : with(settings, "matrices.decay=0.1"));
+        return new Run(run)
+                .metrics()
+                .lines(Line.Training.class)
+                .map(Line.Training::kept)
+                .toList();
     }
 
     /** A rate of a half leaves every 512th master exactly halfway between two weights after the first step. */
@@ -162,8 +138,7 @@ class ExactTest {
         String[] common = {"network=M2", "steps=3", "model.width=32", "matrices.rate=0.5", "matrices.decay=1"};
         Path followed = train("target", with(common, "matrices.mode=base"));
         Path follower = train("follower", with(common, "matrices.mode=hypertransfer-plus"));
-        assertThat(Curves.read(follower, told -> {}).losses())
-                .isEqualTo(Curves.read(followed, told -> {}).losses());
+        assertSame(follower, followed, 3);
     }
 
     /** The placebo is another rounding and nothing else, so what it changes is what roundings can change. */
@@ -176,8 +151,6 @@ class ExactTest {
     }
 
     private static String[] with(String[] settings, String... more) {
-        List<String> all = new ArrayList<>(List.of(settings));
-        all.addAll(List.of(more));
-        return all.toArray(String[]::new);
+        return Stream.of(settings, more).flatMap(Stream::of).toArray(String[]::new);
     }
 }

@@ -19,12 +19,15 @@ record Gpt2(Map<String, double[]> w, int width, int head, int layers) {
         }
         for (int l = 0; l < layers; l++) {
             String at = "transformer.h." + l + ".";
-            double[][] qkv = new double[h.length][];
+            double[][] q = new double[h.length][], k = new double[h.length][], v = new double[h.length][];
             for (int t = 0; t < h.length; t++) {
-                qkv[t] = linear(at + "attn.c_attn", norm(at + "ln_1", h[t]));
+                double[] qkv = linear(at + "attn.c_attn", norm(at + "ln_1", h[t]));
+                q[t] = Llama.row(qkv, 0, width);
+                k[t] = Llama.row(qkv, 1, width);
+                v[t] = Llama.row(qkv, 2, width);
             }
             for (int t = 0; t < h.length; t++) {
-                Llama.add(h[t], linear(at + "attn.c_proj", attention(qkv, t)));
+                Llama.add(h[t], linear(at + "attn.c_proj", Llama.attention(q[t], k, v, t, head, 1)));
                 double[] f = linear(at + "mlp.c_fc", norm(at + "ln_2", h[t]));
                 for (int i = 0; i < f.length; i++) {
                     double cubic = Math.sqrt(2 / Math.PI) * (f[i] + 0.044715 * Math.pow(f[i], 3));
@@ -34,27 +37,6 @@ record Gpt2(Map<String, double[]> w, int width, int head, int layers) {
             }
         }
         return Llama.times(w.get("transformer.wte.weight"), norm("transformer.ln_f", h[h.length - 1]));
-    }
-
-    private double[] attention(double[][] qkv, int t) {
-        double[] o = new double[width];
-        for (int at = 0; at < width; at += head) {
-            double sum = 0;
-            for (int j = 0; j <= t; j++) {
-                double score = 0;
-                for (int i = at; i < at + head; i++) {
-                    score += qkv[t][i] * qkv[j][width + i] / Math.sqrt(head);
-                }
-                sum += Math.exp(score);
-                for (int i = at; i < at + head; i++) {
-                    o[i] += Math.exp(score) * qkv[j][2 * width + i];
-                }
-            }
-            for (int i = at; i < at + head; i++) {
-                o[i] /= sum;
-            }
-        }
-        return o;
     }
 
     /** A matrix (in,out), whose vector stands on the left. */

@@ -1,10 +1,9 @@
 package hypertransfer.train.run;
 
+import static hypertransfer.train.Refusals.assertRefused;
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.within;
 
-import hypertransfer.core.Refusal;
 import hypertransfer.train.config.Configuration;
 import hypertransfer.train.config.ConfigurationFile;
 import hypertransfer.train.file.SafeTensors;
@@ -16,9 +15,9 @@ import hypertransfer.train.optimizer.Signum;
 import hypertransfer.train.optimizer.Soap;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.NavigableMap;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -40,9 +39,7 @@ class GroupsTest {
     }
 
     private Configuration configuration(String... settings) {
-        List<String> all = new ArrayList<>(List.of("steps=8", "checkpoint.every=4"));
-        all.addAll(List.of(settings));
-        return tiny.configuration(all.toArray(String[]::new));
+        return tiny.configuration(List.of("steps=8", "checkpoint.every=4"), settings);
     }
 
     @Test
@@ -80,9 +77,7 @@ class GroupsTest {
         Files.writeString(
                 dir.resolve("resumed/config.yaml"),
                 ConfigurationFile.write(ConfigurationFile.with(c, "matrices.groups.k.rate=0.1")));
-        assertThatThrownBy(() -> tiny.resume("resumed"))
-                .isInstanceOf(Refusal.class)
-                .hasMessageContaining("matrices.groups.k.rate was null, is 0.1");
+        assertRefused(() -> tiny.resume("resumed"), "matrices.groups.k.rate was null, is 0.1");
     }
 
     @Test
@@ -127,31 +122,7 @@ class GroupsTest {
     }
 
     private Configuration with(String[] common, String... more) {
-        List<String> all = new ArrayList<>(List.of(common));
-        all.addAll(List.of(more));
-        return configuration(all.toArray(String[]::new));
-    }
-
-    @ParameterizedTest
-    @CsvSource(
-            delimiter = ';',
-            value = {
-                "matrices.groups.fx.rate=1; matrices.groups.fx matches none of the hidden matrices",
-                "matrices.groups.fc.rat=1; matrices.groups.fc has the unknown key 'rat'",
-                "matrices.groups.fc.master=float64; matrices.groups.fc.master cannot differ between groups",
-                "matrices.groups.fc.rate=x; matrices.groups.fc.rate is \"x\"",
-                "matrices.groups.fc.mode=x; matrices.groups.fc: unknown mode 'x'",
-                "matrices.groups.fc.rate=20; matrices.groups.fc.rate 20.0 times the target's weight decay 0.1 is 1 or more",
-                "matrices.groups.fc=1; holds groups of keys by name pattern",
-                "matrices.groups.fc.rate=null; matrices.groups.fc.rate has no value",
-                "matrices.radius=2; matrices: the radius is 2.0, and Base(0.1) in Base(0.1) has no Hyperball",
-                "matrices.radius=0; the radius is 0.0",
-                "matrices.groups.fc.radius=2; matrices.groups.fc: the radius is 2.0"
-            })
-    void wrongGroupsAreRefused(String setting, String message) {
-        assertThatThrownBy(() -> configuration(setting))
-                .isInstanceOf(Refusal.class)
-                .hasMessageContaining(message.strip());
+        return configuration(Stream.of(common, more).flatMap(Stream::of).toArray(String[]::new));
     }
 
     /** What all matrices leave open is the group's direction's own, and is recorded so. */
@@ -175,8 +146,7 @@ class GroupsTest {
     @Test
     void betasThatTwoDirectionsReadDifferentlyAreNotSharedSilently() {
         String[] adam = {"matrices.direction=adam", "matrices.beta2=0.9", "matrices.groups.o.direction=lion"};
-        assertThatThrownBy(() -> configuration(adam))
-                .isInstanceOf(Refusal.class)
+        assertRefused(() -> configuration(adam))
                 .hasMessage(
                         "matrices.beta2 is 0.9, and matrices.groups.o has the direction lion, whose betas are of what"
                                 + " the sign looks back by and the mean that is kept; those of adam are of the first and the"
@@ -185,12 +155,5 @@ class GroupsTest {
         assertThat(direction(configuration("matrices.beta2=0.9", "matrices.groups.o.direction=lion"), "o"))
                 .as("muon has no betas, so these are lion's")
                 .isEqualTo(new Lion(0.9, 0.9));
-    }
-
-    @Test
-    void aRadiusIsOfTheStartOnly() {
-        assertThatThrownBy(() -> configuration("matrices.mode=hyperball", "matrices.radius=2", "from.run=x"))
-                .isInstanceOf(Refusal.class)
-                .hasMessageContaining("matrices.radius is set where a run starts");
     }
 }

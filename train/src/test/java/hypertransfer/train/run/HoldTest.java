@@ -1,9 +1,9 @@
 package hypertransfer.train.run;
 
+import static hypertransfer.train.Refusals.assertRefused;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import hypertransfer.core.Refusal;
 import hypertransfer.train.config.Configuration;
 import hypertransfer.train.log.Hold;
 import hypertransfer.train.log.Run;
@@ -18,21 +18,21 @@ class HoldTest {
     Path dir;
 
     @Test
-    void oneWriterAtATime() {
+    void oneWriterAtATimeAndNoneOverAnother() {
         Tiny tiny = new Tiny(dir);
         Configuration c = tiny.configuration("steps=2");
         Path run = tiny.train("run", c);
         assertThat(Hold.held(run)).isFalse();
         try (Hold held = Hold.open(run)) {
             assertThat(Hold.held(held.run().directory())).isTrue();
-            assertThatThrownBy(() -> Hold.open(run.resolve(".")))
-                    .isInstanceOf(Refusal.class)
-                    .hasMessageContaining("another process is writing the run");
+            assertRefused(() -> Hold.open(run.resolve(".")), "another process is writing the run");
             assertThatThrownBy(() -> Hold.create(run, c)).hasMessageContaining("another process");
             assertThat(Hold.held(run)).as("still").isTrue();
         }
         assertThat(Hold.held(run)).isFalse();
         Hold.open(run).close();
+        assertRefused(() -> Hold.create(run, c), "already holds a run; choose another --out");
+        assertThat(Hold.held(run)).as("let go again").isFalse();
     }
 
     /** A second process could take the run then, and both wrote it. */
@@ -48,29 +48,17 @@ class HoldTest {
                     run.resolve("lock").toFile().delete();
                 }
             });
-            assertThatThrownBy(() -> trainer.run(false, () -> false))
-                    .isInstanceOf(Refusal.class)
-                    .hasMessageContaining("was removed or replaced while the run was being written");
+            assertRefused(
+                    () -> trainer.run(false, () -> false), "was removed or replaced while the run was being written");
         }
         assertThat(tiny.resume("run")).isEmpty();
-    }
-
-    @Test
-    void aRunIsNotOverwritten() {
-        Tiny tiny = new Tiny(dir);
-        Configuration c = tiny.configuration("steps=2");
-        Path run = tiny.train("run", c);
-        assertThatThrownBy(() -> Hold.create(run, c))
-                .isInstanceOf(Refusal.class)
-                .hasMessageContaining("already holds a run; choose another --out");
-        assertThat(Hold.held(run)).as("let go again").isFalse();
     }
 
     @Test
     void whatWasRefusedBeforeItBeganIsNoRun() {
         Tiny tiny = new Tiny(dir);
         Configuration wrong = tiny.configuration("steps=2", "data.train=" + dir.resolve("none.bin"));
-        assertThatThrownBy(() -> tiny.train("run", wrong)).isInstanceOf(Refusal.class);
+        assertRefused(() -> tiny.train("run", wrong));
         Configuration right = tiny.configuration("steps=2");
         tiny.train("run", right);
         assertThat(new Run(tiny.path("run")).configuration()).isEqualTo(right);
@@ -79,11 +67,7 @@ class HoldTest {
     @Test
     void noRun() {
         assertThat(Hold.held(dir)).isFalse();
-        assertThatThrownBy(() -> Hold.open(dir))
-                .isInstanceOf(Refusal.class)
-                .hasMessageContaining("is not a run: it has no config.yaml");
-        assertThatThrownBy(() -> new Run(dir).provenance())
-                .isInstanceOf(Refusal.class)
-                .hasMessageContaining("provenance.json");
+        assertRefused(() -> Hold.open(dir), "is not a run: it has no config.yaml");
+        assertRefused(() -> new Run(dir).provenance(), "provenance.json");
     }
 }

@@ -1,10 +1,9 @@
 package hypertransfer.train.run;
 
+import static hypertransfer.train.Refusals.assertRefused;
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.within;
 
-import hypertransfer.core.Refusal;
 import hypertransfer.train.config.Configuration;
 import hypertransfer.train.config.ConfigurationFile;
 import hypertransfer.train.file.SafeTensors;
@@ -22,46 +21,44 @@ import java.util.Random;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 /** Files of other programs, made here: what our network computes of them is what those programs would. */
 class ImportedTest {
     private static final int[] TOKENS = {3, 1, 4, 1, 5, 9, 2, 6};
-    private static final String[] LLAMA = {
-        "network=M2",
-        "engine=reference",
-        "steps=4",
-        "model.width=16",
-        "model.head=4",
-        "model.kv_heads=2",
-        "model.mlp=swiglu",
-        "model.mlp_width=20",
-        "model.qk_norm=false",
-        "model.embed_norm=false",
-        "model.layers=2"
-    };
-    private static final String[] GPT2 = {
-        "network=M2",
-        "engine=reference",
-        "steps=4",
-        "model.width=16",
-        "model.head=4",
-        "model.mlp=gelu",
-        "model.norm=layer",
-        "model.positions=learned",
-        "model.bias=true",
-        "model.qk_norm=false",
-        "model.embed_norm=false",
-        "model.tied=true",
-        "model.layers=2"
-    };
+    private static final List<String> LLAMA = List.of(
+            "network=M2",
+            "engine=reference",
+            "steps=4",
+            "model.width=16",
+            "model.head=4",
+            "model.kv_heads=2",
+            "model.mlp=swiglu",
+            "model.mlp_width=20",
+            "model.qk_norm=false",
+            "model.embed_norm=false",
+            "model.layers=2");
+    private static final List<String> GPT2 = List.of(
+            "network=M2",
+            "engine=reference",
+            "steps=4",
+            "model.width=16",
+            "model.head=4",
+            "model.mlp=gelu",
+            "model.norm=layer",
+            "model.positions=learned",
+            "model.bias=true",
+            "model.qk_norm=false",
+            "model.embed_norm=false",
+            "model.tied=true",
+            "model.layers=2");
 
     @TempDir
     private Path dir;
 
-    private Configuration configuration(String[] network, String... more) {
-        List<String> settings = new ArrayList<>(List.of(network));
-        settings.addAll(List.of(more));
-        return new Tiny(dir).configuration(settings.toArray(String[]::new));
+    private Configuration configuration(List<String> network, String... more) {
+        return new Tiny(dir).configuration(network, more);
     }
 
     /** Random weights under the other program's names. */
@@ -69,17 +66,12 @@ class ImportedTest {
         Random random = new Random(4);
         Map<String, double[]> weights = new LinkedHashMap<>();
         for (Foreign f : dialect.tensors(c.architecture())) {
-            String name = f.name().equals("lm_head.weight")
-                    ? f.name()
-                    : dialect.prefixes().getFirst() + f.name();
-            int size = f.rows() * f.cols();
+            double scale = f.form() == Foreign.Form.ZEROS ? 0 : 1;
             weights.put(
-                    name,
-                    f.form() == Foreign.Form.ZEROS
-                            ? new double[size]
-                            : random.doubles(size, -0.5, 0.5)
-                                    .map(v -> (float) v)
-                                    .toArray());
+                    dialect.name(f, dialect.prefixes().getFirst()),
+                    random.doubles(f.rows() * f.cols(), -0.5, 0.5)
+                            .map(v -> (float) (scale * v))
+                            .toArray());
         }
         return weights;
     }
@@ -88,19 +80,15 @@ class ImportedTest {
         Path file = dir.resolve(name);
         List<SafeTensorsWriter.Entry> entries = new ArrayList<>();
         for (Foreign f : dialect.tensors(c.architecture())) {
-            String full = f.name().equals("lm_head.weight")
-                    ? f.name()
-                    : dialect.prefixes().getFirst() + f.name();
-            if (weights.containsKey(full)) {
-                entries.add(new SafeTensorsWriter.Entry(full, f.rows(), f.cols(), 4, () -> weights.get(full)));
-            }
+            String full = dialect.name(f, dialect.prefixes().getFirst());
+            entries.add(new SafeTensorsWriter.Entry(full, f.rows(), f.cols(), 4, () -> weights.get(full)));
         }
         SafeTensorsWriter.write(file, entries, Map.of());
         return file;
     }
 
-    private Run imported(Path file, Dialect dialect, Configuration c) {
-        Path run = dir.resolve("run");
+    private Run imported(String name, Path file, Dialect dialect, Configuration c) {
+        Path run = dir.resolve(name);
         try (Hold hold = Hold.create(run, c)) {
             Imported.read(file, dialect, c).write(hold, c, Map.of("version", "test"));
         }
@@ -109,13 +97,13 @@ class ImportedTest {
 
     private void check(Dialect dialect, Configuration c, Map<String, double[]> weights, double[] expected) {
         Path file = write("there.safetensors", dialect, c, weights);
-        Run run = imported(file, dialect, c);
-        try (Trained trained = Trained.load(run, this::unexpected)) {
+        Run run = imported("run", file, dialect, c);
+        try (Trained trained = Trained.load(run, Tiny::unexpected)) {
             List<Integer> context = IntStream.of(TOKENS).boxed().toList();
             assertThat(trained.logits(context)).containsExactly(expected, within(1e-9));
         }
         Path back = dir.resolve("back.safetensors");
-        assertThat(Trained.export(run, back, dialect, this::unexpected)).isZero();
+        assertThat(Trained.export(run, back, dialect, Tiny::unexpected)).isZero();
         try (SafeTensors there = SafeTensors.read(file);
                 SafeTensors here = SafeTensors.read(back)) {
             assertThat(here.names()).isEqualTo(there.names());
@@ -126,10 +114,6 @@ class ImportedTest {
         }
         assertThat(new Tiny(dir).resume("run")).isEmpty();
         assertThat(run.standing().state().label()).isEqualTo("finished");
-    }
-
-    private void unexpected(String warning) {
-        throw new AssertionError(warning);
     }
 
     @Test
@@ -157,14 +141,11 @@ class ImportedTest {
             String name = view.replace(':', '-');
             Run run = new Run(tiny.train(name, ConfigurationFile.with(c, "matrices.view=" + view)));
             Path file = dir.resolve(name + ".safetensors");
-            Trained.export(run, file, Dialect.OWN, this::unexpected);
+            Trained.export(run, file, Dialect.OWN, Tiny::unexpected);
             Configuration plain = ConfigurationFile.with(c, "matrices.mode=base");
-            Path other = dir.resolve(name + "-plain");
-            try (Hold hold = Hold.create(other, plain)) {
-                Imported.read(file, Dialect.OWN, plain).write(hold, plain, Map.of("version", "test"));
-            }
-            try (Trained trained = Trained.load(run, this::unexpected);
-                    Trained imported = Trained.load(new Run(other), this::unexpected)) {
+            Run other = imported(name + "-plain", file, Dialect.OWN, plain);
+            try (Trained trained = Trained.load(run, Tiny::unexpected);
+                    Trained imported = Trained.load(other, Tiny::unexpected)) {
                 assertThat(imported.logits(context))
                         .as(view)
                         .containsExactly(trained.logits(context), within(1e-6)); // float32 in the file
@@ -172,60 +153,32 @@ class ImportedTest {
         }
     }
 
-    @Test
-    void whatDoesNotFitIsNamed() {
-        Configuration c = configuration(LLAMA);
-        Map<String, double[]> weights = weights(Dialect.LLAMA, c);
-        Path file = write("there.safetensors", Dialect.LLAMA, c, weights);
-        refused(
-                Dialect.LLAMA,
-                file,
-                configuration(LLAMA, "model.kv_heads=4"),
-                "layers.0.self_attn.k_proj.weight is [8, 16]",
-                "[16, 16]");
-        refused(
-                Dialect.LLAMA,
-                file,
-                configuration(LLAMA, "model.layers=1"),
-                "has the tensor model.layers.1.",
-                "no place");
-        refused(
-                Dialect.LLAMA,
-                file,
-                configuration(LLAMA, "model.layers=3"),
-                "has no tensor model.layers.2.input_layernorm.weight");
-        refused(Dialect.LLAMA, file, configuration(LLAMA, "model.tied=true"), "set model.tied to false");
-        refused(
-                Dialect.LLAMA,
-                file,
-                configuration(LLAMA, "model.gain=false"),
-                "input_layernorm.weight has the number",
-                "model.gain");
-        refused(Dialect.GPT2, file, configuration(GPT2), "has no tensor transformer.wte.weight");
-        refused(
-                Dialect.LLAMA,
-                file,
-                ConfigurationFile.of("network=M1", "model.mlp=gelu"),
-                "the format llama has no place for this network: network is M1, not M2, model.qk_norm is true",
-                "model.mlp is not swiglu");
-
-        Configuration gpt2 = configuration(GPT2),
-                plain = configuration(GPT2, "model.bias=false", "model.positions=none");
-        Path biased = write("biased.safetensors", Dialect.GPT2, gpt2, weights(Dialect.GPT2, gpt2));
-        refused(Dialect.GPT2, biased, plain, "wpe.weight has the number", "model.positions to learned");
-        refused(
-                Dialect.GPT2,
-                biased,
-                configuration(GPT2, "model.bias=false"),
-                "h.0.ln_1.bias has the number",
-                "set model.bias to true");
-        Path without = write("plain.safetensors", Dialect.GPT2, plain, weights(Dialect.GPT2, plain));
-        assertThat(Imported.read(without, Dialect.GPT2, plain).weights()).containsKey("blocks.1.mlp.fc.weight");
+    @ParameterizedTest
+    @CsvSource(delimiter = '|', textBlock = """
+            LLAMA | model.kv_heads=4 | layers.0.self_attn.k_proj.weight is [8, 16] & [16, 16]
+            LLAMA | model.layers=1 | has the tensor model.layers.1. & no place
+            LLAMA | model.layers=3 | has no tensor model.layers.2.input_layernorm.weight
+            LLAMA | model.tied=true | set model.tied to false
+            LLAMA | model.gain=false | input_layernorm.weight has the number & model.gain
+            LLAMA | network=M1 model.qk_norm=true model.mlp=gelu | the format llama has no place for this network: network is M1, not M2, model.qk_norm is true & model.mlp is not swiglu
+            GPT2  | model.bias=false model.positions=none | wpe.weight has the number & model.positions to learned
+            GPT2  | model.bias=false | h.0.ln_1.bias has the number & set model.bias to true
+            """)
+    void whatDoesNotFitIsNamed(Dialect dialect, String settings, String words) {
+        List<String> network = dialect == Dialect.GPT2 ? GPT2 : LLAMA;
+        Configuration there = configuration(network), here = configuration(network, settings.split(" "));
+        Path file = write("there.safetensors", dialect, there, weights(dialect, there));
+        assertRefused(() -> Imported.read(file, dialect, here), words.split(" & "));
     }
 
-    private static void refused(Dialect dialect, Path file, Configuration c, String... words) {
-        assertThatThrownBy(() -> Imported.read(file, dialect, c))
-                .isInstanceOf(Refusal.class)
-                .hasMessageContainingAll(words);
+    @Test
+    void aFileOfAnotherFormatIsNamedAndWhatOnlyItHasMayBeZero() {
+        Configuration llama = configuration(LLAMA);
+        Path file = write("there.safetensors", Dialect.LLAMA, llama, weights(Dialect.LLAMA, llama));
+        assertRefused(
+                () -> Imported.read(file, Dialect.GPT2, configuration(GPT2)), "has no tensor transformer.wte.weight");
+        Configuration plain = configuration(GPT2, "model.bias=false", "model.positions=none");
+        Path without = write("plain.safetensors", Dialect.GPT2, plain, weights(Dialect.GPT2, plain));
+        assertThat(Imported.read(without, Dialect.GPT2, plain).weights()).containsKey("blocks.1.mlp.fc.weight");
     }
 }

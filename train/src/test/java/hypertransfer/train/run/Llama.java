@@ -35,31 +35,37 @@ record Llama(Map<String, double[]> w, int width, int head, int kvHeads, int laye
     }
 
     private double[][] attention(String at, double[][] h, double[] factor) {
-        int heads = width / head;
         double[][] q = new double[h.length][], k = new double[h.length][], v = new double[h.length][];
-        double[][] o = new double[h.length][width];
+        double[][] o = new double[h.length][];
         for (int t = 0; t < h.length; t++) {
             double[] a = norm(h[t], factor);
             q[t] = turned(times(w.get(at + "q_proj.weight"), a), t);
             k[t] = turned(times(w.get(at + "k_proj.weight"), a), t);
             v[t] = times(w.get(at + "v_proj.weight"), a);
-            for (int n = 0; n < heads; n++) {
-                int shared = n / (heads / kvHeads) * head;
-                double sum = 0;
-                for (int j = 0; j <= t; j++) {
-                    double score = 0;
-                    for (int i = 0; i < head; i++) {
-                        score += q[t][n * head + i] * k[j][shared + i] / Math.sqrt(head);
-                    }
-                    double p = Math.exp(score);
-                    sum += p;
-                    for (int i = 0; i < head; i++) {
-                        o[t][n * head + i] += p * v[j][shared + i];
-                    }
-                }
+            o[t] = attention(q[t], k, v, t, head, width / head / kvHeads);
+        }
+        return o;
+    }
+
+    /** What one query sees of the keys and values up to its own; so many heads of it share one of theirs. */
+    static double[] attention(double[] q, double[][] k, double[][] v, int t, int head, int sharing) {
+        double[] o = new double[q.length];
+        for (int at = 0; at < q.length; at += head) {
+            int shared = at / head / sharing * head;
+            double sum = 0;
+            for (int j = 0; j <= t; j++) {
+                double score = 0;
                 for (int i = 0; i < head; i++) {
-                    o[t][n * head + i] /= sum;
+                    score += q[at + i] * k[j][shared + i] / Math.sqrt(head);
                 }
+                double p = Math.exp(score);
+                sum += p;
+                for (int i = 0; i < head; i++) {
+                    o[at + i] += p * v[j][shared + i];
+                }
+            }
+            for (int i = 0; i < head; i++) {
+                o[at + i] /= sum;
             }
         }
         return o;

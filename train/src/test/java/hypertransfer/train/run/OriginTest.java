@@ -1,11 +1,12 @@
 package hypertransfer.train.run;
 
+import static hypertransfer.train.Refusals.assertRefused;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import hypertransfer.core.Refusal;
 import hypertransfer.train.config.Configuration;
 import hypertransfer.train.config.ConfigurationFile;
+import hypertransfer.train.log.FailureKind;
 import hypertransfer.train.log.Hold;
 import hypertransfer.train.log.Run;
 import hypertransfer.train.log.Standing;
@@ -15,7 +16,6 @@ import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -50,9 +50,7 @@ class OriginTest {
     @Test
     void anotherConfigurationIsNamedAndCanBeAllowed() {
         Configuration other = ConfigurationFile.with(c, "matrices.rate=0.5", "checkpoint.every=3");
-        assertThatThrownBy(() -> resume(other, Set.of()))
-                .isInstanceOf(Refusal.class)
-                .hasMessageContaining("matrices.rate was 0.02, is 0.5;")
+        assertRefused(() -> resume(other, Set.of()), "matrices.rate was 0.02, is 0.5;")
                 .hasMessageNotContaining("checkpoint.every");
         assertThat(resume(other, Set.of("matrices.rate"))).isTrue();
     }
@@ -63,9 +61,7 @@ class OriginTest {
         byte[] bytes = Files.readAllBytes(shard);
         bytes[1024] ^= 1;
         Files.write(shard, bytes);
-        assertThatThrownBy(() -> tiny.resume("run"))
-                .isInstanceOf(Refusal.class)
-                .hasMessageContaining("data.train: was (words.bin, ");
+        assertRefused(() -> tiny.resume("run"), "data.train: was (words.bin, ");
     }
 
     /** It was stored and not compared: the losses after the resume were of other text, without a word. */
@@ -76,10 +72,7 @@ class OriginTest {
         Path other = dir.resolve("words-2.bin");
         Files.write(other, bytes);
         Configuration elsewhere = ConfigurationFile.with(c, "data.validation=" + other);
-        assertThatThrownBy(() -> resume(elsewhere, Set.of()))
-                .isInstanceOf(Refusal.class)
-                .hasMessageContaining("data.validation: was (words.bin, ")
-                .hasMessageContaining("is (words-2.bin, ")
+        assertRefused(() -> resume(elsewhere, Set.of()), "data.validation: was (words.bin, ", "is (words-2.bin, ")
                 .hasMessageNotContaining("data.train");
         assertThat(resume(elsewhere, Set.of("data.validation"))).isTrue();
     }
@@ -94,9 +87,7 @@ class OriginTest {
         tiny.trainUntil("replayed", replayed, 15);
         String text = Files.readString(file);
         Files.writeString(file, text.replaceFirst("\\[", "[1"));
-        assertThatThrownBy(() -> tiny.resume("replayed"))
-                .isInstanceOf(Refusal.class)
-                .hasMessageContaining("matrices.recorded: the file's checksum was ");
+        assertRefused(() -> tiny.resume("replayed"), "matrices.recorded: the file's checksum was ");
         Files.writeString(file, text);
         assertThat(tiny.resume("replayed")).isEmpty();
     }
@@ -133,22 +124,18 @@ class OriginTest {
     @Test
     void exportTrustsTheCheckpointAndNotTheProvenance() throws IOException {
         Path good = dir.resolve("good"), bad = dir.resolve("bad");
-        Trained.export(run, good, Dialect.OWN, OriginTest::unexpected);
+        Trained.export(run, good, Dialect.OWN, Tiny::unexpected);
         Files.writeString(run.file(Run.PROVENANCE), "{}");
-        Trained.export(run, bad, Dialect.OWN, OriginTest::unexpected);
+        Trained.export(run, bad, Dialect.OWN, Tiny::unexpected);
         assertThat(bad).hasSameBinaryContentAs(good);
         assertThat(good)
                 .content(java.nio.charset.StandardCharsets.ISO_8859_1)
                 .contains("{\"network\":\"M2\",\"step\":\"15\"}");
         String config = Files.readString(run.file(Run.CONFIGURATION));
         Files.writeString(run.file(Run.CONFIGURATION), config.replace("hypertransfer-plus", "base"));
-        assertThatThrownBy(() -> Trained.export(run, bad, Dialect.OWN, OriginTest::unexpected))
-                .isInstanceOf(Refusal.class)
-                .hasMessageContaining("matrices.mode was hypertransfer-plus, is base");
-    }
-
-    private static void unexpected(String warning) {
-        throw new AssertionError(warning);
+        assertRefused(
+                () -> Trained.export(run, bad, Dialect.OWN, Tiny::unexpected),
+                "matrices.mode was hypertransfer-plus, is base");
     }
 
     /** A directory in a file's place cannot be read, as a disk that fails for a moment. */
@@ -164,7 +151,7 @@ class OriginTest {
                     .hasMessageContaining("cannot read " + file)
                     .hasMessageContaining("run the same command again to continue");
             assertThat(Tiny.files(run.file(Run.CHECKPOINTS))).isEqualTo(before);
-            assertThat(run.standing().kind()).isEqualTo(hypertransfer.train.log.FailureKind.FILES);
+            assertThat(run.standing().kind()).isEqualTo(FailureKind.FILES);
             Files.delete(file);
             Files.move(aside, file);
         }
@@ -204,7 +191,7 @@ class OriginTest {
         Path maps = Path.of("/proc/self/maps");
         org.junit.jupiter.api.Assumptions.assumeTrue(Files.exists(maps), "this system does not show its mappings");
         Configuration bad = ConfigurationFile.with(c, "data.validation=" + dir.resolve("nowhere.bin"));
-        assertThatThrownBy(() -> Feed.open(bad)).isInstanceOf(Refusal.class);
+        assertRefused(() -> Feed.open(bad));
         assertThat(Files.readString(maps))
                 .doesNotContain(Path.of(c.data().train()).toRealPath().toString());
     }
@@ -212,10 +199,7 @@ class OriginTest {
     @Test
     void theDemosBytesAreNotTakenForGpt2sTokens() {
         Configuration large = ConfigurationFile.of("preset=gpt2-124m");
-        assertThatThrownBy(() -> Feed.open(large))
-                .isInstanceOf(Refusal.class)
-                .hasMessageContaining("model.vocab is 50304")
-                .hasMessageContaining("ht data tokenize");
+        assertRefused(() -> Feed.open(large), "model.vocab is 50304", "ht data tokenize");
     }
 
     @Test
@@ -231,8 +215,7 @@ class OriginTest {
 
     @Test
     void atRadiusIsRefusedWhereTheScaleMatters() {
-        assertThatThrownBy(() -> warnings("network=M2", "matrices.gradient=at-radius"))
-                .isInstanceOf(Refusal.class)
+        assertRefused(() -> warnings("network=M2", "matrices.gradient=at-radius"))
                 .hasMessageMatching(".*depends on the scale of blocks\\.0\\.[a-z.]+: .* by up to 0\\.\\d+ of its value;"
                         + " set matrices.gradient to auto, or to at-radius-anyway.*");
         assertThat(warnings("network=M2", "matrices.gradient=at-radius-anyway")).hasSize(1);
@@ -241,12 +224,12 @@ class OriginTest {
 
     @Test
     void mastersOfAnotherFormatAreConvertedWithASentence() {
-        Path half = tiny.train("half", tiny.configuration("matrices.master=float32"));
+        Path half = tiny.train("half", "matrices.master=float32");
         assertThat(warnings("matrices.master=float64", "from.run=" + half, "from.step=40", "steps=41"))
                 .singleElement()
                 .asString()
                 .contains("step 40 has float32 masters; they continue as float64 from the same values");
-        Path exact = tiny.train("exact", tiny.configuration("matrices.master=float64"));
+        Path exact = tiny.train("exact", "matrices.master=float64");
         assertThat(warnings("matrices.master=float32", "from.run=" + exact, "from.step=40", "steps=41"))
                 .singleElement()
                 .asString()
@@ -256,32 +239,7 @@ class OriginTest {
     }
 
     private List<String> warnings(String... settings) {
-        List<String> all = new ArrayList<>(List.of("steps=1"));
-        all.addAll(List.of(settings));
-        Configuration one = tiny.configuration(all.toArray(String[]::new));
-        List<String> warnings = new ArrayList<>();
-        try (Hold hold = Hold.create(dir.resolve(String.join("-", settings).replaceAll("[^a-z0-9]+", "-")), one)) {
-            new Trainer(hold, one, Map.of(), new Watcher() {
-                        @Override
-                        public void warned(String sentence) {
-                            warnings.add(sentence);
-                        }
-                    })
-                    .run(false, () -> false);
-        }
-        return warnings;
-    }
-
-    @Test
-    void theNetworkKnowsWhichMatricesAreInvariant() {
-        for (String network : List.of("M1", "M2")) {
-            Configuration of = tiny.configuration("network=" + network, "engine=reference");
-            Invariance measured = Invariance.measure(of);
-            assertThat(measured.change())
-                    .hasSize(6)
-                    .allSatisfy((name, change) -> assertThat(measured.invariant(name))
-                            .as(name)
-                            .isEqualTo(of.architecture().design().invariant(name)));
-        }
+        Configuration one = tiny.configuration(List.of("steps=1"), settings);
+        return tiny.warnings(String.join("-", settings).replaceAll("[^a-z0-9]+", "-"), one);
     }
 }

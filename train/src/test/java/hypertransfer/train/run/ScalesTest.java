@@ -11,7 +11,6 @@ import hypertransfer.train.config.Configuration;
 import hypertransfer.train.file.SafeTensors;
 import hypertransfer.train.log.Line;
 import hypertransfer.train.log.Run;
-import hypertransfer.train.log.Tail;
 import hypertransfer.train.network.Architecture;
 import hypertransfer.train.network.Parameter;
 import hypertransfer.train.network.Variant;
@@ -41,12 +40,11 @@ class ScalesTest {
         for (String network : List.of("M1", "M2")) {
             Path run = tiny.train(
                     network,
-                    tiny.configuration(
-                            "engine=reference",
-                            "network=" + network,
-                            "steps=6",
-                            "log.matrices_every=2",
-                            "log.radial_every=1"));
+                    "engine=reference",
+                    "network=" + network,
+                    "steps=6",
+                    "log.matrices_every=2",
+                    "log.radial_every=1");
             List<String> names = new Run(run).provenance().matrices();
             assertThat(Tiny.matrices(run)).hasSize(4);
             Tiny.matrices(run).forEach((step, line) -> {
@@ -65,7 +63,7 @@ class ScalesTest {
     @Test
     void theRadialPartIsInEveryTenthLineAndTheLast() {
         Tiny tiny = new Tiny(dir);
-        Path run = tiny.train("run", tiny.configuration("engine=reference", "steps=25", "log.matrices_every=2"));
+        Path run = tiny.train("run", "engine=reference", "steps=25", "log.matrices_every=2");
         Predicate<Line.Matrices> has = line -> !Double.isNaN(line.radial()[0]);
         assertThat(Tiny.matrices(run)).hasSize(13);
         assertThat(Tiny.matrices(run).values().stream().filter(has).map(Line.Matrices::step))
@@ -117,19 +115,15 @@ class ScalesTest {
         assertThat(Math.abs(last.carrier() - last.represented())).isGreaterThan(1e-3);
         assertThat(last.carrier()).isEqualTo(firstWindow(tiny, run));
         assertThat(firstWindow(
-                        tiny,
-                        tiny.train(
-                                "base",
-                                tiny.configuration("engine=reference", "network=M2", "matrices.rate=0.2", "steps=10"))))
+                        tiny, tiny.train("base", "engine=reference", "network=M2", "matrices.rate=0.2", "steps=10")))
                 .isCloseTo(last.represented(), within(1e-12));
 
-        Path invariant =
-                tiny.train("m1", tiny.configuration("engine=reference", "matrices.mode=hypertransfer-plus", "steps=4"));
+        Path invariant = tiny.train("m1", "engine=reference", "matrices.mode=hypertransfer-plus", "steps=4");
         validations(invariant)
                 .forEach((step, line) -> assertThat(line.carrier())
                         .as("M1 at step %s", step)
                         .isCloseTo(line.represented(), within(1e-7)));
-        Path plain = tiny.train("plain", tiny.configuration("matrices.mode=hypertransfer", "steps=4"));
+        Path plain = tiny.train("plain", "matrices.mode=hypertransfer", "steps=4");
         assertThat(validations(plain).values()).allMatch(line -> Double.isNaN(line.carrier()));
     }
 
@@ -150,12 +144,7 @@ class ScalesTest {
 
     private static NavigableMap<Integer, Line.Validation> validations(Path run) {
         NavigableMap<Integer, Line.Validation> all = new TreeMap<>();
-        Tail tail = new Run(run).metrics();
-        for (Line line = tail.next(); line != null; line = tail.next()) {
-            if (line instanceof Line.Validation v) {
-                all.put(v.step(), v);
-            }
-        }
+        new Run(run).metrics().lines(Line.Validation.class).forEach(line -> all.put(line.step(), line));
         return all;
     }
 }

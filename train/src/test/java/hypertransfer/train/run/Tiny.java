@@ -2,17 +2,18 @@ package hypertransfer.train.run;
 
 import hypertransfer.train.config.Configuration;
 import hypertransfer.train.config.ConfigurationFile;
+import hypertransfer.train.data.ShardFile;
+import hypertransfer.train.log.Curves;
 import hypertransfer.train.log.Hold;
 import hypertransfer.train.log.Line;
 import hypertransfer.train.log.Run;
-import hypertransfer.train.log.Tail;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.ByteBuffer;
-import java.nio.ByteOrder;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.NavigableMap;
@@ -45,6 +46,11 @@ record Tiny(Path directory) {
         return ConfigurationFile.of(all.toArray(String[]::new));
     }
 
+    /** The same with more settings over these. */
+    Configuration configuration(List<String> settings, String... more) {
+        return configuration(Stream.concat(settings.stream(), Stream.of(more)).toArray(String[]::new));
+    }
+
     /** Sixteen words over and over, so that there is something to learn. */
     private Path shard() {
         Path file = directory.resolve("words.bin");
@@ -54,19 +60,11 @@ record Tiny(Path directory) {
             for (int i = 0; i < words.length; i++) {
                 words[i] = random.ints(2 + i % 4, 1, VOCAB).toArray();
             }
-            int[] ids = random.ints(600, 0, words.length)
-                    .flatMap(i -> java.util.Arrays.stream(words[i]))
-                    .toArray();
-            ByteBuffer bytes = ByteBuffer.allocate(1024 + 2 * ids.length).order(ByteOrder.LITTLE_ENDIAN);
-            bytes.putInt(20240520).putInt(1).putInt(ids.length).position(1024);
-            for (int id : ids) {
-                bytes.putShort((short) id);
-            }
-            try {
-                Files.write(file, bytes.array());
-            } catch (IOException e) {
-                throw new UncheckedIOException(e);
-            }
+            ShardFile.write(
+                    file,
+                    random.ints(600, 0, words.length)
+                            .flatMap(i -> Arrays.stream(words[i]))
+                            .toArray());
         }
         return file;
     }
@@ -75,7 +73,11 @@ record Tiny(Path directory) {
         return directory.resolve(name);
     }
 
-    /** Trains a new run to its end. */
+    /** Trains a new run of these settings to its end. */
+    Path train(String name, String... settings) {
+        return train(name, configuration(settings));
+    }
+
     Path train(String name, Configuration c) {
         trainUntil(name, c, Integer.MAX_VALUE);
         return path(name);
@@ -83,9 +85,25 @@ record Tiny(Path directory) {
 
     /** Trains a new run until a step, where it is interrupted. */
     boolean trainUntil(String name, Configuration c, int step) {
+        return trainUntil(name, c, step, new Notes());
+    }
+
+    /** What a new run was warned of. */
+    List<String> warnings(String name, Configuration c) {
+        Notes notes = new Notes();
+        trainUntil(name, c, Integer.MAX_VALUE, notes);
+        return notes.warnings;
+    }
+
+    private boolean trainUntil(String name, Configuration c, int step, Notes notes) {
         try (Hold held = Hold.create(path(name), c)) {
-            return run(held, c, false, step, new Notes());
+            return run(held, c, false, step, notes);
         }
+    }
+
+    /** For whoever may not be warned. */
+    static void unexpected(String warning) {
+        throw new AssertionError(warning);
     }
 
     /** Goes on with a run to its end; returns what it was warned of. */
@@ -144,13 +162,15 @@ record Tiny(Path directory) {
         return all;
     }
 
+    /** The losses that a run has logged, training's and validation's. */
+    static Curves curves(Path run) {
+        return Curves.read(run, told -> {});
+    }
+
     /** All lines of matrices.jsonl, by their step. */
     static NavigableMap<Integer, Line.Matrices> matrices(Path run) {
         NavigableMap<Integer, Line.Matrices> lines = new TreeMap<>();
-        Tail tail = new Run(run).matrices();
-        for (Line line = tail.next(); line != null; line = tail.next()) {
-            lines.put(line.step(), (Line.Matrices) line);
-        }
+        new Run(run).matrices().lines(Line.Matrices.class).forEach(line -> lines.put(line.step(), line));
         return lines;
     }
 

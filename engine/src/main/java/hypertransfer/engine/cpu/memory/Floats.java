@@ -33,6 +33,11 @@ public record Floats(String name, int rows, int cols, int numberBytes, Piece pie
         return piece.address + offset;
     }
 
+    /** The same of a tensor of the cpu engine; 0 where there is none. */
+    public static long at(Tensor tensor) {
+        return tensor == null ? 0 : ((Floats) tensor).at();
+    }
+
     public Floats slice(String sliceName, int from, int count) {
         return new Floats(sliceName, count, cols, numberBytes, piece, offset + (long) from * cols * numberBytes);
     }

@@ -1,11 +1,5 @@
 package hypertransfer.engine.cpu.product;
 
-import static java.lang.foreign.ValueLayout.JAVA_FLOAT;
-import static java.lang.foreign.ValueLayout.JAVA_INT;
-import static java.lang.foreign.ValueLayout.JAVA_LONG;
-
-import java.lang.foreign.FunctionDescriptor;
-import java.lang.foreign.Linker;
 import java.lang.foreign.SymbolLookup;
 import java.lang.invoke.MethodHandle;
 
@@ -19,50 +13,16 @@ public final class Blas {
 
     private static final int ROW_MAJOR = 101, NO_TRANS = 111, TRANS = 112, LOWER = 122;
 
-    /** Not final: a constant handle would be inlined, and leave the compiler no room for the vectors around the call. */
-    private static MethodHandle sgemm;
+    private static final SymbolLookup LIBRARY = Natives.library();
 
-    private static MethodHandle ssyrk;
+    /** Not final: a constant handle would be inlined, and leave the compiler no room for the vectors around the call. */
+    private static MethodHandle sgemm = Natives.function(LIBRARY, "cblas_sgemm", null, "iiiiiifaiaifai");
+
+    private static MethodHandle ssyrk = Natives.function(LIBRARY, "cblas_ssyrk", null, "iiiiifaifai");
 
     static {
-        SymbolLookup library = Natives.library();
-        Linker linker = Linker.nativeLinker();
-        // Addresses go as longs, so that a call makes no object.
-        sgemm = linker.downcallHandle(
-                library.findOrThrow("cblas_sgemm"),
-                FunctionDescriptor.ofVoid(
-                        JAVA_INT,
-                        JAVA_INT,
-                        JAVA_INT,
-                        JAVA_INT,
-                        JAVA_INT,
-                        JAVA_INT,
-                        JAVA_FLOAT,
-                        JAVA_LONG,
-                        JAVA_INT,
-                        JAVA_LONG,
-                        JAVA_INT,
-                        JAVA_FLOAT,
-                        JAVA_LONG,
-                        JAVA_INT));
-        ssyrk = linker.downcallHandle(
-                library.findOrThrow("cblas_ssyrk"),
-                FunctionDescriptor.ofVoid(
-                        JAVA_INT,
-                        JAVA_INT,
-                        JAVA_INT,
-                        JAVA_INT,
-                        JAVA_INT,
-                        JAVA_FLOAT,
-                        JAVA_LONG,
-                        JAVA_INT,
-                        JAVA_FLOAT,
-                        JAVA_LONG,
-                        JAVA_INT));
-        MethodHandle threads = linker.downcallHandle(
-                library.findOrThrow("openblas_set_num_threads"), FunctionDescriptor.ofVoid(JAVA_INT));
         try {
-            threads.invokeExact(1);
+            Natives.function(LIBRARY, "openblas_set_num_threads", null, "i").invokeExact(1);
         } catch (Throwable e) {
             throw new AssertionError("openblas_set_num_threads cannot throw", e);
         }

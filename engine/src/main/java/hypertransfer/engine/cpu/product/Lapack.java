@@ -1,10 +1,7 @@
 package hypertransfer.engine.cpu.product;
 
 import static java.lang.foreign.ValueLayout.JAVA_INT;
-import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
-import java.lang.foreign.FunctionDescriptor;
-import java.lang.foreign.Linker;
 import java.lang.foreign.SymbolLookup;
 import java.lang.invoke.MethodHandle;
 
@@ -12,22 +9,9 @@ import java.lang.invoke.MethodHandle;
 public final class Lapack {
     private static final int COLUMN_MAJOR = 102;
 
-    private static final MethodHandle GEQRF;
-    private static final MethodHandle ORGQR;
-
-    static {
-        SymbolLookup library = Natives.library();
-        Linker linker = Linker.nativeLinker();
-        GEQRF = linker.downcallHandle(
-                library.findOrThrow("LAPACKE_sgeqrf_work"),
-                FunctionDescriptor.of(
-                        JAVA_INT, JAVA_INT, JAVA_INT, JAVA_INT, JAVA_LONG, JAVA_INT, JAVA_LONG, JAVA_LONG, JAVA_INT));
-        ORGQR = linker.downcallHandle(
-                library.findOrThrow("LAPACKE_sorgqr_work"),
-                FunctionDescriptor.of(
-                        JAVA_INT, JAVA_INT, JAVA_INT, JAVA_INT, JAVA_INT, JAVA_LONG, JAVA_INT, JAVA_LONG, JAVA_LONG,
-                        JAVA_INT));
-    }
+    private static final SymbolLookup LIBRARY = Natives.library();
+    private static final MethodHandle GEQRF = Natives.function(LIBRARY, "LAPACKE_sgeqrf_work", JAVA_INT, "iiiaiaai");
+    private static final MethodHandle ORGQR = Natives.function(LIBRARY, "LAPACKE_sorgqr_work", JAVA_INT, "iiiiaiaai");
 
     private Lapack() {}
 

@@ -1,10 +1,18 @@
 package hypertransfer.engine.cpu.product;
 
+import static java.lang.foreign.ValueLayout.JAVA_FLOAT;
+import static java.lang.foreign.ValueLayout.JAVA_INT;
+import static java.lang.foreign.ValueLayout.JAVA_LONG;
+
 import hypertransfer.engine.EngineException;
 import java.io.File;
 import java.io.IOException;
 import java.lang.foreign.Arena;
+import java.lang.foreign.FunctionDescriptor;
+import java.lang.foreign.Linker;
+import java.lang.foreign.MemoryLayout;
 import java.lang.foreign.SymbolLookup;
+import java.lang.invoke.MethodHandle;
 import java.net.URL;
 import java.util.ArrayList;
 import java.util.List;
@@ -19,6 +27,22 @@ public final class Natives {
     /** The library for this machine. */
     public static SymbolLookup library() {
         return library(Loader.getPlatform());
+    }
+
+    /**
+     * A function of a library. Addresses go as longs, so that a call makes no object.
+     *
+     * @param result null where it returns nothing
+     * @param arguments a letter for each: i an int, f a float, a an address
+     */
+    static MethodHandle function(SymbolLookup library, String name, MemoryLayout result, String arguments) {
+        MemoryLayout[] layouts = arguments
+                .chars()
+                .mapToObj(letter -> letter == 'i' ? JAVA_INT : letter == 'f' ? JAVA_FLOAT : JAVA_LONG)
+                .toArray(MemoryLayout[]::new);
+        FunctionDescriptor descriptor =
+                result == null ? FunctionDescriptor.ofVoid(layouts) : FunctionDescriptor.of(result, layouts);
+        return Linker.nativeLinker().downcallHandle(library.findOrThrow(name), descriptor);
     }
 
     /** The library for a platform, unpacked once per machine with its companions beside it. */

@@ -9,10 +9,9 @@ import hypertransfer.engine.foreign.Functions;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemoryLayout;
 import java.lang.foreign.MemorySegment;
-import java.lang.foreign.SymbolLookup;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.stream.Stream;
 
 /** NCCL's library, version 2.14 or later: the first whose calls do not block. */
 final class NcclLibrary {
@@ -42,20 +41,16 @@ final class NcclLibrary {
 
     /** Finds the library where the system's loader looks, then in these folders. */
     static NcclLibrary load(List<Path> folders) {
-        try {
-            return new NcclLibrary(new Functions(NAME, SymbolLookup.libraryLookup(NAME, Arena.global())));
-        } catch (IllegalArgumentException e) {
-            for (Path folder : folders) {
-                Path path = folder.resolve(NAME);
-                if (Files.exists(path)) {
-                    return new NcclLibrary(
-                            new Functions(path.toString(), SymbolLookup.libraryLookup(path, Arena.global())));
-                }
-            }
-            throw new EngineException("NCCL is not there: no " + NAME + " where the system's loader looks nor in "
-                    + (folders.isEmpty() ? "any folder of CUDA or PyTorch" : folders)
-                    + "; install libnccl2 or PyTorch with CUDA, or name its folder in LD_LIBRARY_PATH");
-        }
+        Stream<String> paths =
+                folders.stream().map(folder -> folder.resolve(NAME).toString());
+        return Stream.concat(Stream.of(NAME), paths)
+                .flatMap(place -> Functions.open(place).stream())
+                .findFirst()
+                .map(NcclLibrary::new)
+                .orElseThrow(() -> new EngineException("NCCL is not there: no " + NAME
+                        + " where the system's loader looks nor in "
+                        + (folders.isEmpty() ? "any folder of CUDA or PyTorch" : folders)
+                        + "; install libnccl2 or PyTorch with CUDA, or name its folder in LD_LIBRARY_PATH"));
     }
 
     String version() {

@@ -5,9 +5,7 @@ import static java.lang.foreign.ValueLayout.JAVA_INT;
 import hypertransfer.engine.EngineException;
 import hypertransfer.engine.foreign.Functions;
 import java.lang.foreign.Arena;
-import java.lang.foreign.Linker;
 import java.lang.foreign.MemorySegment;
-import java.lang.foreign.SymbolLookup;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -42,20 +40,13 @@ final class OpenMpi {
         for (Path folder : folders(environment)) {
             NAMES.forEach(name -> places.add(folder.resolve(name).toString()));
         }
-        for (String place : places) {
-            Functions symbols = open(place);
-            if (symbols != null) {
-                return of(symbols);
-            }
-        }
-        for (String name : OTHERS) {
-            Functions symbols = open(name);
-            if (symbols != null) {
-                throw another(symbols);
-            }
-        }
-        throw new EngineException("MPI is not there: no " + NAMES.getFirst() + " where the system's loader looks"
-                + " and none beside mpirun; " + INSTALL);
+        places.addAll(OTHERS);
+        return places.stream()
+                .flatMap(place -> Functions.open(place).stream())
+                .findFirst()
+                .map(OpenMpi::of)
+                .orElseThrow(() -> new EngineException("MPI is not there: no " + NAMES.getFirst()
+                        + " where the system's loader looks and none beside mpirun; " + INSTALL));
     }
 
     static OpenMpi of(Functions symbols) {
@@ -109,26 +100,13 @@ final class OpenMpi {
      * environment of this process, which Java cannot change.
      */
     static void leaveSignalsToTheJvm() {
-        Functions libc = new Functions("the C library", Linker.nativeLinker().defaultLookup());
         try (Arena arena = Arena.ofConfined()) {
-            libc.call("setenv", arena.allocateFrom("OMPI_MCA_opal_signal"), arena.allocateFrom(""), 1);
+            Functions.system().call("setenv", arena.allocateFrom("OMPI_MCA_opal_signal"), arena.allocateFrom(""), 1);
         }
     }
 
     void errorsReturn() {
         check("MPI_Comm_set_errhandler", world, symbols.address("ompi_mpi_errors_return"));
-    }
-
-    private static Functions open(String place) {
-        try {
-            Arena forever = Arena.global(); // MPI cannot be loaded a second time
-            SymbolLookup lookup = place.indexOf('/') < 0
-                    ? SymbolLookup.libraryLookup(place, forever)
-                    : SymbolLookup.libraryLookup(Path.of(place), forever);
-            return new Functions(place, lookup);
-        } catch (IllegalArgumentException e) {
-            return null;
-        }
     }
 
     /** Where an install that the loader does not know keeps its libraries. */

@@ -23,6 +23,12 @@ class PlansTest {
         return new Plans(new Cache(folder), "NVIDIA H200", 130000);
     }
 
+    /** With the run's own file. */
+    private static Plans in(Path file, Plans plans) {
+        plans.own(file);
+        return plans;
+    }
+
     private static byte[] algorithm(int first) {
         byte[] algorithm = new byte[64];
         algorithm[0] = (byte) first;
@@ -92,29 +98,23 @@ class PlansTest {
     @Test
     void aRunsOwnFileComesFirstAndBelongsToTheCard() {
         Path file = folder.resolve("decisions.txt");
-        Plans begun = plans();
-        begun.own(file);
+        Plans begun = in(file, plans());
         begun.use(PRODUCT, algorithm(1), null);
         plans().keep(PRODUCT, algorithm(2), null);
-        Plans resumed = plans();
-        resumed.own(file);
+        Plans resumed = in(file, plans());
         assertThat(resumed.find(PRODUCT)).hasValue(algorithm(1));
         assertThat(plans().find(PRODUCT)).hasValue(algorithm(2));
-        Plans elsewhere = new Plans(new Cache(folder), "NVIDIA A100", 130000);
-        elsewhere.own(file);
+        Plans elsewhere = in(file, new Plans(new Cache(folder), "NVIDIA A100", 130000));
         assertThat(elsewhere.find(PRODUCT)).isEmpty();
         elsewhere.use(PRODUCT, algorithm(3), null);
-        Plans back = plans();
-        back.own(file);
+        Plans back = in(file, plans());
         assertThat(back.find(PRODUCT)).hasValue(algorithm(1));
     }
 
     @Test
     void theProcessesOfOneRunUseOneAlgorithm() {
         Path file = folder.resolve("decisions.txt");
-        Plans first = plans(), second = plans();
-        first.own(file);
-        second.own(file);
+        Plans first = in(file, plans()), second = in(file, plans());
         assertThat(first.use(PRODUCT, algorithm(1), null)).isEqualTo(algorithm(1));
         assertThat(second.use(PRODUCT, algorithm(2), null)).isEqualTo(algorithm(1));
         assertThat(second.use("another", algorithm(2), null)).isEqualTo(algorithm(2));
@@ -124,8 +124,7 @@ class PlansTest {
     @Test
     void aRunThatCannotNoteItsAlgorithmsSaysSo() throws IOException {
         Path nowhere = Files.createFile(folder.resolve("nowhere"));
-        Plans plans = plans();
-        plans.own(nowhere.resolve("decisions.txt"));
+        Plans plans = in(nowhere.resolve("decisions.txt"), plans());
         assertThatThrownBy(() -> plans.use(PRODUCT, algorithm(1), null))
                 .isInstanceOf(EngineException.class)
                 .hasMessageContaining("nowhere")

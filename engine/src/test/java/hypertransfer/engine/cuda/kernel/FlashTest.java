@@ -4,6 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import hypertransfer.engine.Dims;
 import hypertransfer.engine.cuda.driver.Launch;
+import java.util.List;
+import java.util.Optional;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -26,20 +28,24 @@ class FlashTest {
             for (int stages = 1; stages <= 2; stages++) {
                 int most = stages == 1 ? 99 * 1024 : 160 * 1024; // the least that cards with 8.0 and later allow
                 Flash flash = Flash.flash(dims, stages);
-                assertThat(flash.forward().bytes()).isLessThanOrEqualTo(most);
-                assertThat(flash.key().bytes()).isLessThanOrEqualTo(most);
-                assertThat(flash.query().bytes()).isLessThanOrEqualTo(most);
+                fits(flash, most);
                 assertThat(flash.launch(flash.forward()))
                         .isEqualTo(new Launch(2, 2, 3, 128, 1, flash.forward().bytes()));
             }
             int most = 227 * 1024; // what cards with 9.0 allow
             Flash hopper = Flash.hopper(dims);
-            assertThat(hopper.forward().bytes()).isLessThanOrEqualTo(most);
-            assertThat(hopper.key().bytes()).isLessThanOrEqualTo(most);
-            assertThat(hopper.query().bytes()).isLessThanOrEqualTo(most);
+            fits(hopper, most);
             assertThat(hopper.launch(hopper.key()))
                     .isEqualTo(new Launch(2, 2, 3, 256, 1, hopper.key().bytes()));
         }
+    }
+
+    private static void fits(Flash flash, int most) {
+        assertThat(List.of(flash.forward(), flash.key(), flash.query())).allMatch(tile -> tile.bytes() <= most);
+    }
+
+    private static Optional<String> file(Dims dims, int target, int shared) {
+        return Flash.of(dims, Precision.BF16, target, shared).map(Flash::file);
     }
 
     @Test
@@ -47,26 +53,18 @@ class FlashTest {
         Dims wide = new Dims(3, 130, 256, 128, 9),
                 narrow = new Dims(3, 130, 64, 32, 9),
                 odd = new Dims(2, 13, 18, 6, 37);
-        assertThat(Flash.of(wide, Precision.BF16, 90, 227 * 1024))
-                .map(Flash::file)
-                .hasValue("hopper");
-        assertThat(Flash.of(wide, Precision.BF16, 90, 163 * 1024))
-                .map(Flash::file)
-                .hasValue("flash");
-        assertThat(Flash.of(wide, Precision.BF16, 100, 227 * 1024))
-                .map(Flash::file)
-                .hasValue("flash");
-        assertThat(Flash.of(narrow, Precision.BF16, 90, 227 * 1024))
-                .map(Flash::file)
-                .hasValue("flash");
+        assertThat(file(wide, 90, 227 * 1024)).hasValue("hopper");
+        assertThat(file(wide, 90, 163 * 1024)).hasValue("flash");
+        assertThat(file(wide, 100, 227 * 1024)).hasValue("flash");
+        assertThat(file(narrow, 90, 227 * 1024)).hasValue("flash");
         assertThat(Flash.of(wide, Precision.BF16, 86, 99 * 1024))
                 .map(Flash::stages)
                 .hasValue(1);
         assertThat(Flash.of(wide, Precision.FLOAT32, 90, 227 * 1024)).isEmpty();
-        assertThat(Flash.of(odd, Precision.BF16, 90, 227 * 1024)).isEmpty();
+        assertThat(file(odd, 90, 227 * 1024)).isEmpty();
         Dims shared = new Dims(3, 130, 256, 128, 9, 1, 1024, 130), window = new Dims(3, 130, 256, 128, 9, 2, 1024, 129);
-        assertThat(Flash.of(shared, Precision.BF16, 90, 227 * 1024)).isEmpty();
-        assertThat(Flash.of(window, Precision.BF16, 90, 227 * 1024)).isEmpty();
+        assertThat(file(shared, 90, 227 * 1024)).isEmpty();
+        assertThat(file(window, 90, 227 * 1024)).isEmpty();
     }
 
     @Test
@@ -79,9 +77,7 @@ class FlashTest {
         assertThat(Flash.hopper(new Dims(64, 1024, 768, 64, 50304)).files()).containsExactly("hopper");
         assertThat(Flash.hopper(new Dims(64, 1000, 768, 128, 50304)).five()).isFalse();
         assertThat(Flash.hopper(new Dims(16, 8192, 2048, 128, 50304)).five()).isFalse();
-        assertThat(Flash.of(fits, Precision.BF16, 90, Backward.BYTES - 1))
-                .map(Flash::file)
-                .hasValue("flash");
+        assertThat(file(fits, 90, Backward.BYTES - 1)).hasValue("flash");
         askNoMore();
         assertThat(Flash.hopper(fits).files()).as("by itself").containsExactly("hopper");
         assertThat(Backward.scratch(fits, Precision.BF16)).isZero();

@@ -7,11 +7,14 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import hypertransfer.engine.EngineException;
+import hypertransfer.engine.cuda.driver.Card;
 import hypertransfer.engine.foreign.Functions;
+import hypertransfer.engine.foreign.Native;
 import hypertransfer.engine.ranks.Alone;
 import java.lang.foreign.MemorySegment;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
@@ -73,53 +76,35 @@ class NcclTest {
         }
     }
 
-    static class Driver extends Fake {
+    private static final long STREAM = (1 << 20) + 512, EVENT = STREAM + 512; // the first that the card gives
+
+    /** A card whose work is as far as a test wants it. */
+    static final class Driver implements Native {
         final List<String> calls = new ArrayList<>();
+        private final Card card = new Card();
+        private final Native linked = new Functions(name(), new Bytes().lookup());
         int status;
 
-        public int cuMemAlloc_v2(MemorySegment out, long bytes) {
-            out.reinterpret(8).set(JAVA_LONG, 0, 4096);
-            return 0;
+        @Override
+        public String name() {
+            return "libcuda.so.1";
         }
 
+        @Override
+        public int call(String function, Object... arguments) {
+            calls.add(function + " " + Arrays.toString(arguments));
+            return switch (function) {
+                case "cuStreamQuery" -> status;
+                case "cuMemsetD8Async" -> linked.call(function, arguments);
+                default -> card.call(function, arguments);
+            };
+        }
+    }
+
+    /** The one function that takes a byte. */
+    static final class Bytes extends Fake {
         public int cuMemsetD8Async(long pointer, byte value, long bytes, long stream) {
             return 0;
-        }
-
-        public int cuStreamCreate(MemorySegment out, int flags) {
-            out.reinterpret(8).set(JAVA_LONG, 0, 77);
-            return 0;
-        }
-
-        public int cuStreamDestroy_v2(long stream) {
-            return 0;
-        }
-
-        public int cuEventCreate(MemorySegment out, int flags) {
-            out.reinterpret(8).set(JAVA_LONG, 0, 55);
-            return 0;
-        }
-
-        public int cuEventDestroy_v2(long event) {
-            return 0;
-        }
-
-        public int cuEventRecord(long event, long stream) {
-            calls.add("event " + event + " on " + stream);
-            return 0;
-        }
-
-        public int cuStreamWaitEvent(long stream, long event, int flags) {
-            calls.add(stream + " waits for " + event);
-            return 0;
-        }
-
-        public int cuMemFree_v2(long pointer) {
-            return 0;
-        }
-
-        public int cuStreamQuery(long stream) {
-            return status;
         }
     }
 
@@ -129,7 +114,7 @@ class NcclTest {
 
     private Nccl open() {
         NcclLibrary nccl = new NcclLibrary(new Functions("libnccl.so.2", library.lookup()));
-        return new Nccl(new Alone(), nccl, new Functions("libcuda.so.1", driver.lookup()), 99, limit);
+        return new Nccl(new Alone(), nccl, driver, 99, limit);
     }
 
     @Test
@@ -144,9 +129,12 @@ class NcclTest {
         assertThat(library.calls)
                 .containsExactly(
                         "init 0/1 id 128 ends with 42, size 24, magic cafebeef, blocking 0",
-                        "broadcast 40 of 0 from 0 on 1234, 77",
+                        "broadcast 40 of 0 from 0 on 1234, " + STREAM,
                         "destroy 1234");
-        assertThat(driver.calls).startsWith("event 55 on 99", "77 waits for 55");
+        assertThat(driver.calls)
+                .containsSubsequence(
+                        "cuEventRecord [" + EVENT + ", 99]", "cuStreamWaitEvent [" + STREAM + ", " + EVENT + ", 0]");
+        assertThat(driver.card.held()).isEmpty();
     }
 
     @Test

@@ -7,7 +7,6 @@ import java.io.PrintWriter;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Locale;
-import java.util.Optional;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
@@ -29,6 +28,10 @@ import picocli.CommandLine.Parameters;
         })
 public final class CompareCommand implements Runnable {
     private static final double NOISE = 0.05;
+    private static final String COLUMNS = "side,seeds,validation,best,loss,difference,low,high,p,largest,crossover";
+    /** What the baseline is minus itself stays empty. */
+    private static final Sides.Difference NONE =
+            new Sides.Difference("", 0, Double.NaN, Double.NaN, null, null, null, null, null);
 
     @Parameters(paramLabel = "RUN", arity = "1..*", description = "Directories of runs, or with runs inside.")
     private List<Path> places;
@@ -46,41 +49,28 @@ public final class CompareCommand implements Runnable {
     public void run() {
         Sides c = Sides.of(places, json::warn);
         if (csv != null) {
-            Csv.write(
-                    csv,
-                    table -> c.sides().forEach(side -> row(table, c, side)),
-                    "side",
-                    "seeds",
-                    "validation",
-                    "best",
-                    "loss",
-                    "difference",
-                    "low",
-                    "high",
-                    "p",
-                    "largest",
-                    "crossover");
+            Csv.write(csv, COLUMNS, table -> c.sides().forEach(side -> row(table, c, side)));
         }
         json.both(c, out -> print(out, c));
     }
 
-    /** A side; what it is minus the baseline stays empty for the baseline itself. */
     private static void row(Csv table, Sides c, Sides.Side s) {
-        Optional<Sides.Difference> d = c.differences().stream()
+        Sides.Difference d = c.differences().stream()
                 .filter(other -> other.name().equals(s.name()))
-                .findFirst();
+                .findFirst()
+                .orElse(NONE);
         table.row(
                 s.name(),
                 s.seeds().size(),
                 s.validation(),
                 s.best(),
                 s.loss(),
-                d.map(Sides.Difference::mean).orElse(null),
-                d.map(Sides.Difference::low).orElse(null),
-                d.map(Sides.Difference::high).orElse(null),
-                d.map(Sides.Difference::p).orElse(null),
-                d.map(Sides.Difference::largest).orElse(null),
-                d.map(Sides.Difference::crossover).orElse(null));
+                d.mean(),
+                d.low(),
+                d.high(),
+                d.p(),
+                d.largest(),
+                d.crossover());
     }
 
     private static void print(PrintWriter out, Sides c) {

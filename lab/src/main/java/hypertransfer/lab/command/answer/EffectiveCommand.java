@@ -68,15 +68,8 @@ public final class EffectiveCommand implements Runnable {
         if (csv == null) {
             answer = Effective.read(log, null, lines);
         } else {
-            Csv.write(
-                    csv,
-                    table -> answer = Effective.read(log, table, lines),
-                    "step",
-                    "matrix",
-                    "weight_norm",
-                    "effective",
-                    "angle",
-                    "implied_decay");
+            String header = "step,matrix,weight_norm,effective,angle,implied_decay";
+            Csv.write(csv, header, table -> answer = Effective.read(log, table, lines));
         }
         PrintWriter err = spec.commandLine().getErr();
         answer.problems().forEach(p -> err.println("ht: " + log + " " + p));
@@ -161,7 +154,7 @@ public final class EffectiveCommand implements Runnable {
         notes.addAll(answer.notes());
         notes.addAll(answer.problems());
         List<Sheet.Chart> charts = List.of(new Sheet.Chart("Effective rate", true, lines));
-        Sheet.write(page, "Effective rates of " + log.getFileName(), notes, charts, table);
+        Sheet.write(page, "Effective rates of " + log.getFileName(), notes, charts, List.of(), table);
     }
 
     private static String number(Double value) {

@@ -224,13 +224,13 @@ public final class PredictCommand implements Runnable {
         rows.forEach(r -> table.add(List.of(
                 r.kind,
                 r.rows + " x " + r.cols,
-                String.format(Locale.ROOT, "%.3f", r.startNorm),
-                String.format(Locale.ROOT, "%.3f", r.endNorm),
+                text("%.3f", r.startNorm),
+                text("%.3f", r.endNorm),
                 text("%.3f", r.restNorm),
-                String.format(Locale.ROOT, "%.5f", r.peakEffective),
+                text("%.5f", r.peakEffective),
                 "" + r.peakStep,
-                String.format(Locale.ROOT, "%.3g", r.endEffective),
-                String.format(Locale.ROOT, "%.4f", r.endToPeak),
+                text("%.3g", r.endEffective),
+                text("%.4f", r.endToPeak),
                 text("%.5f", r.restEffective))));
         List<Sheet.Chart> charts =
                 List.of(new Sheet.Chart("Effective rate", true, effective), new Sheet.Chart("Norm", false, norms));
@@ -238,7 +238,7 @@ public final class PredictCommand implements Runnable {
                 file + ", " + c.steps() + " steps",
                 measured.map(PredictCommand::text)
                         .orElseGet(() -> Accuracy.nearest(c).text(c)));
-        Sheet.write(page, "Predicted: " + Kind.describe(c), notes, charts, table);
+        Sheet.write(page, "Predicted: " + Kind.describe(c), notes, charts, List.of(), table);
     }
 
     private void write(List<Kind> kinds, Configuration c) {
@@ -254,6 +254,6 @@ public final class PredictCommand implements Runnable {
                 }
             }
         };
-        Csv.write(csv, rows, "step", "kind", "nominal", "norm", "effective", "target_norm");
+        Csv.write(csv, "step,kind,nominal,norm,effective,target_norm", rows);
     }
 }

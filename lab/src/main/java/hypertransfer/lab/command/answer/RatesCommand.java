@@ -263,6 +263,6 @@ public final class RatesCommand implements Runnable {
                 table.row(t, part.name(), rate[t], effective[t]);
             }
         }));
-        Csv.write(csv, rows, "step", "kind", "rate", "effective");
+        Csv.write(csv, "step,kind,rate,effective", rows);
     }
 }

@@ -41,6 +41,8 @@ import picocli.CommandLine.Parameters;
         })
 public final class ScheduleCommand implements Runnable {
     private static final int MOST = 200;
+    private static final List<String> HEAD =
+            List.of("matrix", "peak", "step", "end", "end/peak", "nearest named schedule");
 
     @Parameters(paramLabel = "RUN", description = "A finished run; steps between logged ones are interpolated.")
     private Path run;
@@ -93,17 +95,8 @@ public final class ScheduleCommand implements Runnable {
                 .max()
                 .orElse(6);
         String format = "%-" + Math.max(6, width) + "s %10s %6s %10s %9s  %s%n";
-        print.printf(format, "matrix", "peak", "step", "end", "end/peak", "nearest named schedule");
-        induced.matrices().stream()
-                .limit(MOST)
-                .forEach(m -> print.printf(
-                        format,
-                        m.matrix(),
-                        number(m.peak()),
-                        m.peakStep(),
-                        number(m.end()),
-                        number(m.endToPeak()),
-                        m.shape() == null ? "all rates are zero" : m.shape().text()));
+        print.printf(format, HEAD.toArray());
+        rows(induced, "all rates are zero").stream().limit(MOST).forEach(row -> print.printf(format, row.toArray()));
         if (induced.matrices().size() > MOST) {
             print.println("and " + (induced.matrices().size() - MOST) + " more; --json has all");
         }
@@ -121,11 +114,13 @@ public final class ScheduleCommand implements Runnable {
     }
 
     private void write(RecordedRates recorded) {
+        boolean replays = recorded.replays();
         Csv.write(
                 csv,
+                "step,matrix,rate" + (replays ? ",decay" : ""),
                 table -> recorded.rates().forEach((name, rates) -> {
                     for (int t = 0; t < rates.size(); t++) {
-                        if (recorded.replays()) {
+                        if (replays) {
                             table.row(
                                     t,
                                     name,
@@ -135,10 +130,20 @@ public final class ScheduleCommand implements Runnable {
                             table.row(t, name, rates.get(t));
                         }
                     }
-                }),
-                recorded.replays()
-                        ? new String[] {"step", "matrix", "rate", "decay"}
-                        : new String[] {"step", "matrix", "rate"});
+                }));
+    }
+
+    /** The table's rows, with what to say of a matrix whose rates are all zero. */
+    private static List<List<String>> rows(Induced induced, String zero) {
+        return induced.matrices().stream()
+                .map(m -> List.of(
+                        m.matrix(),
+                        number(m.peak()),
+                        "" + m.peakStep(),
+                        number(m.end()),
+                        number(m.endToPeak()),
+                        m.shape() == null ? zero : m.shape().text()))
+                .toList();
     }
 
     private void draw(RecordedRates recorded, Induced induced) {
@@ -147,16 +152,8 @@ public final class ScheduleCommand implements Runnable {
         recorded.rates()
                 .forEach((name, rates) -> lines.add(new Sheet.Line(
                         name, steps, rates.stream().mapToDouble(rate -> rate).toArray())));
-        List<List<String>> table = new ArrayList<>();
-        table.add(List.of("matrix", "peak", "step", "end", "end/peak", "nearest named schedule"));
-        induced.matrices()
-                .forEach(m -> table.add(List.of(
-                        m.matrix(),
-                        number(m.peak()),
-                        "" + m.peakStep(),
-                        number(m.end()),
-                        number(m.endToPeak()),
-                        m.shape() == null ? "-" : m.shape().text())));
+        List<List<String>> table = new ArrayList<>(List.of(HEAD));
+        table.addAll(rows(induced, "-"));
         List<Heat> heats = List.of(
                 Heat.of("Peak", induced.matrices(), Induced.Summary::matrix, Induced.Summary::peak),
                 Heat.of("Step of the peak", induced.matrices(), Induced.Summary::matrix, Induced.Summary::peakStep),

@@ -115,41 +115,45 @@ public final class BenchCommand implements Runnable {
             throw new ParameterException(
                     spec.commandLine(), "--accumulation is " + accumulation + ", it must be one or more");
         }
-        PrintWriter out = spec.commandLine().getOut();
+        PrintWriter words = json.people();
         if (phases) {
-            phases(out);
+            phases();
             return;
         }
         Configuration c = configuration("model.accumulation=" + accumulation);
         try (Workload workload = new Workload(c)) {
-            if (!json.only) {
-                out.print(workload.memory().table());
-                out.flush();
-            }
+            words.print(workload.memory().table());
+            words.flush();
             run(workload, seconds / 2);
             List<Workload.Times> steps = run(workload, seconds);
             double micro = median(steps, Workload.Times::microMs), move = median(steps, Workload.Times::optimizerMs);
             int micros = Math.max(1, preset.stepTokens() / workload.tokens());
             double tokens = 1000.0 * micros * workload.tokens() / (micros * micro + move);
-            if (!json.only) {
-                out.printf(
-                        Locale.ROOT,
-                        "%s %s on %s, %d x %d tokens: %.2f ms forward and backward, %.2f ms optimizer, %.0f tokens/s"
-                                + " with %d micro-batches per step (medians of %d)%n",
-                        preset.label(),
-                        variant,
-                        c.engine(),
-                        c.model().batch(),
-                        c.architecture().sequence(),
-                        micro,
-                        move,
-                        tokens,
-                        micros,
-                        steps.size());
-            }
+            words.printf(
+                    Locale.ROOT,
+                    "%s %s on %s, %d x %d tokens: %.2f ms forward and backward, %.2f ms optimizer, %.0f tokens/s"
+                            + " with %d micro-batches per step (medians of %d)%n",
+                    preset.label(),
+                    variant,
+                    c.engine(),
+                    c.model().batch(),
+                    c.architecture().sequence(),
+                    micro,
+                    move,
+                    tokens,
+                    micros,
+                    steps.size());
             long bytes = workload.memory().total();
-            out.println(JsonLine.of(new Summary(
-                    preset.label(), variant.name(), c.engine(), c.model().batch(), micro, move, tokens, bytes)));
+            json.out()
+                    .println(JsonLine.of(new Summary(
+                            preset.label(),
+                            variant.name(),
+                            c.engine(),
+                            c.model().batch(),
+                            micro,
+                            move,
+                            tokens,
+                            bytes)));
         }
     }
 
@@ -169,12 +173,10 @@ public final class BenchCommand implements Runnable {
         return ConfigurationFile.of(settings.toArray(String[]::new));
     }
 
-    private void phases(PrintWriter out) {
+    private void phases() {
         Map<String, Double> seconds = Phases.measure(configuration());
-        if (!json.only) {
-            seconds.forEach((phase, s) -> out.printf(Locale.ROOT, "%-64s %8.2f s%n", phase, s));
-        }
-        out.println(JsonLine.of(seconds));
+        seconds.forEach((phase, s) -> json.people().printf(Locale.ROOT, "%-64s %8.2f s%n", phase, s));
+        json.out().println(JsonLine.of(seconds));
     }
 
     private static List<Workload.Times> run(Workload workload, double seconds) {

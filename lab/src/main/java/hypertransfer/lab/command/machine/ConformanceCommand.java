@@ -58,7 +58,7 @@ public final class ConformanceCommand implements Callable<Integer> {
 
     @Override
     public Integer call() {
-        PrintWriter out = json.out();
+        PrintWriter words = json.people();
         String name = engine.chosen();
         String opened = proof() ? Engines.exact(name) : name;
         Tolerance tolerance = Tolerance.of(Engines.weights(opened));
@@ -70,13 +70,12 @@ public final class ConformanceCommand implements Callable<Integer> {
                 Errors errors = replay.run(c);
                 all.merge(errors);
                 cases++;
-                if (!json.only) {
-                    print(out, golden.sizes().network() + " " + c.label(), errors);
-                }
+                print(words, golden.sizes().network() + " " + c.label(), errors);
             }
         }
-        out.println(JsonLine.of(
-                new Summary(name, cases, all.loss(), all.gradient(), all.norm(), all.rate(), all.passed())));
+        json.out()
+                .println(JsonLine.of(
+                        new Summary(name, cases, all.loss(), all.gradient(), all.norm(), all.rate(), all.passed())));
         return all.passed() ? Exit.FINE : Exit.CHECK_FAILED;
     }
 

@@ -9,7 +9,6 @@ import hypertransfer.engine.provider.Engines;
 import hypertransfer.lab.command.option.EngineOption;
 import hypertransfer.lab.command.option.JsonOption;
 import hypertransfer.lab.terminal.Exit;
-import hypertransfer.lab.terminal.JsonLine;
 import hypertransfer.train.network.Design;
 import hypertransfer.train.network.Differences;
 import java.io.PrintWriter;
@@ -58,55 +57,36 @@ public final class SelfTestCommand implements Callable<Integer> {
 
     @Override
     public Integer call() {
-        PrintWriter out = json.out();
+        PrintWriter words = json.people();
         String name = engine.chosen();
         Tolerance tolerance = Tolerance.of(Engines.weights(name));
         List<Check> checks = new ArrayList<>();
         for (Dims dims : sizes) {
-            if (!json.only) {
-                out.println(dims);
-            }
+            words.println(dims);
             for (Result result : Comparison.run(d -> open.apply(name, d), dims)) {
                 boolean good = tolerance.accepts(result);
-                checks.add(new Check(dims, result.operation(), result.tensor(), result.error(), good));
-                if (!json.only) {
-                    out.printf(
-                            Locale.ROOT,
-                            "  %-6s %-24s %-12s %.1e%n",
-                            good ? "ok" : "FAILED",
-                            result.operation(),
-                            result.tensor(),
-                            result.error());
-                }
+                Check check = new Check(dims, result.operation(), result.tensor(), result.error(), good);
+                checks.add(check);
+                print(words, "%-24s %-12s".formatted(check.operation, check.tensor), check);
             }
         }
-        for (Map.Entry<String, Design> design : designs.entrySet()) {
-            if (!json.only) {
-                out.println(design.getKey());
-            }
-            for (Differences gradient : Differences.of(d -> open.apply(name, d), design.getValue())) {
+        designs.forEach((label, design) -> {
+            words.println(label);
+            for (Differences gradient : Differences.of(d -> open.apply(name, d), design)) {
                 boolean good = gradient.accepted(Engines.weights(name));
-                checks.add(new Check(
-                        gradient.dims(),
-                        "gradient of " + design.getKey(),
-                        gradient.parameter(),
-                        gradient.error(),
-                        good));
-                if (!json.only) {
-                    out.printf(
-                            Locale.ROOT,
-                            "  %-6s %-37s %.1e%n",
-                            good ? "ok" : "FAILED",
-                            gradient.parameter(),
-                            gradient.error());
-                }
+                Check check = new Check(
+                        gradient.dims(), "gradient of " + label, gradient.parameter(), gradient.error(), good);
+                checks.add(check);
+                print(words, "%-37s".formatted(check.tensor), check);
             }
-        }
+        });
         boolean passed = checks.stream().allMatch(Check::passed);
-        out.println(
-                json.only
-                        ? JsonLine.of(new Answer(name, passed, checks))
-                        : passed ? "all operations and gradients agree" : "some operations or gradients differ");
+        String sum = passed ? "all operations and gradients agree" : "some operations or gradients differ";
+        json.either(new Answer(name, passed, checks), out -> out.println(sum));
         return passed ? Exit.FINE : Exit.CHECK_FAILED;
+    }
+
+    private static void print(PrintWriter words, String what, Check check) {
+        words.printf(Locale.ROOT, "  %-6s %s %.1e%n", check.passed ? "ok" : "FAILED", what, check.error);
     }
 }

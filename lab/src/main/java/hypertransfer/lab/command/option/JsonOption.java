@@ -3,6 +3,7 @@ package hypertransfer.lab.command.option;
 import hypertransfer.lab.terminal.JsonLine;
 import hypertransfer.lab.terminal.Width;
 import java.io.PrintWriter;
+import java.io.Writer;
 import java.util.function.Consumer;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
@@ -28,6 +29,11 @@ public final class JsonOption {
     /** Where a command that trains says what it does: standard error, where standard output belongs to a program. */
     public PrintWriter words() {
         return only ? command.commandLine().getErr() : out();
+    }
+
+    /** Where a command prints for people as it proceeds: nowhere, where only the line was asked for. */
+    public PrintWriter people() {
+        return only ? new PrintWriter(Writer.nullWriter()) : out();
     }
 
     /** Either the line for programs, or what people read. */

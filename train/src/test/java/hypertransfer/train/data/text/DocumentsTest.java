@@ -1,5 +1,6 @@
 package hypertransfer.train.data.text;
 
+import static hypertransfer.train.Refusals.assertRefused;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
@@ -186,9 +187,7 @@ class DocumentsTest {
         byte[] bytes = "fine\nfine é\nbad X here\n".getBytes(StandardCharsets.UTF_8);
         bytes[17] = (byte) 0xff;
         Piece text = new Piece("x", 10, bytes, false, true);
-        assertThatThrownBy(() -> text.tokenize(Vocabulary.BYTES, "text", false))
-                .isInstanceOf(Refusal.class)
-                .hasMessageContaining("x, line 12: byte 0xff is not UTF-8");
+        assertRefused(() -> text.tokenize(Vocabulary.BYTES, "text", false), "x, line 12: byte 0xff is not UTF-8");
         Piece cut = new Piece("x", 1, new byte[] {'a', (byte) 0xc3}, false, true);
         assertThatThrownBy(() -> cut.tokenize(Vocabulary.GPT2, "text", false))
                 .hasMessageContaining("line 1: byte 0xc3");
