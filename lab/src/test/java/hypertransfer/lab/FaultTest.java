@@ -94,8 +94,7 @@ class FaultTest {
                 Thread.sleep(random.nextInt(early ? 1000 : 25));
                 child.signal("KILL");
                 int exit = child.end();
-                if (exit == 0
-                        && late++ < 20) { // other work of the machine kept this process from killing it: once more
+                if (exit == 0 && late++ < 20) { // other work of the machine made it too late: once more
                     Folder.delete(run);
                     kill--;
                     continue;
@@ -143,22 +142,27 @@ class FaultTest {
         assertThat(run.resolve(Run.METRICS)).doesNotExist();
     }
 
+    /** Where a step of the optimizer is met, which takes seconds and is not given up: other work may need another attempt. */
     @Test
     void theSecondInterruptEndsAtOnce() throws Exception {
-        // an optimizer step takes seconds, and is not given up
-        try (Child child = Child.start(train(run, 4, 1, "--set", "model.width=256"))) {
-            assertThat(child.says("validation")).as("about to begin").isTrue();
-            Thread.sleep(1000);
-            child.signal("INT");
-            while (child.errors().isEmpty()) {
-                Thread.sleep(5);
+        for (int attempt = 0; attempt == 0 || Files.exists(run.resolve(Run.CHECKPOINTS)); attempt++) {
+            assertThat(attempt).as("attempts that were given the time to save").isLessThan(10);
+            if (attempt > 0) {
+                Folder.delete(run);
             }
-            while (!child.endsWithin(100)) {
+            try (Child child = Child.start(train(run, 4, 1, "--set", "model.width=256"))) {
+                assertThat(child.says("validation")).as("about to begin").isTrue();
+                Thread.sleep(1000 + 500 * attempt);
                 child.signal("INT");
+                while (child.errors().isEmpty()) {
+                    Thread.sleep(5);
+                }
+                while (!child.endsWithin(100)) {
+                    child.signal("INT");
+                }
+                assertThat(child.end()).isEqualTo(130);
             }
-            assertThat(child.end()).isEqualTo(130);
         }
-        assertThat(run.resolve(Run.CHECKPOINTS)).as("not saved").doesNotExist();
         assertThat(state()).isIn("killed", "not begun");
     }
 

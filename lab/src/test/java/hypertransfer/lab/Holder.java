@@ -4,6 +4,7 @@ import hypertransfer.train.log.Run;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.concurrent.locks.LockSupport;
 
 /** Another process that holds a run, until it is killed. */
 record Holder(Process process) {
@@ -12,7 +13,7 @@ record Holder(Process process) {
                         "python3",
                         "-c",
                         "import fcntl,sys,time; f=open(sys.argv[1],'w'); fcntl.lockf(f, fcntl.LOCK_EX);"
-                                + " print('held', flush=True); time.sleep(60)",
+                                + " print('held', flush=True); time.sleep(600)",
                         Files.createDirectories(run).resolve("lock").toString())
                 .start();
         process.inputReader().readLine();
@@ -23,7 +24,7 @@ record Holder(Process process) {
     void killedAfter(Path other) {
         Thread.ofVirtual().start(() -> {
             while (!new Run(other).begun() && process.isAlive()) {
-                Thread.onSpinWait();
+                LockSupport.parkNanos(5_000_000);
             }
             process.destroyForcibly();
         });

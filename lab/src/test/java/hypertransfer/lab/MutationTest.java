@@ -39,7 +39,7 @@ class MutationTest {
                 older(command);
             }
         }
-        cases.run(200, (number, random) -> {
+        cases.run(100, (number, random) -> {
             List<Command> among = random.nextInt(12) == 0 ? training : quick;
             Command command = among.get(random.nextInt(among.size()));
             one(number, command, random, shop.expected(command));

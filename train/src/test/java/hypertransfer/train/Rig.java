@@ -32,7 +32,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Random;
 
-/** A tiny network, on the reference engine unless another is named, with gains that are not zero and a fixed micro-batch. */
+/** A tiny network, on the reference engine unless it is the cpu's, with gains that are not zero and a fixed micro-batch. */
 public final class Rig implements AutoCloseable {
     public static final Transfer MUON = Transfer.plain(new Space.Base(0.1));
 
@@ -49,11 +49,7 @@ public final class Rig implements AutoCloseable {
     }
 
     public Rig(Variant variant, Routing routing) {
-        this(variant, routing, 1, false);
-    }
-
-    public Rig(Variant variant, Routing routing, int micros, boolean recompute) {
-        this("reference", architecture(Design.of(variant)), routing, micros, recompute);
+        this(architecture(Design.of(variant)), routing, 1, false);
     }
 
     /** Of M1 on the reference engine, which says that its weights are bfloat16; they are not. */
@@ -81,9 +77,9 @@ public final class Rig implements AutoCloseable {
         return new Architecture(design, 11, 2, 8, 4, 5);
     }
 
-    /** Of another design, or on another engine. */
-    public Rig(String name, Architecture architecture, Routing routing, int micros, boolean recompute) {
-        this(Engines.open(name, architecture.dims(2)), architecture, routing, micros, recompute);
+    /** Of another design. */
+    public Rig(Architecture architecture, Routing routing, int micros, boolean recompute) {
+        this(Engines.open("reference", architecture.dims(2)), architecture, routing, micros, recompute);
     }
 
     private Rig(Engine engine, Architecture architecture, Routing routing, int micros, boolean recompute) {
@@ -94,10 +90,11 @@ public final class Rig implements AutoCloseable {
         memory = engine.commit();
         Initializer.initialize(engine, parameters, 7);
         Random random = new Random(11);
-        for (Parameter p :
-                parameters.rest()) { // larger than at a real start, so that every gradient is well above rounding
-            engine.write(
-                    p.master(), random.doubles(p.master().size(), -0.5, 0.5).toArray());
+        for (Parameter p : parameters.all()) {
+            if (!p.hidden()) { // larger than at a real start, so that every gradient is well above rounding
+                engine.write(
+                        p.master(), random.doubles(p.master().size(), -0.5, 0.5).toArray());
+            }
         }
         optimizer.start();
         inputs = random.ints(engine.dims().N(), 0, engine.dims().V()).toArray();

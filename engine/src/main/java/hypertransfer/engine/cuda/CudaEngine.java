@@ -59,10 +59,7 @@ public final class CudaEngine implements Engine {
      * On the card of this number, as the driver counts them; numbers beyond the last card begin again with the first.
      */
     public CudaEngine(Dims dims, Precision precision, int card) {
-        this(dims, precision, Span.of("driver", () -> Driver.open(card)));
-    }
-
-    private CudaEngine(Dims dims, Precision precision, Driver driver) {
+        Driver driver = Span.of("driver", () -> Driver.open(card));
         this(
                 dims,
                 precision,

@@ -88,10 +88,6 @@ final class Lists implements Motion, AutoCloseable {
         return words;
     }
 
-    void run(Kernel kernel, int count, IntFunction<Entry> entry, Object... more) {
-        run(kernel, entries(count, entry), more);
-    }
-
     private static List<Entry> entries(int count, IntFunction<Entry> entry) {
         return IntStream.range(0, count).mapToObj(entry).toList();
     }
@@ -135,17 +131,17 @@ final class Lists implements Motion, AutoCloseable {
 
     @Override
     public void momentum(List<Tensor> g, double[] scale, double beta, boolean nesterov, List<Tensor> m) {
-        run(Kernel.MOMENTUM, g.size(), k -> Entry.of(g.get(k), m.get(k), scale[k]), beta, nesterov);
+        run(Kernel.MOMENTUM, entries(g.size(), k -> Entry.of(g.get(k), m.get(k), scale[k])), beta, nesterov);
     }
 
     @Override
     public void sign(List<Tensor> g, double[] scale, double look, double keep, List<Tensor> m) {
-        run(Kernel.SIGN, g.size(), k -> Entry.of(g.get(k), m.get(k), scale[k]), look, keep);
+        run(Kernel.SIGN, entries(g.size(), k -> Entry.of(g.get(k), m.get(k), scale[k])), look, keep);
     }
 
     @Override
     public void clamp(List<Tensor> g, double[] scale, double limit) {
-        run(Kernel.CLAMP, g.size(), k -> Entry.of(g.get(k), g.get(k), scale[k]), limit);
+        run(Kernel.CLAMP, entries(g.size(), k -> Entry.of(g.get(k), g.get(k), scale[k])), limit);
     }
 
     @Override

@@ -176,28 +176,6 @@ class CrookedTest {
     /** What the comparison cannot see is named here. */
     @Test
     void everyOperationIsCompared() {
-        assertThat(Operations.except(OUTPUTS))
-                .containsExactly(
-                        "carrier",
-                        "close",
-                        "commit",
-                        "decisions",
-                        "dims",
-                        "feed",
-                        "layers",
-                        "load",
-                        "motion",
-                        "name",
-                        "pack", // as it is: PackTest
-                        "read",
-                        "remark",
-                        "replay",
-                        "separateWeights",
-                        "slice",
-                        "store",
-                        "tensor",
-                        "unpack",
-                        "until",
-                        "weights");
+        assertThat(Operations.except(OUTPUTS)).containsExactly("feed", "read");
     }
 }

@@ -13,9 +13,15 @@ import java.util.stream.Collectors;
 
 /** The names and forms under which a file of weights has them, as the transformers library writes it. */
 public enum Dialect {
-    OWN,
-    GPT2,
-    LLAMA;
+    OWN(""),
+    GPT2("transformer.", ""),
+    LLAMA("model.", "");
+
+    private final List<String> prefixes;
+
+    Dialect(String... prefixes) {
+        this.prefixes = List.of(prefixes);
+    }
 
     public String label() {
         return name().toLowerCase(Locale.ROOT);
@@ -30,11 +36,7 @@ public enum Dialect {
 
     /** What names begin with, the usual first: files of the network only have less in front than those of a model with a head. */
     public List<String> prefixes() {
-        return switch (this) {
-            case OWN -> List.of("");
-            case GPT2 -> List.of("transformer.", "");
-            case LLAMA -> List.of("model.", "");
-        };
+        return prefixes;
     }
 
     /** The name that a tensor has in a file with this prefix. */

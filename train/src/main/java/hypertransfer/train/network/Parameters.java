@@ -112,10 +112,6 @@ public final class Parameters {
         return all.stream().filter(Parameter::hidden).toList();
     }
 
-    public List<Parameter> rest() {
-        return all.stream().filter(parameter -> !parameter.hidden()).toList();
-    }
-
     /**
      * What the optimizer of this rank moves, in the order of {@link Share#own}: a piece's gradient is the sum over the
      * step's micro-batches.

@@ -7,6 +7,7 @@ import hypertransfer.train.network.Parameter;
 import hypertransfer.train.network.Parameters;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.function.Function;
 
 /**
  * The hidden matrices as the optimizer sees them: whole, or in parts. Parts that lie one below the other are rows of the whole; parts
@@ -20,7 +21,11 @@ final class Hidden {
     record Own(int number, Tensor master, Tensor gradient, Tensor weight) {}
 
     /** A matrix of this rank whose parts are copies. */
-    private record Copied(Parameter whole, List<Own> parts) {}
+    private record Copied(Parameter whole, List<Own> parts) {
+        List<Tensor> parts(Function<Own, Tensor> of) {
+            return parts.stream().map(of).toList();
+        }
+    }
 
     final List<Matrix> all = new ArrayList<>();
     final int[] counts; // the parts of each hidden matrix
@@ -86,27 +91,23 @@ final class Hidden {
 
     /** Takes the masters as they were written. */
     void takeMasters() {
-        copied.forEach(c -> engine.motion()
-                .cut(c.whole.master(), c.parts.stream().map(Own::master).toList()));
+        copied.forEach(c -> engine.motion().cut(c.whole.master(), c.parts(Own::master)));
     }
 
     /** Takes the gradients as they stand ready. */
     void takeGradients() {
-        copied.forEach(c -> engine.motion()
-                .cut(c.whole.gradient(), c.parts.stream().map(Own::gradient).toList()));
+        copied.forEach(c -> engine.motion().cut(c.whole.gradient(), c.parts(Own::gradient)));
     }
 
     /** Gives the masters back, as checkpoints have them. */
     void giveMasters() {
-        copied.forEach(
-                c -> engine.motion().join(c.parts.stream().map(Own::master).toList(), c.whole.master()));
+        copied.forEach(c -> engine.motion().join(c.parts(Own::master), c.whole.master()));
     }
 
     /** Gives the weights back that were represented. */
     void giveWeights() {
         copied.stream()
                 .filter(c -> c.whole.separate())
-                .forEach(c ->
-                        engine.motion().join(c.parts.stream().map(Own::weight).toList(), c.whole.weight()));
+                .forEach(c -> engine.motion().join(c.parts(Own::weight), c.whole.weight()));
     }
 }

@@ -77,7 +77,15 @@ class ConfigurationTest {
             clip.norm=-1             | clip.norm is -1.0; it must be a finite number, zero or more
             matrices.init=ones       | matrices.init is 'ones'; it must be normal or zero
             matrices.zero_radius=-1  | matrices: zero_radius is -1.0; it must be a finite number, zero or more
-            matrices.view=blocks:7x1 | matrices.view is blocks:7x1, and blocks.0.attn.q.weight has 128 rows and 128 columns
+            clip.norm=.nan           | clip.norm is NaN
+            clip.norm=.inf           | clip.norm is Infinity
+            clip.norm=1 & clip.value=2 | clip.norm is 1.0 and clip.value is 2.0; set one of them to 0
+            matrices.view=blocks:7x1 | matrices.view is blocks:7x1, and blocks.0.attn.q.weight has 128 rows and 128 columns, which it does not divide; choose divisors, or name the matrices in matrices.groups
+            matrices.view=''         | matrices.view is ''; it must be whole, heads or blocks:
+            matrices.view=head       | matrices.view is 'head'; it must be whole, heads or blocks:
+            matrices.view=blocks:0x1 | matrices.view is 'blocks:0x1'; it must be whole, heads or blocks:
+            matrices.view=blocks:2   | matrices.view is 'blocks:2'; it must be whole, heads or blocks:
+            matrices.view=blocks:9999999x1 | matrices.view is 'blocks:9999999x1'; it must be whole, heads or blocks:
             matrices.schulz_steps=-1 | matrices: Newton-Schulz is asked for -1 steps; it must be from 1 to 100, or 0 for the usual 5
             matrices.coefficients=x  | matrices.coefficients is 'x'; it must be jordan, convergent or polar-express
             matrices.shape_factor=x  | matrices.shape_factor is 'x'; it must be none, tall, spectral or rms
@@ -110,6 +118,11 @@ class ConfigurationTest {
             matrices.direction=soap & matrices.precondition_frequency=0 | matrices: SOAP's frequency is 0 and its largest_side 10000; both must be 1 or more
             matrices.direction=adamuon & matrices.shape_factor=rms | matrices.shape_factor is rms, and the norm of adamuon follows from the shape already
             matrices.direction=normuon & matrices.epsilon=0 | matrices: NorMuon's epsilon is 0.0
+            matrices.direction=lion & matrices.beta2=1 | matrices: Lion's beta2 is 1.0
+            matrices.direction=signum & matrices.momentum=-0.1 | matrices: Signum's momentum is -0.1
+            matrices.direction=adamuon & matrices.beta2=.nan | matrices: AdaMuon's beta2 is NaN
+            matrices.direction=soap & matrices.epsilon=0 | matrices: SOAP's epsilon is 0.0
+            matrices.schulz_steps=101 | matrices: Newton-Schulz is asked for 101 steps
             matrices.mode=hyperball & matrices.radius=2 & from.run=x | matrices.radius is set where a run starts
             matrices.radius=2                 | matrices: the radius is 2.0, and Base(0.1) in Base(0.1) has no Hyperball
             matrices.radius=0                 | the radius is 0.0

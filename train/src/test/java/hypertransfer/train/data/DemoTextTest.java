@@ -43,14 +43,4 @@ class DemoTextTest {
         assertThat(Vocabulary.BYTES.decode(train))
                 .doesNotContain(Vocabulary.BYTES.decode(Arrays.copyOf(validation, 500)));
     }
-
-    @Test
-    void feedsBatches() {
-        try (Corpus corpus = DemoText.corpus(Split.TRAIN)) {
-            Batches batches = new Batches(Windows.of(corpus, 16, 128), 1);
-            int[] inputs = new int[2048], targets = new int[2048];
-            batches.fill(3, 0, inputs, targets);
-            assertThat(Arrays.copyOf(targets, 2047)).containsExactly(Arrays.copyOfRange(inputs, 1, 2048));
-        }
-    }
 }

@@ -41,7 +41,7 @@ class DesignTest {
     @ParameterizedTest
     @MethodSource("designs")
     void scaleMattersJustWhereNoNormFollows(Design design) {
-        try (Rig rig = new Rig("reference", Rig.architecture(design), ROUTING, 1, false)) {
+        try (Rig rig = new Rig(Rig.architecture(design), ROUTING, 1, false)) {
             double loss = rig.loss();
             for (Parameter p : rig.parameters.hidden()) {
                 for (double factor : new double[] {0.5, 3}) {
@@ -62,8 +62,8 @@ class DesignTest {
     @MethodSource("designs")
     void microBatchesAddUp(Design design) {
         int[] others = {3, 1, 4, 1, 5, 9, 2, 6, 5, 3};
-        try (Rig one = new Rig("reference", Rig.architecture(design), ROUTING, 1, false);
-                Rig two = new Rig("reference", Rig.architecture(design), ROUTING, 2, true)) {
+        try (Rig one = new Rig(Rig.architecture(design), ROUTING, 1, false);
+                Rig two = new Rig(Rig.architecture(design), ROUTING, 2, true)) {
             one.gradient();
             one.network.gradient(others, one.targets);
             two.engine.zero(two.parameters.gradients());
@@ -86,8 +86,8 @@ class DesignTest {
     @ParameterizedTest
     @MethodSource("designs")
     void recomputationChangesNothingButTheMemory(Design design) {
-        try (Rig kept = new Rig("reference", Rig.architecture(design), ROUTING, 1, false);
-                Rig again = new Rig("reference", Rig.architecture(design), ROUTING, 1, true)) {
+        try (Rig kept = new Rig(Rig.architecture(design), ROUTING, 1, false);
+                Rig again = new Rig(Rig.architecture(design), ROUTING, 1, true)) {
             kept.gradient();
             again.gradient();
             assertThat(again.network.meanLoss()).isEqualTo(kept.network.meanLoss());
@@ -104,7 +104,7 @@ class DesignTest {
     @MethodSource("designs")
     void outlinesAreThoseOfTheParameters(Design design) {
         Architecture architecture = Rig.architecture(design);
-        try (Rig rig = new Rig("reference", architecture, ROUTING, 1, false)) {
+        try (Rig rig = new Rig(architecture, ROUTING, 1, false)) {
             assertThat(rig.parameters.all().stream()
                             .map(p -> new Outline(
                                     p.name(), p.weight().rows(), p.weight().cols(), p.hidden())))

@@ -1,6 +1,5 @@
 package hypertransfer.train.optimizer;
 
-import static hypertransfer.train.Refusals.assertRefused;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.within;
@@ -281,25 +280,11 @@ class DirectionsTest {
         int layers = (int) (Runtime.getRuntime().maxMemory() >> 31) + 1;
         Architecture wide = new Architecture(Variant.M1, 11, layers, 2048, 64, 1);
         Routing soap = Routing.standard(Soap.standard(), Mode.BASE.transfer(0.1));
-        assertThatThrownBy(() -> new Rig("reference", wide, soap, 1, false).close())
+        assertThatThrownBy(() -> new Rig(wide, soap, 1, false).close())
                 .isInstanceOf(EngineException.class)
                 .hasMessageContainingAll("  state ", "  total ", "does not fit into the heap of ")
                 .hasMessageMatching(
                         "(?s).*MiB; the directions remember \\d+ MiB of it: choose one that remembers less, or"
                                 + " for soap a matrices.largest_side below the long sides");
-    }
-
-    @Test
-    void settingsOutOfRangeAreRefused() {
-        refused("Lion's beta2 is 1.0", () -> new Lion(0.9, 1));
-        refused("Signum's momentum is -0.1", () -> new Signum(-0.1, false));
-        refused("NorMuon's epsilon is 0.0", () -> new NorMuon(Direction.Muon.standard(), 0.95, 0));
-        refused("AdaMuon's beta2 is NaN", () -> new AdaMuon(0.9, false, POLAR, Double.NaN, 1e-8));
-        refused("SOAP's epsilon is 0.0", () -> new Soap(0.9, 0.9, 0, 0.9, 10, 10));
-        refused("Newton-Schulz is asked for 101 steps", () -> Coefficients.JORDAN.steps(101));
-    }
-
-    private static void refused(String words, Runnable call) {
-        assertRefused(call::run).hasMessageStartingWith(words);
     }
 }

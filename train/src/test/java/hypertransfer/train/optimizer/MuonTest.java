@@ -101,35 +101,6 @@ class MuonTest {
         }
     }
 
-    @Test
-    void theMomentumIsNotTouchedByOrthogonalisation() {
-        Tensor g = engine.tensor(Role.GRADIENT, "g", 3, 5), m = engine.tensor(Role.STATE, "m", 3, 5);
-        engine.commit();
-        double[] first = matrix(3, 5, 1), second = matrix(3, 5, 1);
-        Direction muon = Direction.Muon.standard();
-        engine.write(g, first);
-        muon.apply(engine, List.of(g), new double[] {2}, 0, List.of(List.of(m)));
-        assertThat(engine.read(m))
-                .containsExactly(Arrays.stream(first).map(v -> 2 * v).toArray(), within(1e-15));
-        engine.write(g, second);
-        muon.apply(engine, List.of(g), new double[] {1}, 1, List.of(List.of(m)));
-        double[] mean = new double[15];
-        Arrays.setAll(mean, i -> 0.95 * 2 * first[i] + 0.05 * second[i]);
-        assertThat(engine.read(m)).containsExactly(mean, within(1e-15));
-        assertThat(engine.read(g)).isNotEqualTo(engine.read(m));
-    }
-
-    @Test
-    void nesterovLooksAhead() {
-        Tensor g = engine.tensor(Role.GRADIENT, "g", 1, 2), m = engine.tensor(Role.STATE, "m", 1, 2);
-        engine.commit();
-        engine.write(m, new double[] {1, 1});
-        engine.write(g, new double[] {3, -1});
-        new Direction.Sgd(0.5, true).apply(engine, List.of(g), new double[] {1}, 4, List.of(List.of(m)));
-        assertThat(engine.read(m)).containsExactly(2, 0);
-        assertThat(engine.read(g)).containsExactly(2.5, -0.5);
-    }
-
     /** The sum of sigma u v^T over orthonormal u and v. */
     private record Known(double[][] u, double[] sigma, double[][] v) {
         double[] matrix(DoubleUnaryOperator value) {

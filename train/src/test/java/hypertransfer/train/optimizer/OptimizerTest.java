@@ -73,22 +73,6 @@ class OptimizerTest {
     }
 
     @Test
-    void aSavedStateGoesOnWithTheSameBits() {
-        for (Mode mode : Mode.values()) {
-            Transfer named = mode.transfer(0.1);
-            Transfer transfer = mode == Mode.DECAY_TRANSFER ? named.following(new Space.Base(0.05)) : named;
-            try (Rig whole = new Rig(Variant.M1, transfer);
-                    Rig half = new Rig(Variant.M1, transfer);
-                    Rig rest = new Rig(Variant.M1, transfer)) {
-                double[] expected = whole.losses(8, 0.02);
-                half.losses(4, 0.02);
-                rest.continueFrom(half);
-                assertThat(rest.losses(4, 0.02)).as(mode.label()).isEqualTo(Arrays.copyOfRange(expected, 4, 8));
-            }
-        }
-    }
-
-    @Test
     void errorsNameTheMatrixAndTheStep() {
         try (Rig rig = new Rig(Variant.M1, Transfer.plain(new Space.Hyperball()))) {
             Parameter v = rig.parameter("blocks.1.attn.v.weight");

@@ -1,6 +1,5 @@
 package hypertransfer.train.optimizer;
 
-import static hypertransfer.train.Refusals.assertRefused;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
 
@@ -113,18 +112,6 @@ class ViewTest {
             assertThat(first.matrix()).isEqualTo("blocks.0.attn.o#0.weight");
             assertThat(Math.sqrt(left)).isCloseTo(first.R(), within(1e-12));
             assertThat(View.whole("blocks.0.attn.o#0.weight")).isEqualTo("blocks.0.attn.o.weight");
-        }
-    }
-
-    @Test
-    void whatDoesNotDivideIsNamedWithTheNumbers() {
-        assertRefused(() -> View.parse("blocks:3x1").of("blocks.0.mlp.fc.weight", 32, 8, 4))
-                .hasMessage(
-                        "matrices.view is blocks:3x1, and blocks.0.mlp.fc.weight has 32 rows and 8 columns, which it"
-                                + " does not divide; choose divisors, or name the matrices in matrices.groups");
-        for (String wrong : List.of("", "head", "blocks:0x1", "blocks:2", "blocks:9999999x1")) {
-            assertRefused(() -> View.parse(wrong))
-                    .hasMessageStartingWith("matrices.view is '" + wrong + "'; it must be whole, heads or blocks:");
         }
     }
 }

@@ -82,8 +82,8 @@ public final class Mpi implements Ranks {
         Messages messages = new Messages();
         for (int peer = 0; peer < size; peer++) {
             if (peer != rank) {
-                messages.receive(in.get(peer), peer);
-                messages.send(out.get(peer), peer);
+                messages.start("MPI_Irecv", in.get(peer), peer);
+                messages.start("MPI_Isend", out.get(peer), peer);
             }
         }
         messages.nudge();
@@ -150,15 +150,7 @@ public final class Mpi implements Ranks {
         private final List<Integer> peers = new ArrayList<>();
         private final List<MemorySegment> requests = new ArrayList<>();
 
-        void send(MemorySegment part, int peer) {
-            start("MPI_Isend", part, peer);
-        }
-
-        void receive(MemorySegment part, int peer) {
-            start("MPI_Irecv", part, peer);
-        }
-
-        private void start(String function, MemorySegment part, int peer) {
+        void start(String function, MemorySegment part, int peer) {
             for (long at = 0; at < part.byteSize(); at += PIECE) {
                 int count = (int) Math.min(PIECE, part.byteSize() - at);
                 MemorySegment request = local.allocate(ADDRESS);
