@@ -12,7 +12,6 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.TreeSet;
-import java.util.stream.Collectors;
 
 /**
  * Tuned rates carried to other settings, for the matrices that both configurations treat alike.
@@ -100,10 +99,7 @@ public record Carried(boolean common, List<Part> kinds, Translation.Pair pair) {
     /** The matrices as a pattern of {@code matrices.groups}: kinds where they are whole, else names. */
     public String pattern() {
         TreeSet<String> patterns = new TreeSet<>();
-        for (Part part : kinds) {
-            boolean whole = !part.name.contains(" ");
-            patterns.addAll(whole ? List.of(part.name) : part.matrices);
-        }
-        return patterns.stream().collect(Collectors.joining("|"));
+        kinds.forEach(part -> patterns.addAll(part.name.contains(" ") ? part.matrices : List.of(part.name)));
+        return String.join("|", patterns);
     }
 }

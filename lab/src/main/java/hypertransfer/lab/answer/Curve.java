@@ -62,10 +62,8 @@ final class Curve {
             firstNorm = norm;
         } else if (rows == 1) {
             stride = step - lastStep;
-        } else if (step - lastStep != stride) {
-            if (gaps++ == 0) {
-                firstGap = lastStep;
-            }
+        } else if (step - lastStep != stride && gaps++ == 0) {
+            firstGap = lastStep;
         }
         if (rows > 0 && step == lastStep + 1) {
             Stretch before = stretches.getLast();
