@@ -44,27 +44,26 @@ class StartTest {
 
     @Test
     void aDryRunSaysWhatItTakesAndWritesNothing() throws Exception {
-        Path file = Files.writeString(dir.resolve("muon.yaml"), "network: M1\n");
         Path run = dir.resolve("run");
-        assertThat(ht.fine("train", file, "--out", run, Ht.TINY, "--dry-run"))
+        assertThat(ht.fine("train ../runs/muon.yaml --out", run, Ht.TINY, "--dry-run"))
                 .containsPattern("parameters +11,328 \\(7,232 without the head\\)")
                 .containsPattern("tokens +96: 3 steps of 32; the corpus has [\\d,]+ and is read ")
                 .containsPattern("time +\\d+:\\d\\d: .* s per step \\(2 measured\\)")
                 .containsPattern("total +[\\d.]+ MiB");
         assertThat(run).doesNotExist();
-        JsonNode answer = ht.json("train", file, "--out", run, Ht.TINY, "--dry-run --json");
+        JsonNode answer = ht.json("train ../runs/muon.yaml --out", run, Ht.TINY, "--dry-run --json");
         assertThat(answer.path("parameters").asInt()).isEqualTo(11_328);
         assertThat(answer.path("tokens").asInt()).isEqualTo(96);
         assertThat(answer.path("bytes").asLong()).isGreaterThan(4 * 11_328);
         assertThat(answer.path("seconds").asDouble()).isPositive();
         assertThat(run).doesNotExist();
-        assertThat(ht.refused("train", file, "--out", run, Ht.TINY, "--json")).contains("--json is for --dry-run");
+        assertThat(ht.refused("train ../runs/muon.yaml --out", run, Ht.TINY, "--json"))
+                .contains("--json is for --dry-run");
     }
 
     @Test
     void runsAreListedForPrograms() throws Exception {
-        Path file = Files.writeString(dir.resolve("muon.yaml"), "network: M1\n");
-        ht.fine("train", file, "--out", dir.resolve("out/a"), Ht.TINY);
+        ht.fine("train ../runs/muon.yaml --out", dir.resolve("out/a"), Ht.TINY);
         ht.fine("transfer", dir.resolve("out/a"), "--mode hypertransfer");
         assertThat(ht.out()).contains("next: ht report ", "ht diff ");
         assertThat(ht.out()).doesNotContain("warning:");

@@ -55,11 +55,11 @@ class ServerTest {
 
     @Test
     void thePageIsLiveAndAloneThere() throws Exception {
-        HttpResponse<String> page = client.send(request("/"), BodyHandlers.ofString());
+        HttpResponse<String> page = client.send(request(server, "/"), BodyHandlers.ofString());
         assertThat(page.statusCode()).isEqualTo(200);
         assertThat(page.headers().firstValue("Content-Type")).hasValue("text/html; charset=utf-8");
         assertThat(page.body()).contains("\"live\":true");
-        assertThat(client.send(request("/etc"), BodyHandlers.ofString()).statusCode())
+        assertThat(client.send(request(server, "/etc"), BodyHandlers.ofString()).statusCode())
                 .isEqualTo(404);
     }
 
@@ -67,7 +67,7 @@ class ServerTest {
     void linesRunsAndEndsArriveAsTheyHappen() throws Exception {
         SyntheticRun first =
                 new SyntheticRun(folder.resolve("muon"), 0, "steps=20").begin().append(4, 1);
-        Iterator<JsonNode> messages = events();
+        Iterator<JsonNode> messages = events(server);
         assertThat(next(messages, "run").path("run").asString()).isEqualTo("muon");
         assertThat(next(messages, "lines").path("training").path("step").size()).isEqualTo(3);
         first.append(6, 1);
@@ -99,7 +99,7 @@ class ServerTest {
         SyntheticRun bad = new SyntheticRun(folder.resolve("bad"), 0, "steps=20").finished();
         Files.writeString(bad.directory.resolve("provenance.json"), "{]\n");
         new SyntheticRun(folder.resolve("good"), 0, "steps=20").finished();
-        Iterator<JsonNode> messages = events();
+        Iterator<JsonNode> messages = events(server);
         assertThat(next(messages, "damaged").path("message").asString()).contains("provenance.json is damaged");
         assertThat(next(messages, "run").path("run").asString()).isEqualTo("good");
         bad.finished();
@@ -114,14 +114,14 @@ class ServerTest {
         SyntheticRun rooted = new SyntheticRun(folder.resolve("b"), 0, "steps=20").finished();
         Files.writeString(rooted.directory.resolve("config.yaml"), "\ntarget: /\n", StandardOpenOption.APPEND);
         new SyntheticRun(folder.resolve("c"), 0, "steps=20").finished();
-        Iterator<JsonNode> messages = events();
+        Iterator<JsonNode> messages = events(server);
         next(messages, "run", "c");
     }
 
     @Test
     void aFolderThatCannotBeListedIsTold() throws Throwable {
         new SyntheticRun(folder.resolve("muon"), 0, "steps=20").finished();
-        next(events(), "tick"); // what this needs is loaded before rights are given up
+        next(events(server), "tick"); // what this needs is loaded before rights are given up
         Path closed = Files.createDirectories(folder.resolve("closed/inside")).getParent();
         Files.setPosixFilePermissions(folder, PosixFilePermissions.fromString("rwxr-xr-x"));
         Files.setPosixFilePermissions(closed, PosixFilePermissions.fromString("---------"));
@@ -130,7 +130,8 @@ class ServerTest {
             if (root) {
                 actAs(NOBODY);
             }
-            assertThat(next(events(), "notice").path("messages").toString()).contains(closed.toString());
+            assertThat(next(events(server), "notice").path("messages").toString())
+                    .contains(closed.toString());
         } finally {
             if (root) {
                 actAs(0);
@@ -163,17 +164,19 @@ class ServerTest {
     @Test
     void methodsAndPaths() throws Exception {
         for (String path : new String[] {"/", "/events"}) {
-            var post = HttpRequest.newBuilder(request(path).uri()).POST(HttpRequest.BodyPublishers.ofString("x"));
+            var post =
+                    HttpRequest.newBuilder(request(server, path).uri()).POST(HttpRequest.BodyPublishers.ofString("x"));
             HttpResponse<String> refused = client.send(post.build(), BodyHandlers.ofString());
             assertThat(refused.statusCode()).isEqualTo(405);
             assertThat(refused.headers().firstValue("Allow")).hasValue("GET, HEAD");
             HttpResponse<String> head = client.send(
-                    HttpRequest.newBuilder(request(path).uri()).HEAD().build(), BodyHandlers.ofString());
+                    HttpRequest.newBuilder(request(server, path).uri()).HEAD().build(), BodyHandlers.ofString());
             assertThat(head.statusCode()).isEqualTo(200);
             assertThat(head.body()).isEmpty();
         }
         for (String path : new String[] {"/eventsX", "/events/", "/index.html"}) {
-            assertThat(client.send(request(path), BodyHandlers.ofString()).statusCode())
+            assertThat(client.send(request(server, path), BodyHandlers.ofString())
+                            .statusCode())
                     .isEqualTo(404);
         }
     }
@@ -209,7 +212,7 @@ class ServerTest {
     @Test
     void closingEndsTheStreams() throws Exception {
         new SyntheticRun(folder.resolve("muon"), 0, "steps=20").finished();
-        HttpResponse<Stream<String>> stream = client.send(request("/events"), BodyHandlers.ofLines());
+        HttpResponse<Stream<String>> stream = client.send(request(server, "/events"), BodyHandlers.ofLines());
         Iterator<String> lines = stream.body().iterator();
         assertThat(lines.next()).startsWith("data: ");
         server.close();
@@ -220,10 +223,6 @@ class ServerTest {
                     throw new UncheckedIOException(new IOException("the stream ended")); // either way of ending is one
                 })
                 .hasRootCauseInstanceOf(IOException.class);
-    }
-
-    private Iterator<JsonNode> events() throws Exception {
-        return events(server);
     }
 
     private Iterator<JsonNode> events(Server from) throws Exception {
@@ -249,10 +248,6 @@ class ServerTest {
             node = next(messages, type);
         }
         return node;
-    }
-
-    private HttpRequest request(String path) {
-        return request(server, path);
     }
 
     private static HttpRequest request(Server server, String path) {
