@@ -27,53 +27,21 @@ public record Differences(Dims dims, String parameter, double error, double larg
     /** Networks that have each choice at least once, by a name for people. */
     public static Map<String, Design> designs() {
         Map<String, Design> designs = new LinkedHashMap<>();
+        Nonlinearity gelu = Nonlinearity.GELU, swiglu = Nonlinearity.SWIGLU;
+        Design.Positions rotary = Design.Positions.ROTARY, learned = Design.Positions.LEARNED;
+        Design.Norm rms = Design.Norm.RMS, layer = Design.Norm.LAYER;
         for (Design design : List.of(
                 Design.of(Variant.M1),
                 Design.of(Variant.M2),
-                design(true, true, Nonlinearity.GELU, 0, 0, 2, Design.Norm.LAYER, true, true, false),
-                design(true, false, Nonlinearity.SWIGLU, 5, 1, 0, Design.Norm.RMS, false, true, true),
-                design(false, true, Nonlinearity.SWIGLU, 0, 1, 3, Design.Norm.LAYER, false, true, false),
-                gpt2(Design.Positions.LEARNED, false),
-                gpt2(Design.Positions.NONE, true),
-                llama(1))) {
+                new Design(true, true, gelu, 0, 0, 2, rotary, layer, true, true, false, false),
+                new Design(true, false, swiglu, 5, 1, 0, rotary, rms, false, true, false, true),
+                new Design(false, true, swiglu, 0, 1, 3, rotary, layer, false, true, false, false),
+                new Design(false, false, gelu, 0, 0, 0, learned, layer, true, false, true, true), // GPT-2
+                new Design(false, false, gelu, 0, 0, 0, Design.Positions.NONE, layer, true, true, true, true),
+                new Design(false, false, swiglu, 0, 1, 0, rotary, rms, true, false, false, false))) { // Llama
             designs.put(design.label(), design);
         }
         return designs;
-    }
-
-    private static Design design(
-            boolean postNorm,
-            boolean qkNorm,
-            Nonlinearity mlp,
-            int mlpWidth,
-            int kvHeads,
-            int window,
-            Design.Norm norm,
-            boolean gain,
-            boolean embedNorm,
-            boolean tied) {
-        return new Design(
-                postNorm,
-                qkNorm,
-                mlp,
-                mlpWidth,
-                kvHeads,
-                window,
-                Design.Positions.ROTARY,
-                norm,
-                gain,
-                embedNorm,
-                false,
-                tied);
-    }
-
-    private static Design gpt2(Design.Positions positions, boolean embedNorm) {
-        return new Design(
-                false, false, Nonlinearity.GELU, 0, 0, 0, positions, Design.Norm.LAYER, true, embedNorm, true, true);
-    }
-
-    private static Design llama(int kvHeads) {
-        return design(false, false, Nonlinearity.SWIGLU, 0, kvHeads, 0, Design.Norm.RMS, true, false, false);
     }
 
     /** For every parameter of a tiny network. */
