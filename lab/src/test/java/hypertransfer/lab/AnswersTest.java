@@ -7,8 +7,8 @@ import hypertransfer.train.config.Algorithm;
 import hypertransfer.train.config.ConfigurationFile;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.Arrays;
 import java.util.List;
+import java.util.regex.Pattern;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import tools.jackson.databind.JsonNode;
@@ -125,12 +125,11 @@ class AnswersTest {
         JsonNode answer = ht.json("predict", MUON, GROUPS);
         assertThat(answer.get("kinds").valueStream().map(k -> k.get("kind").asString()))
                 .containsExactly("q of 0", "q of 1,2,3", "k", "v", "o", "fc", "proj");
-        assertThat(answer.get("kinds").get(0).get("end_norm").asDouble())
-                .isEqualTo(answer.get("kinds").get(0).get("start_norm").asDouble());
+        assertThat(answer.at("/kinds/0/end_norm").asDouble())
+                .isEqualTo(answer.at("/kinds/0/start_norm").asDouble());
         JsonNode plain = ht.json("predict", MUON);
-        assertThat(answer.get("kinds").get(5).get("peak_effective").asDouble())
-                .isGreaterThan(
-                        1.5 * plain.get("kinds").get(4).get("peak_effective").asDouble());
+        assertThat(answer.at("/kinds/5/peak_effective").asDouble())
+                .isGreaterThan(1.5 * plain.at("/kinds/4/peak_effective").asDouble());
     }
 
     /** Each group has a pair of its own, and the printed command gives every matrix the rate of its group. */
@@ -140,30 +139,26 @@ class AnswersTest {
         assertThat(answer.get("rate").isNull()).isTrue();
         assertThat(answer.get("groups").valueStream().map(g -> g.get("pattern").asString()))
                 .containsExactly("blocks.0.attn.q.weight", "rest", "fc");
-        assertThat(answer.get("groups").get(0).get("rate").asDouble())
+        assertThat(answer.at("/groups/0/rate").asDouble())
                 .as("was on the Hyperball already")
                 .isCloseTo(0.02, within(1e-5));
         JsonNode plain = ht.json("rates", MUON, "--set matrices.rate=0.03 --to muonh");
-        double fc = plain.get("kinds").get(4).get("rate").asDouble();
-        assertThat(answer.get("groups").get(2).get("rate").asDouble()).isEqualTo(fc);
+        double fc = plain.at("/kinds/4/rate").asDouble();
+        assertThat(answer.at("/groups/2/rate").asDouble()).isEqualTo(fc);
 
-        String next = ht.fine("rates", MUON, GROUPS, "--to muonh")
-                .lines()
-                .filter(line -> line.startsWith("next: ht train"))
-                .findFirst()
-                .orElseThrow();
-        List<String> settings = Arrays.stream(next.split(" --set "))
-                .skip(1)
-                .map(s -> s.replace("'", ""))
+        List<String> settings = Pattern.compile(" --set '?([^' \n]+)")
+                .matcher(ht.fine("rates", MUON, GROUPS, "--to muonh"))
+                .results()
+                .map(found -> found.group(1))
                 .toList();
         Algorithm algorithm = ConfigurationFile.read(Path.of(MUON), settings).algorithm();
         assertThat(algorithm.of("blocks.3.mlp.fc.weight").schedule().peak()).isCloseTo(fc, within(1e-3 * fc));
         assertThat(algorithm.of("blocks.0.attn.q.weight").schedule().peak()).isEqualTo(0.02);
         assertThat(algorithm.of("blocks.1.attn.q.weight").schedule().peak())
-                .isCloseTo(answer.get("groups").get(1).get("rate").asDouble(), within(1e-5));
+                .isCloseTo(answer.at("/groups/1/rate").asDouble(), within(1e-5));
         JsonNode ends = ht.json("rates", MUON, GROUPS, "--ends 0.1");
-        assertThat(ends.get("kinds").get(0).get("final_ratio").asDouble()).isEqualTo(0.1);
-        assertThat(ends.get("kinds").get(1).get("final_ratio").asDouble()).isGreaterThan(0.1);
+        assertThat(ends.at("/kinds/0/final_ratio").asDouble()).isEqualTo(0.1);
+        assertThat(ends.at("/kinds/1/final_ratio").asDouble()).isGreaterThan(0.1);
     }
 
     /** The pair belongs to the other run's shape, not to the tuned one's. */

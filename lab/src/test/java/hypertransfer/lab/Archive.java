@@ -23,8 +23,8 @@ final class Archive {
 
     private Archive() {}
 
-    /** The command line up to its own arguments. */
-    static synchronized List<String> java() throws IOException, InterruptedException {
+    /** The command line with its arguments, for a process of its own. */
+    static synchronized List<String> java(Object... args) throws IOException, InterruptedException {
         Files.createDirectories(FOLDER);
         Path archive = FOLDER.resolve("ht.jsa"), stamp = FOLDER.resolve("stamp");
         try (FileChannel lock = // tests run in two processes
@@ -36,10 +36,12 @@ final class Archive {
                 Files.writeString(stamp, now);
             }
         }
-        return java("-XX:SharedArchiveFile=" + archive);
+        Stream<String> words = Arrays.stream(args).map(Object::toString);
+        return Stream.concat(options("-XX:SharedArchiveFile=" + archive).stream(), words)
+                .toList();
     }
 
-    private static List<String> java(String option) {
+    private static List<String> options(String option) {
         return List.of(
                 Path.of(System.getProperty("java.home"), "bin", "java").toString(),
                 "-XX:+UseSerialGC",
@@ -95,7 +97,7 @@ final class Archive {
         }
         Files.deleteIfExists(archive);
         Path run = Files.createTempDirectory("archive");
-        List<String> command = new ArrayList<>(java("-XX:ArchiveClassesAtExit=" + archive));
+        List<String> command = new ArrayList<>(options("-XX:ArchiveClassesAtExit=" + archive));
         Path tiny = Files.writeString(run.resolve("tiny.yaml"), """
                 engine: reference
                 steps: 2

@@ -15,14 +15,7 @@ class BenchTest {
         assertThat(ht.out().lines()).first().isEqualTo("memory");
         assertThat(summary.propertyNames())
                 .containsExactly(
-                        "preset",
-                        "network",
-                        "engine",
-                        "batch",
-                        "micro_ms",
-                        "optimizer_ms",
-                        "tokens_per_s",
-                        "peak_bytes");
+                        "preset network engine batch micro_ms optimizer_ms tokens_per_s peak_bytes".split(" "));
         assertThat(summary.get("engine").asString()).isEqualTo("cpu");
         assertThat(summary.get("batch").asInt()).isEqualTo(1);
         // The preset's step is 16 sequences, so it takes 16 micro-batches of one.

@@ -44,8 +44,7 @@ final class Child implements AutoCloseable {
                 == 0) {
             command.addAll(List.of("env", "--default-signal=INT,HUP"));
         }
-        command.addAll(Archive.java());
-        command.addAll(args);
+        command.addAll(Archive.java(args.toArray()));
         Path errors = Files.createTempFile("child", ".err");
         ProcessBuilder builder = new ProcessBuilder(command).redirectError(errors.toFile());
         if (heap > 0) {

@@ -131,16 +131,7 @@ class DataCommandTest {
     @Test
     void endedBySignalItLeavesNothing() throws Exception {
         Path shards = directory.resolve("shards");
-        Process process = new ProcessBuilder(
-                        Path.of(System.getProperty("java.home"), "bin", "java").toString(),
-                        "-cp",
-                        System.getProperty("java.class.path"),
-                        Main.class.getName(),
-                        "data",
-                        "tokenize",
-                        "-",
-                        "--tokens=bytes",
-                        "--out=" + shards)
+        Process process = new ProcessBuilder(Archive.java("data", "tokenize", "-", "--tokens=bytes", "--out=" + shards))
                 .redirectErrorStream(true)
                 .redirectOutput(directory.resolve("log").toFile())
                 .start();

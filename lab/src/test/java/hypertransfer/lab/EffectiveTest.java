@@ -20,7 +20,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
-import org.junit.jupiter.params.provider.ValueSource;
+import org.junit.jupiter.params.provider.FieldSource;
 import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.json.JsonMapper;
 
@@ -52,8 +52,7 @@ class EffectiveTest {
     void effectiveRateIsTheFormula() throws Exception {
         Path csv = directory.resolve("out.csv");
         JsonNode fc = ht.json("effective", log("a.csv", HEADER + "0,fc,2,3,0.5,0.4\n1,fc,4,3,0.5,0.4\n"), "--csv", csv)
-                .get("matrices")
-                .get(0);
+                .at("/matrices/0");
         assertThat(fc.get("peak_effective").asDouble()).isEqualTo(Rates.effective(0.5, 0.4, 3, 2)); // 0.9375
         assertThat(fc.get("end_to_peak").asDouble()).isEqualTo(0.5);
         assertThat(fc.get("implied_decay").asDouble()).isCloseTo(0.2 / 0.46875, within(1e-15));
@@ -92,7 +91,7 @@ class EffectiveTest {
         String said = new String(process.getInputStream().readAllBytes());
         assertThat(process.waitFor()).as(said).isZero();
         for (Path log : List.of(torch, jax)) {
-            JsonNode fc = ht.json("effective", log).get("matrices").get(0);
+            JsonNode fc = ht.json("effective", log).at("/matrices/0");
             double effective = Rates.effective(0.3, 0.2, Math.sqrt(10), Math.sqrt(5));
             assertThat(fc.get("peak_effective").asDouble()).isCloseTo(effective, within(1e-15));
             assertThat(ht.err()).isEmpty();
@@ -109,20 +108,13 @@ class EffectiveTest {
                 .doesNotContain("<script");
     }
 
+    static final List<String> FORMS =
+            List.of("long.csv semicolons.csv tabs.csv wide.csv long.jsonl wide.jsonl update.csv other.csv zipped.csv.gz"
+                    .split(" "));
+
     /** All the forms in which the same numbers may come. */
     @ParameterizedTest
-    @ValueSource(
-            strings = {
-                "long.csv",
-                "semicolons.csv",
-                "tabs.csv",
-                "wide.csv",
-                "long.jsonl",
-                "wide.jsonl",
-                "update.csv",
-                "other.csv",
-                "zipped.csv.gz"
-            })
+    @FieldSource("FORMS")
     void formsOfALog(String form) throws Exception {
         String rows = "0,\"fc\",2,3,0.5,0.4\n5,fc,4,3,0.5,0.4\n";
         String text = switch (form) {
@@ -148,7 +140,7 @@ class EffectiveTest {
                 out.write(text);
             }
         }
-        JsonNode fc = ht.json("effective", file).get("matrices").get(0);
+        JsonNode fc = ht.json("effective", file).at("/matrices/0");
         assertThat(fc.get("matrix").asString()).isEqualTo("fc");
         assertThat(fc.get("peak_effective").asDouble()).isCloseTo(0.9375, within(1e-15));
         assertThat(fc.get("steps").asInt()).isEqualTo(2);
@@ -171,17 +163,13 @@ class EffectiveTest {
             double u = effective * (1 - rate * 0.1) * norm / rate;
             text.append("%d,q,%s,%s,%s,0.1\n".formatted(node.get("step").asInt(), norm, u, rate));
         }
-        JsonNode q = ht.json("effective", log("own.csv", text.toString()))
-                .get("matrices")
-                .get(0);
+        JsonNode q = ht.json("effective", log("own.csv", text.toString())).at("/matrices/0");
         assertThat(q.get("peak_effective").asDouble()).isCloseTo(largest, within(1e-15));
     }
 
     @Test
     void normAtRestIsFound() throws Exception {
-        JsonNode fc = ht.json("effective", log("grown.csv", grown(2_000)))
-                .get("matrices")
-                .get(0);
+        JsonNode fc = ht.json("effective", log("grown.csv", grown(2_000))).at("/matrices/0");
         double rest = fc.get("rest_norm").asDouble(); // e c^2 / (2 l) at the rates of the last tenth, 0.005 on average
         assertThat(rest).isCloseTo(Math.sqrt(0.005 * 9 / 0.4), within(0.1));
         assertThat(fc.get("steps").asInt()).isEqualTo(2_000);
@@ -224,7 +212,7 @@ class EffectiveTest {
         String good = "0,fc,2,3,0.5,0.4\n1,fc,2,3,0.5,0.4\n2,fc,2,3,0.5,0.4\n";
         JsonNode answer = ht.json("effective", log("bad.csv", HEADER + good + row + "\n4,fc,2,3,0.5,0.4\n"));
         assertThat(ht.err()).contains(message).contains("left out");
-        assertThat(answer.get("matrices").get(0).get("steps").asInt()).isEqualTo(4);
+        assertThat(answer.at("/matrices/0/steps").asInt()).isEqualTo(4);
     }
 
     @Test
@@ -265,7 +253,7 @@ class EffectiveTest {
                 }
             }
         }
-        JsonNode a = ht.json("effective", file).get("matrices").get(0);
+        JsonNode a = ht.json("effective", file).at("/matrices/0");
         assertThat(a.get("steps").asInt()).isEqualTo(steps);
         assertThat(a.get("hyperball").get("shape").asString()).isEqualTo("linear");
         assertThat(a.get("hyperball").get("peak").asDouble()).isCloseTo(0.15, within(0.002));

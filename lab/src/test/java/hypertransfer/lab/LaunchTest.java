@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import hypertransfer.train.log.Run;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.List;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -113,8 +114,13 @@ class LaunchTest {
     void sizesAreCheckedBeforeAnythingIsBuilt() {
         assertThat(ht.refused("train", file, "--out", run, Ht.TINY, "--set model.layers=2147483647"))
                 .contains("model.layers is 2147483647; it must be at most 10000");
-        assertThat(ht.refused("train", file, "--out", run, Ht.TINY, Ht.set("model.layers=9000 model.width=8192")))
-                .contains("parameters, whose weights, gradients and momentum need", "engine reference has");
+        for (String engine : List.of("reference", "cpu")) {
+            List<String> large = Ht.set("model.layers=9000 model.width=8192 engine=" + engine);
+            assertThat(ht.refused("train", file, "--out", run, Ht.TINY, large))
+                    .contains("the network has 7,24", "parameters, whose weights, gradients and momentum need")
+                    .contains("GiB, and engine " + engine + " has ")
+                    .contains("lower model.layers (9000) or model.width (8192)");
+        }
         assertThat(run).doesNotExist();
     }
 }

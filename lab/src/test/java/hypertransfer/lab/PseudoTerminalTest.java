@@ -51,7 +51,7 @@ class PseudoTerminalTest {
     }
 
     private static String command(Stream<String> words) throws Exception {
-        return Stream.concat(Archive.java().stream(), words)
+        return Archive.java(words.toArray()).stream()
                 .map(word -> "'" + word + "'")
                 .collect(Collectors.joining(" ", "", "\n"));
     }

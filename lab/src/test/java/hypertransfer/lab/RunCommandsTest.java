@@ -1,6 +1,7 @@
 package hypertransfer.lab;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.within;
 
 import hypertransfer.train.file.SafeTensors;
 import hypertransfer.train.log.Curves;
@@ -9,7 +10,6 @@ import hypertransfer.train.log.Run;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -42,6 +42,11 @@ class RunCommandsTest {
         Path run = dir.resolve(name);
         ht.fine("train", file, "--out", run, Ht.set(settings));
         return run;
+    }
+
+    /** The largest of the training losses. */
+    private double gap(String run, Path target) {
+        return Gap.of(dir.resolve(run), target).training().largest();
     }
 
     @Test
@@ -89,8 +94,7 @@ class RunCommandsTest {
         assertThat(gap.rate()).isLessThan(1e-9);
 
         ht.fine("transfer", run, "--mode hypertransfer --at 8");
-        assertThat(Gap.of(dir.resolve("run-hypertransfer-at-8"), run).training().largest())
-                .isLessThan(1e-9);
+        assertThat(gap("run-hypertransfer-at-8", run)).isLessThan(1e-9);
         assertThat(Curves.read(dir.resolve("run-hypertransfer-at-8"), told -> {})
                         .losses())
                 .hasSize(4);
@@ -116,21 +120,17 @@ class RunCommandsTest {
     void aTransferOfATransferFollowsTheSameTarget() {
         Path run = train("run");
         ht.fine("transfer", run, "--mode decay-transfer --decay 0.4");
-        Path carried = dir.resolve("run-decay-transfer");
-        assertThat(Gap.of(carried, run).training().largest()).isLessThan(1e-9);
-        ht.fine("transfer", carried, "--mode hypertransfer");
-        assertThat(Gap.of(dir.resolve("run-decay-transfer-hypertransfer"), run)
-                        .training()
-                        .largest())
-                .isLessThan(1e-9);
+        assertThat(gap("run-decay-transfer", run)).isLessThan(1e-9);
+        ht.fine("transfer", dir.resolve("run-decay-transfer"), "--mode hypertransfer");
+        assertThat(gap("run-decay-transfer-hypertransfer", run)).isLessThan(1e-9);
     }
 
     @Test
     void aScheduleCanBeUsedAgain() {
         Path fair = train("fair", "matrices.mode=fair");
         assertThat(ht.fine("schedule", fair)).contains("schedule-rate.json: rate of 6 matrices over 12 steps");
-        Path again = train("again", "matrices.recorded=" + fair.resolve("schedule-rate.json"));
-        assertThat(Gap.of(again, fair).training().largest()).isLessThan(1e-9);
+        train("again", "matrices.recorded=" + fair.resolve("schedule-rate.json"));
+        assertThat(gap("again", fair)).isLessThan(1e-9);
         assertThat(ht.refused("schedule", fair, "--series angle")).contains("it must be rate, effective or replay");
         assertThat(ht.refused("schedule", fair, "--out", file)).contains("is already there");
         assertThat(ht.refused("schedule", dir)).contains("is not a run");
@@ -152,8 +152,8 @@ class RunCommandsTest {
         List<String> rows = Files.readAllLines(csv);
         assertThat(rows).hasSize(1 + 6 * 12);
         assertThat(rows.getFirst()).isEqualTo("step,matrix,rate,decay");
-        Path plain = train("plain", "matrices.recorded=" + ball.resolve("schedule-replay.json"));
-        assertThat(Gap.of(plain, ball).training().largest()).isLessThan(1e-12);
+        train("plain", "matrices.recorded=" + ball.resolve("schedule-replay.json"));
+        assertThat(gap("plain", ball)).isLessThan(1e-12);
         assertThat(ht.refused("schedule", ball, "--page", page)).contains("choose another --page");
     }
 
@@ -175,10 +175,7 @@ class RunCommandsTest {
             assertThat(b.names()).isEqualTo(a.names());
             assertThat(a.shape("blocks.0.mlp.fc.weight")).containsExactly(32, 8);
             for (String name : a.names()) {
-                double[] expected = a.values(name), met = b.values(name);
-                for (int i = 0; i < expected.length; i++) {
-                    assertThat(met[i]).as(name).isCloseTo(expected[i], org.assertj.core.data.Offset.offset(1e-6));
-                }
+                assertThat(b.values(name)).as(name).containsExactly(a.values(name), within(1e-6));
             }
         }
     }
@@ -242,9 +239,7 @@ class RunCommandsTest {
     @Test
     void runsOfTheCurrentDirectory() throws Exception {
         Path run = train("run", "steps=2");
-        List<String> command = new ArrayList<>(Archive.java());
-        command.addAll(List.of("runs", ""));
-        Process process = new ProcessBuilder(command)
+        Process process = new ProcessBuilder(Archive.java("runs", ""))
                 .directory(run.toFile())
                 .redirectError(ProcessBuilder.Redirect.DISCARD)
                 .start();

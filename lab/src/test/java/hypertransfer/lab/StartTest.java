@@ -11,7 +11,6 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import tools.jackson.databind.JsonNode;
-import tools.jackson.databind.json.JsonMapper;
 
 /** What helps a newcomer: presets, a first configuration, what it takes, completion, cleaning up. */
 class StartTest {
@@ -25,7 +24,7 @@ class StartTest {
         assertThat(ht.fine("presets").lines().toList())
                 .allMatch(line -> line.length() < 80)
                 .anyMatch(line -> line.matches("gpt2-124m +162,221,568 +50304 .* 524,288 +5,723"));
-        JsonNode rows = JsonMapper.shared().readTree(ht.fine("presets", "--json"));
+        JsonNode rows = ht.json("presets", "--json");
         assertThat(rows).hasSize(5);
         assertThat(rows.get(0).path("parameters").asInt()).isEqualTo(853_248);
         assertThat(rows.get(3).path("parameters_without_head").asInt()).isEqualTo(123_588_096);
@@ -53,8 +52,7 @@ class StartTest {
                 .containsPattern("time +\\d+:\\d\\d: .* s per step \\(2 measured\\)")
                 .containsPattern("total +[\\d.]+ MiB");
         assertThat(run).doesNotExist();
-        JsonNode answer =
-                JsonMapper.shared().readTree(ht.fine("train", file, "--out", run, Ht.TINY, "--dry-run --json"));
+        JsonNode answer = ht.json("train", file, "--out", run, Ht.TINY, "--dry-run --json");
         assertThat(answer.path("parameters").asInt()).isEqualTo(11_328);
         assertThat(answer.path("tokens").asInt()).isEqualTo(96);
         assertThat(answer.path("bytes").asLong()).isGreaterThan(4 * 11_328);
@@ -78,7 +76,7 @@ class StartTest {
                         "--set=checkpoint.every=2",
                         "--out=" + dir.resolve("other")))
                 .contains("warning: --set seed makes this another run than its target");
-        JsonNode rows = JsonMapper.shared().readTree(ht.fine("runs", dir.resolve("out"), "--json"));
+        JsonNode rows = ht.json("runs", dir.resolve("out"), "--json");
         assertThat(rows).hasSize(2);
         assertThat(rows.get(0).path("state").asString()).isEqualTo("finished");
         assertThat(rows.get(0).path("gap").isNull()).isTrue();
@@ -92,7 +90,7 @@ class StartTest {
         assertThat(ht.run("clean", out)).isEqualTo(2);
         assertThat(ht.err()).contains("no terminal to ask on; nothing was removed: give --yes");
         assertThat(page).exists();
-        JsonNode found = JsonMapper.shared().readTree(ht.fine("clean", out, "--json"));
+        JsonNode found = ht.json("clean", out, "--json");
         assertThat(found).hasSize(2);
         assertThat(found.get(0).path("path").asString())
                 .isEqualTo(out.resolve("a/config.yaml.part").toString());

@@ -1,7 +1,6 @@
 package hypertransfer.lab.answer;
 
 import hypertransfer.core.Refusal;
-import hypertransfer.core.Schedule.Shaped;
 import hypertransfer.core.Space;
 import hypertransfer.core.prediction.Prediction;
 import hypertransfer.core.prediction.Translation;
@@ -76,14 +75,13 @@ public record Carried(boolean common, List<Part> kinds, Translation.Pair pair) {
     }
 
     private static Translation.Pair pair(List<Part> parts) {
-        Course tuned = parts.getFirst().from.course();
-        Course other = parts.getFirst().to.course();
-        Shaped like = other.schedule();
+        Course tuned = parts.getFirst().from.course(),
+                other = parts.getFirst().to.course();
         if (tuned.schedule().peak() == 0) { // frozen matrices stay so
             return new Translation.Pair(tuned.schedule(), 0);
         }
         List<Translation.Matrix> matrices = parts.stream().map(Part::matrix).toList();
-        return Translation.pair(matrices, target(tuned), tuned.schedule(), target(other), like);
+        return Translation.pair(matrices, target(tuned), tuned.schedule(), target(other), other.schedule());
     }
 
     private static Space target(Course course) {

@@ -7,6 +7,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.function.BiConsumer;
 
 /**
  * The effective rates of a run that was logged elsewhere.
@@ -89,28 +90,20 @@ public record Effective(
         double taken = rate * row.number("decay");
         boolean undecayed = Double.isNaN(taken);
         double kept = undecayed ? 1 : 1 - taken;
+        BiConsumer<String, String> leave = (column, what) -> problems.add(row.line(), column, row.matrix() + what);
         if (!(norm > 0 && norm < Double.POSITIVE_INFINITY)) {
-            problems.add(
-                    row.line(),
-                    "weight_norm",
-                    row.matrix() + " has " + norm + ", and only a norm above zero has a direction");
+            leave.accept("weight_norm", " has " + norm + ", and only a norm above zero has a direction");
             return false;
         }
         if (!(update >= 0 && update < Double.POSITIVE_INFINITY)) {
             String column = row.numbers().containsKey("update_norm")
                     ? "update_norm"
                     : direction >= 0 && direction < Double.POSITIVE_INFINITY ? "rate" : "direction_norm";
-            problems.add(
-                    row.line(),
-                    column,
-                    row.matrix() + " has " + row.number(column) + ", no finite number of zero or more");
+            leave.accept(column, " has " + row.number(column) + ", no finite number of zero or more");
             return false;
         }
         if (!(kept > 0)) {
-            problems.add(
-                    row.line(),
-                    "decay",
-                    row.matrix() + ": rate times decay is " + taken + ", and at 1 the matrix is erased");
+            leave.accept("decay", ": rate times decay is " + taken + ", and at 1 the matrix is erased");
             return false;
         }
         Curve curve = curves.computeIfAbsent(row.matrix(), Curve::new);

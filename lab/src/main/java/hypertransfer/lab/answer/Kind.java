@@ -1,7 +1,6 @@
 package hypertransfer.lab.answer;
 
 import hypertransfer.core.Refusal;
-import hypertransfer.core.Schedule;
 import hypertransfer.core.Space;
 import hypertransfer.core.Transfer;
 import hypertransfer.core.prediction.Expected;
@@ -166,10 +165,5 @@ public record Kind(String name, int rows, int cols, List<String> matrices, Expec
                                 + c.matrices().update().shapeFactor().name().toLowerCase(Locale.ROOT)
                         : "")
                 + ", width " + c.model().width();
-    }
-
-    /** The schedule as it is configured; a shape that can be searched. */
-    public static Schedule.Shaped schedule(Configuration c) {
-        return c.algorithm().common().schedule();
     }
 }

@@ -5,10 +5,10 @@ import hypertransfer.lab.command.option.JsonOption;
 import hypertransfer.lab.command.option.SetOption;
 import hypertransfer.lab.experiment.Experiment;
 import hypertransfer.lab.experiment.Room;
+import hypertransfer.lab.terminal.Width;
 import hypertransfer.train.config.Configuration;
 import hypertransfer.train.run.Invariance;
 import java.io.PrintWriter;
-import java.io.StringWriter;
 import java.nio.file.Path;
 import java.util.Locale;
 import picocli.CommandLine.Command;
@@ -48,8 +48,7 @@ public final class InvarianceCommand implements Runnable {
                 .put("loss", measured.loss())
                 .put("rounding", measured.rounding());
         ObjectNode matrices = line.putObject("matrices");
-        StringWriter table = new StringWriter();
-        PrintWriter words = new PrintWriter(table);
+        PrintWriter words = Width.folded(json.people());
         words.printf("%-28s %16s  %-16s %s%n", "matrix", "largest change", "scale-invariant", "exact rule");
         measured.change().forEach((name, change) -> {
             boolean invariant = measured.invariant(name);
@@ -72,6 +71,6 @@ public final class InvarianceCommand implements Runnable {
                         ? "so hypertransfer and inverse-hypertransfer are exact here, and the plus forms too"
                         : "so hypertransfer-plus and inverse-hypertransfer-plus are exact here; or any mode with"
                                 + " matrices.gradient=auto, which rescales where it can");
-        json.both(line.put("exact", all ? "hypertransfer" : "hypertransfer-plus"), out -> out.print(table));
+        json.both(line.put("exact", all ? "hypertransfer" : "hypertransfer-plus"), out -> {}); // they have read it
     }
 }

@@ -25,6 +25,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.Callable;
+import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
@@ -48,21 +49,9 @@ import picocli.CommandLine.Spec;
         })
 public final class TransferCommand implements Callable<Integer> {
     /** Keys that do not change what a run computes, or that are another way to carry the same dynamics. */
-    private static final List<String> FREE = List.of(
-            "checkpoint.",
-            "log.",
-            "validation.",
-            "ranks.",
-            "engine",
-            "stop_above",
-            "target",
-            "from.",
-            "matrices.mode",
-            "matrices.decay",
-            "matrices.gradient",
-            "matrices.master",
-            "matrices.grid",
-            "matrices.placebo");
+    private static final Pattern FREE =
+            Pattern.compile("(checkpoint|log|validation|ranks|from)\\.|engine|stop_above|target"
+                    + "|matrices\\.(mode|decay|gradient|master|grid|placebo)");
 
     @Spec
     private CommandSpec spec;
@@ -116,7 +105,7 @@ public final class TransferCommand implements Callable<Integer> {
     /** What makes an exact gap impossible is said before hours are spent on it. */
     private void warn(PrintWriter print) {
         List<String> other = set.keys().stream()
-                .filter(key -> FREE.stream().noneMatch(key::startsWith))
+                .filter(key -> !FREE.matcher(key).lookingAt())
                 .sorted()
                 .toList();
         if (!other.isEmpty()) {
@@ -139,10 +128,6 @@ public final class TransferCommand implements Callable<Integer> {
                 .normalize()
                 .relativize(path.toAbsolutePath().normalize())
                 .toString();
-    }
-
-    private static boolean grouped(Configuration c, String key) {
-        return c.matrices().groups().values().stream().anyMatch(group -> group.containsKey(key));
     }
 
     private Configuration configuration(Path to) {
@@ -174,7 +159,8 @@ public final class TransferCommand implements Callable<Integer> {
             throw new Refusal(run + " has the dynamics of " + followed.target() + ", which mode " + mode.label()
                     + " does not follow; use one of " + fitting);
         }
-        if (mode == Mode.DECAY_TRANSFER && grouped(target, "decay")) {
+        if (mode == Mode.DECAY_TRANSFER
+                && target.matrices().groups().values().stream().anyMatch(group -> group.containsKey("decay"))) {
             throw new Refusal(run + " has groups with a weight decay of their own (matrices.groups), and a carrier of"
                     + " decay-transfer has one for all; follow it with hypertransfer");
         }

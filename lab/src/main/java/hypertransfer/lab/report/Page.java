@@ -8,6 +8,7 @@ import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;
+import java.util.Arrays;
 import java.util.Base64;
 import java.util.List;
 import java.util.stream.Collectors;
@@ -15,20 +16,9 @@ import tools.jackson.databind.json.JsonMapper;
 
 /** The page: one file with its style, its scripts and its data inside. */
 final class Page {
-    private static final List<String> SCRIPTS = List.of(
-            "markup.js",
-            "numbers.js",
-            "model.js",
-            "paint.js",
-            "chart.js",
-            "pointer.js",
-            "heat.js",
-            "sweep.js",
-            "geometry.js",
-            "save.js",
-            "tables.js",
-            "live.js",
-            "page.js");
+    /** In the order in which they use each other. */
+    private static final String[] SCRIPTS =
+            "markup numbers model paint chart pointer heat sweep geometry save tables live page".split(" ");
 
     private static final String D3 =
             "/META-INF/resources/webjars/d3/7.9.0/dist/d3.min.js"; // a WebJar on the class path
@@ -50,7 +40,9 @@ final class Page {
     }
 
     private static String page(String data) {
-        String own = SCRIPTS.stream().map(Page::resource).collect(Collectors.joining("\n", "(() => {\n", "\n})();"));
+        String own = Arrays.stream(SCRIPTS)
+                .map(name -> resource(name + ".js"))
+                .collect(Collectors.joining("\n", "(() => {\n", "\n})();"));
         String script = resource(D3) + "\n" + own;
         String style = resource("page.css");
         // A "<" inside JSON can only stand in a string, where the escape means the same and ends no script element.

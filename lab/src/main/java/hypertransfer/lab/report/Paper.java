@@ -20,6 +20,10 @@ public final class Paper {
     private static final List<String> NAMES =
             List.of("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "microsoft-edge");
     private static final Path MAC = Path.of("/Applications/Google Chrome.app/Contents/MacOS/Google Chrome");
+    private static final List<String> OPTIONS =
+            List.of(("--headless --disable-gpu --no-first-run --no-pdf-header-footer"
+                            + " --disable-background-networking --disable-component-update")
+                    .split(" "));
     private static final long SECONDS = 120;
 
     private Paper() {}
@@ -52,14 +56,9 @@ public final class Paper {
 
     private static byte[] printed(Path browser, Path page, Path folder) throws IOException {
         Path pdf = folder.resolve("page.pdf"), said = folder.resolve("said.txt");
-        List<String> command = new ArrayList<>(List.of(
-                browser.toString(),
-                "--headless",
-                "--disable-gpu",
-                "--no-first-run",
-                "--disable-background-networking",
-                "--disable-component-update",
-                "--no-pdf-header-footer",
+        List<String> command = new ArrayList<>(List.of(browser.toString()));
+        command.addAll(OPTIONS);
+        command.addAll(List.of(
                 "--user-data-dir=" + folder.resolve("profile"),
                 "--print-to-pdf=" + pdf,
                 page.toUri().toString()));

@@ -64,7 +64,8 @@ public record Report(List<String> names, List<String> skipped, List<String> dama
         if (names.isEmpty()) {
             throw skipped.values().iterator().next();
         }
-        skipped.forEach((run, reason) -> messages.add(damaged(run.getFileName().toString(), reason)));
+        skipped.forEach((run, reason) ->
+                messages.add(message("damaged", run.getFileName().toString(), sentence(reason))));
         write(out, Page.report(title, note, messages));
         return new Report(
                 List.copyOf(names.values()),
@@ -105,9 +106,8 @@ public record Report(List<String> names, List<String> skipped, List<String> dama
     }
 
     /** What the page is told of a run that it cannot show. */
-    static String damaged(String name, RuntimeException reason) {
-        return JsonMapper.shared()
-                .writeValueAsString(Map.of("type", "damaged", "run", name, "message", sentence(reason)));
+    static String message(String type, String name, String text) {
+        return JsonMapper.shared().writeValueAsString(Map.of("type", type, "run", name, "message", text));
     }
 
     static String sentence(RuntimeException reason) {

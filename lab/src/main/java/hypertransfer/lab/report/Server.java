@@ -138,7 +138,7 @@ public final class Server implements AutoCloseable {
                     runs.add(run);
                 } else {
                     feeds.remove(run);
-                    send(out, message("gone", run, "deleted"));
+                    send(out, Report.message("gone", name(run), "deleted"));
                 }
             }
             if (!notices.equals(told)) {
@@ -203,9 +203,9 @@ public final class Server implements AutoCloseable {
             throw e.why;
         } catch (RuntimeException e) {
             feeds.remove(run);
-            Damage before = damaged.put(run, new Damage(Report.sentence(e), new Run(run).stamp()));
-            if (before == null || !before.message.equals(Report.sentence(e))) {
-                send(out, Report.damaged(name(run), e));
+            Damage now = new Damage(Report.sentence(e), new Run(run).stamp()), before = damaged.put(run, now);
+            if (before == null || !before.message.equals(now.message)) {
+                send(out, Report.message("damaged", name(run), now.message));
             }
             return;
         }
@@ -220,10 +220,6 @@ public final class Server implements AutoCloseable {
             super(why);
             this.why = why;
         }
-    }
-
-    private String message(String type, Path run, String text) {
-        return JsonMapper.shared().writeValueAsString(Map.of("type", type, "run", name(run), "message", text));
     }
 
     /** The path inside the watched directory: unlike the shortest name, it stays when more runs appear. */

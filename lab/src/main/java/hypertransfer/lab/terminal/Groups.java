@@ -66,20 +66,7 @@ public final class Groups implements IHelpSectionRenderer {
     }
 
     private static String fold(String text, Help help) {
-        int columns = help.commandSpec().usageMessage().width() - NAME;
-        StringBuilder lines = new StringBuilder();
-        int room = columns;
-        for (String word : text.split(" ")) {
-            if (word.length() + 1 > room) {
-                lines.append(System.lineSeparator()).append(" ".repeat(NAME));
-                room = columns;
-            } else if (!lines.isEmpty()) {
-                lines.append(' ');
-                room--;
-            }
-            lines.append(word);
-            room -= word.length();
-        }
-        return lines.toString();
+        Width width = new Width(help.commandSpec().usageMessage().width() + 1);
+        return width.fold(" ".repeat(NAME) + text, NAME).strip();
     }
 }

@@ -35,17 +35,4 @@ class PlanTest {
         assertThatThrownBy(() -> Plan.finalRatio(ConfigurationFile.of("matrices.schedule=constant"), 0.5))
                 .isInstanceOf(Refusal.class);
     }
-
-    @Test
-    void aNetworkThatCannotFitIsRefusedWithItsNumbers() {
-        Configuration c = ConfigurationFile.of("engine=cpu", "model.layers=10000", "model.width=8192", "model.batch=1");
-        assertThatThrownBy(() -> Room.require(c))
-                .isInstanceOf(Refusal.class)
-                .hasMessageContaining("the network has 8,05")
-                .hasMessageContaining("GiB, and engine cpu has ")
-                .hasMessageContaining("lower model.layers (10000) or model.width (8192)");
-        Room.require(ConfigurationFile.of("engine=cpu"));
-        assertThatThrownBy(() -> ConfigurationFile.of("model.layers=1000000"))
-                .hasMessage("model.layers is 1000000; it must be at most 10000");
-    }
 }

@@ -10,6 +10,7 @@ import java.net.http.WebSocket;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -29,6 +30,10 @@ final class Browser implements AutoCloseable {
     private static final JsonMapper JSON = JsonMapper.shared();
     private static final long PATIENCE_SECONDS = 600;
 
+    private static final String OPTIONS = "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run"
+            + " --disable-background-networking --disable-component-update --disable-sync --disable-dev-shm-usage"
+            + " --hide-scrollbars --disable-renderer-backgrounding --disable-background-timer-throttling"
+            + " --remote-debugging-address=127.0.0.1 --remote-debugging-port=0";
     private static String port; // of the one Chromium that all tests of this process share
 
     private final String id;
@@ -51,24 +56,10 @@ final class Browser implements AutoCloseable {
             return port;
         }
         Path profile = Files.createTempDirectory("chromium");
-        Process process = new ProcessBuilder(
-                        installed().orElseThrow().toString(),
-                        "--headless",
-                        "--no-sandbox",
-                        "--disable-gpu",
-                        "--disable-quic",
-                        "--no-first-run",
-                        "--disable-background-networking",
-                        "--disable-component-update",
-                        "--disable-sync",
-                        "--disable-dev-shm-usage",
-                        "--hide-scrollbars",
-                        "--disable-renderer-backgrounding",
-                        "--disable-background-timer-throttling",
-                        "--user-data-dir=" + profile,
-                        "--remote-debugging-address=127.0.0.1",
-                        "--remote-debugging-port=0",
-                        "about:blank")
+        List<String> command = new ArrayList<>(List.of(installed().orElseThrow().toString()));
+        command.addAll(List.of(OPTIONS.split(" ")));
+        command.addAll(List.of("--user-data-dir=" + profile, "about:blank"));
+        Process process = new ProcessBuilder(command)
                 .redirectErrorStream(true)
                 .redirectOutput(ProcessBuilder.Redirect.DISCARD)
                 .start();

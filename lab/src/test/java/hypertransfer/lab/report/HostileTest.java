@@ -9,6 +9,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import tools.jackson.databind.JsonNode;
@@ -115,9 +116,7 @@ class HostileTest {
     }
 
     private static List<String> with(List<String> way, String next) {
-        var longer = new ArrayList<>(way);
-        longer.add(next);
-        return longer;
+        return Stream.concat(way.stream(), Stream.of(next)).toList();
     }
 
     private static void spoil(JsonNode tree, List<String> way) {

@@ -19,6 +19,8 @@ import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.condition.EnabledIfSystemProperty;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.json.JsonMapper;
 import tools.jackson.databind.node.ObjectNode;
@@ -104,25 +106,13 @@ class LongRunTest {
         page(3_000_000, Long.MAX_VALUE); // time is asked for in the slow profile only
     }
 
-    @Test
+    /** A million steps of two hundred matrices; one run of the paper's length, and forty. */
+    @ParameterizedTest
+    @CsvSource({"1, 1000000, 200, 100", "1, 5723, 72, 1", "40, 5723, 72, 10"})
     @EnabledIfSystemProperty(named = "ht.slow", matches = "true")
-    void aMillionStepsOfTwoHundredMatrices() throws Exception {
-        write("muon", 1_000_000, 200, 100, null, 0);
-        page(20_000_000, 3_000);
-    }
-
-    @Test
-    @EnabledIfSystemProperty(named = "ht.slow", matches = "true")
-    void oneRunOfThePapersLength() throws Exception {
-        write("muon", 5_723, 72, 1, null, 0);
-        page(20_000_000, 3_000);
-    }
-
-    @Test
-    @EnabledIfSystemProperty(named = "ht.slow", matches = "true")
-    void fortyRunsOfThePapersLength() throws Exception {
-        for (int i = 0; i < 40; i++) {
-            write("run-" + i, 5_723, 72, 10, null, i * 1e-3);
+    void longRuns(int runs, int steps, int matrices, int every) throws Exception {
+        for (int i = 0; i < runs; i++) {
+            write("run-" + i, steps, matrices, every, null, i * 1e-3);
         }
         page(20_000_000, 3_000);
     }

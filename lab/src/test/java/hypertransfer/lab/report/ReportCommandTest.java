@@ -135,8 +135,8 @@ class ReportCommandTest {
         }
         Files.writeString(folder.resolve("b/provenance.json"), "{");
         Files.writeString(folder.resolve("c/metrics.jsonl"), "{]\n");
-        Files.writeString(folder.resolve("d/config.yaml"), "\nstop_above: .inf\n", StandardOpenOption.APPEND);
-        Files.writeString(folder.resolve("d/config.yaml"), "target: /\n", StandardOpenOption.APPEND);
+        Files.writeString(
+                folder.resolve("d/config.yaml"), "\nstop_above: .inf\ntarget: /\n", StandardOpenOption.APPEND);
         Report report = Report.write(List.of(folder), folder.resolve("report.html"));
         assertThat(report.names()).contains("a", "c").doesNotContain("b");
         assertThat(report.skipped()).anyMatch(s -> s.contains("provenance.json"));

@@ -77,11 +77,7 @@ class ServerTest {
         assertThat(run.path("run").asString()).isEqualTo("later");
         assertThat(run.path("target").asString()).isEqualTo("muon");
         first.state("failed");
-        JsonNode state = next(messages, "state");
-        while (!state.path("state").asString().equals("failed")) {
-            state = next(messages, "state");
-        }
-        assertThat(state.path("run").asString()).isEqualTo("muon");
+        assertThat(next(messages, "state", "failed").path("run").asString()).isEqualTo("muon");
         Files.delete(second.directory.resolve("config.yaml"));
         assertThat(next(messages, "gone").path("run").asString()).isEqualTo("later");
     }
@@ -119,10 +115,7 @@ class ServerTest {
         Files.writeString(rooted.directory.resolve("config.yaml"), "\ntarget: /\n", StandardOpenOption.APPEND);
         new SyntheticRun(folder.resolve("c"), 0, "steps=20").finished();
         Iterator<JsonNode> messages = events();
-        JsonNode run = next(messages, "run");
-        while (!run.path("run").asString().equals("c")) {
-            run = next(messages, "run");
-        }
+        next(messages, "run", "c");
     }
 
     @Test
@@ -245,6 +238,15 @@ class ServerTest {
         JsonNode node = messages.next();
         while (!node.path("type").asString().equals(type)) {
             node = messages.next();
+        }
+        return node;
+    }
+
+    /** The next of a type that says this under the type's own name. */
+    private static JsonNode next(Iterator<JsonNode> messages, String type, String value) {
+        JsonNode node = next(messages, type);
+        while (!node.path(type).asString().equals(value)) {
+            node = next(messages, type);
         }
         return node;
     }

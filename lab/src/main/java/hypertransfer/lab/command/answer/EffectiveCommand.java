@@ -41,6 +41,8 @@ import picocli.CommandLine.Spec;
         })
 public final class EffectiveCommand implements Runnable {
     private static final int MOST = 200;
+    private static final String HEAD =
+            "matrix,steps,norm,at end,at rest,peak eff.,step,end eff.,end/peak,implied," + "as a Hyperball's schedule";
 
     @Spec
     private CommandSpec spec;
@@ -89,19 +91,7 @@ public final class EffectiveCommand implements Runnable {
                 .max()
                 .orElse(6);
         String format = "%-" + Math.max(6, width) + "s %7s %9s %9s %9s %10s %7s %10s %9s %9s  %s%n";
-        out.printf(
-                format,
-                "matrix",
-                "steps",
-                "norm",
-                "at end",
-                "at rest",
-                "peak eff.",
-                "step",
-                "end eff.",
-                "end/peak",
-                "implied",
-                "as a Hyperball's schedule");
+        out.printf(format, (Object[]) HEAD.split(","));
         answer.matrices().stream()
                 .limit(MOST)
                 .forEach(m -> out.printf(

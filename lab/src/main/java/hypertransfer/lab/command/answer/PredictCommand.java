@@ -209,18 +209,8 @@ public final class PredictCommand implements Runnable {
             effective.add(new Sheet.Line(kind.name(), steps, carrier.effective()));
             norms.add(new Sheet.Line(kind.name(), steps, carrier.norm()));
         }
-        List<List<String>> table = new ArrayList<>();
-        table.add(List.of(
-                "kind",
-                "shape",
-                "norm",
-                "at end",
-                "at rest",
-                "peak effective",
-                "step",
-                "end effective",
-                "end/peak",
-                "effective at rest"));
+        String head = "kind,shape,norm,at end,at rest,peak effective,step,end effective,end/peak,effective at rest";
+        List<List<String>> table = new ArrayList<>(List.of(List.of(head.split(","))));
         rows.forEach(r -> table.add(List.of(
                 r.kind,
                 r.rows + " x " + r.cols,

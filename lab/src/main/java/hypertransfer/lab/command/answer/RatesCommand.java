@@ -181,7 +181,7 @@ public final class RatesCommand implements Runnable {
 
     private static void print(
             PrintWriter out, Configuration from, Configuration other, List<Row> rows, List<Group> groups) {
-        Shaped tuned = Kind.schedule(from);
+        Shaped tuned = from.algorithm().common().schedule();
         out.printf(
                 Locale.ROOT,
                 "from %s: rate %s, final ratio %s, %s, %d steps%n",
@@ -240,7 +240,7 @@ public final class RatesCommand implements Runnable {
         }
         boolean one = from.matrices().groups().isEmpty();
         String described = Kind.describe(from);
-        double rate = Kind.schedule(from).peak(), mean = sum / count;
+        double rate = from.algorithm().common().schedule().peak(), mean = sum / count;
         Answer answer = one
                 ? new Answer(described, described, rate, mean, 0.0, rows, List.of(), ends)
                 : new Answer(described, described, null, null, null, rows, List.of(), ends);

@@ -12,7 +12,6 @@ import hypertransfer.train.golden.Replay;
 import hypertransfer.train.golden.Tolerance;
 import java.io.PrintWriter;
 import java.nio.file.Path;
-import java.util.List;
 import java.util.Locale;
 import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
@@ -97,7 +96,6 @@ public final class ConformanceCommand implements Callable<Integer> {
                 errors.gradient(),
                 errors.norm(),
                 errors.rate());
-        List<String> failures = errors.failures();
-        failures.forEach(failure -> out.println("       " + failure));
+        errors.failures().forEach(failure -> out.println("       " + failure));
     }
 }
