@@ -6,6 +6,7 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.regex.Matcher;
@@ -37,6 +38,7 @@ class DocumentsTest {
                     "a card"));
 
     private static final Pattern INLINE = Pattern.compile("`((?:\\./)?ht [^`]*)`");
+    private static final Pattern NAMED = Pattern.compile("`(\\w+Test)(?:\\.(\\w+))?`");
     /** A word that stands for something: DIR, [--set KEY=VALUE], P, or three dots. */
     private static final Pattern TEMPLATE = Pattern.compile(".*(\\[|\\.\\.\\.|(^|[ =])[A-Z]+\\b(?![0-9=])).*");
 
@@ -104,6 +106,29 @@ class DocumentsTest {
                 .distinct()
                 .filter(command -> !command.startsWith("ht COMMAND"))
                 .forEach(DocumentsTest::understood);
+    }
+
+    /** What a document says a test shows is worth as much as the test, which may have moved. */
+    @Test
+    void everyTestThatIsNamedExists() throws IOException {
+        Map<String, String> tests = new HashMap<>();
+        try (Stream<Path> files =
+                Files.find(ROOT, 12, (file, is) -> file.toString().matches(".*/src/test/.*Test.java"))) {
+            for (Path file : files.toList()) {
+                tests.merge(file.getFileName().toString().replace(".java", ""), Files.readString(file), String::concat);
+            }
+        }
+        List<String> missing = new ArrayList<>();
+        for (Path document : documents()) {
+            NAMED.matcher(Files.readString(document))
+                    .results()
+                    .filter(named -> named.group(2) == null
+                            ? !tests.containsKey(named.group(1))
+                            : !tests.getOrDefault(named.group(1), "").contains(" " + named.group(2) + "("))
+                    .forEach(named -> missing.add(document + ": " + named.group()));
+        }
+        assertThat(missing).isEmpty();
+        assertThat(tests).hasSizeGreaterThan(100);
     }
 
     /** Nobody should start what takes hours without knowing. */
