@@ -12,13 +12,11 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
-import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /** Every golden trajectory, replayed. */
-@Tag("optimized")
 class ConformanceTest {
     static final List<Golden> GOLDEN = Golden.readAll(directory());
 

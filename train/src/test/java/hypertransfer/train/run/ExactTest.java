@@ -8,7 +8,6 @@ import hypertransfer.train.log.Run;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.stream.Stream;
-import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -16,7 +15,6 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** With double masters, weights on a grid and one place of evaluation, a follower has every bit of its target's losses. */
-@Tag("optimized")
 class ExactTest {
     private static final List<String> EXACT =
             List.of("engine=cpu", "steps=120", "matrices.master=float64", "matrices.grid=16");
