@@ -94,18 +94,22 @@ class RanksTest {
     @Test
     void theSameBitsAndAResumeOnAnotherNumber() throws Exception {
         assertThat(end(start(0, tiny("one")))).as(Files.readString(output())).isZero();
-        assertThat(end(start(2, tiny("two")))).as(Files.readString(output())).isZero();
-        assertThat(Files.readString(output())).containsPattern("Open MPI .*, 2 ranks: the busiest has 1.00 times");
-        assertThat(result("two")).isEqualTo(result("one"));
+        int ranks = Boolean.getBoolean("ht.slow") ? 4 : 2, fewer = ranks == 4 ? 2 : 0;
+        assertThat(end(start(ranks, tiny("many"))))
+                .as(Files.readString(output()))
+                .isZero();
+        assertThat(Files.readString(output()))
+                .containsPattern("Open MPI .*, " + ranks + " ranks: the busiest has 1." + fewer + "0 times");
+        assertThat(result("many")).isEqualTo(result("one"));
 
-        Files.delete(directory.resolve("two/state.json"));
+        Files.delete(directory.resolve("many/state.json"));
         for (String end : List.of("json", "safetensors")) { // as if it had been killed after the first checkpoint
-            Files.delete(directory.resolve("two/checkpoints/step-00000006." + end));
+            Files.delete(directory.resolve("many/checkpoints/step-00000006." + end));
         }
-        Process resumed = start(0, directory.resolve("two").toString(), "--resume");
+        Process resumed = start(fewer, directory.resolve("many").toString(), "--resume");
         assertThat(end(resumed)).as(Files.readString(output())).isZero();
         assertThat(Files.readString(output())).contains("continuing at step 3");
-        assertThat(result("two")).isEqualTo(result("one"));
+        assertThat(result("many")).isEqualTo(result("one"));
     }
 
     @Test

@@ -1,6 +1,5 @@
 package hypertransfer.engine.cpu.thread;
 
-import hypertransfer.engine.EngineException;
 import java.util.function.LongSupplier;
 
 /**
@@ -27,8 +26,10 @@ public final class Twin implements Task {
 
     private static final Budget ALL = new Budget();
     private static volatile boolean stepped;
-    private static final Form ASKED = form(System.getProperty("ht.form"));
-    private static volatile Form form = ASKED;
+    /** Of tests that train little, and would spend their time on compiling vectors. */
+    private static final boolean ONLY_LOOPS = "loops".equals(System.getProperty("ht.form"));
+
+    private static volatile Form form = ONLY_LOOPS ? Form.LOOPS : Form.FASTER;
 
     /** What is computed with. */
     public enum Form {
@@ -55,26 +56,17 @@ public final class Twin implements Task {
         this.budget = budget;
     }
 
-    private static Form form(String asked) {
-        return switch (asked) {
-            case null -> Form.FASTER;
-            case "loops" -> Form.LOOPS;
-            case "vectors" -> Form.VECTORS;
-            default -> throw new EngineException("ht.form is " + asked + "; it must be loops or vectors");
-        };
-    }
-
     /** A first step has been taken: nobody waits for it any more, so vectors may be tried. */
     public static void stepped() {
         stepped = true;
     }
 
     /**
-     * From now on only one form, or again whichever is faster, unless {@code ht.form} asked for one; for tests, which must
-     * know what they test.
+     * From now on only one form, or again whichever is faster, unless {@code ht.form} is {@code loops}; for tests, which
+     * must know what they test.
      */
     public static void demand(Form demanded) {
-        form = ASKED == Form.FASTER ? demanded : ASKED;
+        form = ONLY_LOOPS ? Form.LOOPS : demanded;
     }
 
     /** Whether vectors are the faster form by now. */
