@@ -36,11 +36,7 @@ public final class Measured {
     public static Optional<Error> error(Path run, Configuration c, List<Kind> kinds, Consumer<String> told) {
         Map<Integer, Line.Matrices> logged = new TreeMap<>();
         Tail lines = new Run(run).matrices();
-        for (Line line = lines.next(); line != null; line = lines.next()) {
-            if (line instanceof Line.Matrices m) {
-                logged.put(m.step(), m);
-            }
-        }
+        lines.lines(Line.Matrices.class).forEach(m -> logged.put(m.step(), m));
         lines.tell(told);
         List<String> names = new Run(run).provenance().matrices();
         if (logged.isEmpty()) {
