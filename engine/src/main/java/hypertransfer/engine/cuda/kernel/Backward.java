@@ -9,13 +9,8 @@ import hypertransfer.engine.cuda.driver.Device;
 import hypertransfer.engine.cuda.driver.Launch;
 import java.util.stream.Stream;
 
-/**
- * Attention's backward pass with five products instead of {@code hopper.cu}'s seven, see {@code backward.cu}. It runs where
- * {@code -Dht.cuda.five=true} asks for it, until {@code ht selftest} has passed with it on a card.
- */
+/** Attention's backward pass with five products instead of {@code hopper.cu}'s seven, see {@code backward.cu}. */
 public final class Backward {
-    static final String ASKED = "ht.cuda.five";
-
     private static final int SIDE = 64,
             ROWS = 128,
             D = 128,
@@ -48,9 +43,9 @@ public final class Backward {
         stats = scratch + kept(dims);
     }
 
-    /** Whether it is asked for, and sizes fit that {@code hopper.cu} takes: heads of 128, whole blocks of rows, and not too much to keep. */
+    /** Whether sizes fit that {@code hopper.cu} takes: heads of 128, whole blocks of rows, and not too much to keep. */
     static boolean fits(Dims dims) {
-        return Boolean.getBoolean(ASKED) && dims.D() == D && dims.T() % ROWS == 0 && kept(dims) + stats(dims) <= MOST;
+        return dims.D() == D && dims.T() % ROWS == 0 && kept(dims) + stats(dims) <= MOST;
     }
 
     /** Bytes to keep from one kernel to the next; 0 where it never runs, whatever the card. */

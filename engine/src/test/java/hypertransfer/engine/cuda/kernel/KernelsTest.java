@@ -17,8 +17,6 @@ import java.util.TreeMap;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -27,16 +25,6 @@ import org.junit.jupiter.params.provider.FieldSource;
 
 /** The kernels' text, where there is no card: they compile, and are the ones that the engine asks for. */
 class KernelsTest {
-    @BeforeEach
-    void ask() {
-        System.setProperty(Backward.ASKED, "true");
-    }
-
-    @AfterEach
-    void askNoMore() {
-        System.clearProperty(Backward.ASKED);
-    }
-
     private static final Dims GPT2 = new Dims(64, 1024, 768, 128, 50304), ODD = new Dims(2, 13, 18, 6, 37, 1, 20, 7);
 
     private static final List<String> FILES = List.of(
