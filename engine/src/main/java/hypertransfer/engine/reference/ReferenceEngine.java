@@ -254,7 +254,8 @@ public final class ReferenceEngine implements Engine, Layers {
             ask();
             double[] logits = logits(x, n, w);
             double max = Arrays.stream(logits).max().getAsDouble();
-            double sum = Arrays.stream(logits).map(z -> Math.exp(z - max)).sum();
+            double[] powers = Arrays.stream(logits).map(z -> Math.exp(z - max)).toArray();
+            double sum = Arrays.stream(powers).sum();
             l.data()[l.row(n)] = max + Math.log(sum) - logits[targets[n]];
             if (dx == null) {
                 continue;
@@ -262,7 +263,7 @@ public final class ReferenceEngine implements Engine, Layers {
             Array da = (Array) dx, db = (Array) dw;
             Arrays.fill(da.data(), da.row(n), da.row(n + 1), 0);
             for (int v = 0; v < dims.V(); v++) {
-                double d = scale * (Math.exp(logits[v] - max) / sum - (v == targets[n] ? 1 : 0));
+                double d = scale * (powers[v] / sum - (v == targets[n] ? 1 : 0));
                 Rows.add(d, b.data(), b.row(v), da.data(), da.row(n), dims.C());
                 Rows.add(d, a.data(), a.row(n), db.data(), db.row(v), dims.C());
             }
