@@ -13,6 +13,8 @@ import hypertransfer.engine.Norm;
 import hypertransfer.engine.Role;
 import hypertransfer.engine.Stopped;
 import hypertransfer.engine.Tensor;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.EnumMap;
@@ -88,6 +90,16 @@ public final class ReferenceEngine implements Engine, Layers {
     @Override
     public double[] read(Tensor tensor) {
         return ((Array) tensor).read();
+    }
+
+    @Override
+    public void store(Tensor tensor, MemorySegment to) {
+        to.copyFrom(MemorySegment.ofArray(read(tensor)));
+    }
+
+    @Override
+    public void load(MemorySegment from, Tensor tensor) {
+        write(tensor, from.toArray(ValueLayout.JAVA_DOUBLE_UNALIGNED));
     }
 
     @Override
