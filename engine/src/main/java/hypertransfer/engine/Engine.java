@@ -135,7 +135,7 @@ public interface Engine extends AutoCloseable {
      * @param stop asked often, always by the thread that calls
      */
     default void until(BooleanSupplier stop, Runnable work) {
-        work.run();
+        Stopped.until(stop, work);
     }
 
     /** What a network computes. Asked for after {@link #commit} on an engine without {@code Checked} before it. */

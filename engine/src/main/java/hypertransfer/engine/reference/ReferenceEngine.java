@@ -20,7 +20,6 @@ import java.util.Arrays;
 import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
-import java.util.function.BooleanSupplier;
 
 /**
  * The oracle: double precision, one thread, loops that read like the formulas.
@@ -31,7 +30,6 @@ public final class ReferenceEngine implements Engine, Layers {
     private final Lists lists = new Lists();
     private int[] inputs;
     private int[] targets;
-    private BooleanSupplier stop = () -> false;
 
     public ReferenceEngine(Dims dims) {
         this.dims = dims;
@@ -123,20 +121,9 @@ public final class ReferenceEngine implements Engine, Layers {
         this.targets = targets.clone();
     }
 
-    @Override
-    public void until(BooleanSupplier stop, Runnable work) {
-        BooleanSupplier before = this.stop;
-        this.stop = stop;
-        try {
-            work.run();
-        } finally {
-            this.stop = before;
-        }
-    }
-
     /** Before each row of what takes longest. */
     private void ask() {
-        if (stop.getAsBoolean()) {
+        if (Stopped.wished()) {
             throw new Stopped();
         }
     }
