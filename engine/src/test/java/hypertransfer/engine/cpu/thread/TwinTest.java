@@ -72,6 +72,7 @@ class TwinTest {
                     now[0] += 100;
                 },
                 (piece, worker) -> now[0] += vectors[0]++ < 3 ? 500 : 50,
+                piece -> true,
                 () -> now[0],
                 new Twin.Budget());
         Twin.stepped();
@@ -90,6 +91,7 @@ class TwinTest {
         Twin twin = new Twin(
                 (piece, worker) -> now[0] += piece % 40 == 30 ? 1_000_000 : 100,
                 (piece, worker) -> now[0] += 200,
+                piece -> true,
                 () -> now[0],
                 new Twin.Budget());
         Twin.stepped();
@@ -112,6 +114,7 @@ class TwinTest {
                     now[0] += 100_000;
                     tried[0] += 100_000;
                 },
+                piece -> true,
                 () -> now[0],
                 new Twin.Budget());
         Twin.stepped();
