@@ -4,11 +4,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import hypertransfer.engine.Dims;
 import hypertransfer.engine.Engine;
+import hypertransfer.engine.Operations;
 import hypertransfer.engine.cpu.CpuEngine;
 import hypertransfer.engine.cpu.thread.Twin.Form;
 import hypertransfer.engine.proof.Comparison;
-import java.lang.reflect.InvocationTargetException;
-import java.lang.reflect.Proxy;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -48,18 +47,13 @@ class TwinTest {
     }
 
     private static Engine recording(Engine engine, List<List<Double>> numbers) {
-        return (Engine) Proxy.newProxyInstance(
-                TwinTest.class.getClassLoader(), new Class<?>[] {Engine.class}, (proxy, method, arguments) -> {
-                    try {
-                        Object result = method.invoke(engine, arguments);
-                        if (result instanceof double[] array) {
-                            numbers.add(Arrays.stream(array).boxed().toList());
-                        }
-                        return result;
-                    } catch (InvocationTargetException e) {
-                        throw e.getCause();
-                    }
-                });
+        return Operations.of((proxy, method, arguments) -> {
+            Object result = method.invoke(Operations.owner(engine, method), arguments);
+            if (result instanceof double[] array) {
+                numbers.add(Arrays.stream(array).boxed().toList());
+            }
+            return result;
+        });
     }
 
     @Test
