@@ -34,9 +34,9 @@ final class CrossEntropy {
     private final Floats sums; // (rows, 1)
     private final Task softmax = new Twin(this::softmaxLoops, this::softmax);
     private final Task scaleInput =
-            new Twin((piece, worker) -> scaleInput(piece, true), (piece, worker) -> scaleInput(piece, false));
+            new Twin((piece, worker) -> scale(piece, true, true), (piece, worker) -> scale(piece, true, false));
     private final Task scaleGradient =
-            new Twin((piece, worker) -> scaleGradient(piece, true), (piece, worker) -> scaleGradient(piece, false));
+            new Twin((piece, worker) -> scale(piece, false, true), (piece, worker) -> scale(piece, false, false));
     private int[] targets;
     private int first, count;
     private double scale;
@@ -113,15 +113,9 @@ final class CrossEntropy {
         }
     }
 
-    private void scaleInput(int piece, boolean loops) {
-        scale(piece, x + 4L * first * dims.C(), scaled.at(), loops);
-    }
-
-    private void scaleGradient(int piece, boolean loops) {
-        scale(piece, dx + 4L * first * dims.C(), dx + 4L * first * dims.C(), loops);
-    }
-
-    private void scale(int piece, long rows, long to, boolean loops) {
+    /** The rows of x, or in place those of dx. */
+    private void scale(int piece, boolean input, boolean loops) {
+        long rows = (input ? x : dx) + 4L * first * dims.C(), to = input ? scaled.at() : rows;
         int from = piece * Chunks.rows(count), end = Math.min(count, from + Chunks.rows(count));
         for (int n = from; n < end; n++) {
             long row = 4L * n * dims.C();
