@@ -7,7 +7,6 @@ import hypertransfer.lab.experiment.Next;
 import hypertransfer.lab.experiment.Plan;
 import hypertransfer.lab.terminal.Exit;
 import hypertransfer.lab.terminal.Interrupt;
-import hypertransfer.lab.terminal.JsonLine;
 import hypertransfer.train.network.Preset;
 import java.io.PrintWriter;
 import java.nio.file.Path;
@@ -52,7 +51,7 @@ public final class DemoCommand implements Callable<Integer> {
         }
         List<Plan.Row> rows = plan.show();
         if (json.only) {
-            json.out().println(JsonLine.of(rows));
+            json.line(rows);
         }
         return Exit.FINE;
     }

@@ -11,7 +11,6 @@ import hypertransfer.lab.experiment.Next;
 import hypertransfer.lab.experiment.Plan;
 import hypertransfer.lab.terminal.Exit;
 import hypertransfer.lab.terminal.Interrupt;
-import hypertransfer.lab.terminal.JsonLine;
 import hypertransfer.train.network.Preset;
 import java.io.PrintWriter;
 import java.nio.file.Path;
@@ -116,9 +115,7 @@ public final class ReproduceCommand implements Callable<Integer> {
             print.print(spread.table());
         }
         if (json.only) {
-            json.out()
-                    .println(
-                            JsonLine.of(seeds > 1 ? answers : answers.getFirst().runs()));
+            json.line(seeds > 1 ? answers : answers.getFirst().runs());
         }
         return Exit.FINE;
     }
