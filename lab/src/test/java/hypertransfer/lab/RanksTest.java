@@ -107,7 +107,9 @@ class RanksTest {
         }
         String many = directory.resolve("many").toString();
         if (slow) {
-            assertThat(end(start(2, many, "--resume"))).as(Files.readString(output())).isZero();
+            assertThat(end(start(2, many, "--resume")))
+                    .as(Files.readString(output()))
+                    .isZero();
             assertThat(Files.readString(output())).contains("continuing at step 3");
         } else {
             assertThat(ht.fine("train", many, "--resume")).contains("continuing at step 3");

@@ -150,6 +150,11 @@ final class Browser implements AutoCloseable {
         return node.path("result").path("value");
     }
 
+    /** The numbers of the list that an expression answers with. */
+    List<Double> numbers(String expression) throws Exception {
+        return evaluate(expression).valueStream().map(JsonNode::doubleValue).toList();
+    }
+
     /** How many elements there are of a kind. */
     int count(String selector) throws Exception {
         return evaluate("document.querySelectorAll(\"" + selector + "\").length")

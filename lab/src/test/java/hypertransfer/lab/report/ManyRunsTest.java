@@ -62,10 +62,8 @@ class ManyRunsTest {
                 .contains("The best lies on the edge of rate: extend the grid.")
                 .contains("Next: ht sweep FILE --grid matrices.rate=0.1067,0.2844");
         assertThat(browser.text("#claim")).endsWith("The best lies on the edge of the grid.");
-        assertThat(browser.evaluate("[...document.querySelectorAll('#table tbody [data-key=\"matrices.rate\"]')]"
-                                + ".map(cell => Number(cell.textContent))")
-                        .valueStream()
-                        .map(JsonNode::doubleValue))
+        assertThat(browser.numbers("[...document.querySelectorAll('#table tbody [data-key=\"matrices.rate\"]')]"
+                        + ".map(cell => Number(cell.textContent))"))
                 .as("by value, not by name")
                 .hasSize(12)
                 .isSorted();
