@@ -10,6 +10,20 @@ template <int W> struct Row {
     static constexpr int SIZE = ITER * VEC; // numbers of a thread
     float x[SIZE];
 
+    // A row as it lies in memory: it is asked for long before it is needed, and takes half the registers in bfloat16.
+    struct Raw {
+        typename Chunk<VEC * sizeof(act)>::type chunks[ITER];
+
+        __device__ __forceinline__ void load(const act* row, bool live) {
+#pragma unroll
+            for (int i = 0; i < ITER; i++) {
+                int chunk = lane() + i * LANES;
+                chunks[i] = {};
+                if (live && chunk < CHUNKS) chunks[i] = *(const typename Chunk<VEC * sizeof(act)>::type*)(row + chunk * VEC);
+            }
+        }
+    };
+
     static __device__ __forceinline__ int lane() { return threadIdx.x % LANES; }
     static __device__ __forceinline__ int group() { return threadIdx.x / LANES; }
 
@@ -24,6 +38,11 @@ template <int W> struct Row {
                 for (int k = 0; k < VEC; k++) x[i * VEC + k] = 0;
             }
         }
+    }
+
+    __device__ __forceinline__ void load(const Raw& raw) {
+#pragma unroll
+        for (int i = 0; i < ITER; i++) ::load<VEC>((const act*)&raw.chunks[i], x + i * VEC);
     }
 
     // A float row beside activations has other alignments: at most 16 bytes at a time.
@@ -52,7 +71,13 @@ template <int W> struct Row {
         }
     }
 
-    // The mean over the row of x times that. Every thread of a block must come here.
+    // Until all threads of the row are here; rows do not wait for each other.
+    static __device__ __forceinline__ void meet() {
+        if (LANES < THREADS) asm volatile("bar.sync %0, %1;" ::"r"(1 + group()), "n"(LANES) : "memory");
+        else __syncthreads();
+    }
+
+    // The mean over the row of x times that. Every thread of a row must come here.
     __device__ __forceinline__ float mean(const Row& that) const {
         float sum = 0;
 #pragma unroll
@@ -62,9 +87,9 @@ template <int W> struct Row {
             __shared__ float part[32];
             constexpr int WARPS = LANES / 32;
             int warp = threadIdx.x / 32;
-            __syncthreads();
+            meet();
             if (threadIdx.x % 32 == 0) part[warp] = sum;
-            __syncthreads();
+            meet();
             sum = 0;
 #pragma unroll
             for (int i = 0; i < WARPS; i++) sum += part[warp / WARPS * WARPS + i];
@@ -158,11 +183,15 @@ extern "C" __global__ void layer_norm(
     normed<true>(h, z, zr, out, gain, y, r, rows);
 }
 
+constexpr int NARROW_THREADS = NARROW_LANES > THREADS ? NARROW_LANES : THREADS; // of a block that works on rows of C
+constexpr int NARROW_BLOCKS = NARROW_LANES <= THREADS && Row<C>::SIZE <= 24 ? 2 : 1; // of a multiprocessor, as registers must allow
+
 // dx = dh + the gradient through norm(x, gain), dh absent being 0; where zr is given dz = the gradient through post(z).
 // partial (gridDim.x, C): each block's share of dgain.
 template <bool CENTER> __device__ __forceinline__ void throughNormed(const act* dy, const act* x, const float* gain, const float* r,
         const act* dh, act* dx, const act* z, const float* zr, act* dz, float* partial, i64 rows) {
     typedef Row<C> R;
+    constexpr bool EARLY = !CENTER && NARROW_BLOCKS > 1; // there are registers for what is needed later
     R share;
 #pragma unroll
     for (int i = 0; i < R::SIZE; i++) share.x[i] = 0;
@@ -170,8 +199,10 @@ template <bool CENTER> __device__ __forceinline__ void throughNormed(const act* 
         i64 n = first + R::group();
         bool live = n < rows;
         R d, xhat, g;
+        typename R::Raw later, last; // of dh and z
         d.load(dy + n * C, live);
         xhat.load(x + n * C, live);
+        if (dh && EARLY) later.load(dh + n * C, live);
         g.loadFloats(gain);
         if (CENTER) xhat.center();
         float s = live ? r[n] : 0;
@@ -181,17 +212,20 @@ template <bool CENTER> __device__ __forceinline__ void throughNormed(const act* 
             share.x[i] += d.x[i] * xhat.x[i];
             d.x[i] *= 1 + g.x[i];
         }
+        if (zr && EARLY) last.load(z + n * C, live);
         d.throughNorm(xhat, s);
         if (CENTER) d.center(); // a symmetric projection
         if (dh) {
-            g.load(dh + n * C, live);
+            if (!EARLY) later.load(dh + n * C, live);
+            g.load(later);
 #pragma unroll
             for (int i = 0; i < R::SIZE; i++) d.x[i] += g.x[i];
         }
         d.store(dx + n * C, live);
         if (zr) {
             float post = live ? zr[n] : 0;
-            xhat.load(z + n * C, live);
+            if (!EARLY) last.load(z + n * C, live);
+            xhat.load(last);
 #pragma unroll
             for (int i = 0; i < R::SIZE; i++) xhat.x[i] *= post;
             d.throughNorm(xhat, post);
@@ -218,13 +252,13 @@ template <bool CENTER> __device__ __forceinline__ void throughNormed(const act* 
     for (int c = threadIdx.x; c < C; c += blockDim.x) partial[(i64)blockIdx.x * C + c] = sum[c];
 }
 
-extern "C" __global__ void row_norm_backward(const act* dy, const act* x, const float* gain, const float* r,
-        const act* dh, act* dx, const act* z, const float* zr, act* dz, float* partial, i64 rows) {
+extern "C" __global__ void __launch_bounds__(NARROW_THREADS, NARROW_BLOCKS) row_norm_backward(const act* dy, const act* x,
+        const float* gain, const float* r, const act* dh, act* dx, const act* z, const float* zr, act* dz, float* partial, i64 rows) {
     throughNormed<false>(dy, x, gain, r, dh, dx, z, zr, dz, partial, rows);
 }
 
-extern "C" __global__ void layer_norm_backward(const act* dy, const act* x, const float* gain, const float* r,
-        const act* dh, act* dx, const act* z, const float* zr, act* dz, float* partial, i64 rows) {
+extern "C" __global__ void __launch_bounds__(NARROW_THREADS) layer_norm_backward(const act* dy, const act* x,
+        const float* gain, const float* r, const act* dh, act* dx, const act* z, const float* zr, act* dz, float* partial, i64 rows) {
     throughNormed<true>(dy, x, gain, r, dh, dx, z, zr, dz, partial, rows);
 }
 
@@ -234,6 +268,7 @@ extern "C" __global__ void columns(const float* partial, float* dgain, i64 count
     int c = blockIdx.x * 32 + threadIdx.x;
     float sum = 0;
     if (c < C) {
+#pragma unroll 16 // so many loads at once
         for (i64 g = threadIdx.y; g < count; g += COLUMN_ROWS) sum += partial[g * C + c];
     }
     part[threadIdx.y][threadIdx.x] = sum;
