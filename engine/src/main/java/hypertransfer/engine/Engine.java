@@ -4,7 +4,6 @@ import hypertransfer.engine.ranks.Exchange;
 import hypertransfer.engine.ranks.Ranks;
 import java.lang.foreign.MemorySegment;
 import java.nio.file.Path;
-import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
 import java.util.function.BooleanSupplier;
@@ -106,22 +105,10 @@ public interface Engine extends AutoCloseable {
     }
 
     /** Copies a tensor's numbers as they are to the host's memory, which has them on return. */
-    default void store(Tensor tensor, MemorySegment to) {
-        Format format = Format.of(tensor.numberBytes());
-        long at = 0;
-        for (double value : read(tensor)) {
-            format.put(to, at, value);
-            at += format.bytes();
-        }
-    }
+    void store(Tensor tensor, MemorySegment to);
 
     /** The reverse of {@link #store}; the memory may be used for something else on return. */
-    default void load(MemorySegment from, Tensor tensor) {
-        Format format = Format.of(tensor.numberBytes());
-        double[] values = new double[Math.toIntExact(tensor.size())];
-        Arrays.setAll(values, i -> format.get(from, (long) i * format.bytes()));
-        write(tensor, values);
-    }
+    void load(MemorySegment from, Tensor tensor);
 
     /** Frees everything. May be called again. */
     @Override
@@ -148,7 +135,7 @@ public interface Engine extends AutoCloseable {
      * @param stop asked often, always by the thread that calls
      */
     default void until(BooleanSupplier stop, Runnable work) {
-        work.run();
+        Stopped.until(stop, work);
     }
 
     /** What a network computes. Asked for after {@link #commit} on an engine without {@code Checked} before it. */

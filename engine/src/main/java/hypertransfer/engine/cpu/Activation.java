@@ -15,8 +15,8 @@ import jdk.incubator.vector.FloatVector;
 /** What an MLP does between its matrices, forward and backward, after the post norms of its inputs. */
 final class Activation {
     private final Pool pool;
-    private final Task forward = new Twin(this::forwardLoops, this::forward);
-    private final Task backward = new Twin(this::backwardLoops, this::backward);
+    private final Task forward = new Twin(this::forwardLoops, this::forward, this::looped);
+    private final Task backward = new Twin(this::backwardLoops, this::backward, this::looped);
     private Nonlinearity kind;
     private int rows, cols;
     private long f, fr, s, df;
@@ -83,24 +83,16 @@ final class Activation {
     private void forwardLoops(int piece, int worker) {
         int from = piece * Chunks.rows(rows), count = Math.min(rows - from, Chunks.rows(rows));
         long at = 4L * from * cols;
-        if (looped()) {
-            ActivationRows.forward(count, cols, f + at, fr == 0 ? 0 : fr + 4L * from, s + at);
-        } else {
-            forward(piece, worker);
-        }
+        ActivationRows.forward(count, cols, f + at, fr == 0 ? 0 : fr + 4L * from, s + at);
     }
 
     private void backwardLoops(int piece, int worker) {
         int from = piece * Chunks.rows(rows), count = Math.min(rows - from, Chunks.rows(rows));
         long at = 4L * from * cols;
-        if (looped()) {
-            ActivationRows.backward(count, cols, f + at, fr == 0 ? 0 : fr + 4L * from, s + at, df + at);
-        } else {
-            backward(piece, worker);
-        }
+        ActivationRows.backward(count, cols, f + at, fr == 0 ? 0 : fr + 4L * from, s + at, df + at);
     }
 
-    private boolean looped() {
+    private boolean looped(int piece) {
         return kind == Nonlinearity.RELU_SQUARED && Rows.whole(cols);
     }
 

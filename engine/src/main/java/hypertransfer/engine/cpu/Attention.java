@@ -34,7 +34,7 @@ final class Attention {
     private final float scale;
     private final Task forward = new Twin((p, w) -> forward(p, w, true), (p, w) -> forward(p, w, false));
     private final Task backward = new Twin((p, w) -> backward(p, w, true), (p, w) -> backward(p, w, false));
-    private final Task toMeans = new Twin(this::meansLoops, this::means);
+    private final Task toMeans;
     private long qkv, o, lse, dO, dqkv;
 
     Attention(Pool pool, Dims dims, Blocks blocks) {
@@ -46,6 +46,7 @@ final class Attention {
         strips = blocks.declare(Role.SCRATCH, "attention.strips", pool.size() * 2 * STRIP, width);
         means = blocks.declare(Role.SCRATCH, "attention.means", dims.N(), dims.H());
         scale = (float) (1 / Math.sqrt(dims.D()));
+        toMeans = new Twin(this::meansLoops, this::means, piece -> Rows.whole(dims.D()));
     }
 
     void forward(long qkv, long o, long lse) {
@@ -88,10 +89,6 @@ final class Attention {
 
     private void meansLoops(int piece, int worker) {
         int rows = Chunks.rows(dims.N()), from = piece * rows, heads = Math.min(dims.N() - from, rows) * dims.H();
-        if (!Rows.whole(dims.D())) {
-            means(piece, worker);
-            return;
-        }
         long at = 4L * from * dims.C();
         float[] d = Rows.read(dO + at, heads * dims.D()), out = Rows.read(o + at, heads * dims.D());
         float[] sums = new float[heads];

@@ -25,7 +25,6 @@ import hypertransfer.engine.cpu.vector.Simd;
 import hypertransfer.engine.cpu.vector.Sums;
 import java.lang.foreign.MemorySegment;
 import java.util.List;
-import java.util.function.BooleanSupplier;
 
 /**
  * Floats outside the heap, OpenBLAS for the products, vectors for the rest, all cores. Here
@@ -166,11 +165,6 @@ public final class CpuEngine implements Engine, Layers {
     public void feed(int[] inputs, int[] targets) {
         System.arraycopy(inputs, 0, this.inputs, 0, inputs.length);
         System.arraycopy(targets, 0, this.targets, 0, targets.length);
-    }
-
-    @Override
-    public void until(BooleanSupplier stop, Runnable work) {
-        pool.until(stop, work);
     }
 
     @Override

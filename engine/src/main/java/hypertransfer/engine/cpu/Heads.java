@@ -20,8 +20,8 @@ final class Heads {
     private final Dims dims;
     private final Floats cos, sin; // (T, D/2)
     private final HeadRows loops;
-    private final Task forward = new Twin(this::forwardLoops, this::forward);
-    private final Task backward = new Twin(this::backwardLoops, this::backward);
+    private final Task forward = new Twin(this::forwardLoops, this::forward, this::looped);
+    private final Task backward = new Twin(this::backwardLoops, this::backward, this::looped);
     private HeadRule rule;
     private long d, qkv, r;
 
@@ -101,21 +101,17 @@ final class Heads {
 
     private void forwardLoops(int piece, int worker) {
         int rows = Chunks.rows(dims.N()), from = piece * rows, count = Math.min(dims.N() - from, rows);
-        if (Rows.whole(dims.D() / 2)) {
-            loops.forward(from, count, qkv + row(from) * dims.D(), r + row(from), rule);
-        } else {
-            forward(piece, worker);
-        }
+        loops.forward(from, count, qkv + row(from) * dims.D(), r + row(from), rule);
     }
 
     private void backwardLoops(int piece, int worker) {
         int rows = Chunks.rows(dims.N()), from = piece * rows, count = Math.min(dims.N() - from, rows);
         long at = row(from) * dims.D();
-        if (Rows.whole(dims.D() / 2)) {
-            loops.backward(from, count, d + at, qkv + at, r + row(from), rule);
-        } else {
-            backward(piece, worker);
-        }
+        loops.backward(from, count, d + at, qkv + at, r + row(from), rule);
+    }
+
+    private boolean looped(int piece) {
+        return Rows.whole(dims.D() / 2);
     }
 
     /** Where the factors of token n start. */

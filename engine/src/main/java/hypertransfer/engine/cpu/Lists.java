@@ -30,8 +30,8 @@ final class Lists implements Motion {
     private final Bases bases;
     private List<Tensor> a, b, c;
     private double[] f, g; // factors
-    private double beta1, beta2, epsilon, limit;
-    private float c1, c2;
+    private double beta1, beta2, limit;
+    private Moments moments;
     private boolean nesterov, back;
     private int grid;
     private Floats whole; // of which the list has the blocks
@@ -60,24 +60,10 @@ final class Lists implements Motion {
         int k = tensor(piece);
         Updates.clamp(at(a, k, piece), (float) f[k], (float) limit, length(k, piece));
     };
-    private final Task vectorsRead = (piece, worker) -> {
-        int k = tensor(piece), n = length(k, piece);
-        long x = at(a, k, piece), y = at(b, k, piece);
-        boolean exactly = exact(a, k), both = exact(b, k);
-        partial[3 * piece] = exactly ? Doubles.squares(x, n) : Sums.squares(x, n);
-        partial[3 * piece + 1] = both ? Doubles.squares(y, n) : Sums.squares(y, n);
-        partial[3 * piece + 2] = exactly ? Doubles.dot(x, y, both, n) : Sums.dot(x, y, n);
-    };
-    private final Task read = new Twin(this::readLoops, vectorsRead);
-    private final Task vectorsMove = (piece, worker) -> {
-        int k = tensor(piece);
-        if (exact(a, k)) {
-            Doubles.move(at(a, k, piece), at(b, k, piece), f[k], g[k], length(k, piece));
-            return;
-        }
-        Updates.move(at(a, k, piece), at(b, k, piece), (float) (1 - f[k]), (float) g[k], length(k, piece));
-    };
-    private final Task move = new Twin(this::moveLoops, vectorsMove);
+    private final Task read =
+            new Twin(this::readLoops, this::read, piece -> !exact(a, tensor(piece)) && !exact(b, tensor(piece)));
+    private final Task move = new Twin(
+            this::moveLoops, this::move, piece -> !exact(a, tensor(piece)) && Rows.whole(length(tensor(piece), piece)));
     private final Task represent = (piece, worker) -> {
         int k = tensor(piece);
         if (exact(a, k)) {
@@ -119,11 +105,7 @@ final class Lists implements Motion {
     @Override
     public void adam(List<Tensor> g, double[] scale, Moments moments, List<Tensor> m, List<Tensor> v) {
         this.f = scale;
-        beta1 = moments.beta1();
-        beta2 = moments.beta2();
-        epsilon = moments.epsilon();
-        c1 = (float) (1 / moments.weight1());
-        c2 = (float) (1 / moments.weight2());
+        this.moments = moments;
         run(adam, g, m, v);
     }
 
@@ -282,32 +264,41 @@ final class Lists implements Motion {
     private void adam(int piece, boolean loops) {
         int k = tensor(piece), n = length(k, piece);
         long g = at(a, k, piece), m = at(b, k, piece), v = at(c, k, piece);
-        float b1 = (float) beta1, b2 = (float) beta2, f1 = (float) (1 - beta1), f2 = (float) (1 - beta2);
         if (loops && Rows.whole(n)) {
-            Numbers.adam(g, m, v, (float) f[k], b1, f1, c1, b2, f2, c2, (float) epsilon, n);
+            Numbers.adam(g, m, v, (float) f[k], moments, n);
         } else {
-            Updates.adam(g, m, v, (float) f[k], b1, f1, c1, b2, f2, c2, (float) epsilon, n);
+            Updates.adam(g, m, v, (float) f[k], moments, n);
         }
+    }
+
+    private void read(int piece, int worker) {
+        int k = tensor(piece), n = length(k, piece);
+        long x = at(a, k, piece), y = at(b, k, piece);
+        boolean exactly = exact(a, k), both = exact(b, k);
+        partial[3 * piece] = exactly ? Doubles.squares(x, n) : Sums.squares(x, n);
+        partial[3 * piece + 1] = both ? Doubles.squares(y, n) : Sums.squares(y, n);
+        partial[3 * piece + 2] = exactly ? Doubles.dot(x, y, both, n) : Sums.dot(x, y, n);
     }
 
     private void readLoops(int piece, int worker) {
         int k = tensor(piece), n = length(k, piece);
         long x = at(a, k, piece), y = at(b, k, piece);
-        if (exact(a, k) || exact(b, k)) {
-            vectorsRead.piece(piece, worker);
-            return;
-        }
         partial[3 * piece] = Numbers.dot(x, x, n);
         partial[3 * piece + 1] = Numbers.dot(y, y, n);
         partial[3 * piece + 2] = Numbers.dot(x, y, n);
     }
 
-    private void moveLoops(int piece, int worker) {
+    private void move(int piece, int worker) {
         int k = tensor(piece), n = length(k, piece);
-        if (exact(a, k) || !Rows.whole(n)) {
-            vectorsMove.piece(piece, worker);
-            return;
+        if (exact(a, k)) {
+            Doubles.move(at(a, k, piece), at(b, k, piece), f[k], g[k], n);
+        } else {
+            Updates.move(at(a, k, piece), at(b, k, piece), (float) (1 - f[k]), (float) g[k], n);
         }
-        Numbers.move(at(a, k, piece), at(b, k, piece), (float) (1 - f[k]), (float) g[k], n);
+    }
+
+    private void moveLoops(int piece, int worker) {
+        int k = tensor(piece);
+        Numbers.move(at(a, k, piece), at(b, k, piece), (float) (1 - f[k]), (float) g[k], length(k, piece));
     }
 }

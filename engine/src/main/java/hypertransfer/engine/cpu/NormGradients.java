@@ -21,9 +21,9 @@ final class NormGradients {
     private final Pool pool;
     private final Floats partial; // (chunks, C)
     private final Floats centered; // (workers, 2, C): a row without its mean, and the gradient there
-    private final Twin task = new Twin(this::loops, this::vectors);
     private boolean residual, center;
     private int rows, cols;
+    private final Twin task = new Twin(this::loops, this::vectors, piece -> !center && Rows.whole(cols));
     private long dy, z, zr, out, gain, r, dh, dz;
 
     NormGradients(Pool pool, Dims dims, Blocks blocks) {
@@ -63,10 +63,6 @@ final class NormGradients {
 
     private void loops(int piece, int worker) {
         int from = piece * Chunks.rows(rows), count = Math.min(rows - from, Chunks.rows(rows));
-        if (center || !Rows.whole(cols)) {
-            vectors(piece, worker);
-            return;
-        }
         long at = 4L * from * cols, one = 4L * from, sums = partial.at() + 4L * piece * cols;
         long post = zr == 0 ? 0 : zr + one;
         NormRows.backward(

@@ -16,8 +16,8 @@ import jdk.incubator.vector.FloatVector;
 /** The norms of rows, by themselves and where one sublayer ends and the next begins, forward. */
 final class Norms {
     private final Pool pool;
-    private final Task plain = new Twin(this::normLoops, this::norm);
-    private final Task residual = new Twin(this::residualLoops, this::residual);
+    private final Task plain = new Twin(this::normLoops, this::norm, this::looped);
+    private final Task residual = new Twin(this::residualLoops, this::residual, this::looped);
     private boolean center;
     private int rows, cols;
     private long h, z, zr, out, gain, y, r;
@@ -64,11 +64,11 @@ final class Norms {
 
     private void normLoops(int piece, int worker) {
         int from = piece * Chunks.rows(rows), count = Math.min(rows - from, Chunks.rows(rows));
-        if (center || !Rows.whole(cols)) {
-            norm(piece, worker);
-        } else {
-            NormRows.forward(count, cols, out + 4L * from * cols, gain, y + 4L * from * cols, r + 4L * from);
-        }
+        NormRows.forward(count, cols, out + 4L * from * cols, gain, y + 4L * from * cols, r + 4L * from);
+    }
+
+    private boolean looped(int piece) {
+        return !center && Rows.whole(cols);
     }
 
     /** The norm of row n with its mean taken away, by way of y. */
@@ -104,10 +104,6 @@ final class Norms {
 
     private void residualLoops(int piece, int worker) {
         int from = piece * Chunks.rows(rows), count = Math.min(rows - from, Chunks.rows(rows));
-        if (center || !Rows.whole(cols)) {
-            residual(piece, worker);
-            return;
-        }
         long at = 4L * from * cols, post = zr == 0 ? 0 : zr + 4L * from;
         NormRows.residual(count, cols, h + at, z + at, post, out + at, gain, y + at, r + 4L * from);
     }

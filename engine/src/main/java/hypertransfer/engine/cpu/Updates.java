@@ -1,5 +1,6 @@
 package hypertransfer.engine.cpu;
 
+import hypertransfer.engine.Moments;
 import hypertransfer.engine.cpu.vector.Lanes;
 import jdk.incubator.vector.FloatVector;
 import jdk.incubator.vector.VectorOperators;
@@ -25,20 +26,10 @@ final class Updates {
         }
     }
 
-    /** @param b1 and b2 what is kept of the means, f1 and f2 what is new in them, c1 and c2 their corrections */
-    static void adam(
-            long g,
-            long m,
-            long v,
-            float scale,
-            float b1,
-            float f1,
-            float c1,
-            float b2,
-            float f2,
-            float c2,
-            float epsilon,
-            int n) {
+    static void adam(long g, long m, long v, float scale, Moments moments, int n) {
+        float b1 = (float) moments.beta1(), f1 = (float) (1 - moments.beta1()), c1 = (float) (1 / moments.weight1());
+        float b2 = (float) moments.beta2(), f2 = (float) (1 - moments.beta2()), c2 = (float) (1 / moments.weight2());
+        float epsilon = (float) moments.epsilon();
         long dm = m - g, dv = v - g, whole = Lanes.whole(g, n), end = Lanes.end(g, n);
         FloatVector b1s = Lanes.all(b1), b2s = Lanes.all(b2);
         for (; g < whole; g += Lanes.STEP) {

@@ -1,22 +1,19 @@
 package hypertransfer.engine.proof;
 
-import hypertransfer.engine.Dims;
-import hypertransfer.engine.Engine;
 import hypertransfer.engine.Role;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
-import java.util.function.Function;
 
 /** Gram matrices and the bases that turn towards their eigenvectors, against the reference engine. */
 final class Bases {
     private Bases() {}
 
     /** What SOAP asks for, on matrices small enough for the reference's loops; one side of the last is left out. */
-    static List<Result> run(Function<Dims, Engine> open, Dims dims) {
-        int side = Math.min(dims.C(), 40);
+    static List<Result> run(Pair pair) {
+        int side = Math.min(pair.dims().C(), 40);
         int[][] shapes = {{side, side}, {1, side}, {3 * side + 1, side}, {(side + 1) / 2, 2 * side}};
-        try (Pair pair = new Pair(open.apply(dims))) {
+        try (pair) {
             List<String> g = new ArrayList<>(), left = new ArrayList<>(), right = new ArrayList<>();
             List<String> basis = new ArrayList<>();
             for (int k = 0; k < shapes.length; k++) {

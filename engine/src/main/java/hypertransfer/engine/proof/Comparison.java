@@ -10,6 +10,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.function.Function;
+import java.util.function.Supplier;
 
 /** Every operation of an engine, one after the other, against the reference engine. */
 public final class Comparison {
@@ -27,8 +28,9 @@ public final class Comparison {
     private final Pair pair;
     private final int N, T, C, D, V, Q, F;
 
-    private Comparison(Pair pair, Dims dims) {
+    private Comparison(Pair pair) {
         this.pair = pair;
+        Dims dims = pair.dims();
         N = dims.N();
         T = dims.T();
         C = dims.C();
@@ -40,19 +42,27 @@ public final class Comparison {
 
     /** All operations, those of the optimizer on hidden matrices, a slice of one and one of zeros. */
     public static List<Result> run(Function<Dims, Engine> open, Dims dims) {
-        int C = dims.C();
-        List<Result> results = new ArrayList<>(network(open, dims));
+        return run(() -> new Pair(open.apply(dims)), dims.C());
+    }
+
+    /** The same beside a second engine of the kind: for what is seen on the way, without the reference's time. */
+    public static List<Result> twice(Function<Dims, Engine> open, Dims dims) {
+        return run(() -> new Pair(open.apply(dims), open.apply(dims)), dims.C());
+    }
+
+    private static List<Result> run(Supplier<Pair> pairs, int C) {
+        List<Result> results = new ArrayList<>(network(pairs.get()));
         int[][] hidden = {{C, C}, {4 * C, C}, {C, 4 * C}};
-        results.addAll(Movement.run(open, dims, hidden));
-        results.addAll(Bases.run(open, dims));
+        results.addAll(Movement.run(pairs.get(), hidden));
+        results.addAll(Bases.run(pairs.get()));
         return results;
     }
 
     /** The operations of the network. */
-    public static List<Result> network(Function<Dims, Engine> open, Dims dims) {
-        try (Pair pair = new Pair(open.apply(dims))) {
-            Comparison comparison = new Comparison(pair, dims);
-            comparison.declare(dims.H());
+    static List<Result> network(Pair pair) {
+        try (pair) {
+            Comparison comparison = new Comparison(pair);
+            comparison.declare();
             comparison.ends();
             comparison.products();
             comparison.block(true);
@@ -63,7 +73,7 @@ public final class Comparison {
         }
     }
 
-    private void declare(int H) {
+    private void declare() {
         for (String name : List.of("h", "y", "z", "out", "o", "dy", "dh", "dx", "dz", "dO")) {
             pair.tensor(Role.ACTIVATION, name, N, C);
         }
@@ -73,7 +83,7 @@ public final class Comparison {
         pair.tensor(Role.ACTIVATION, "qkv", N, Q * D)
                 .tensor(Role.ACTIVATION, "dqkv", N, Q * D)
                 .tensor(Role.STATISTIC, "rqkv", N, Q)
-                .tensor(Role.STATISTIC, "lse", N, H)
+                .tensor(Role.STATISTIC, "lse", N, C / D)
                 .tensor(Role.ACTIVATION, "f", N, F)
                 .tensor(Role.ACTIVATION, "s", N, F)
                 .tensor(Role.ACTIVATION, "ds", N, F)
@@ -247,12 +257,12 @@ public final class Comparison {
      * Attention where some rows are nearly one-hot, and exponents reach zero. Both ways at once: the sums of one engine
      * are too coarse for the scores of the other.
      */
-    static List<Result> sharp(Function<Dims, Engine> open, Dims dims) {
+    static List<Result> sharp(Pair pair) {
         double spread = 20;
-        try (Pair pair = new Pair(open.apply(dims))) {
-            new Comparison(pair, dims).declare(dims.H());
+        try (pair) {
+            new Comparison(pair).declare();
             // A score's rounding grows with it, and becomes a relative error of its exponential.
-            double terms = dims.T() * Math.pow(spread, 4) * dims.D();
+            double terms = pair.dims().T() * Math.pow(spread, 4) * pair.dims().D();
             return pair.fill("qkv", spread)
                     .run("sharp attention", s -> {
                         s.layers().attention(s.t("qkv"), s.t("o"), s.t("lse"));

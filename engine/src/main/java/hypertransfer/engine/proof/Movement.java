@@ -1,6 +1,5 @@
 package hypertransfer.engine.proof;
 
-import hypertransfer.engine.Dims;
 import hypertransfer.engine.Engine;
 import hypertransfer.engine.Iteration;
 import hypertransfer.engine.Moments;
@@ -10,7 +9,6 @@ import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.function.Function;
 
 /** The operations of the optimizer, against the reference engine. */
 final class Movement {
@@ -50,8 +48,8 @@ final class Movement {
     }
 
     /** On matrices of these shapes, a slice of one and one of zeros. */
-    static List<Result> run(Function<Dims, Engine> open, Dims dims, int[][] shapes) {
-        try (Pair pair = new Pair(open.apply(dims))) {
+    static List<Result> run(Pair pair, int[][] shapes) {
+        try (pair) {
             Movement movement = new Movement(pair, shapes);
             movement.momentum();
             movement.masters();

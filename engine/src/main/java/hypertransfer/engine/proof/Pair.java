@@ -1,5 +1,6 @@
 package hypertransfer.engine.proof;
 
+import hypertransfer.engine.Dims;
 import hypertransfer.engine.Engine;
 import hypertransfer.engine.Layers;
 import hypertransfer.engine.Motion;
@@ -58,8 +59,17 @@ final class Pair implements AutoCloseable {
 
     /** The engine must be fresh; it is closed with this. */
     Pair(Engine engine) {
+        this(engine, new Checked(new ReferenceEngine(engine.dims())));
+    }
+
+    /** Beside another engine than the reference. */
+    Pair(Engine engine, Engine other) {
         mine = new Side(engine, new LinkedHashMap<>());
-        oracle = new Side(new Checked(new ReferenceEngine(engine.dims())), new LinkedHashMap<>());
+        oracle = new Side(other, new LinkedHashMap<>());
+    }
+
+    Dims dims() {
+        return mine.engine.dims();
     }
 
     Pair tensor(Role role, String name, int rows, int cols) {
@@ -106,7 +116,7 @@ final class Pair implements AutoCloseable {
 
     /** The tokens of a micro-batch, many of them the same. */
     Pair feed() {
-        int N = mine.engine.dims().N(), V = mine.engine.dims().V();
+        int N = dims().N(), V = dims().V();
         int[] inputs = random.ints(N, 0, V).map(v -> v % 3 == 0 ? 0 : v).toArray();
         int[] targets = random.ints(N, 0, V).toArray();
         return run("feed", s -> s.engine.feed(inputs, targets));

@@ -13,12 +13,13 @@ import hypertransfer.engine.Norm;
 import hypertransfer.engine.Role;
 import hypertransfer.engine.Stopped;
 import hypertransfer.engine.Tensor;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
-import java.util.function.BooleanSupplier;
 
 /**
  * The oracle: double precision, one thread, loops that read like the formulas.
@@ -29,7 +30,6 @@ public final class ReferenceEngine implements Engine, Layers {
     private final Lists lists = new Lists();
     private int[] inputs;
     private int[] targets;
-    private BooleanSupplier stop = () -> false;
 
     public ReferenceEngine(Dims dims) {
         this.dims = dims;
@@ -91,6 +91,16 @@ public final class ReferenceEngine implements Engine, Layers {
     }
 
     @Override
+    public void store(Tensor tensor, MemorySegment to) {
+        to.copyFrom(MemorySegment.ofArray(read(tensor)));
+    }
+
+    @Override
+    public void load(MemorySegment from, Tensor tensor) {
+        write(tensor, from.toArray(ValueLayout.JAVA_DOUBLE_UNALIGNED));
+    }
+
+    @Override
     public void zero(List<Tensor> tensors) {
         for (Tensor tensor : tensors) {
             Array t = (Array) tensor;
@@ -111,20 +121,9 @@ public final class ReferenceEngine implements Engine, Layers {
         this.targets = targets.clone();
     }
 
-    @Override
-    public void until(BooleanSupplier stop, Runnable work) {
-        BooleanSupplier before = this.stop;
-        this.stop = stop;
-        try {
-            work.run();
-        } finally {
-            this.stop = before;
-        }
-    }
-
     /** Before each row of what takes longest. */
     private void ask() {
-        if (stop.getAsBoolean()) {
+        if (Stopped.wished()) {
             throw new Stopped();
         }
     }
@@ -254,7 +253,8 @@ public final class ReferenceEngine implements Engine, Layers {
             ask();
             double[] logits = logits(x, n, w);
             double max = Arrays.stream(logits).max().getAsDouble();
-            double sum = Arrays.stream(logits).map(z -> Math.exp(z - max)).sum();
+            double[] powers = Arrays.stream(logits).map(z -> Math.exp(z - max)).toArray();
+            double sum = Arrays.stream(powers).sum();
             l.data()[l.row(n)] = max + Math.log(sum) - logits[targets[n]];
             if (dx == null) {
                 continue;
@@ -262,7 +262,7 @@ public final class ReferenceEngine implements Engine, Layers {
             Array da = (Array) dx, db = (Array) dw;
             Arrays.fill(da.data(), da.row(n), da.row(n + 1), 0);
             for (int v = 0; v < dims.V(); v++) {
-                double d = scale * (Math.exp(logits[v] - max) / sum - (v == targets[n] ? 1 : 0));
+                double d = scale * (powers[v] / sum - (v == targets[n] ? 1 : 0));
                 Rows.add(d, b.data(), b.row(v), da.data(), da.row(n), dims.C());
                 Rows.add(d, a.data(), a.row(n), db.data(), db.row(v), dims.C());
             }

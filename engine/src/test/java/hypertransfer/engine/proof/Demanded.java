@@ -3,11 +3,9 @@ package hypertransfer.engine.proof;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import hypertransfer.engine.Dims;
-import hypertransfer.engine.Engine;
 import hypertransfer.engine.checked.Checked;
 import hypertransfer.engine.cpu.CpuEngine;
 import hypertransfer.engine.cpu.thread.Twin;
-import java.util.function.Function;
 import java.util.stream.IntStream;
 
 /** The engine that tests are about: nothing stands in for it, unless ht.engine demands another one. */
@@ -22,10 +20,10 @@ final class Demanded {
         return System.getProperty("ht.vector.bits") == null ? IntStream.of(1, 2, 4) : IntStream.of(2);
     }
 
-    static Function<Dims, Engine> cpu(int threads) {
+    static Pair cpu(int threads, Dims dims) {
         String engine = System.getProperty("ht.engine", "cpu");
         assumeTrue(engine.equals("cpu"), "ht.engine demands " + engine);
         Twin.demand(Twin.Form.VECTORS); // loops have the same bits, which is another test's concern
-        return dims -> new Checked(new CpuEngine(dims, threads));
+        return new Pair(new Checked(new CpuEngine(dims, threads)));
     }
 }

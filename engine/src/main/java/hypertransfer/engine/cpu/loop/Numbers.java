@@ -1,5 +1,6 @@
 package hypertransfer.engine.cpu.loop;
 
+import hypertransfer.engine.Moments;
 import hypertransfer.engine.cpu.vector.Sums;
 
 /** What the optimizer does to every number, and to whole matrices, by loops. */
@@ -19,20 +20,10 @@ public final class Numbers {
         Rows.write(gradients, g);
     }
 
-    /** @param b1 and b2 what is kept of the means, f1 and f2 what is new in them, c1 and c2 their corrections */
-    public static void adam(
-            long g,
-            long m,
-            long v,
-            float scale,
-            float b1,
-            float f1,
-            float c1,
-            float b2,
-            float f2,
-            float c2,
-            float epsilon,
-            int n) {
+    public static void adam(long g, long m, long v, float scale, Moments moments, int n) {
+        float b1 = (float) moments.beta1(), f1 = (float) (1 - moments.beta1()), c1 = (float) (1 / moments.weight1());
+        float b2 = (float) moments.beta2(), f2 = (float) (1 - moments.beta2()), c2 = (float) (1 / moments.weight2());
+        float epsilon = (float) moments.epsilon();
         float[] gradients = Rows.read(g, n), means = Rows.read(m, n), squares = Rows.read(v, n);
         for (int i = 0; i < n; i++) {
             float gradient = gradients[i] * scale;

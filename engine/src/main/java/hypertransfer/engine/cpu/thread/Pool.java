@@ -5,7 +5,6 @@ import hypertransfer.engine.Stopped;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.LockSupport;
-import java.util.function.BooleanSupplier;
 
 /**
  * A fixed set of threads, the caller among them, that take the pieces of one task after the other. Which thread takes
@@ -26,7 +25,6 @@ public final class Pool implements AutoCloseable {
     private final Thread[] threads;
     private final boolean[] asleep;
     private Task task;
-    private BooleanSupplier stop = () -> false; // asked by the caller only
     private volatile boolean stopped;
     private volatile Throwable failure;
     private volatile boolean closed;
@@ -63,23 +61,11 @@ public final class Pool implements AutoCloseable {
         return threads.length;
     }
 
-    /** Does work during which {@link #run} throws {@link Stopped} once it is told to; pieces that have begun are done first. */
-    public void until(BooleanSupplier stop, Runnable work) {
-        BooleanSupplier before = this.stop;
-        this.stop = stop;
-        try {
-            work.run();
-        } finally {
-            this.stop = before;
-            stopped = false;
-        }
-    }
-
-    /** Returns when all pieces are done. */
+    /** Returns when all pieces are done, or throws {@link Stopped} when those are that had begun as the caller was told to. */
     public void run(Task next, int pieces) {
         if (pieces == 1 || threads.length == 1) {
             for (int piece = 0; piece < pieces; piece++) {
-                if (stop.getAsBoolean()) {
+                if (Stopped.wished()) {
                     throw new Stopped();
                 }
                 next.piece(piece, 0);
@@ -91,6 +77,7 @@ public final class Pool implements AutoCloseable {
         }
         task = next;
         finished.set(0);
+        stopped = false;
         long round = (tickets.get() >>> 2 * BITS) + 1;
         tickets.set(round << 2 * BITS | (long) pieces << BITS);
         wake();
@@ -138,7 +125,7 @@ public final class Pool implements AutoCloseable {
         }
         if (tickets.compareAndSet(ticket, ticket + 1)) {
             try {
-                if (self == 0 && !stopped && stop.getAsBoolean()) {
+                if (self == 0 && !stopped && Stopped.wished()) {
                     stopped = true; // only the caller writes it: another thread could undo it by an older value
                 }
                 if (!stopped) {

@@ -1,5 +1,6 @@
 package hypertransfer.engine.cpu.thread;
 
+import java.util.function.IntPredicate;
 import java.util.function.LongSupplier;
 
 /**
@@ -39,6 +40,7 @@ public final class Twin implements Task {
     }
 
     private final Task loops, vectors;
+    private final IntPredicate looped;
     private final LongSupplier clock;
     private final Budget budget;
     private volatile boolean ready;
@@ -46,12 +48,18 @@ public final class Twin implements Task {
     private double usual; // nanoseconds of a piece by loops
 
     public Twin(Task loops, Task vectors) {
-        this(loops, vectors, System::nanoTime, ALL);
+        this(loops, vectors, piece -> true);
     }
 
-    Twin(Task loops, Task vectors, LongSupplier clock, Budget budget) {
+    /** @param looped whether loops know a piece; where they do not, vectors compute it from the start */
+    public Twin(Task loops, Task vectors, IntPredicate looped) {
+        this(loops, vectors, looped, System::nanoTime, ALL);
+    }
+
+    Twin(Task loops, Task vectors, IntPredicate looped, LongSupplier clock, Budget budget) {
         this.loops = loops;
         this.vectors = vectors;
+        this.looped = looped;
         this.clock = clock;
         this.budget = budget;
     }
@@ -76,7 +84,7 @@ public final class Twin implements Task {
 
     @Override
     public void piece(int piece, int worker) {
-        if (ready()) {
+        if (ready() || !looped.test(piece)) {
             vectors.piece(piece, worker);
         } else if (form == Form.LOOPS) {
             loops.piece(piece, worker);

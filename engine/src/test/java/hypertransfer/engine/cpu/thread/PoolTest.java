@@ -46,7 +46,7 @@ class PoolTest {
         try (Pool pool = new Pool(threads)) {
             AtomicInteger asked = new AtomicInteger(), done = new AtomicInteger();
             Thread caller = Thread.currentThread();
-            assertThatThrownBy(() -> pool.until(
+            assertThatThrownBy(() -> Stopped.until(
                             () -> {
                                 assertThat(Thread.currentThread()).isSameAs(caller);
                                 return asked.incrementAndGet() > 20;
@@ -70,7 +70,7 @@ class PoolTest {
         try (Pool pool = new Pool(2)) {
             for (int round = 0; round < 20_000; round++) {
                 AtomicInteger asked = new AtomicInteger();
-                assertThatThrownBy(() -> pool.until(() -> asked.incrementAndGet() > 3, () -> {
+                assertThatThrownBy(() -> Stopped.until(() -> asked.incrementAndGet() > 3, () -> {
                             while (true) {
                                 pool.run((piece, worker) -> {}, 50);
                             }

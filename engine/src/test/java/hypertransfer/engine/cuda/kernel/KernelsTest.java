@@ -27,18 +27,8 @@ import org.junit.jupiter.params.provider.FieldSource;
 class KernelsTest {
     private static final Dims GPT2 = new Dims(64, 1024, 768, 128, 50304), ODD = new Dims(2, 13, 18, 6, 37, 1, 20, 7);
 
-    private static final List<String> FILES = List.of(
-            "rows",
-            "heads",
-            "tokens",
-            "lists",
-            "attention",
-            "flash",
-            "hopper",
-            "backward",
-            "fused",
-            "head",
-            "symmetric");
+    private static final List<String> FILES =
+            Arrays.stream(Kernel.values()).map(kernel -> kernel.file).distinct().toList();
 
     private static final Set<String> HOPPER = Set.of("hopper", "backward", "fused", "head", "symmetric");
 
