@@ -13,16 +13,10 @@ public record Clip(double norm, double value) {
 
     /** Refuses limits that are no numbers, and two of them. */
     public Clip {
-        limit("clip.norm", norm);
-        limit("clip.value", value);
+        Limits.zeroOrMore("clip.norm", norm);
+        Limits.zeroOrMore("clip.value", value);
         if (norm > 0 && value > 0) {
             throw new Refusal("clip.norm is " + norm + " and clip.value is " + value + "; set one of them to 0");
-        }
-    }
-
-    private static void limit(String key, double value) {
-        if (!(value >= 0 && value < Double.POSITIVE_INFINITY)) {
-            throw new Refusal(key + " is " + value + "; it must be a finite number, zero or more");
         }
     }
 

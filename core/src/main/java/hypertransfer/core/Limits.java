@@ -27,4 +27,16 @@ public final class Limits {
             throw new Refusal(name + " is " + value + "; it must be a finite number above zero");
         }
     }
+
+    /**
+     * Refuses a number that is not finite or below zero.
+     *
+     * @param name of the setting
+     * @param value it has
+     */
+    public static void zeroOrMore(String name, double value) {
+        if (!(value >= 0 && value < Double.POSITIVE_INFINITY)) {
+            throw new Refusal(name + " is " + value + "; it must be a finite number, zero or more");
+        }
+    }
 }

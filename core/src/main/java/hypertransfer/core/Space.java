@@ -14,9 +14,7 @@ public sealed interface Space {
     record Base(double decay) implements Space {
         /** Refuses a decay out of range. */
         public Base {
-            if (!(decay >= 0 && decay < Double.POSITIVE_INFINITY)) {
-                throw new Refusal("weight decay is " + decay + "; it must be a finite number, zero or more");
-            }
+            Limits.zeroOrMore("weight decay", decay);
         }
 
         @Override

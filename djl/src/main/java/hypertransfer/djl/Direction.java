@@ -173,9 +173,7 @@ public interface Direction {
         public Adam {
             Limits.fraction("beta1", beta1);
             Limits.fraction("beta2", beta2);
-            if (!(epsilon >= 0 && epsilon < Double.POSITIVE_INFINITY)) {
-                throw new Refusal("Adam's epsilon is " + epsilon + "; it must be a finite number, zero or more");
-            }
+            Limits.zeroOrMore("Adam's epsilon", epsilon);
         }
 
         @Override

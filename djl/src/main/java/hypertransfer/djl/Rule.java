@@ -1,8 +1,8 @@
 package hypertransfer.djl;
 
 import hypertransfer.core.GradientRule;
+import hypertransfer.core.Limits;
 import hypertransfer.core.Mode;
-import hypertransfer.core.Refusal;
 import hypertransfer.core.Space;
 import hypertransfer.core.Transfer;
 import java.util.Locale;
@@ -20,9 +20,7 @@ public record Rule(Direction direction, Transfer transfer, Rate rate, double zer
 
     /** Refuses a radius that is no length. */
     public Rule {
-        if (!(zeroRadius >= 0 && zeroRadius < Double.POSITIVE_INFINITY)) {
-            throw new Refusal("the radius from zero is " + zeroRadius + "; it must be a finite number, zero or more");
-        }
+        Limits.zeroOrMore("the radius from zero", zeroRadius);
     }
 
     /**

@@ -1,15 +1,12 @@
 package hypertransfer.train.data;
 
 import hypertransfer.core.Refusal;
-import hypertransfer.train.file.Atomic;
-import java.io.IOException;
+import hypertransfer.train.file.Folder;
 import java.nio.ByteBuffer;
-import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.regex.PatternSyntaxException;
 import java.util.zip.CRC32C;
 
 /** Shards in order, read as one long run of tokens. */
@@ -71,19 +68,11 @@ public final class Corpus implements AutoCloseable {
     }
 
     private static List<Path> matches(Path directory, String glob) {
-        List<Path> found = new ArrayList<>();
-        try (DirectoryStream<Path> entries = Files.newDirectoryStream(directory, glob)) {
-            entries.forEach(found::add);
-        } catch (PatternSyntaxException e) {
-            throw new Refusal("cannot list the shards " + glob + " of " + directory + ": " + e.getMessage(), e);
-        } catch (IOException e) {
-            throw new Refusal("cannot list the shards " + glob + " of " + directory + ": " + Atomic.reason(e), e);
-        }
+        List<Path> found = Folder.list(directory, glob);
         if (found.isEmpty()) {
             throw new Refusal("there are no shards " + glob + " in " + directory
                     + "; write some with ht data tokenize, or name the files themselves");
         }
-        found.sort(null);
         return found;
     }
 

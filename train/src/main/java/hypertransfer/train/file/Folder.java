@@ -8,6 +8,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
+import java.util.regex.PatternSyntaxException;
 import java.util.stream.Stream;
 
 /** A directory with all that is in it. */
@@ -19,8 +20,10 @@ public final class Folder {
         List<Path> found = new ArrayList<>();
         try (DirectoryStream<Path> entries = Files.newDirectoryStream(directory, glob)) {
             entries.forEach(found::add);
+        } catch (PatternSyntaxException e) {
+            throw new Refusal("cannot list " + glob + " in " + directory + ": " + e.getMessage(), e);
         } catch (IOException e) {
-            throw new Refusal("cannot list " + directory + ": " + Atomic.reason(e), e);
+            throw new Refusal("cannot list " + glob + " in " + directory + ": " + Atomic.reason(e), e);
         }
         found.sort(null);
         return found;

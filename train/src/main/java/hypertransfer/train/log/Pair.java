@@ -49,8 +49,14 @@ public final class Pair {
             moved = new Merge<>(Line.Matrices.class, run.matrices(), target.matrices());
         }
         trained.read((own, other) -> {
-            training = training.and(own.loss() - other.loss());
-            each.difference(own, own.loss() - other.loss());
+            double difference = own.loss() - other.loss();
+            training = training.and(difference);
+            each.difference(own, difference);
+        });
+        validated.read((own, other) -> {
+            double difference = own.loss() - other.loss();
+            validation = validation.and(difference);
+            each.difference(own, difference);
         });
         moved.read((own, other) -> {
             // What the follower's target should be, against what it is in the run that has it as its own target.
@@ -60,18 +66,10 @@ public final class Pair {
         });
         return new Gap(
                 training.known(),
-                validation(each),
+                validation.known(),
                 logged,
                 logged == 0 ? Double.NaN : norm,
                 logged == 0 ? Double.NaN : rate);
-    }
-
-    private Gap.Loss validation(Each each) {
-        validated.read((own, other) -> {
-            validation = validation.and(own.loss() - other.loss());
-            each.difference(own, own.loss() - other.loss());
-        });
-        return validation.known();
     }
 
     private static double larger(double largest, double[] own, double[] other) {
@@ -105,8 +103,8 @@ public final class Pair {
         /** Hands over the lines of one step that are in both. */
         void read(BiConsumer<L, L> both) {
             while (true) {
-                a = a == null ? next(own) : a;
-                b = b == null ? next(other) : b;
+                a = a == null ? own.lines(kind).findFirst().orElse(null) : a;
+                b = b == null ? other.lines(kind).findFirst().orElse(null) : b;
                 if (a == null || b == null) {
                     return;
                 }
@@ -117,15 +115,6 @@ public final class Pair {
                 a = order <= 0 ? null : a;
                 b = order >= 0 ? null : b;
             }
-        }
-
-        private L next(Tail tail) {
-            for (Line line = tail.next(); line != null; line = tail.next()) {
-                if (kind.isInstance(line)) {
-                    return kind.cast(line);
-                }
-            }
-            return null;
         }
     }
 }

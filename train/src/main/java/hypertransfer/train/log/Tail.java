@@ -11,7 +11,9 @@ import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.function.Consumer;
@@ -40,9 +42,7 @@ public final class Tail {
     private boolean whole = true; // read from its first line, so that lines can be counted
     private long taken; // how many bytes were read from the file
     private byte[] last = {}; // the bytes of the line read last
-    private int trained = -1;
-    private int validated = -1;
-    private int logged = -1;
+    private final Map<Class<?>, Integer> reached = new HashMap<>(); // the last step of each kind of line
     private Damage damage;
     private Object[] ahead; // a Line or why it is damaged, for each line of the chunk from the first that was asked for
     private int parsed; // how many of them were asked for
@@ -117,19 +117,11 @@ public final class Tail {
     }
 
     private void require(Line line) throws Damaged {
-        int before = switch (line) {
-            case Line.Training t -> trained;
-            case Line.Validation v -> validated;
-            case Line.Matrices m -> logged;
-        };
+        int before = reached.getOrDefault(line.getClass(), -1);
         if (line.step() <= before) {
             throw new Damaged("has step " + line.step() + " after step " + before);
         }
-        switch (line) {
-            case Line.Training t -> trained = t.step();
-            case Line.Validation v -> validated = v.step();
-            case Line.Matrices m -> logged = m.step();
-        }
+        reached.put(line.getClass(), line.step());
     }
 
     /** Where the next newline is in the chunk, which is read on as far as needed; below zero where there is none. */
@@ -274,7 +266,7 @@ public final class Tail {
         at = scanned = lines = 0;
         offset = start = 0;
         whole = true;
-        trained = validated = logged = -1;
+        reached.clear();
         damage = new Damage(file, 0, "");
     }
 

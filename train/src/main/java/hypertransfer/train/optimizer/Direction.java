@@ -2,7 +2,6 @@ package hypertransfer.train.optimizer;
 
 import hypertransfer.core.Coefficients;
 import hypertransfer.core.Limits;
-import hypertransfer.core.Refusal;
 import hypertransfer.core.ShapeFactor;
 import hypertransfer.engine.Engine;
 import hypertransfer.engine.Iteration;
@@ -104,9 +103,7 @@ public interface Direction {
         public Adam {
             Limits.fraction("Adam's beta1", beta1);
             Limits.fraction("Adam's beta2", beta2);
-            if (!(epsilon >= 0 && epsilon < Double.POSITIVE_INFINITY)) {
-                throw new Refusal("Adam's epsilon is " + epsilon + "; it must be a finite number, zero or more");
-            }
+            Limits.zeroOrMore("Adam's epsilon", epsilon);
         }
 
         /** The paper's. */

@@ -1,5 +1,6 @@
 package hypertransfer.train.optimizer;
 
+import hypertransfer.core.Limits;
 import hypertransfer.core.Refusal;
 import hypertransfer.engine.Engine;
 
@@ -28,9 +29,7 @@ public record Representation(boolean exact, int grid, double placebo) {
             throw new Refusal(
                     "the grid of weights is " + grid + " bits of mantissa; it must be from 1 to " + Engine.FULL_GRID);
         }
-        if (!(placebo > 0 && placebo < Double.POSITIVE_INFINITY)) {
-            throw new Refusal("the placebo's factor is " + placebo + "; it must be a finite number above zero");
-        }
+        Limits.aboveZero("the placebo's factor", placebo);
     }
 
     /** What the masters are multiplied with, on top of the scale that a transfer evaluates at. */

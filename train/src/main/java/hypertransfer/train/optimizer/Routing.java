@@ -1,7 +1,7 @@
 package hypertransfer.train.optimizer;
 
 import hypertransfer.core.Clip;
-import hypertransfer.core.Refusal;
+import hypertransfer.core.Limits;
 import hypertransfer.core.Transfer;
 import hypertransfer.train.network.Masters;
 import hypertransfer.train.network.Parameter;
@@ -24,9 +24,7 @@ public record Routing(
         Function<String, Rule> rule, Direction.Adam rest, double restDecay, Representation representation, Clip clip) {
 
     public Routing {
-        if (!(restDecay >= 0 && restDecay < Double.POSITIVE_INFINITY)) {
-            throw new Refusal("AdamW's weight decay is " + restDecay + "; it must be a finite number, zero or more");
-        }
+        Limits.zeroOrMore("AdamW's weight decay", restDecay);
     }
 
     /** The paper's, with one direction and transfer for all hidden matrices. */

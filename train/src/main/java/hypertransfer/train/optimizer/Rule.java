@@ -1,5 +1,6 @@
 package hypertransfer.train.optimizer;
 
+import hypertransfer.core.Limits;
 import hypertransfer.core.Refusal;
 import hypertransfer.core.Space;
 import hypertransfer.core.State;
@@ -17,12 +18,8 @@ public record Rule(Direction direction, Transfer transfer, double radius, double
 
     /** Refuses a radius that is no length, and one where there is no Hyperball. */
     public Rule {
-        if (!(radius > 0 && radius < Double.POSITIVE_INFINITY)) {
-            throw new Refusal("the radius is " + radius + "; it must be a finite number above zero");
-        }
-        if (!(zeroRadius >= 0 && zeroRadius < Double.POSITIVE_INFINITY)) {
-            throw new Refusal("zero_radius is " + zeroRadius + "; it must be a finite number, zero or more");
-        }
+        Limits.aboveZero("the radius", radius);
+        Limits.zeroOrMore("zero_radius", zeroRadius);
         if (radius != 1 && !ball(transfer.carrier()) && !ball(transfer.target())) {
             throw new Refusal("the radius is " + radius + ", and " + transfer.target() + " in " + transfer.carrier()
                     + " has no Hyperball; leave it at 1, or take another mode");

@@ -19,7 +19,7 @@ class BitsTest {
         Architecture odd = new Architecture(variant, 307, 2, 160, 32, 71);
         Map<String, double[]> end = new LinkedHashMap<>();
         try (Rig rig = Rig.cpu(odd, 5, threads)) {
-            end.put("losses", rig.losses(4, 0.01));
+            end.put("losses", rig.losses(2, 0.01));
             for (Parameter p : rig.parameters.all()) {
                 end.put(p.name(), rig.engine.read(p.master()));
             }
@@ -31,7 +31,7 @@ class BitsTest {
     @EnumSource
     void doNotDependOnThreads(Variant variant) {
         Map<String, double[]> one = train(variant, 1);
-        assertThat(one.get("losses")[3]).isLessThan(one.get("losses")[0]);
+        assertThat(one.get("losses")[1]).isLessThan(one.get("losses")[0]);
         for (int threads : new int[] {1, 2, 4}) {
             train(variant, threads)
                     .forEach((name, values) -> assertThat(values)

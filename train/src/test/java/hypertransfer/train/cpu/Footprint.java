@@ -20,6 +20,7 @@ final class Footprint {
     public static void main(String[] args) throws IOException {
         long heapGrowth = Long.MAX_VALUE, growth = Long.MAX_VALUE;
         try (Rig run = Rig.cpu(new Architecture(Variant.M1, 11, 2, 16, 8, 8), 2, 1)) {
+            steps(run, 100); // classes and what they load
             // The compiler takes memory while it works, but not for ever; a leak shows in every round.
             for (int round = 0; round < 8 && (heapGrowth > ROUGHLY_NOTHING || growth > ROUGHLY_NOTHING); round++) {
                 long heap = heap(), process = resident();
@@ -29,7 +30,7 @@ final class Footprint {
             }
         }
         long before = resident();
-        try (Rig run = Rig.cpu(new Architecture(Variant.M1, 5003, 4, 256, 32, 128), 16, 2)) {
+        try (Rig run = Rig.cpu(new Architecture(Variant.M1, 5003, 4, 256, 32, 128), 8, 2)) {
             run.step(0.01);
             System.out.println(heapGrowth + " " + growth + " " + run.memory.total() + " " + (resident() - before));
         }

@@ -21,6 +21,7 @@ import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.IntFunction;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
@@ -74,6 +75,10 @@ class TokenizerTest {
         return file;
     }
 
+    private static String joined(int count, IntFunction<String> part) {
+        return IntStream.range(0, count).mapToObj(part).collect(Collectors.joining());
+    }
+
     private int[] ids(Split split) {
         try (Corpus corpus = Corpus.open(List.of(out.toString()), split, 50257)) {
             int[] ids = new int[(int) corpus.count()];
@@ -125,14 +130,9 @@ class TokenizerTest {
 
     @Test
     void shardsDoNotDependOnThreads() throws IOException {
-        StringBuilder text = new StringBuilder(), lines = new StringBuilder();
-        for (int i = 0; i < 3000; i++) {
-            text.append(document(i)).append(i % 3 == 0 ? "<|endoftext|>\n" : "");
-            lines.append("{\"text\": \"line ").append(i).append(" it's\"}\n");
-        }
-        text.append("one long document ".repeat(40_000)); // several pieces
-        Files.writeString(in.resolve("a.txt"), text);
-        pack(in.resolve("b.jsonl.gz"), lines.toString());
+        String text = joined(3000, i -> document(i) + (i % 3 == 0 ? "<|endoftext|>\n" : ""));
+        Files.writeString(in.resolve("a.txt"), text + "one long document ".repeat(40_000)); // several pieces
+        pack(in.resolve("b.jsonl.gz"), joined(3000, i -> "{\"text\": \"line " + i + " it's\"}\n"));
         Map<String, byte[]> once = null;
         for (int threads : new int[] {1, 2, 7}) {
             out = directory.resolve("threads" + threads).resolve("set");
@@ -150,11 +150,7 @@ class TokenizerTest {
     @Test
     void everyDocumentIsWhollyInOneSplit() throws IOException {
         int n = 2000;
-        StringBuilder lines = new StringBuilder();
-        for (int i = 0; i < n; i++) {
-            lines.append("{\"text\": \"<").append(i).append(">\"}\n");
-        }
-        Files.writeString(in.resolve("a.jsonl"), lines);
+        Files.writeString(in.resolve("a.jsonl"), joined(n, i -> "{\"text\": \"<" + i + ">\"}\n"));
         Tokenizer.Result result = run(out, options(0.1, 1_000_000, 2), in);
         String train = Vocabulary.GPT2.decode(ids(Split.TRAIN)), held = Vocabulary.GPT2.decode(ids(Split.VALIDATION));
         List<String> documents = new ArrayList<>(List.of(train.substring(13).split("<\\|endoftext\\|>")));
@@ -376,7 +372,7 @@ class TokenizerTest {
     /** One text file, which is what most people have, gave no validation shard, and training failed for it. */
     @Test
     void oneLongTextGivesItsEndToValidation() throws IOException {
-        String text = IntStream.range(0, 2000).mapToObj(i -> "line " + i).collect(Collectors.joining("\n"));
+        String text = joined(2000, i -> "line " + i + "\n");
         Path file = Files.writeString(in.resolve("a.txt"), text);
         Tokenizer.Result result = run(out, holding(0.1, 100, OptionalLong.empty(), 3000), file);
         int all = text.length() + 1, held = (int) Math.ceil(0.1 * all);
@@ -415,14 +411,9 @@ class TokenizerTest {
 
     @Test
     void aSeedShufflesDocumentsAndNothingElse() throws IOException {
-        StringBuilder lines = new StringBuilder();
-        for (int i = 0; i < 500; i++) {
-            lines.append("{\"text\": \"")
-                    .append("ab".repeat(i == 77 ? 80_000 : 1))
-                    .append(i)
-                    .append("\"}\n");
-        }
-        Files.writeString(in.resolve("a.jsonl"), lines);
+        Files.writeString(
+                in.resolve("a.jsonl"),
+                joined(500, i -> "{\"text\": \"" + "ab".repeat(i == 77 ? 80_000 : 1) + i + "\"}\n"));
         List<List<String>> orders = new ArrayList<>();
         List<List<String>> held = new ArrayList<>();
         for (OptionalLong seed :

@@ -20,6 +20,7 @@ import hypertransfer.train.network.Variant;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Random;
+import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -122,7 +123,7 @@ class DirectionsTest {
         });
     }
 
-    /** Loops over the indices, with bases by Gram-Schmidt, whose signs and the engine's need not be the same. */
+    /** The formulas, with bases by Gram-Schmidt, whose signs and the engine's need not be the same. */
     @Test
     void soap() {
         for (int largest : new int[] {100, 5, 1}) { // both sides, the rows only, none
@@ -130,50 +131,56 @@ class DirectionsTest {
             double[][] q = unit(ROWS), p = unit(COLS), m = new double[ROWS][COLS], v = new double[ROWS][COLS];
             int steps = 7, every = 2;
             same(steps, new Soap(0.8, 0.9, 1e-8, 0.7, every, largest), (g, t, engine) -> {
-                double[] u = new double[N];
-                double[][] G = new double[ROWS][COLS], mean = new double[ROWS][COLS];
-                for (int i = 0; i < N; i++) {
-                    G[i / COLS][i % COLS] = g[i];
+                double[][] G = new double[ROWS][], quotient = new double[ROWS][COLS];
+                Arrays.setAll(G, i -> Arrays.copyOfRange(g, i * COLS, (i + 1) * COLS));
+                double[][] seen = times(times(q, G), transposed(p));
+                for (int k = 0; k < N && t > 0; k++) {
+                    int i = k / COLS, j = k % COLS;
+                    m[i][j] = 0.8 * m[i][j] + 0.2 * seen[i][j];
+                    v[i][j] = 0.9 * v[i][j] + 0.1 * seen[i][j] * seen[i][j];
+                    quotient[i][j] = m[i][j] / (1 - Math.pow(0.8, t));
+                    quotient[i][j] /= Math.sqrt(v[i][j] / (1 - Math.pow(0.9, t))) + 1e-8;
                 }
-                for (int i = 0; i < ROWS; i++) {
-                    for (int j = 0; j < COLS && t > 0; j++) {
-                        double seen = 0;
-                        for (int k = 0; k < N; k++) {
-                            seen += q[i][k / COLS] * G[k / COLS][k % COLS] * p[j][k % COLS];
-                        }
-                        m[i][j] = 0.8 * m[i][j] + 0.2 * seen;
-                        v[i][j] = 0.9 * v[i][j] + 0.1 * seen * seen;
-                        double quotient = m[i][j] / (1 - Math.pow(0.8, t));
-                        quotient /= Math.sqrt(v[i][j] / (1 - Math.pow(0.9, t))) + 1e-8;
-                        for (int k = 0; k < N; k++) {
-                            u[k] += q[i][k / COLS] * quotient * p[j][k % COLS];
-                            mean[k / COLS][k % COLS] += q[i][k / COLS] * m[i][j] * p[j][k % COLS];
-                        }
-                    }
-                }
-                for (int a = 0; a < N; a++) {
-                    for (int b = 0; b < N; b++) {
-                        int i = a / COLS, j = a % COLS, k = b / COLS, l = b % COLS;
-                        left[i][k] += j == l ? 0.3 * G[i][j] * G[k][l] : 0;
-                        right[j][l] += i == k ? 0.3 * G[i][j] * G[k][l] : 0;
-                    }
-                }
+                double[][] u = times(times(transposed(q), quotient), p);
+                double[][] mean = times(times(transposed(q), m), p);
+                mix(left, times(G, transposed(G)));
+                mix(right, times(transposed(G), G));
                 for (int turn = 0; turn < (t == 0 ? 10 : t % every == 0 ? 1 : 0); turn++) {
                     turn(left, q, largest);
                     turn(right, p, largest);
                 }
-                for (int i = 0; i < N && t > 0 && t % every == 0; i++) {
-                    double again = 0;
-                    for (int k = 0; k < N; k++) {
-                        again += q[i / COLS][k / COLS] * mean[k / COLS][k % COLS] * p[i % COLS][k % COLS];
-                    }
-                    m[i / COLS][i % COLS] = again;
+                if (t > 0 && t % every == 0) {
+                    System.arraycopy(times(times(q, mean), transposed(p)), 0, m, 0, ROWS);
                 }
-                for (double[][] gram : List.of(left, right)) { // for the next gradient to be added to
-                    Arrays.stream(gram).forEach(row -> Arrays.setAll(row, i -> 0.7 * row[i]));
-                }
-                return u;
+                return Arrays.stream(u).flatMapToDouble(Arrays::stream).toArray();
             });
+        }
+    }
+
+    private static double[][] times(double[][] a, double[][] b) {
+        double[][] product = new double[a.length][b[0].length];
+        for (int i = 0; i < a.length; i++) {
+            for (int k = 0; k < b.length; k++) {
+                for (int j = 0; j < b[0].length; j++) {
+                    product[i][j] += a[i][k] * b[k][j];
+                }
+            }
+        }
+        return product;
+    }
+
+    private static double[][] transposed(double[][] a) {
+        double[][] transposed = new double[a[0].length][a.length];
+        for (int i = 0; i < a.length * a[0].length; i++) {
+            transposed[i % a[0].length][i / a[0].length] = a[i / a[0].length][i % a[0].length];
+        }
+        return transposed;
+    }
+
+    private static void mix(double[][] mean, double[][] now) {
+        for (int i = 0; i < mean.length; i++) {
+            double[] row = mean[i], other = now[i];
+            Arrays.setAll(row, j -> 0.7 * row[j] + 0.3 * other[j]);
         }
     }
 
@@ -233,34 +240,26 @@ class DirectionsTest {
         return unit;
     }
 
+    /** A step of orthogonal iteration. */
     private static void turn(double[][] gram, double[][] basis, int largest) {
         int n = gram.length;
-        double squares = 0;
-        for (double[] row : gram) {
-            squares += Arrays.stream(row).map(x -> x * x).sum();
-        }
+        double squares = Arrays.stream(gram).mapToDouble(row -> dot(row, row)).sum();
         double shift = 1e-3 * Math.sqrt(squares / n);
         for (int i = 0; i < n && n <= largest; i++) {
-            double[] old = basis[i].clone();
-            for (int j = 0; j < n; j++) {
-                basis[i][j] = shift * old[j];
-                for (int k = 0; k < n; k++) {
-                    basis[i][j] += gram[j][k] * old[k];
-                }
-            }
+            double[] old = basis[i], row = new double[n];
+            Arrays.setAll(row, j -> shift * old[j] + dot(gram[j], old));
             for (int above = 0; above < i; above++) {
-                double along = 0;
-                for (int j = 0; j < n; j++) {
-                    along += basis[i][j] * basis[above][j];
-                }
-                for (int j = 0; j < n; j++) {
-                    basis[i][j] -= along * basis[above][j];
-                }
+                double[] other = basis[above];
+                double along = dot(row, other);
+                Arrays.setAll(row, j -> row[j] - along * other[j]);
             }
-            double[] row = basis[i];
-            double norm = Math.sqrt(Arrays.stream(row).map(x -> x * x).sum());
-            Arrays.setAll(row, j -> row[j] / norm);
+            double norm = Math.sqrt(dot(row, row));
+            basis[i] = Arrays.stream(row).map(x -> x / norm).toArray();
         }
+    }
+
+    private static double dot(double[] a, double[] b) {
+        return IntStream.range(0, a.length).mapToDouble(i -> a[i] * b[i]).sum();
     }
 
     @ParameterizedTest

@@ -5,9 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.within;
 
-import hypertransfer.core.Clip;
 import hypertransfer.core.Coefficients;
-import hypertransfer.core.GradientRule;
 import hypertransfer.core.Mode;
 import hypertransfer.core.ShapeFactor;
 import hypertransfer.core.Space;
@@ -21,32 +19,6 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
 class OptimizerTest {
-
-    /** In M2, Q and K are scale-invariant and the others are not: each gets the rule that is exact for it. */
-    @Test
-    void everyMatrixMayHaveItsOwnTransfer() {
-        Space base = new Space.Base(0.1), ball = new Space.Hyperball();
-        Routing mixed = new Routing(
-                name -> new Rule(
-                        Direction.Muon.standard(),
-                        new Transfer(
-                                base,
-                                ball,
-                                name.matches(".*attn\\.[qk]\\.weight")
-                                        ? GradientRule.RESCALED
-                                        : GradientRule.REPRESENTATIVE)),
-                Direction.Adam.standard(),
-                0.1,
-                Representation.PLAIN,
-                Clip.NONE);
-        try (Rig plain = new Rig(Variant.M2, Transfer.plain(base));
-                Rig transferred = new Rig(Variant.M2, mixed)) {
-            // the rescaled Q and K see the norm's epsilon at another scale, so equality is up to some 1e-10
-            assertThat(transferred.losses(15, 0.02)).containsExactly(plain.losses(15, 0.02), within(1e-8));
-            assertThat(transferred.optimizer.states().getFirst().norm())
-                    .isCloseTo(transferred.optimizer.states().getFirst().R(), within(1e-14));
-        }
-    }
 
     /** Every shape factor is a factor of the rate for a Base optimizer, and nothing at all for a Hyperball. */
     @ParameterizedTest

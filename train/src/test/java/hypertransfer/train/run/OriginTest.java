@@ -9,7 +9,6 @@ import hypertransfer.train.config.ConfigurationFile;
 import hypertransfer.train.log.FailureKind;
 import hypertransfer.train.log.Hold;
 import hypertransfer.train.log.Run;
-import hypertransfer.train.log.Standing;
 import hypertransfer.train.network.Dialect;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -175,15 +174,6 @@ class OriginTest {
         } finally {
             Locale.setDefault(before);
         }
-    }
-
-    @Test
-    void aFinishedRunKeepsItsLosses() throws IOException {
-        tiny.resume("run");
-        Standing finished = run.standing();
-        assertThat(finished.loss()).isFinite();
-        tiny.resume("run");
-        assertThat(run.standing()).isEqualTo(finished);
     }
 
     @Test

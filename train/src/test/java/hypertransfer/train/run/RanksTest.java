@@ -1,13 +1,11 @@
 package hypertransfer.train.run;
 
+import static hypertransfer.train.Refusals.assertRefused;
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import hypertransfer.core.Mode;
-import hypertransfer.core.Refusal;
 import hypertransfer.engine.Role;
 import hypertransfer.engine.ranks.Alone;
-import hypertransfer.engine.ranks.Ranks;
 import hypertransfer.train.config.Configuration;
 import hypertransfer.train.config.Update;
 import hypertransfer.train.log.Line;
@@ -24,8 +22,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -37,28 +34,11 @@ class RanksTest {
     @TempDir
     private Path directory;
 
-    private final String threads = System.getProperty("ht.threads");
-
-    /** Ranks share the cores, and pools that wait for each other would take them from each other. */
-    @BeforeEach
-    void oneThreadPerRank() {
-        System.setProperty("ht.threads", "1");
-    }
-
-    @AfterEach
-    void threadsAsBefore() {
-        if (threads == null) {
-            System.clearProperty("ht.threads");
-        } else {
-            System.setProperty("ht.threads", threads);
-        }
-    }
-
     /** Losses, norms and rates of a few steps, the validation loss, and the bytes of a checkpoint. */
     private List<Object> trained(Configuration c, int size) throws Exception {
         Run run = new Run(directory.resolve("on " + size));
         List<Object> result = new ArrayList<>();
-        Body body = ranks -> {
+        Threads.Body body = ranks -> {
             try (Feed feed = Feed.open(c);
                     Trainee trainee = Trainee.open(c, Map.of(), ranks)) {
                 for (int step = 0; step < 3; step++) {
@@ -85,13 +65,19 @@ class RanksTest {
         if (size == 1) {
             body.run(new Alone());
         } else {
-            Threads.run(size, body::run);
+            Threads.run(size, body);
         }
         return result;
     }
 
-    private interface Body {
-        void run(Ranks ranks) throws Exception;
+    private void sameOn(Configuration c, int... sizes) throws Exception {
+        List<Object> one = trained(c, 1);
+        assertThat(one).hasSize(6);
+        for (int size : sizes) {
+            assertThat(trained(c, size))
+                    .as("%s on %d ranks", c.matrices().update().direction(), size)
+                    .isEqualTo(one);
+        }
     }
 
     @ParameterizedTest
@@ -118,20 +104,20 @@ class RanksTest {
                         direction.equals("normuon") ? "clip.norm=0.05" : "clip.norm=0",
                         accumulation == 12 ? "matrices.view=heads" : "matrices.view=whole",
                         "validation.batches=5");
-        List<Object> one = trained(c, 1);
-        assertThat(one).hasSize(6);
-        for (int size : new int[] {2, 3, 4, 8}) {
-            if (accumulation % size != 0) {
-                continue;
-            }
-            assertThat(trained(c, size)).as("%d ranks", size).isEqualTo(one);
-        }
+        sameOn(
+                c,
+                IntStream.of(2, 3, 4, 8)
+                        .filter(size -> accumulation % size == 0)
+                        .toArray());
     }
 
+    /** Every mode with two directions and every direction with two modes; with -Dht.slow=true all with all. */
     @ParameterizedTest
     @EnumSource(Mode.class)
     void norDoTheyInAnyModeAndDirection(Mode mode) throws Exception {
-        for (Update.Kind direction : Update.Kind.values()) {
+        Update.Kind[] all = Update.Kind.values();
+        for (int k = 0; k < (Boolean.getBoolean("ht.slow") ? all.length : 2); k++) {
+            Update.Kind direction = all[(mode.ordinal() + k) % all.length];
             Configuration c = new Tiny(directory)
                     .configuration(
                             "matrices.mode=" + mode.label(),
@@ -139,12 +125,7 @@ class RanksTest {
                             "matrices.master=float64",
                             "matrices.target_decay=0.2",
                             "model.accumulation=4");
-            List<Object> one = trained(c, 1);
-            for (int size : new int[] {2, 4}) {
-                assertThat(trained(c, size))
-                        .as("%s on %d ranks", direction, size)
-                        .isEqualTo(one);
-            }
+            sameOn(c, 2, 4);
         }
     }
 
@@ -159,10 +140,7 @@ class RanksTest {
                         "model.mlp=swiglu",
                         "model.kv_heads=1",
                         "model.accumulation=4");
-        List<Object> one = trained(c, 1);
-        for (int size : new int[] {2, 4}) {
-            assertThat(trained(c, size)).as("%d ranks", size).isEqualTo(one);
-        }
+        sameOn(c, 2, 4);
     }
 
     @Test
@@ -231,8 +209,7 @@ class RanksTest {
     @Test
     void ranksThatCannotShareMicroBatchesAreRefused() {
         Configuration c = new Tiny(directory).configuration("model.accumulation=6");
-        assertThatThrownBy(() -> Threads.run(4, ranks -> Trainee.open(c, Map.of(), ranks)))
-                .isInstanceOf(Refusal.class)
+        assertRefused(() -> Threads.run(4, ranks -> Trainee.open(c, Map.of(), ranks)))
                 .hasMessage("a step has 6 micro-batches (model.accumulation), which 4 ranks cannot share evenly;"
                         + " start 1, 2, 3, 6 ranks, or set model.accumulation to a multiple of 4");
     }

@@ -1,21 +1,23 @@
 package hypertransfer.train.run;
 
+import static hypertransfer.train.Refusals.assertRefused;
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.within;
 
 import hypertransfer.core.GradientRule;
 import hypertransfer.core.Mode;
-import hypertransfer.core.Refusal;
 import hypertransfer.train.config.Configuration;
 import hypertransfer.train.config.ConfigurationFile;
 import hypertransfer.train.log.Curves;
 import hypertransfer.train.log.Line;
 import hypertransfer.train.log.Run;
 import hypertransfer.train.network.Parameters;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.BeforeEach;
@@ -27,7 +29,7 @@ import org.junit.jupiter.params.provider.EnumSource;
 
 /** Runs that follow others: in double precision their curves agree to rounding. */
 class TransferTest {
-    private static final String EXACT = "engine=reference";
+    private static final List<String> EXACT = List.of("engine=reference", "steps=20", "checkpoint.every=10");
 
     @TempDir
     Path dir;
@@ -39,10 +41,25 @@ class TransferTest {
         tiny = new Tiny(dir);
     }
 
+    private Path exact(String name, String... settings) {
+        return tiny.train(name, tiny.configuration(EXACT, settings));
+    }
+
+    /** A file with the rates of a run. */
+    private Path rates(Path run, String series) {
+        Path file = dir.resolve(series + ".json");
+        recorded(run, series).write(file);
+        return file;
+    }
+
+    private static RecordedRates recorded(Path run, String series) {
+        return RecordedRates.of(new Run(run), series, told -> {});
+    }
+
     /** The largest difference of training losses, over the steps that both have logged. */
     static double gap(Path a, Path b) {
-        Map<Integer, Double> own = Curves.read(a, told -> {}).losses(),
-                other = Curves.read(b, told -> {}).losses();
+        Map<Integer, Double> own = Tiny.curves(a).losses(),
+                other = Tiny.curves(b).losses();
         assertThat(own).isNotEmpty();
         return own.keySet().stream()
                 .mapToDouble(step -> Math.abs(own.get(step) - other.get(step)))
@@ -77,75 +94,65 @@ class TransferTest {
     @ParameterizedTest
     @CsvSource({"base,hypertransfer", "hyperball,inverse-hypertransfer"})
     void autoFollowsItsTargetWhereTheModesOwnRuleDoesNot(String target, String mode) {
-        Path followed = tiny.train("target", tiny.configuration(EXACT, "network=M2", "matrices.mode=" + target));
-        Path auto = tiny.train(
-                "auto", tiny.configuration(EXACT, "network=M2", "matrices.mode=" + mode, "matrices.gradient=auto"));
-        Path own = tiny.train("own", tiny.configuration(EXACT, "network=M2", "matrices.mode=" + mode));
+        Path followed = exact("target", "network=M2", "matrices.mode=" + target);
+        Path auto = exact("auto", "network=M2", "matrices.mode=" + mode, "matrices.gradient=auto");
+        Path own = exact("own", "network=M2", "matrices.mode=" + mode);
         assertThat(gap(auto, followed)).isLessThan(1e-9);
         assertThat(gap(own, followed)).as("rescaled is not exact on M2").isGreaterThan(1e-5);
     }
 
     @Test
     void aRecordedScheduleInducesTheRunItCameFrom() {
-        Path fair = tiny.train("fair", tiny.configuration(EXACT, "matrices.mode=fair"));
-        Path file = dir.resolve("rates.json");
-        RecordedRates.of(new Run(fair), "rate", told -> {}).write(file);
-        Path base = tiny.train("base", tiny.configuration(EXACT, "matrices.recorded=" + file));
+        Path fair = exact("fair", "matrices.mode=fair");
+        Path base = exact("base", "matrices.recorded=" + rates(fair, "rate"));
         assertThat(gap(base, fair)).isLessThan(1e-9);
-        assertThat(gap(base, tiny.train("without", tiny.configuration(EXACT)))).isGreaterThan(1e-5);
+        assertThat(gap(base, exact("without"))).isGreaterThan(1e-5);
 
         // without momentum a Hyperball sees gradients that differ from Muon's only by a factor, which Muon ignores
-        Path muon = tiny.train("muon", tiny.configuration(EXACT, "matrices.momentum=0"));
-        RecordedRates.of(new Run(muon), "effective", told -> {}).write(file);
-        Path ball = tiny.train(
-                "ball",
-                tiny.configuration(
-                        EXACT, "matrices.momentum=0", "matrices.mode=hyperball", "matrices.recorded=" + file));
+        Path muon = exact("muon", "matrices.momentum=0");
+        String recorded = "matrices.recorded=" + rates(muon, "effective");
+        Path ball = exact("ball", "matrices.momentum=0", "matrices.mode=hyperball", recorded);
         assertThat(gap(ball, muon)).isLessThan(1e-9);
     }
 
     /** Effective rates drove a Base run, without a word. */
     @Test
     void aSeriesThatDoesNotFitTheTargetIsRefused() {
-        Path two = tiny.train("two", tiny.configuration("steps=2")), file = dir.resolve("rates.json");
-        RecordedRates.of(new Run(two), "effective", told -> {}).write(file);
-        assertThatThrownBy(() -> tiny.train("base", tiny.configuration("steps=2", "matrices.recorded=" + file)))
-                .isInstanceOf(Refusal.class)
-                .hasMessageContaining("holds effective rates, which a Hyperball takes");
+        Path file = rates(tiny.train("two", "steps=2"), "effective");
+        assertRefused(
+                () -> tiny.train("base", "steps=2", "matrices.recorded=" + file),
+                "holds effective rates, which a Hyperball takes");
     }
 
     @Test
     void aRecordedScheduleThatDoesNotFit() throws Exception {
         tiny.trainUntil("run", tiny.configuration("steps=10"), 7);
-        assertThatThrownBy(() -> RecordedRates.of(new Run(tiny.path("run")), "rate", told -> {}))
-                .isInstanceOf(Refusal.class)
-                .hasMessageContaining("logged matrices up to step 6 of 10; a schedule needs a finished run");
-        Path file = dir.resolve("rates.json");
-        Files.writeString(
-                file, "{\"source\":\"x\",\"series\":\"rate\",\"rates\":{\"blocks.0.attn.q.weight\":[0.1,null]}}");
-        assertThatThrownBy(() -> tiny.train("two", tiny.configuration("steps=2", "matrices.recorded=" + file)))
-                .isInstanceOf(Refusal.class)
-                .hasMessageContaining("has 1 numbers for blocks.0.attn.q.weight and 2 for the first");
-        Files.writeString(file, "[]");
-        assertThatThrownBy(() -> tiny.train("three", tiny.configuration("steps=2", "matrices.recorded=" + file)))
-                .isInstanceOf(Refusal.class)
-                .hasMessageContaining("is not a recorded schedule");
-        assertThatThrownBy(() -> tiny.train("four", tiny.configuration("matrices.recorded=" + dir.resolve("none"))))
-                .isInstanceOf(Refusal.class)
-                .hasMessageContaining("write one with 'ht schedule RUN'");
+        assertRefused(
+                () -> recorded(tiny.path("run"), "rate"),
+                "logged matrices up to step 6 of 10; a schedule needs a finished run");
+        Path file = Files.writeString(
+                dir.resolve("rates.json"),
+                "{\"source\":\"x\",\"series\":\"rate\",\"rates\":{\"blocks.0.attn.q.weight\":[0.1,null]}}");
+        assertRefused(
+                () -> tiny.train("two", "steps=2", "matrices.recorded=" + file),
+                "has 1 numbers for blocks.0.attn.q.weight and 2 for the first");
+        assertRefused(
+                () -> tiny.train("three", "matrices.recorded=" + dir.resolve("none")),
+                "write one with 'ht schedule RUN'");
     }
 
     /** Going on in the space one is in changes nothing, bit for bit. */
     @ParameterizedTest
     @EnumSource
     void fromACheckpointOfTheSameMode(Mode mode) {
-        String[] settings = {"matrices.mode=" + mode.label(), "matrices.target_decay=0.3", "validation.every=20"};
-        Path whole = tiny.train("whole", tiny.configuration(settings));
-        Configuration c = ConfigurationFile.with(tiny.configuration(settings), "from.run=" + whole, "from.step=30");
-        Path late = tiny.train("late", c);
-        Curves all = Curves.read(whole, told -> {}), part = Curves.read(late, told -> {});
-        assertThat(part.losses()).isEqualTo(all.losses().tailMap(30)).hasSize(10);
-        assertThat(lines(late)).isEqualTo(lines(whole).subList(30, 40));
+        Configuration c = tiny.configuration(
+                "steps=9", "checkpoint.every=5", "matrices.mode=" + mode.label(), "matrices.target_decay=0.3");
+        Path whole = tiny.train("whole", c);
+        Path late = tiny.train("late", ConfigurationFile.with(c, "from.run=" + whole, "from.step=5"));
+        assertThat(Tiny.curves(late).losses())
+                .isEqualTo(Tiny.curves(whole).losses().tailMap(5))
+                .hasSize(4);
+        assertThat(lines(late)).isEqualTo(lines(whole).subList(5, 9));
     }
 
     private static List<String> lines(Path run) {
@@ -165,14 +172,14 @@ class TransferTest {
         Configuration c = tiny.configuration(EXACT, "network=" + network, "matrices.mode=" + before);
         Path whole = tiny.train("whole", c);
         Configuration changed =
-                ConfigurationFile.with(c, "matrices.mode=" + after, "from.run=" + whole, "from.step=30");
-        tiny.trainUntil("changed", changed, 35);
+                ConfigurationFile.with(c, "matrices.mode=" + after, "from.run=" + whole, "from.step=10");
+        tiny.trainUntil("changed", changed, 15);
         tiny.resume("changed"); // from its own checkpoint now, not the other's
         Path run = tiny.path("changed");
-        assertThat(Curves.read(run, told -> {}).losses().firstKey()).isEqualTo(30);
+        assertThat(Tiny.curves(run).losses().firstKey()).isEqualTo(10);
         assertThat(gap(run, whole)).isLessThan(1e-9);
-        double[] norms = Tiny.matrices(run).get(30).targetNorm();
-        double[] expected = Tiny.matrices(whole).get(30).targetNorm();
+        double[] norms = Tiny.matrices(run).get(10).targetNorm();
+        double[] expected = Tiny.matrices(whole).get(10).targetNorm();
         for (int k = 0; k < expected.length; k++) {
             assertThat(norms[k]).isCloseTo(expected[k], within(1e-9 * expected[k]));
         }
@@ -180,30 +187,30 @@ class TransferTest {
 
     @Test
     void fromACheckpointThatIsNotThere() {
-        Path run = tiny.train("run", tiny.configuration());
-        assertThatThrownBy(() -> tiny.train("late", tiny.configuration("from.run=" + run, "from.step=31")))
-                .isInstanceOf(Refusal.class)
-                .hasMessageContaining("has no checkpoint of step 31; it has those of [40, 30]");
+        Path run = tiny.train("run", "steps=20");
+        assertRefused(
+                () -> tiny.train("late", "from.run=" + run, "from.step=11"),
+                "has no checkpoint of step 11; it has those of [20, 10]");
     }
 
     /** One window is all the data, so training and validation see the same tokens and weights; they differed by 6.7e-3. */
     @Test
     void aPrescribedProxyNormIsValidatedAndSavedToo() throws Exception {
-        Configuration c = tiny.configuration(
-                EXACT, "network=M2", "matrices.mode=hypertransfer-plus", "matrices.proxy_growth=3", "steps=12");
-        byte[] shard = java.nio.file.Files.readAllBytes(Path.of(c.data().train()));
-        byte[] one = java.util.Arrays.copyOf(shard, 1024 + 2 * 33);
-        java.nio.ByteBuffer.wrap(one).order(java.nio.ByteOrder.LITTLE_ENDIAN).putInt(8, 33);
-        Path window = java.nio.file.Files.write(dir.resolve("window.bin"), one);
-        Path run = tiny.train(
+        byte[] shard = Files.readAllBytes(Path.of(tiny.configuration().data().train()));
+        byte[] one = Arrays.copyOf(shard, 1024 + 2 * 33);
+        ByteBuffer.wrap(one).order(ByteOrder.LITTLE_ENDIAN).putInt(8, 33);
+        Path window = Files.write(dir.resolve("window.bin"), one);
+        Path run = exact(
                 "proxy",
-                ConfigurationFile.with(
-                        c,
-                        "data.train=" + window,
-                        "data.validation=" + window,
-                        "validation.every=1",
-                        "validation.every_late=1"));
-        Curves curves = Curves.read(run, told -> {});
+                "network=M2",
+                "matrices.mode=hypertransfer-plus",
+                "matrices.proxy_growth=3",
+                "steps=12",
+                "data.train=" + window,
+                "data.validation=" + window,
+                "validation.every=1",
+                "validation.every_late=1");
+        Curves curves = Tiny.curves(run);
         curves.losses()
                 .forEach((step, loss) -> assertThat(curves.validations().get(step))
                         .as("step " + step)
@@ -214,8 +221,8 @@ class TransferTest {
 
     @Test
     void aScheduleOfARunLoggedSometimesIsInterpolated() {
-        Path run = tiny.train("run", tiny.configuration("log.matrices_every=10"));
-        RecordedRates rates = RecordedRates.of(new Run(run), "rate", told -> {});
+        Path run = tiny.train("run", "log.matrices_every=10");
+        RecordedRates rates = recorded(run, "rate");
         assertThat(rates.logged()).isEqualTo(5); // 0, 10, 20, 30 and the last
         Map<Integer, Line.Matrices> lines = Tiny.matrices(run);
         List<Double> first = rates.rates().values().iterator().next();
@@ -227,13 +234,11 @@ class TransferTest {
     /** Plain Muon takes the very steps of MuonH with the rate and the decay of each step. */
     @Test
     void aHyperballIsReplayedByThePlainOptimizer() {
-        Path ball = tiny.train("ball", tiny.configuration(EXACT, "network=M2", "steps=12", "matrices.mode=hyperball"));
-        Path file = dir.resolve("replay.json");
-        RecordedRates recorded = RecordedRates.of(new Run(ball), "replay", told -> {});
-        recorded.write(file);
-        assertThat(recorded.decays().values()).allMatch(own -> own.stream().anyMatch(decay -> decay > 0));
-        Path base =
-                tiny.train("base", tiny.configuration(EXACT, "network=M2", "steps=12", "matrices.recorded=" + file));
+        Path ball = exact("ball", "network=M2", "steps=12", "matrices.mode=hyperball");
+        Path file = rates(ball, "replay");
+        assertThat(RecordedRates.read(file).decays().values())
+                .allMatch(own -> own.stream().anyMatch(decay -> decay > 0));
+        Path base = exact("base", "network=M2", "steps=12", "matrices.recorded=" + file);
         assertThat(gap(base, ball)).isLessThan(1e-13);
         double[] norm = Tiny.matrices(base).lastEntry().getValue().norm();
         assertThat(norm)
@@ -241,22 +246,16 @@ class TransferTest {
 
         for (String setting : List.of("steps=13", "matrices.mode=hyperball")) {
             String[] all = {"network=M2", "steps=12", "matrices.recorded=" + file, setting};
-            assertThatThrownBy(() -> tiny.train("no " + setting, tiny.configuration(all)))
-                    .isInstanceOf(Refusal.class)
-                    .hasMessageContaining("rates and weight decays");
+            assertRefused(() -> tiny.train("no " + setting, all), "rates and weight decays");
         }
-        Path twin = tiny.train("twin", tiny.configuration("steps=2", "matrices.mode=hypertransfer"));
-        assertThatThrownBy(() -> RecordedRates.of(new Run(twin), "replay", told -> {}))
-                .isInstanceOf(Refusal.class)
-                .hasMessageContaining("was not taken as it is (rescaled)");
+        Path twin = tiny.train("twin", "steps=2", "matrices.mode=hypertransfer");
+        assertRefused(() -> recorded(twin, "replay"), "was not taken as it is (rescaled)");
     }
 
     @Test
     void aScheduleTravelsToAnotherHorizonAndDepth() {
-        Path fair = tiny.train("fair", tiny.configuration("model.layers=3", "steps=11", "matrices.mode=fair"));
-        Path file = dir.resolve("rates.json");
-        RecordedRates recorded = RecordedRates.of(new Run(fair), "rate", told -> {});
-        recorded.write(file);
+        Path file = rates(tiny.train("fair", "model.layers=3", "steps=11", "matrices.mode=fair"), "rate");
+        RecordedRates recorded = RecordedRates.read(file);
         List<String> told = new ArrayList<>();
         Configuration longer = tiny.configuration("model.layers=5", "steps=21", "matrices.recorded=" + file);
         ScheduledRates rates = ScheduledRates.of(longer, Parameters.hidden(longer.architecture()), told::add);
@@ -284,13 +283,12 @@ class TransferTest {
                 "{\"series\":\"x\",\"rates\":{\"a\":[1]}}",
                 "{\"series\":\"rate\",\"rates\":{}}",
                 "null",
+                "[]",
                 "{}",
                 "{\"series\":\"rate\",\"rates\":{\"a\":null}}",
                 "{\"rate\":1}")) {
-            Path file = java.nio.file.Files.writeString(dir.resolve("s.json"), text);
-            assertThatThrownBy(() -> RecordedRates.read(file))
-                    .isInstanceOf(Refusal.class)
-                    .hasMessageContaining(file + " is not a recorded schedule");
+            Path file = Files.writeString(dir.resolve("s.json"), text);
+            assertRefused(() -> RecordedRates.read(file), file + " is not a recorded schedule");
         }
     }
 }
