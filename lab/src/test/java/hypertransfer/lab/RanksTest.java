@@ -21,6 +21,8 @@ class RanksTest {
     @TempDir
     private Path directory;
 
+    private final Ht ht = new Ht();
+
     @BeforeAll
     static void mpirun() {
         assumeTrue(
@@ -29,16 +31,12 @@ class RanksTest {
                 "no mpirun: install openmpi-bin to train on several ranks");
     }
 
-    /** One process where ranks is 0, without mpirun. */
     private Process start(int ranks, String... arguments) throws Exception {
-        List<String> command = new ArrayList<>();
-        if (ranks > 0) {
-            command.addAll(List.of(
-                    "mpirun --allow-run-as-root --oversubscribe --bind-to none --mca pml ob1 --mca btl self,vader,tcp"
-                            .concat(" --mca btl_tcp_if_include lo -n ")
-                            .concat(Integer.toString(ranks))
-                            .split(" ")));
-        }
+        List<String> command = new ArrayList<>(List.of(
+                "mpirun --allow-run-as-root --oversubscribe --bind-to none --mca pml ob1 --mca btl self,vader,tcp"
+                        .concat(" --mca btl_tcp_if_include lo -n ")
+                        .concat(Integer.toString(ranks))
+                        .split(" ")));
         command.addAll(Archive.java());
         command.add("train");
         command.addAll(List.of(arguments));
@@ -93,22 +91,29 @@ class RanksTest {
 
     @Test
     void theSameBitsAndAResumeOnAnotherNumber() throws Exception {
-        assertThat(end(start(0, tiny("one")))).as(Files.readString(output())).isZero();
-        int ranks = Boolean.getBoolean("ht.slow") ? 4 : 2, fewer = ranks == 4 ? 2 : 0;
+        ht.fine("train", List.of(tiny("one")));
+        boolean slow = Boolean.getBoolean("ht.slow");
+        int ranks = slow ? 4 : 2;
         assertThat(end(start(ranks, tiny("many"))))
                 .as(Files.readString(output()))
                 .isZero();
         assertThat(Files.readString(output()))
-                .containsPattern("Open MPI .*, " + ranks + " ranks: the busiest has 1." + fewer + "0 times");
+                .containsPattern("Open MPI .*, " + ranks + " ranks: the busiest has 1." + (slow ? 2 : 0) + "0 times");
         assertThat(result("many")).isEqualTo(result("one"));
 
         Files.delete(directory.resolve("many/state.json"));
         for (String end : List.of("json", "safetensors")) { // as if it had been killed after the first checkpoint
             Files.delete(directory.resolve("many/checkpoints/step-00000006." + end));
         }
-        Process resumed = start(fewer, directory.resolve("many").toString(), "--resume");
-        assertThat(end(resumed)).as(Files.readString(output())).isZero();
-        assertThat(Files.readString(output())).contains("continuing at step 3");
+        String many = directory.resolve("many").toString();
+        if (slow) {
+            assertThat(end(start(2, many, "--resume")))
+                    .as(Files.readString(output()))
+                    .isZero();
+            assertThat(Files.readString(output())).contains("continuing at step 3");
+        } else {
+            assertThat(ht.fine("train", many, "--resume")).contains("continuing at step 3");
+        }
         assertThat(result("many")).isEqualTo(result("one"));
     }
 

@@ -120,7 +120,8 @@ final class Browser implements AutoCloseable {
         return node.path("result");
     }
 
-    void open(String address, int width, int height, boolean dark) throws Exception {
+    /** A window of this size, on a system with a light or a dark theme. */
+    void window(int width, int height, boolean dark) throws Exception {
         call(
                 "Emulation.setDeviceMetricsOverride",
                 Map.of("width", width, "height", height, "deviceScaleFactor", 1, "mobile", false));
@@ -128,6 +129,10 @@ final class Browser implements AutoCloseable {
         call(
                 "Emulation.setEmulatedMedia",
                 Map.of("features", List.of(Map.of("name", "prefers-color-scheme", "value", scheme))));
+    }
+
+    void open(String address, int width, int height, boolean dark) throws Exception {
+        window(width, height, dark);
         call("Page.navigate", Map.of("url", address));
         waitFor(
                 address,
@@ -145,6 +150,11 @@ final class Browser implements AutoCloseable {
         return node.path("result").path("value");
     }
 
+    /** The numbers of the list that an expression answers with. */
+    List<Double> numbers(String expression) throws Exception {
+        return evaluate(expression).valueStream().map(JsonNode::doubleValue).toList();
+    }
+
     /** How many elements there are of a kind. */
     int count(String selector) throws Exception {
         return evaluate("document.querySelectorAll(\"" + selector + "\").length")
@@ -155,6 +165,12 @@ final class Browser implements AutoCloseable {
     String text(String selector) throws Exception {
         return evaluate("document.querySelector(\"" + selector + "\").textContent")
                 .asString();
+    }
+
+    /** Gives a control of the page a value, as somebody who uses it does. */
+    void set(String id, Object value) throws Exception {
+        evaluate("(e => { e.value = '" + value + "'; e.dispatchEvent(new Event('input'));"
+                + " e.dispatchEvent(new Event('change')); })(document.getElementById('" + id + "'))");
     }
 
     void mouse(String type, double x, double y) throws Exception {

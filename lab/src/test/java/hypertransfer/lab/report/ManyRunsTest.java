@@ -62,10 +62,8 @@ class ManyRunsTest {
                 .contains("The best lies on the edge of rate: extend the grid.")
                 .contains("Next: ht sweep FILE --grid matrices.rate=0.1067,0.2844");
         assertThat(browser.text("#claim")).endsWith("The best lies on the edge of the grid.");
-        assertThat(browser.evaluate("[...document.querySelectorAll('#table tbody [data-key=\"matrices.rate\"]')]"
-                                + ".map(cell => Number(cell.textContent))")
-                        .valueStream()
-                        .map(JsonNode::doubleValue))
+        assertThat(browser.numbers("[...document.querySelectorAll('#table tbody [data-key=\"matrices.rate\"]')]"
+                        + ".map(cell => Number(cell.textContent))"))
                 .as("by value, not by name")
                 .hasSize(12)
                 .isSorted();
@@ -80,9 +78,9 @@ class ManyRunsTest {
                 .isEqualTo(4);
         assertThat(browser.count("#legend .bar-legend")).isEqualTo(1);
         assertThat(browser.text("#table thead")).contains("rate", "decay").doesNotContain("Gap");
-        search("rate=0.015");
+        browser.set("search", "rate=0.015");
         assertThat(browser.count("#table tbody tr")).isEqualTo(3);
-        search("failed");
+        browser.set("search", "failed");
         assertThat(browser.count("#table tbody tr")).isEqualTo(1);
     }
 
@@ -197,10 +195,5 @@ class ManyRunsTest {
             browser.close();
             assertThat(browser.console()).isEmpty();
         }
-    }
-
-    private void search(String text) throws Exception {
-        browser.evaluate("(e => { e.value = '" + text + "'; e.dispatchEvent(new Event('input')); })"
-                + "(document.getElementById('search'))");
     }
 }

@@ -13,6 +13,8 @@ import java.util.Map;
 import java.util.TreeMap;
 import java.util.regex.MatchResult;
 import java.util.regex.Pattern;
+import java.util.stream.IntStream;
+import java.util.stream.Stream;
 import javax.xml.parsers.DocumentBuilderFactory;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
@@ -34,7 +36,10 @@ class PageTest {
     private static Browser browser;
     private static Map<String, SyntheticRun> runs;
     private static String address;
-    private static boolean touched; // whether a test changed what the page shows
+
+    /** All that the page shows, without what a drawing counts and what the pointer leaves behind. */
+    private static final String SHOWN = "document.documentElement.dataset.theme"
+            + " + document.querySelector('main')?.innerHTML.replace(/clip\\d+| class=\"\"/g, '')";
 
     @BeforeAll
     static void write() throws Exception {
@@ -48,7 +53,6 @@ class PageTest {
         Report.write(List.of(folder.resolve("runs")), page);
         address = page.toUri().toString();
         browser = new Browser();
-        touched = true;
     }
 
     @AfterAll
@@ -58,15 +62,23 @@ class PageTest {
         }
     }
 
+    /** Loads the page, unless the test before left it as it was: a load takes longer than most tests. */
     @BeforeEach
     void open() throws Exception {
-        if (!touched) {
+        browser.mouse("mouseMoved", 0, 0);
+        browser.window(1280, 7000, false);
+        settle();
+        if (browser.evaluate("window.loaded === " + SHOWN).asBoolean()) {
             return;
         }
         browser.open(address, 1280, 7000, false);
-        touched = false;
-        Browser.waitFor("the heat map", () -> count("#heat [data-cell]") > 0);
-        // The page learns what is in sight with the next frame.
+        Browser.waitFor("the heat map", () -> browser.count("#heat [data-cell]") > 0);
+        settle();
+        browser.evaluate("loaded = " + SHOWN);
+    }
+
+    /** The page learns what is in sight, its size and the system's theme with the next frame. */
+    private static void settle() throws Exception {
         browser.evaluate(
                 "new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done))))");
     }
@@ -78,34 +90,22 @@ class PageTest {
 
     @Test
     void theTableHasTheFilesNumbers() throws Exception {
-        for (var entry : runs.entrySet()) {
-            String name = entry.getKey();
-            List<JsonNode> training = lines(entry.getValue(), "loss");
-            List<JsonNode> validation = lines(entry.getValue(), "validation");
+        for (String name : runs.keySet()) {
+            List<Double> validation = values(name, "validation"), all = values(name, "tokens");
             assertThat(cell(name, "steps")).isEqualTo(STEPS);
-            assertThat(cell(name, "training"))
-                    .isEqualTo(training.getLast().path("loss").doubleValue());
-            assertThat(cell(name, "validation"))
-                    .isEqualTo(validation.getLast().path("validation").doubleValue());
-            double seconds = training.stream()
-                    .skip(1)
-                    .mapToDouble(line -> line.path("seconds").doubleValue())
-                    .sum();
-            double tokens = training.getLast().path("tokens").doubleValue()
-                    - training.getFirst().path("tokens").doubleValue();
+            assertThat(cell(name, "training")).isEqualTo(values(name, "loss").getLast());
+            assertThat(cell(name, "validation")).isEqualTo(validation.getLast());
+            double seconds =
+                    values(name, "seconds").stream().skip(1).mapToDouble(v -> v).sum();
+            double tokens = all.getLast() - all.getFirst();
             assertThat(cell(name, "speed")).isCloseTo(tokens / seconds, within(1e-6 * tokens / seconds));
             String target = Map.of("hypertransfer", "muon", "inverse", "muonh").get(name);
             if (target == null) {
-                assertThat(text("#table tr[data-run=" + name + "] [data-key=gap]"))
+                assertThat(browser.text("#table tr[data-run=" + name + "] [data-key=gap]"))
                         .isEqualTo("–");
                 continue;
             }
-            List<Double> gaps = new ArrayList<>();
-            List<JsonNode> theirs = lines(runs.get(target), "validation");
-            for (int i = 0; i < validation.size(); i++) {
-                gaps.add(validation.get(i).path("validation").doubleValue()
-                        - theirs.get(i).path("validation").doubleValue());
-            }
+            List<Double> gaps = minus(validation, values(target, "validation"));
             assertThat(cell(name, "gap")).isEqualTo(gaps.getLast());
             assertThat(cell(name, "largest"))
                     .isEqualTo(gaps.stream().mapToDouble(Math::abs).max().orElseThrow());
@@ -114,20 +114,13 @@ class PageTest {
 
     @Test
     void thePointerShowsTheFilesNumbers() throws Exception {
-        double[] box = box("#figures .figure:nth-child(2) .canvas");
-        browser.mouse("mouseMoved", box[0] + box[2] * 0.5, box[1] + 140);
-        Browser.waitFor(
-                "the values",
-                () -> !browser.evaluate("document.getElementById('tip').hidden").asBoolean());
-        int step = Integer.parseInt(text("#tip b").replaceAll("\\D", ""));
+        int step = hover(2);
         assertThat(step).isBetween(STEPS / 3, 2 * STEPS / 3);
         List<Double> shown = numbers("#tip .number");
         assertThat(shown).hasSize(8);
         List<String> order = List.of("muon", "hypertransfer", "muonh", "inverse");
         for (int i = 0; i < 4; i++) {
-            double loss =
-                    lines(runs.get(order.get(i)), "loss").get(step).path("loss").doubleValue();
-            assertThat(shown.get(i)).isEqualTo(loss);
+            assertThat(shown.get(i)).isEqualTo(values(order.get(i), "loss").get(step));
         }
         assertThat(shown.get(4)).as("the optimizers apart").isEqualTo(shown.get(2) - shown.get(0));
         assertThat(shown.get(5)).as("their transfers apart").isEqualTo(shown.get(3) - shown.get(1));
@@ -135,22 +128,9 @@ class PageTest {
         assertThat(shown.get(7)).isEqualTo(shown.get(3) - shown.get(2));
     }
 
-    /** A dashed line over a solid one was one dull line: targets are bands now, and a pair has one hue. */
-    @Test
-    void aTargetIsABandUnderTheRunThatFollowsIt() throws Exception {
-        assertThat(count("#figures .figure:nth-child(1) path.under")).isEqualTo(2 + 1);
-        assertThat(count("#figures .figure:nth-child(1) path.under[data-run=muon]"))
-                .isEqualTo(1);
-        click("#legend [data-run=hypertransfer]");
-        assertThat(count("#figures path.under[data-run=muon]"))
-                .as("nothing over it")
-                .isZero();
-        click("#legend [data-run=hypertransfer]");
-    }
-
     @Test
     void sameYMakesMatricesComparable() throws Exception {
-        Browser.waitFor("every matrix", () -> count("#multiples path[data-run=muon]") == 24);
+        Browser.waitFor("every matrix", () -> browser.count("#multiples path[data-run=muon]") == 24);
         String labels = "new Set([...document.querySelectorAll('#multiples text.tick[text-anchor=end]')]"
                 + ".map(text => text.textContent)).size";
         String all = "document.querySelectorAll('#multiples text.tick[text-anchor=end]').length";
@@ -167,12 +147,8 @@ class PageTest {
     @Test
     void theHeatMapHasFinalOverPeak() throws Exception {
         SyntheticRun muon = runs.get("muon");
-        List<Double> rates = muon.matrixLines.stream()
-                .map(line -> JsonMapper.shared()
-                        .readTree(line)
-                        .path("effective")
-                        .path(8)
-                        .doubleValue())
+        List<Double> rates = trees(muon.matrixLines)
+                .map(line -> line.path("effective").path(8).doubleValue())
                 .toList();
         double peak = rates.stream().mapToDouble(v -> v).max().orElseThrow();
         assertThat(muon.matrices.get(8)).isEqualTo("blocks.1.attn.v.weight");
@@ -182,23 +158,35 @@ class PageTest {
                         .asInt())
                 .as("one notation")
                 .isEqualTo(1);
-        assertThat(count("#heat .scale rect")).as("what the colours mean").isEqualTo(48);
-        assertThat(count("#heat [data-run=muon] [data-cell]")).isEqualTo(24 + 6);
+        assertThat(browser.count("#heat .scale rect"))
+                .as("what the colours mean")
+                .isEqualTo(48);
+        assertThat(browser.count("#heat [data-run=muon] [data-cell]")).isEqualTo(24 + 6);
     }
 
+    /** A dashed line over a solid one was one dull line: targets are bands now, and a pair has one hue. */
     @Test
-    void theLegendTogglesARunEverywhere() throws Exception {
-        assertThat(count("#figures path[data-run=muon]")).isEqualTo(6);
-        assertThat(count("#multiples path[data-run=muon]")).isEqualTo(24);
-        click("#legend .key[data-run=muon]");
-        assertThat(count("path[data-run=muon]")).isZero();
-        assertThat(count("path[data-run=inverse]")).isEqualTo(8 + 24);
-        assertThat(count("#heat [data-run=muon]")).isZero();
-        click("#legend .key[data-run=muon]");
-        assertThat(count("#figures path[data-run=muon]")).isEqualTo(6);
-        browser.evaluate("document.querySelector('#legend .key[data-run=inverse]').dispatchEvent("
-                + "new MouseEvent('click', {altKey: true, bubbles: true}))");
-        assertThat(count("#figures path[data-run]")).isEqualTo(count("#figures path[data-run=inverse]"));
+    void theLegendTogglesARunEverywhereAndATargetIsABandUnderIt() throws Exception {
+        assertThat(browser.count("#figures .figure:nth-child(1) path.under")).isEqualTo(2 + 1);
+        assertThat(browser.count("#figures .figure:nth-child(1) path.under[data-run=muon]"))
+                .isEqualTo(1);
+        assertThat(browser.count("#figures path[data-run=hypertransfer]")).isEqualTo(8);
+        assertThat(browser.count("#multiples path[data-run=hypertransfer]")).isEqualTo(24);
+        click("#legend .key[data-run=hypertransfer]");
+        assertThat(browser.count("path[data-run=hypertransfer]")).isZero();
+        assertThat(browser.count("#heat [data-run=hypertransfer]")).isZero();
+        assertThat(browser.count("path[data-run=muon]")).isEqualTo(6 + 24);
+        assertThat(browser.count("#figures path.under[data-run=muon]"))
+                .as("nothing over it")
+                .isZero();
+        click("#legend .key[data-run=hypertransfer]");
+        assertThat(browser.count("#figures path[data-run=hypertransfer]")).isEqualTo(8);
+        String only = "document.querySelector('#legend .key[data-run=inverse]').dispatchEvent("
+                + "new MouseEvent('click', {altKey: true, bubbles: true}))";
+        browser.evaluate(only);
+        assertThat(browser.count("#figures path[data-run]"))
+                .isEqualTo(browser.count("#figures path[data-run=inverse]"));
+        browser.evaluate(only);
     }
 
     @Test
@@ -216,14 +204,34 @@ class PageTest {
 
     @Test
     void zoomLogAndReset() throws Exception {
-        String before = text("#figures .figure:nth-child(1) svg");
+        String before = browser.text("#figures .figure:nth-child(1) svg");
         double[] box = box("#figures .figure:nth-child(1) .canvas");
-        drag(box[0] + 250, box[1] + 120, box[0] + 400, box[1] + 120);
-        assertThat(text("#figures .figure:nth-child(1) svg")).isNotEqualTo(before);
+        drag(box[0] + 82, box[1] + 100, box[0] + 110, box[1] + 100);
+        assertThat(browser.text("#figures .figure:nth-child(1) svg")).isNotEqualTo(before);
+        // Where a line meets the edges of the picture it is inside, so no path has a point outside of it that is drawn.
+        JsonNode out = browser.evaluate("""
+                (() => {
+                  const svg = document.querySelector('#figures .figure:nth-child(1) svg');
+                  let outside = 0;
+                  for (const group of svg.querySelectorAll('g[clip-path]')) {
+                    const frame = svg.querySelector(group.getAttribute('clip-path').slice(4, -1) + ' rect').getBBox();
+                    for (const path of group.querySelectorAll('path[data-run]')) {
+                      const length = path.getTotalLength();
+                      for (let i = 0; i <= 400; i++) {
+                        const p = path.getPointAtLength((length * i) / 400);
+                        const within = p.x >= frame.x && p.x <= frame.x + frame.width;
+                        if (within && (p.y < frame.y || p.y > frame.y + frame.height)) outside++;
+                      }
+                    }
+                  }
+                  return outside;
+                })()""");
+        assertThat(out.intValue()).isZero();
         click("#figures .figure:nth-child(1) .reset");
-        assertThat(text("#figures .figure:nth-child(1) svg")).isEqualTo(before);
+        assertThat(browser.text("#figures .figure:nth-child(1) svg")).isEqualTo(before);
         click("#figures .figure:nth-child(1) .log");
-        assertThat(text("#figures .figure:nth-child(1) svg")).contains("|gap to target|");
+        assertThat(browser.text("#figures .figure:nth-child(1) svg")).contains("|gap to target|");
+        click("#figures .figure:nth-child(1) .log");
     }
 
     @Test
@@ -242,8 +250,7 @@ class PageTest {
 
     @Test
     void figuresCanBeTakenAlong() throws Exception {
-        Path saved = Files.createDirectories(folder.resolve("saved"));
-        browser.call("Browser.setDownloadBehavior", Map.of("behavior", "allow", "downloadPath", saved.toString()));
+        Path saved = downloads("saved");
         for (String kind : List.of("csv", "svg", "png")) {
             click("#figures .figure:nth-child(1) [data-as=" + kind + "]");
             Browser.waitFor(kind, () -> Files.exists(saved.resolve("validation-loss." + kind)));
@@ -251,7 +258,7 @@ class PageTest {
         click("#heat [data-as=csv]");
         Browser.waitFor("ratios", () -> Files.exists(saved.resolve("final-to-peak.csv")));
         var expected = new ArrayList<String>();
-        for (JsonNode line : lines(runs.get("muon"), "validation")) {
+        for (JsonNode line : validations("muon")) {
             expected.add("loss (nats per token),muon," + line.path("step") + "," + line.path("validation"));
         }
         assertThat(Files.readAllLines(saved.resolve("validation-loss.csv")))
@@ -272,9 +279,8 @@ class PageTest {
     /** Saved figures had one size, for the screen, and no PDF. */
     @Test
     void figuresHaveThePapersSize() throws Exception {
-        Path saved = Files.createDirectories(folder.resolve("paper"));
-        browser.call("Browser.setDownloadBehavior", Map.of("behavior", "allow", "downloadPath", saved.toString()));
-        choose("paper", "column");
+        Path saved = downloads("paper");
+        browser.set("paper", "column");
         click("#figures .figure:nth-child(1) [data-as=svg]");
         click("#heat [data-as=svg]");
         Browser.waitFor(
@@ -291,12 +297,13 @@ class PageTest {
                 .contains("width=\"6.900in\"");
         assertThat(pages("column", 3.3)).isEqualTo(1);
         assertThat(pages("page", 6.9)).isEqualTo(1);
-        assertThat(count("#sheet *")).as("nothing is left behind").isZero();
+        assertThat(browser.count("#sheet *")).as("nothing is left behind").isZero();
+        browser.set("paper", "screen");
     }
 
     /** What the figure's PDF button prints: as many sheets, of the figure's width. */
     private static int pages(String size, double inches) throws Exception {
-        choose("paper", size);
+        browser.set("paper", size);
         browser.evaluate("window.print = () => { kept = [document.querySelector('#sheet').firstChild.cloneNode(true),"
                 + " document.adoptedStyleSheets[0], document.title]; }");
         click("#figures .figure:nth-child(1) [data-as=pdf]");
@@ -323,11 +330,8 @@ class PageTest {
 
     @Test
     void theMeanEffectiveRateIsDrawn() throws Exception {
-        double[] box = box("#figures .figure:nth-child(3) .canvas");
-        browser.mouse("mouseMoved", box[0] + box[2] * 0.5, box[1] + 140);
-        int step = Integer.parseInt(text("#tip b").replaceAll("\\D", ""));
-        JsonNode line = runs.get("muon").matrixLines.stream()
-                .map(JsonMapper.shared()::readTree)
+        int step = hover(3);
+        JsonNode line = trees(runs.get("muon").matrixLines)
                 .filter(l -> l.path("step").intValue() == step)
                 .findFirst()
                 .orElseThrow();
@@ -341,48 +345,40 @@ class PageTest {
 
     @Test
     void anyRunCanBeSubtractedAndTheCrossoverIsNamed() throws Exception {
-        choose("baseline", "muonh");
-        List<JsonNode> a = lines(runs.get("muon"), "validation"), b = lines(runs.get("muonh"), "validation");
+        browser.set("baseline", "muonh");
+        List<Double> apart = minus(values("muon", "validation"), values("muonh", "validation"));
         int from = 0;
-        for (int i = 1; i < a.size(); i++) {
-            double before = a.get(i - 1).path("validation").doubleValue()
-                    - b.get(i - 1).path("validation").doubleValue();
-            double now = a.get(i).path("validation").doubleValue()
-                    - b.get(i).path("validation").doubleValue();
-            if (before * now <= 0) {
-                from = a.get(i).path("step").intValue();
+        for (int i = 1; i < apart.size(); i++) {
+            if (apart.get(i - 1) * apart.get(i) <= 0) {
+                from = validations("muon").get(i).path("step").intValue();
             }
         }
         assertThat(from).isPositive();
-        assertThat(text("#figures .figure:nth-child(1) svg")).contains("crossover at step " + from, "minus muonh");
+        assertThat(browser.text("#figures .figure:nth-child(1) svg"))
+                .contains("crossover at step " + from, "minus muonh");
+        browser.set("baseline", "");
     }
 
     @Test
     void xIsStepsTokensOrTime() throws Exception {
-        choose("axis", "tokens");
-        assertThat(text("#figures .figure:nth-child(1) svg")).contains("tokens");
-        double[] box = box("#figures .figure:nth-child(2) .canvas");
-        browser.mouse("mouseMoved", box[0] + box[2] * 0.5, box[1] + 140);
-        long tokens = Long.parseLong(text("#tip b").replaceAll("\\D", ""));
-        long each = runs.get("muon").configuration.tokensPerStep();
+        browser.set("axis", "tokens");
+        assertThat(browser.text("#figures .figure:nth-child(1) svg")).contains("tokens");
+        int tokens = hover(2), each = (int) runs.get("muon").configuration.tokensPerStep();
         assertThat(tokens % each).isZero();
-        double loss = lines(runs.get("muon"), "loss")
-                .get((int) (tokens / each))
-                .path("loss")
-                .doubleValue();
-        assertThat(numbers("#tip .number").getFirst()).isEqualTo(loss);
-        choose("axis", "hours");
-        assertThat(text("#figures .figure:nth-child(1) svg")).contains("hours of training");
+        assertThat(numbers("#tip .number").getFirst())
+                .isEqualTo(values("muon", "loss").get(tokens / each));
+        browser.set("axis", "hours");
+        assertThat(browser.text("#figures .figure:nth-child(1) svg")).contains("hours of training");
+        browser.set("axis", "step");
     }
 
     @Test
     void smoothingKeepsTheRawLineBehind() throws Exception {
-        touched = true;
-        assertThat(count("#figures .raw")).isZero();
-        browser.evaluate(
-                "(e => { e.value = 4; e.dispatchEvent(new Event('input')); })(document.getElementById('smooth'))");
-        assertThat(count("#figures .figure:nth-child(2) .raw")).isEqualTo(4 + 2 + 2);
-        assertThat(count("#figures .figure:nth-child(1) .raw")).isZero();
+        assertThat(browser.count("#figures .raw")).isZero();
+        browser.set("smooth", 4);
+        assertThat(browser.count("#figures .figure:nth-child(2) .raw")).isEqualTo(4 + 2 + 2);
+        assertThat(browser.count("#figures .figure:nth-child(1) .raw")).isZero();
+        browser.set("smooth", 0);
     }
 
     /** The first steps took 85 % of the height. */
@@ -392,91 +388,69 @@ class PageTest {
                 "Math.max(...[...document.querySelectorAll('#figures .figure:nth-child(1) .tick[text-anchor=end]')]"
                         + ".map(e => Number(e.textContent)).filter(Number.isFinite))";
         assertThat(browser.evaluate(top).doubleValue()).isLessThan(3);
-        assertThat(text("#figures .figure:nth-child(1) svg")).contains("↑ to 5.5450");
+        assertThat(browser.text("#figures .figure:nth-child(1) svg")).contains("↑ to 5.5450");
         click("#focus");
         assertThat(browser.evaluate(top).doubleValue()).isGreaterThan(5);
-        assertThat(text("#figures .figure:nth-child(1) svg")).doesNotContain("↑ to");
+        assertThat(browser.text("#figures .figure:nth-child(1) svg")).doesNotContain("↑ to");
+        click("#focus");
     }
 
     @Test
     void theTableSortsFiltersAndMarksTheBest() throws Exception {
-        assertThat(count("#table .best")).isEqualTo(1);
+        assertThat(browser.count("#table .best")).isEqualTo(1);
         double best = numbers("#table .best").getFirst();
         click("#table [data-sort=validation]");
         List<Double> up = numbers("#table [data-key=validation]");
         assertThat(up).isSorted().first().isEqualTo(best);
         click("#table [data-sort=validation]");
         assertThat(numbers("#table [data-key=validation]")).isEqualTo(up.reversed());
-        browser.evaluate("(e => { e.value = 'inverse'; e.dispatchEvent(new Event('input')); })"
-                + "(document.getElementById('search'))");
-        assertThat(count("#table tbody tr")).isEqualTo(1);
-        assertThat(count("#legend .key")).isEqualTo(1);
-    }
-
-    @Test
-    void zoomedLinesStayInside() throws Exception {
-        double[] box = box("#figures .figure:nth-child(1) .canvas");
-        drag(box[0] + 82, box[1] + 100, box[0] + 110, box[1] + 100);
-        // Where a line meets the edges of the picture it is inside, so no path has a point outside of it that is drawn.
-        JsonNode out = browser.evaluate("""
-                (() => {
-                  const svg = document.querySelector('#figures .figure:nth-child(1) svg');
-                  let outside = 0;
-                  for (const group of svg.querySelectorAll('g[clip-path]')) {
-                    const frame = svg.querySelector(group.getAttribute('clip-path').slice(4, -1) + ' rect').getBBox();
-                    for (const path of group.querySelectorAll('path[data-run]')) {
-                      const length = path.getTotalLength();
-                      for (let i = 0; i <= 400; i++) {
-                        const p = path.getPointAtLength((length * i) / 400);
-                        const within = p.x >= frame.x && p.x <= frame.x + frame.width;
-                        if (within && (p.y < frame.y || p.y > frame.y + frame.height)) outside++;
-                      }
-                    }
-                  }
-                  return outside;
-                })()""");
-        assertThat(out.intValue()).isZero();
+        click("#table [data-sort=validation]"); // as at first
+        browser.set("search", "inverse");
+        assertThat(browser.count("#table tbody tr")).isEqualTo(1);
+        assertThat(browser.count("#legend .key")).isEqualTo(1);
+        browser.set("search", "");
     }
 
     @Test
     void aDragUpwardsZoomsOnePanel() throws Exception {
-        String other = text("#figures .figure:nth-child(2) svg"), before = text("#figures .figure:nth-child(1) svg");
+        String other = browser.text("#figures .figure:nth-child(2) svg"),
+                before = browser.text("#figures .figure:nth-child(1) svg");
         double[] box = box("#figures .figure:nth-child(1) .canvas");
         drag(box[0] + 300, box[1] + 200, box[0] + 305, box[1] + 100);
-        assertThat(text("#figures .figure:nth-child(1) svg")).isNotEqualTo(before);
-        assertThat(text("#figures .figure:nth-child(2) svg")).isEqualTo(other);
+        assertThat(browser.text("#figures .figure:nth-child(1) svg")).isNotEqualTo(before);
+        assertThat(browser.text("#figures .figure:nth-child(2) svg")).isEqualTo(other);
         click("#figures .figure:nth-child(1) .reset");
-        assertThat(text("#figures .figure:nth-child(1) svg")).isEqualTo(before);
+        assertThat(browser.text("#figures .figure:nth-child(1) svg")).isEqualTo(before);
     }
 
     @Test
     void keysReadAFigure() throws Exception {
-        touched = true;
         browser.evaluate("document.querySelector('#figures .figure:nth-child(1) .canvas').focus()");
         for (int i = 0; i < 3; i++) {
             browser.evaluate("document.activeElement.dispatchEvent("
                     + "new KeyboardEvent('keydown', {key: 'ArrowRight', bubbles: true}))");
         }
-        assertThat(text("#tip b")).isEqualTo("step 30");
-        assertThat(count("svg[role=img] [tabindex], svg[role=img] [role=button]"))
+        assertThat(browser.text("#tip b")).isEqualTo("step 30");
+        assertThat(browser.count("svg[role=img] [tabindex], svg[role=img] [role=button]"))
                 .isZero();
-        assertThat(count("#legend [tabindex='0']")).isEqualTo(1);
+        assertThat(browser.count("#legend [tabindex='0']")).isEqualTo(1);
         browser.evaluate("document.querySelector('#figures .figure:nth-child(1) summary').click()");
-        Browser.waitFor("the values", () -> count("#figures .figure:nth-child(1) .values tbody tr") == 8);
-        assertThat(count("main .figure:not(:has(.values))"))
+        Browser.waitFor("the values", () -> browser.count("#figures .figure:nth-child(1) .values tbody tr") == 8);
+        assertThat(browser.count("main .figure:not(:has(.values))"))
                 .as("all but the drawing of the networks")
                 .isEqualTo(1);
         browser.evaluate("document.querySelector('#heat summary').click()");
-        Browser.waitFor("the ratios", () -> count("#heat .values tbody tr") == 4 * 24);
+        Browser.waitFor("the ratios", () -> browser.count("#heat .values tbody tr") == 4 * 24);
         browser.evaluate("document.querySelector('#multiples summary').click()");
-        Browser.waitFor("the matrices", () -> count("#multiples .values tbody tr") == 4 * 24);
+        Browser.waitFor("the matrices", () -> browser.count("#multiples .values tbody tr") == 4 * 24);
+        browser.evaluate("document.querySelectorAll('details[open] summary').forEach(e => e.click())");
     }
 
     @Test
     void nothingIsCutOnPaper() throws Exception {
-        touched = true;
         for (int width : new int[] {1280, 700}) {
-            browser.open(address, width, 1000, true);
+            browser.window(width, 1000, true);
+            settle();
             media("print");
             browser.evaluate("dispatchEvent(new Event('beforeprint'))");
             assertThat(browser.evaluate("[...document.querySelectorAll('main *')]"
@@ -490,7 +464,7 @@ class PageTest {
                             .doubleValue())
                     .as("no picture is higher than a sheet")
                     .isLessThanOrEqualTo(1030);
-            assertThat(count("#multiples svg"))
+            assertThat(browser.count("#multiples svg"))
                     .as("a sheet can end between any rows")
                     .isEqualTo(8);
             assertThat(ground()).isEqualTo("rgb(255, 255, 255)");
@@ -500,42 +474,37 @@ class PageTest {
         }
     }
 
+    /** The luminance of a colour, and how far two stand apart, as WCAG 2 measures it. */
+    private static final String CONTRAST = """
+            (() => {
+              const colour = name => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+              const channels = text => text.startsWith('#') ? text.match(/\\w\\w/g).map(h => parseInt(h, 16)) : text.match(/[\\d.]+/g).slice(0, 3);
+              const light = text => channels(text).map(v => v / 255)
+                .map(v => v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4)
+                .reduce((sum, v, i) => sum + v * [0.2126, 0.7152, 0.0722][i], 0);
+              const ratio = ([a, b]) => (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
+            """;
+
     @Test
     void exportsAreLightAndLinesStandOut() throws Exception {
-        touched = true;
         for (boolean dark : new boolean[] {false, true}) {
-            browser.open(address, 1280, 1500, dark);
-            Browser.waitFor("the legend", () -> count("#legend .key") == 4);
-            List<Double> contrasts = browser.evaluate("""
-                    (() => {
-                      const style = getComputedStyle(document.documentElement);
-                      const light = hex => hex.match(/\\w\\w/g).map(h => parseInt(h, 16) / 255)
-                        .map(v => v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4)
-                        .reduce((sum, v, i) => sum + v * [0.2126, 0.7152, 0.0722][i], 0);
-                      const colour = name => light(style.getPropertyValue(name).trim());
-                      const ground = colour('--card');
+            browser.window(1280, 7000, dark);
+            settle();
+            List<Double> contrasts = browser.numbers(CONTRAST + """
+                      const ground = light(colour('--card'));
                       return ['solid', 'dashed'].flatMap(kind => [0, 1, 2, 3, 4, 5].map(i => colour(`--${kind}-${i}`)))
-                        .map(v => (Math.max(v, ground) + 0.05) / (Math.min(v, ground) + 0.05));
-                    })()""")
-                    .valueStream()
-                    .map(JsonNode::doubleValue)
-                    .toList();
+                        .map(line => ratio([light(line), ground]));
+                    })()""");
             assertThat(contrasts).hasSize(12).allMatch(contrast -> contrast >= 3);
-            Browser.waitFor("the heat map", () -> count("#heat [data-cell]") > 0);
-            assertThat(browser.evaluate("""
-                    (() => {
-                      const light = colour => colour.match(/[\\d.]+/g).slice(0, 3).map(v => v / 255)
-                        .map(v => v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4)
-                        .reduce((sum, v, i) => sum + v * [0.2126, 0.7152, 0.0722][i], 0);
-                      const ratio = ([a, b]) => (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
-                      return Math.min(...[...document.querySelectorAll('#heat [data-cell]')].map(cell =>
-                        ratio(['rect', 'text'].map(part => light(getComputedStyle(cell.querySelector(part)).fill)))));
-                    })()""").doubleValue())
+            assertThat(browser.numbers(CONTRAST + """
+                      return [...document.querySelectorAll('#heat [data-cell]')].map(cell =>
+                        ratio(['rect', 'text'].map(part => light(getComputedStyle(cell.querySelector(part)).fill))));
+                    })()"""))
                     .as("numbers on their colours")
-                    .isGreaterThanOrEqualTo(4.5);
+                    .hasSize(4 * (24 + 6))
+                    .allMatch(contrast -> contrast >= 4.5);
         }
-        Path saved = Files.createDirectories(folder.resolve("dark"));
-        browser.call("Browser.setDownloadBehavior", Map.of("behavior", "allow", "downloadPath", saved.toString()));
+        Path saved = downloads("dark");
         click("#figures .figure:nth-child(1) [data-as=svg]");
         Browser.waitFor("the figure", () -> Files.exists(saved.resolve("validation-loss.svg")));
         assertThat(saved.resolve("validation-loss.svg"))
@@ -547,28 +516,27 @@ class PageTest {
 
     @Test
     void oneStepIsDrawnToScale() throws Exception {
-        Browser.waitFor("the step", () -> count("#step svg circle") > 4);
-        assertThat(text("#step svg")).contains("to scale", "carrier", "target norm", "effective rate");
+        Browser.waitFor("the step", () -> browser.count("#step svg circle") > 4);
+        assertThat(browser.text("#step svg")).contains("to scale", "carrier", "target norm", "effective rate");
         // The distances from the origin are the norms that were logged.
-        String[] norms = text("#step svg")
+        String[] norms = browser.text("#step svg")
                 .replaceAll("(?s).*\\|w\\| ([0-9.]+), target norm ([0-9.]+),.*", "$1 $2")
                 .split(" ");
-        List<Double> far =
-                browser.evaluate("""
+        List<Double> far = browser.numbers("""
                 (svg => {
                   const at = circle => ['cx', 'cy'].map(key => Number(circle.getAttribute(key)));
                   const [x, y] = at(svg.querySelector('.origin'));
                   return [...svg.querySelectorAll('circle[r="3.5"]')].map(at).map(([u, v]) => Math.hypot(u - x, v - y));
-                })(document.querySelector('#step svg'))""").valueStream().map(JsonNode::doubleValue).toList();
+                })(document.querySelector('#step svg'))""");
         double carrier = Double.parseDouble(norms[0]), target = Double.parseDouble(norms[1]);
         assertThat(Math.abs(carrier / target - 1))
                 .as("there is something to see")
                 .isGreaterThan(1e-3);
         assertThat(far.get(1)).as("a step of the target turns it").isCloseTo(far.get(0), within(0.01));
         assertThat(far.get(2) / far.get(0)).isCloseTo(carrier / target, within(1e-3));
-        assertThat(count("#network rect.matrix")).isGreaterThanOrEqualTo(12);
-        assertThat(text("#network")).contains("attn.q.weight", "mlp.proj.weight", "head.gain", "embed.gain");
-        assertThat(text("#claim")).contains("muon and muonh end", "times closer");
+        assertThat(browser.count("#network rect.matrix")).isGreaterThanOrEqualTo(12);
+        assertThat(browser.text("#network")).contains("attn.q.weight", "mlp.proj.weight", "head.gain", "embed.gain");
+        assertThat(browser.text("#claim")).contains("muon and muonh end", "times closer");
     }
 
     @Test
@@ -578,15 +546,46 @@ class PageTest {
                         .asString())
                 .isEqualTo("matrices.mode,matrices.rate,target");
         click("#everything");
-        assertThat(text("#settings")).contains("adamw.beta2", "model.layers");
-        assertThat(text("#origin")).contains("commit", "a2c372e");
+        assertThat(browser.text("#settings")).contains("adamw.beta2", "model.layers");
+        click("#everything");
+        assertThat(browser.text("#origin")).contains("commit", "a2c372e");
     }
 
-    private static List<JsonNode> lines(SyntheticRun run, String key) {
-        return run.metricLines.stream()
-                .map(JsonMapper.shared()::readTree)
-                .filter(line -> line.has(key))
+    private static Stream<JsonNode> trees(List<String> lines) {
+        return lines.stream().map(JsonMapper.shared()::readTree);
+    }
+
+    private static List<JsonNode> validations(String run) {
+        return trees(runs.get(run).metricLines)
+                .filter(line -> line.has("validation"))
                 .toList();
+    }
+
+    /** What the lines of a run's metrics have that have it. */
+    private static List<Double> values(String run, String key) {
+        return trees(runs.get(run).metricLines)
+                .filter(line -> line.has(key))
+                .map(line -> line.path(key).doubleValue())
+                .toList();
+    }
+
+    private static List<Double> minus(List<Double> a, List<Double> b) {
+        return IntStream.range(0, a.size()).mapToObj(i -> a.get(i) - b.get(i)).toList();
+    }
+
+    /** Moves the pointer over the middle of a figure; the place along its x axis of which the values are then shown. */
+    private static int hover(int figure) throws Exception {
+        double[] box = box("#figures .figure:nth-child(" + figure + ") .canvas");
+        browser.mouse("mouseMoved", box[0] + box[2] * 0.5, box[1] + 140);
+        Browser.waitFor("the values", () -> browser.count("#tip:not([hidden])") == 1);
+        return Integer.parseInt(browser.text("#tip b").replaceAll("\\D", ""));
+    }
+
+    /** Where the page's downloads come to. */
+    private static Path downloads(String name) throws Exception {
+        Path saved = Files.createDirectories(folder.resolve(name));
+        browser.call("Browser.setDownloadBehavior", Map.of("behavior", "allow", "downloadPath", saved.toString()));
+        return saved;
     }
 
     private static double cell(String run, String key) throws Exception {
@@ -594,21 +593,8 @@ class PageTest {
     }
 
     private static List<Double> numbers(String selector) throws Exception {
-        return browser.evaluate(
-                        "[...document.querySelectorAll(\"" + selector + "\")].map(e => Number(e.dataset.value))")
-                .valueStream()
-                .map(JsonNode::doubleValue)
-                .toList();
-    }
-
-    private static int count(String selector) throws Exception {
-        return browser.evaluate("document.querySelectorAll(\"" + selector + "\").length")
-                .asInt();
-    }
-
-    private static String text(String selector) throws Exception {
-        return browser.evaluate("document.querySelector(\"" + selector + "\").textContent")
-                .asString();
+        return browser.numbers(
+                "[...document.querySelectorAll(\"" + selector + "\")].map(e => Number(e.dataset.value))");
     }
 
     private static List<String> titles() throws Exception {
@@ -628,14 +614,7 @@ class PageTest {
         browser.call("Emulation.setEmulatedMedia", Map.of("media", media, "features", dark));
     }
 
-    private static void choose(String id, String value) throws Exception {
-        touched = true;
-        browser.evaluate("(e => { e.value = '" + value + "'; e.dispatchEvent(new Event('change')); })"
-                + "(document.getElementById('" + id + "'))");
-    }
-
     private static void drag(double x, double y, double toX, double toY) throws Exception {
-        touched = true;
         browser.mouse("mouseMoved", x, y);
         browser.mouse("mousePressed", x, y);
         browser.mouse("mouseMoved", (x + toX) / 2, (y + toY) / 2);
@@ -646,7 +625,6 @@ class PageTest {
 
     /** A real click, where the element is. */
     private static void click(String selector) throws Exception {
-        touched = true;
         double[] box = box(selector);
         double x = box[0] + box[2] / 2, y = box[1] + box[3] / 2;
         browser.mouse("mouseMoved", x, y);
@@ -655,10 +633,11 @@ class PageTest {
     }
 
     private static double[] box(String selector) throws Exception {
-        return browser.evaluate("(b => [b.x, b.y, b.width, b.height])(document.querySelector(\"" + selector
+        return browser
+                .numbers("(b => [b.x, b.y, b.width, b.height])(document.querySelector(\"" + selector
                         + "\").getBoundingClientRect())")
-                .valueStream()
-                .mapToDouble(JsonNode::doubleValue)
+                .stream()
+                .mapToDouble(v -> v)
                 .toArray();
     }
 }
