@@ -32,8 +32,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 class TokenizerTest {
-    private static final Encoding JTOKKIT =
-            Encodings.newDefaultEncodingRegistry().getEncoding(EncodingType.R50K_BASE);
+    private static final Encoding JTOKKIT = Encodings.newLazyEncodingRegistry().getEncoding(EncodingType.R50K_BASE);
 
     @TempDir
     private Path directory;
