@@ -17,15 +17,7 @@ import picocli.CommandLine.ParseResult;
 import picocli.CommandLine.UnmatchedArgumentException;
 
 /** Turns whatever a command throws into one sentence on the error stream and an exit code. */
-public final class Failure implements IParameterExceptionHandler, IExecutionExceptionHandler {
-    private final PrintWriter err;
-    private final boolean trace;
-
-    Failure(PrintWriter err, boolean trace) {
-        this.err = err;
-        this.trace = trace;
-    }
-
+record Failure(PrintWriter err, boolean trace) implements IParameterExceptionHandler, IExecutionExceptionHandler {
     @Override
     public int handleParseException(ParameterException e, String[] args) {
         if (e.getCause() instanceof Refusal refusal) { // a value that one of our own types refused

@@ -44,13 +44,11 @@ public record Accuracy(
 
     /** Widths count twice: what a longer run adds is its easier part. */
     private double distance(Configuration c) {
-        return 2 * Math.abs(Math.log((double) c.model().width() / width()))
+        return 2
+                        * Math.abs(Math.log((double) c.model().width()
+                                / preset.architecture(network).width()))
                 + Math.abs(Math.log((double) c.steps() / steps))
                 + (c.network() == network ? 0 : 0.5);
-    }
-
-    private int width() {
-        return preset.architecture(network).width();
     }
 
     /** In words, with a warning where this run is not like any that was measured. */

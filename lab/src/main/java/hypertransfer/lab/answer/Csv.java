@@ -2,8 +2,6 @@ package hypertransfer.lab.answer;
 
 import hypertransfer.train.file.Atomic;
 import java.io.BufferedWriter;
-import java.io.IOException;
-import java.io.UncheckedIOException;
 import java.io.Writer;
 import java.nio.channels.Channels;
 import java.nio.charset.StandardCharsets;
@@ -25,11 +23,10 @@ public final class Csv {
 
     /** Writes a new file with a header, whole or not at all: where a row fails, there is no file. */
     public static void write(Path file, String header, Consumer<Csv> rows) {
-        try {
-            Files.createDirectories(file.toAbsolutePath().getParent());
-        } catch (IOException e) {
-            throw failed(file, e);
-        }
+        Atomic.told(
+                "write",
+                file,
+                () -> Files.createDirectories(file.toAbsolutePath().getParent()));
         Atomic.create(file, "--csv", channel -> {
             Writer out = new BufferedWriter(Channels.newWriter(channel, StandardCharsets.UTF_8));
             Csv table = new Csv(file, out);
@@ -40,19 +37,12 @@ public final class Csv {
     }
 
     public void row(Object... cells) {
-        try {
-            out.write(Arrays.stream(cells).map(Csv::cell).collect(Collectors.joining(",", "", System.lineSeparator())));
-        } catch (IOException e) {
-            throw failed(file, e);
-        }
+        String row = Arrays.stream(cells).map(Csv::cell).collect(Collectors.joining(",", "", System.lineSeparator()));
+        Atomic.told("write", file, () -> out.append(row));
     }
 
     private static String cell(Object cell) {
         String text = cell == null || cell instanceof Double d && d.isNaN() ? "" : cell.toString();
         return text.contains(",") || text.contains("\"") ? '"' + text.replace("\"", "\"\"") + '"' : text;
-    }
-
-    private static UncheckedIOException failed(Path file, IOException e) {
-        return new UncheckedIOException("cannot write " + file + ": " + Atomic.reason(e), e);
     }
 }

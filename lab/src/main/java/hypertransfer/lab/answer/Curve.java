@@ -95,12 +95,9 @@ final class Curve {
 
     private void halve() {
         List<Stretch> fewer = new ArrayList<>();
-        for (int i = 0; i < stretches.size(); i += 2) {
-            Stretch first = stretches.get(i);
-            if (i + 1 < stretches.size()) {
-                first.merge(stretches.get(i + 1));
-            }
-            fewer.add(first);
+        for (int i = 0; i < MOST; i += 2) {
+            stretches.get(i).merge(stretches.get(i + 1));
+            fewer.add(stretches.get(i));
         }
         stretches = fewer;
         width *= 2;

@@ -29,22 +29,12 @@ import tools.jackson.databind.json.JsonMapper;
  * Reads a log of someone else's run, row by row: .csv (comma, semicolon or tab) or .jsonl, also .gz; long, one row per
  * step and matrix, or wide, one row per step with columns such as {@code weight_norm/layer1}.
  */
-final class LogReader {
+record LogReader(Path file, Problems problems, Consumer<LogReader.Row> rows) {
     static final String STEP = "step";
     static final String MATRIX = "matrix";
     /** The numbers of a row. */
     static final List<String> NUMBERS =
             List.of("weight_norm", "direction_norm", "update_norm", "inner_product", "rate", "decay");
-
-    private final Path file;
-    private final Problems problems;
-    private final Consumer<Row> rows;
-
-    LogReader(Path file, Problems problems, Consumer<Row> rows) {
-        this.file = file;
-        this.problems = problems;
-        this.rows = rows;
-    }
 
     /** One matrix at one step; what the log does not say is NaN. */
     record Row(long line, long step, String matrix, Map<String, Double> numbers) {

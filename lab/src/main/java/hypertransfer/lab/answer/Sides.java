@@ -5,6 +5,7 @@ import hypertransfer.train.log.Curves;
 import hypertransfer.train.log.Run;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -13,6 +14,7 @@ import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.function.Consumer;
+import java.util.function.ToDoubleFunction;
 
 /**
  * Runs side by side. Runs that differ only in their seed are one side; the first side is what the others are compared
@@ -110,13 +112,9 @@ public record Sides(List<Side> sides, Map<String, List<String>> differing, List<
         return new Side(
                 name,
                 runs.stream().map(Read::seed).sorted().toList(),
-                mean(runs.stream().map(r -> last(r.curves.validations())).toList()),
-                mean(runs.stream()
-                        .map(r -> r.curves.validations().values().stream()
-                                .min(Double::compare)
-                                .orElseThrow())
-                        .toList()),
-                mean(runs.stream().map(r -> last(r.curves.losses())).toList()));
+                mean(runs, r -> last(r.curves.validations())),
+                mean(runs, r -> Collections.min(r.curves.validations().values())),
+                mean(runs, r -> last(r.curves.losses())));
     }
 
     private static Map<String, List<String>> differing(List<Map<String, String>> settings) {
@@ -162,7 +160,7 @@ public record Sides(List<Side> sides, Map<String, List<String>> differing, List<
             throw new Refusal(name + " has no seed in common with the first side; compare runs of the same seeds");
         }
         int n = ends.size();
-        double mean = mean(ends);
+        double mean = mean(ends, d -> d);
         Integer crossover = crossover(curve);
         if (n == 1) {
             return new Difference(name, n, mean, largest, crossover, null, null, null, null);
@@ -203,7 +201,7 @@ public record Sides(List<Side> sides, Map<String, List<String>> differing, List<
         return curve.isEmpty() ? Double.NaN : curve.lastEntry().getValue();
     }
 
-    private static double mean(List<Double> values) {
-        return values.stream().mapToDouble(v -> v).average().orElse(Double.NaN);
+    private static <T> double mean(List<T> all, ToDoubleFunction<T> value) {
+        return all.stream().mapToDouble(value).average().orElse(Double.NaN);
     }
 }

@@ -85,7 +85,11 @@ public final class CleanCommand implements Callable<Integer> {
                 words -> rows.forEach(row -> words.printf("%10s  %s (%s)%n", Size.of(row.bytes), row.path, row.why)));
         boolean agreed = yes || !json.only && !rows.isEmpty() && agreed(total, out);
         if (agreed) {
-            found.keySet().forEach(CleanCommand::remove);
+            found.keySet()
+                    .forEach(path -> Atomic.told("remove", path, () -> {
+                        Folder.delete(path);
+                        return null;
+                    }));
         }
         if (!json.only) {
             out.println(
@@ -177,14 +181,6 @@ public final class CleanCommand implements Callable<Integer> {
                 size += Files.size(file);
             }
             return size;
-        }
-    }
-
-    private static void remove(Path path) {
-        try {
-            Folder.delete(path);
-        } catch (IOException e) {
-            throw new UncheckedIOException("cannot remove " + path + ": " + Atomic.reason(e), e);
         }
     }
 }

@@ -3,13 +3,7 @@ package hypertransfer.lab.command;
 import hypertransfer.lab.command.option.JsonOption;
 import hypertransfer.lab.command.option.OutOption;
 import hypertransfer.lab.experiment.Experiment;
-import hypertransfer.lab.experiment.Next;
-import hypertransfer.lab.experiment.Plan;
-import hypertransfer.lab.terminal.Exit;
-import hypertransfer.lab.terminal.Interrupt;
-import hypertransfer.lab.terminal.JsonLine;
 import hypertransfer.train.network.Preset;
-import java.io.PrintWriter;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.concurrent.Callable;
@@ -42,18 +36,6 @@ public final class DemoCommand implements Callable<Integer> {
     public Integer call() {
         String name = quick ? "demo-quick" : "demo";
         Path to = out.or(Path.of("out", name));
-        PrintWriter words = json.words();
-        Plan plan = new Plan(Experiment.read(name), Preset.DEMO, List.of(), to, words);
-        try (Interrupt interrupt = new Interrupt()) {
-            if (!plan.run(interrupt)) {
-                words.print(Next.again(to));
-                return Exit.INTERRUPTED;
-            }
-        }
-        List<Plan.Row> rows = plan.show();
-        if (json.only) {
-            json.out().println(JsonLine.of(rows));
-        }
-        return Exit.FINE;
+        return ReproduceCommand.run(Experiment.read(name), Preset.DEMO, List.of(), 1, to, json);
     }
 }

@@ -5,18 +5,19 @@ import hypertransfer.lab.command.option.JsonOption;
 import hypertransfer.lab.command.option.Labels;
 import hypertransfer.lab.command.option.OutOption;
 import hypertransfer.lab.command.option.SetOption;
-import hypertransfer.lab.comparison.Spread;
 import hypertransfer.lab.experiment.Experiment;
 import hypertransfer.lab.experiment.Next;
 import hypertransfer.lab.experiment.Plan;
 import hypertransfer.lab.terminal.Exit;
 import hypertransfer.lab.terminal.Interrupt;
-import hypertransfer.lab.terminal.JsonLine;
 import hypertransfer.train.network.Preset;
 import java.io.PrintWriter;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Locale;
+import java.util.Map;
 import java.util.concurrent.Callable;
 import java.util.stream.Collectors;
 import picocli.CommandLine.Command;
@@ -91,14 +92,18 @@ public final class ReproduceCommand implements Callable<Integer> {
         if (seeds < 1) {
             throw new Refusal("--seeds is " + seeds + "; it must be one or more");
         }
-        PrintWriter print = json.words();
-        List<Answer> answers = new ArrayList<>();
         Experiment experiment = Experiment.read(name);
         Path to = out.or(OutOption.named(Path.of(name), "-" + preset.label()));
-        Spread spread = new Spread();
+        return run(experiment, preset, set.settings, seeds, to, json);
+    }
+
+    /** Trains an experiment for each seed and shows it; returns the exit code. */
+    static int run(Experiment experiment, Preset preset, List<String> given, int seeds, Path to, JsonOption json) {
+        PrintWriter print = json.words();
+        List<Answer> answers = new ArrayList<>();
         try (Interrupt interrupt = new Interrupt()) {
             for (long seed = FIRST_SEED; seed < FIRST_SEED + seeds; seed++) {
-                List<String> settings = new ArrayList<>(set.settings);
+                List<String> settings = new ArrayList<>(given);
                 if (seeds > 1) {
                     settings.add("seed=" + seed);
                 }
@@ -109,17 +114,31 @@ public final class ReproduceCommand implements Callable<Integer> {
                     return Exit.INTERRUPTED;
                 }
                 answers.add(new Answer(seed, plan.show()));
-                spread.add(plan.validations());
             }
         }
         if (seeds > 1) {
-            print.print(spread.table());
+            print.print(spread(answers));
         }
         if (json.only) {
-            json.out()
-                    .println(
-                            JsonLine.of(seeds > 1 ? answers : answers.getFirst().runs()));
+            json.line(seeds > 1 ? answers : answers.getFirst().runs());
         }
         return Exit.FINE;
+    }
+
+    /** Mean and standard deviation of each run's final validation losses, so that a difference can be told from noise. */
+    private static String spread(List<Answer> answers) {
+        Map<String, List<Double>> losses = new LinkedHashMap<>();
+        answers.forEach(answer -> answer.runs.forEach(row ->
+                losses.computeIfAbsent(row.run(), run -> new ArrayList<>()).add(row.validation())));
+        StringBuilder table = new StringBuilder(
+                "%n%-32s %12s %12s   over %d seeds%n".formatted("run", "validation", "deviation", answers.size()));
+        losses.forEach((run, all) -> {
+            double mean = all.stream().mapToDouble(l -> l).average().orElseThrow();
+            double squares =
+                    all.stream().mapToDouble(l -> (l - mean) * (l - mean)).sum();
+            table.append(String.format(
+                    Locale.ROOT, "%-32s %12.5f %12.5f%n", run, mean, Math.sqrt(squares / (all.size() - 1))));
+        });
+        return table.toString();
     }
 }

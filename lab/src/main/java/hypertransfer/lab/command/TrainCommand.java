@@ -6,7 +6,6 @@ import hypertransfer.engine.ranks.library.Carriers;
 import hypertransfer.lab.command.option.JsonOption;
 import hypertransfer.lab.command.option.OutOption;
 import hypertransfer.lab.command.option.SetOption;
-import hypertransfer.lab.experiment.Ending;
 import hypertransfer.lab.experiment.Experiment;
 import hypertransfer.lab.experiment.Forecast;
 import hypertransfer.lab.experiment.Launch;
@@ -43,6 +42,11 @@ import picocli.CommandLine.Parameters;
             "continue. All keys: docs/CONFIGURATION.md"
         })
 public final class TrainCommand implements Callable<Integer> {
+    /** What a rank leaves the one before it to say why it ends, and the most turns it waits. */
+    private static final Duration TURN = Duration.ofSeconds(2);
+
+    private static final int LONGEST = 10;
+
     @Parameters(paramLabel = "FILE", description = "A configuration; or the directory of a run to continue.")
     private Path file;
 
@@ -71,9 +75,26 @@ public final class TrainCommand implements Callable<Integer> {
             ranks.close();
             return exit;
         } catch (RuntimeException e) {
-            Ending.all(ranks, Exit.of(e));
+            endAll(ranks, Exit.of(e));
             throw e;
         }
+    }
+
+    /**
+     * Lets every rank end with this code when this process does, after it has said why. Most failures happen at all ranks
+     * alike, and one sentence is enough: each rank leaves those before it the time to say it, and is ended by the first
+     * that does.
+     */
+    private static void endAll(Ranks ranks, int code) {
+        if (ranks.size() == 1) {
+            return;
+        }
+        try {
+            Thread.sleep(TURN.multipliedBy(Math.min(LONGEST, ranks.rank())));
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+        Runtime.getRuntime().addShutdownHook(new Thread(() -> ranks.abort(code)));
     }
 
     private int train(Ranks ranks) {

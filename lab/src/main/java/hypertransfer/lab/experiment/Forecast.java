@@ -6,6 +6,8 @@ import hypertransfer.train.config.Configuration;
 import hypertransfer.train.config.ConfigurationFile;
 import hypertransfer.train.run.Rehearsal;
 import java.util.Locale;
+import tools.jackson.databind.json.JsonMapper;
+import tools.jackson.databind.node.ObjectNode;
 
 /** What a run would take on this machine, in words. */
 public record Forecast(Rehearsal rehearsal) {
@@ -21,31 +23,20 @@ public record Forecast(Rehearsal rehearsal) {
     }
 
     /** What a program is told. */
-    public record Answer(
-            String network,
-            String preset,
-            String engine,
-            long parameters,
-            long tokens,
-            int steps,
-            double seconds,
-            double stepSeconds,
-            double validationSeconds,
-            long bytes) {}
-
-    public Answer answer() {
+    public ObjectNode answer() {
         Configuration c = rehearsal.configuration();
-        return new Answer(
-                c.network().name(),
-                c.preset().label(),
-                rehearsal.engine(),
-                c.architecture().parameters(),
-                rehearsal.tokens(),
-                c.steps(),
-                rehearsal.seconds(),
-                rehearsal.stepSeconds(),
-                rehearsal.validationSeconds(),
-                rehearsal.memory().total());
+        return JsonMapper.shared()
+                .createObjectNode()
+                .put("network", c.network().name())
+                .put("preset", c.preset().label())
+                .put("engine", rehearsal.engine())
+                .put("parameters", c.architecture().parameters())
+                .put("tokens", rehearsal.tokens())
+                .put("steps", c.steps())
+                .put("seconds", rehearsal.seconds())
+                .put("step_seconds", rehearsal.stepSeconds())
+                .put("validation_seconds", rehearsal.validationSeconds())
+                .put("bytes", rehearsal.memory().total());
     }
 
     public String text() {

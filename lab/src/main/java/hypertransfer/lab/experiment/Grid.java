@@ -1,7 +1,6 @@
 package hypertransfer.lab.experiment;
 
 import hypertransfer.core.Refusal;
-import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.stream.Stream;
@@ -65,17 +64,12 @@ public record Grid(List<Axis> axes) {
 
     /** All points, as settings; the last axis runs fastest. */
     public List<List<String>> points() {
-        List<List<String>> points = List.of(List.of());
+        Stream<List<String>> points = Stream.of(List.of());
         for (Axis axis : axes) {
-            List<List<String>> longer = new ArrayList<>();
-            for (List<String> point : points) {
-                for (String value : axis.values) {
-                    longer.add(Stream.concat(point.stream(), Stream.of(axis.key + "=" + value))
-                            .toList());
-                }
-            }
-            points = longer;
+            points = points.flatMap(point -> axis.values.stream()
+                    .map(value -> Stream.concat(point.stream(), Stream.of(axis.key + "=" + value))
+                            .toList()));
         }
-        return points;
+        return points.toList();
     }
 }

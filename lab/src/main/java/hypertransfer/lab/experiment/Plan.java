@@ -18,7 +18,6 @@ import hypertransfer.train.network.Preset;
 import java.io.PrintWriter;
 import java.nio.file.Path;
 import java.util.ArrayList;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -28,20 +27,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.Stream;
 
 /** An experiment at a preset, in a directory: trains what is not finished yet, and shows what came out. */
-public final class Plan {
-    private final Experiment experiment;
-    private final Preset preset;
-    private final List<String> settings;
-    private final Path directory;
-    private final PrintWriter out;
-
-    public Plan(Experiment experiment, Preset preset, List<String> settings, Path directory, PrintWriter out) {
-        this.experiment = experiment;
-        this.preset = preset;
-        this.settings = settings;
-        this.directory = directory;
-        this.out = out;
-    }
+public record Plan(Experiment experiment, Preset preset, List<String> settings, Path directory, PrintWriter out) {
 
     /**
      * Trains every run; returns whether all are finished, or it was interrupted. Several processes may do so on one
@@ -57,7 +43,8 @@ public final class Plan {
         List<String> names = List.copyOf(experiment.runs().keySet());
         long begun = System.nanoTime();
         AtomicInteger done = new AtomicInteger();
-        return new Sharing(names.stream().map(directory::resolve).toList(), stop, out)
+        List<Path> paths = names.stream().map(directory::resolve).toList();
+        return new Sharing(paths, stop, out)
                 .run(path -> ready(path.getFileName().toString()), path -> {
                     int number = names.indexOf(path.getFileName().toString()) + 1;
                     String name = names.get(number - 1), which = "run " + number + " of " + names.size() + ", " + name;
@@ -80,17 +67,6 @@ public final class Plan {
         return Stream.of(member.follows(), member.ratioOf())
                 .filter(Objects::nonNull)
                 .allMatch(other -> finished(directory.resolve(other)));
-    }
-
-    /** The final validation losses, by the names of the runs. */
-    public Map<String, Double> validations() {
-        Map<String, Double> losses = new LinkedHashMap<>();
-        experiment.runs().keySet().forEach(run -> losses.put(run, validation(run)));
-        return losses;
-    }
-
-    private double validation(String run) {
-        return new Run(directory.resolve(run)).standing().validation();
     }
 
     private static boolean finished(Path run) {
@@ -190,7 +166,7 @@ public final class Plan {
             Gap gap = follows == null ? null : Gap.of(run, directory.resolve(follows));
             Double last = gap == null ? null : gap.validation().last();
             Double largest = gap == null ? null : gap.validation().largest();
-            Row row = new Row(name, validation(name), last, largest, ratio(run));
+            Row row = new Row(name, new Run(run).standing().validation(), last, largest, ratio(run));
             rows.add(row);
             out.printf(
                     format,
@@ -214,16 +190,14 @@ public final class Plan {
         out.println("end/peak is the last effective rate over the largest, the mean over all matrices");
         contrasts.forEach(
                 (network, contrast) -> contrast.sentence().ifPresent(text -> out.println(network + ": " + text)));
-        Map<String, Path> reports = new LinkedHashMap<>();
+        out.println();
         networks.forEach((network, runs) -> {
             Path report = directory.resolve(networks.size() == 1 ? "report.html" : "report-" + network + ".html");
             String title = experiment.title() + (networks.size() == 1 ? "" : ": network " + network);
             Report.write(title, null, runs, report);
-            reports.put(network, report);
+            out.println("report of " + network + ": "
+                    + report.toAbsolutePath().normalize().toUri());
         });
-        out.println();
-        reports.forEach((network, report) -> out.println("report of " + network + ": "
-                + report.toAbsolutePath().normalize().toUri()));
         out.flush();
         return rows;
     }

@@ -14,18 +14,8 @@ import java.util.function.Predicate;
  * Runs that several processes share among them, on one host or on a file system they have in common. A process claims a
  * run by holding it, and the system releases what a killed process held, so its run goes to the next who looks.
  */
-final class Sharing {
+record Sharing(List<Path> runs, Interrupt stop, PrintWriter out) {
     private static final Duration PAUSE = Duration.ofMillis(300);
-
-    private final List<Path> runs;
-    private final Interrupt stop;
-    private final PrintWriter out;
-
-    Sharing(List<Path> runs, Interrupt stop, PrintWriter out) {
-        this.runs = runs;
-        this.stop = stop;
-        this.out = out;
-    }
 
     /**
      * Takes every run once, in their order as far as others leave them.

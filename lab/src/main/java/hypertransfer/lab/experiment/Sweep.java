@@ -173,11 +173,7 @@ public final class Sweep {
                 int equals = setting.indexOf('=');
                 node.set(setting.substring(0, equals), YAML.readTree(setting.substring(equals + 1)));
             }
-            if (Double.isFinite(point.validation)) {
-                node.put("validation", point.validation);
-            } else {
-                node.putNull("validation");
-            }
+            node.put("validation", Double.isFinite(point.validation) ? (Double) point.validation : null);
         }
         return all.toString();
     }

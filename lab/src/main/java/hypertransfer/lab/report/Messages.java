@@ -19,7 +19,6 @@ import java.util.Arrays;
 import java.util.Collection;
 import java.util.List;
 import java.util.Map;
-import java.util.function.Consumer;
 import java.util.function.ToDoubleFunction;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
@@ -64,6 +63,11 @@ final class Messages {
 
     private record Difference(int step, double value) {}
 
+    /** Where messages go; what is thrown there ends the reading. */
+    interface Sink<E extends Exception> {
+        void accept(String message) throws E;
+    }
+
     /**
      * @param target the name of the run this one follows, or null
      * @param share the part of the page that this run's numbers may fill
@@ -93,7 +97,7 @@ final class Messages {
     }
 
     /** The same, each message as soon as it is there: of a long run the losses come before its matrices are read. */
-    void read(Consumer<String> messages) {
+    <E extends Exception> void read(Sink<E> messages) throws E {
         if (metrics.cut() || matrices.cut()) {
             metrics.rewind();
             matrices.rewind();
@@ -167,7 +171,7 @@ final class Messages {
     }
 
     /** The gap, where it has changed; where lines were left out also the differences, which the page could not take itself. */
-    private void gap(boolean thin, Consumer<String> messages) {
+    private <E extends Exception> void gap(boolean thin, Sink<E> messages) throws E {
         var training = new Thinned<>(points, Difference::step, Difference::value);
         var validation = new Thinned<>(points, Difference::step, Difference::value);
         Gap g = pair.read((line, difference) ->
@@ -216,7 +220,7 @@ final class Messages {
     }
 
     /** Tells the new lines where there are any; returns whether some were left out. */
-    private boolean lines(int points, int rows, Consumer<String> messages) {
+    private <E extends Exception> boolean lines(int points, int rows, Sink<E> messages) throws E {
         var losses = new Losses(points);
         var hidden = new Bands(rows);
         boolean thin = false;
@@ -317,11 +321,7 @@ final class Messages {
     }
 
     private static void number(ObjectNode node, String key, double value) {
-        if (Double.isFinite(value)) {
-            node.put(key, value);
-        } else {
-            node.putNull(key);
-        }
+        node.put(key, Double.isFinite(value) ? (Double) value : null);
     }
 
     static void add(ArrayNode array, double value) {

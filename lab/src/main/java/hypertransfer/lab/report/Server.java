@@ -192,15 +192,7 @@ public final class Server implements AutoCloseable {
                     poll(target.get(), runs, feeds, damaged, out);
                 }
             }
-            feed.read(message -> {
-                try {
-                    send(out, message);
-                } catch (IOException e) {
-                    throw new Gone(e);
-                }
-            });
-        } catch (Gone e) {
-            throw e.why;
+            feed.read(message -> send(out, message));
         } catch (RuntimeException e) {
             feeds.remove(run);
             Damage now = new Damage(Report.sentence(e), new Run(run).stamp()), before = damaged.put(run, now);
@@ -210,16 +202,6 @@ public final class Server implements AutoCloseable {
             return;
         }
         damaged.remove(run);
-    }
-
-    /** Nobody reads any more, which is not the run's fault. */
-    private static final class Gone extends RuntimeException {
-        final IOException why;
-
-        Gone(IOException why) {
-            super(why);
-            this.why = why;
-        }
     }
 
     /** The path inside the watched directory: unlike the shortest name, it stays when more runs appear. */

@@ -98,17 +98,18 @@ public final class PredictCommand implements Runnable {
         int matrices = rows.stream().mapToInt(Row::count).sum();
         double mean = rows.stream().mapToDouble(r -> r.endToPeak * r.count).sum() / matrices;
         Optional<Measured.Error> measured = isRun ? Measured.error(file, c, kinds, json::warn) : Optional.empty();
+        Accuracy nearest = Accuracy.nearest(c);
+        String error = measured.map(PredictCommand::text).orElseGet(() -> nearest.text(c));
         if (csv != null) {
             write(kinds, c);
         }
         if (page != null) {
-            draw(kinds, c, rows, measured);
+            draw(kinds, c, rows, error);
         }
-        Answer answer = new Answer(Kind.describe(c), c.steps(), rows, mean, Accuracy.nearest(c), measured.orElse(null));
+        Answer answer = new Answer(Kind.describe(c), c.steps(), rows, mean, nearest, measured.orElse(null));
         json.both(answer, out -> {
             print(out, c, rows, mean);
-            out.println(measured.map(PredictCommand::text)
-                    .orElseGet(() -> Accuracy.nearest(c).text(c)));
+            out.println(error);
             if (c.tokensPerStep() < 4L * c.model().width()) {
                 out.println("note: " + c.tokensPerStep() + " tokens per step are few for width "
                         + c.model().width()
@@ -200,7 +201,7 @@ public final class PredictCommand implements Runnable {
                 error.predictedEndToPeak());
     }
 
-    private void draw(List<Kind> kinds, Configuration c, List<Row> rows, Optional<Measured.Error> measured) {
+    private void draw(List<Kind> kinds, Configuration c, List<Row> rows, String error) {
         List<Sheet.Line> effective = new ArrayList<>();
         List<Sheet.Line> norms = new ArrayList<>();
         double[] steps = IntStream.range(0, c.steps()).asDoubleStream().toArray();
@@ -224,10 +225,7 @@ public final class PredictCommand implements Runnable {
                 text("%.5f", r.restEffective))));
         List<Sheet.Chart> charts =
                 List.of(new Sheet.Chart("Effective rate", true, effective), new Sheet.Chart("Norm", false, norms));
-        List<String> notes = List.of(
-                file + ", " + c.steps() + " steps",
-                measured.map(PredictCommand::text)
-                        .orElseGet(() -> Accuracy.nearest(c).text(c)));
+        List<String> notes = List.of(file + ", " + c.steps() + " steps", error);
         Sheet.write(page, "Predicted: " + Kind.describe(c), notes, charts, List.of(), table);
     }
 

@@ -5,10 +5,8 @@ import hypertransfer.lab.command.option.JsonOption;
 import hypertransfer.lab.terminal.Width;
 import hypertransfer.train.data.Shard;
 import hypertransfer.train.data.text.Vocabulary;
-import hypertransfer.train.file.Atomic;
-import java.io.IOException;
+import hypertransfer.train.file.Folder;
 import java.io.PrintWriter;
-import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -74,16 +72,10 @@ public final class InspectCommand implements Runnable {
     }
 
     private static List<Path> shards(Path directory) {
-        List<Path> files = new ArrayList<>();
-        try (DirectoryStream<Path> entries = Files.newDirectoryStream(directory, "*.bin")) {
-            entries.forEach(files::add);
-        } catch (IOException e) {
-            throw new Refusal("cannot list " + directory + ": " + Atomic.reason(e), e);
-        }
+        List<Path> files = Folder.list(directory, "*.bin");
         if (files.isEmpty()) {
             throw new Refusal("there are no shards *.bin in " + directory + "; write some with ht data tokenize");
         }
-        files.sort(null);
         return files;
     }
 

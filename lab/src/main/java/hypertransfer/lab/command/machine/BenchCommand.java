@@ -7,7 +7,6 @@ import hypertransfer.lab.command.option.Labels;
 import hypertransfer.lab.command.option.SetOption;
 import hypertransfer.lab.experiment.Phases;
 import hypertransfer.lab.experiment.Workload;
-import hypertransfer.lab.terminal.JsonLine;
 import hypertransfer.train.config.Configuration;
 import hypertransfer.train.config.ConfigurationFile;
 import hypertransfer.train.network.Preset;
@@ -24,6 +23,7 @@ import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Spec;
+import tools.jackson.databind.json.JsonMapper;
 
 /** {@code ht bench}: how fast an engine trains a preset; a step is its micro-batches and one optimizer step. */
 @Command(
@@ -96,16 +96,6 @@ public final class BenchCommand implements Runnable {
     @Mixin
     private JsonOption json;
 
-    private record Summary(
-            String preset,
-            String network,
-            String engine,
-            int batch,
-            double microMs,
-            double optimizerMs,
-            double tokensPerS,
-            long peakBytes) {}
-
     @Override
     public void run() {
         if (!(seconds > 0)) {
@@ -143,17 +133,16 @@ public final class BenchCommand implements Runnable {
                     tokens,
                     micros,
                     steps.size());
-            long bytes = workload.memory().total();
-            json.out()
-                    .println(JsonLine.of(new Summary(
-                            preset.label(),
-                            variant.name(),
-                            c.engine(),
-                            c.model().batch(),
-                            micro,
-                            move,
-                            tokens,
-                            bytes)));
+            json.line(JsonMapper.shared()
+                    .createObjectNode()
+                    .put("preset", preset.label())
+                    .put("network", variant.name())
+                    .put("engine", c.engine())
+                    .put("batch", c.model().batch())
+                    .put("micro_ms", micro)
+                    .put("optimizer_ms", move)
+                    .put("tokens_per_s", tokens)
+                    .put("peak_bytes", workload.memory().total()));
         }
     }
 
@@ -176,7 +165,7 @@ public final class BenchCommand implements Runnable {
     private void phases() {
         Map<String, Double> seconds = Phases.measure(configuration());
         seconds.forEach((phase, s) -> json.people().printf(Locale.ROOT, "%-64s %8.2f s%n", phase, s));
-        json.out().println(JsonLine.of(seconds));
+        json.line(seconds);
     }
 
     private static List<Workload.Times> run(Workload workload, double seconds) {

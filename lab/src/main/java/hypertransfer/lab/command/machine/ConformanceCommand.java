@@ -5,7 +5,6 @@ import hypertransfer.engine.provider.Engines;
 import hypertransfer.lab.command.option.EngineOption;
 import hypertransfer.lab.command.option.JsonOption;
 import hypertransfer.lab.terminal.Exit;
-import hypertransfer.lab.terminal.JsonLine;
 import hypertransfer.train.golden.Errors;
 import hypertransfer.train.golden.Golden;
 import hypertransfer.train.golden.Replay;
@@ -18,6 +17,7 @@ import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
+import tools.jackson.databind.json.JsonMapper;
 
 /** {@code ht conformance}: an engine against trajectories that another framework computed. */
 @Command(
@@ -46,15 +46,6 @@ public final class ConformanceCommand implements Callable<Integer> {
     @Mixin
     private JsonOption json;
 
-    private record Summary(
-            String engine,
-            int cases,
-            double maxLossError,
-            double maxGradientError,
-            double maxNormError,
-            double maxRateError,
-            boolean passed) {}
-
     @Override
     public Integer call() {
         PrintWriter words = json.people();
@@ -72,9 +63,15 @@ public final class ConformanceCommand implements Callable<Integer> {
                 print(words, golden.sizes().network() + " " + c.label(), errors);
             }
         }
-        json.out()
-                .println(JsonLine.of(
-                        new Summary(name, cases, all.loss(), all.gradient(), all.norm(), all.rate(), all.passed())));
+        json.line(JsonMapper.shared()
+                .createObjectNode()
+                .put("engine", name)
+                .put("cases", cases)
+                .put("max_loss_error", all.loss())
+                .put("max_gradient_error", all.gradient())
+                .put("max_norm_error", all.norm())
+                .put("max_rate_error", all.rate())
+                .put("passed", all.passed()));
         return all.passed() ? Exit.FINE : Exit.CHECK_FAILED;
     }
 

@@ -1,6 +1,5 @@
 package hypertransfer.lab.command.option;
 
-import hypertransfer.lab.terminal.JsonLine;
 import hypertransfer.lab.terminal.Width;
 import java.io.PrintWriter;
 import java.io.Writer;
@@ -8,9 +7,16 @@ import java.util.function.Consumer;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Spec;
+import tools.jackson.databind.PropertyNamingStrategies;
+import tools.jackson.databind.json.JsonMapper;
 
 /** {@code --json}, for the commands that end with one line for programs, and where these print. */
 public final class JsonOption {
+    /** Names as in {@code max_loss_error}. */
+    private static final JsonMapper JSON = JsonMapper.builder()
+            .propertyNamingStrategy(PropertyNamingStrategies.SNAKE_CASE)
+            .build();
+
     @Spec(Spec.Target.MIXEE)
     private CommandSpec command;
 
@@ -36,10 +42,15 @@ public final class JsonOption {
         return only ? new PrintWriter(Writer.nullWriter()) : out();
     }
 
+    /** The line for programs. */
+    public void line(Object value) {
+        out().println(JSON.writeValueAsString(value));
+    }
+
     /** Either the line for programs, or what people read. */
     public void either(Object value, Consumer<PrintWriter> words) {
         if (only) {
-            out().println(JsonLine.of(value));
+            line(value);
         } else {
             words.accept(out());
         }
@@ -51,7 +62,7 @@ public final class JsonOption {
             words.accept(Width.folded(out()));
         }
         if (only || !Width.terminal()) {
-            out().println(JsonLine.of(value));
+            line(value);
         }
     }
 }
