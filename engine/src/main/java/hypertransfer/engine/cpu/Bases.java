@@ -26,33 +26,6 @@ final class Bases {
     private final NewtonSchulz room;
     private final int longest;
     private final Floats scratch; // (workers, 2 STRIP + 1, the longest side): a strip, LAPACK's own, its factors
-    private List<Tensor> g, left, right;
-    private double[] factor;
-    private double beta;
-    private boolean back;
-    private int[] order;
-
-    private final Task gram = (piece, worker) -> {
-        int k = order[piece >> 1];
-        Tensor x = g.get(k), p = (piece & 1) == 0 ? left.get(k) : right.get(k);
-        boolean cols = (piece & 1) == 1;
-        int n = p.rows(), other = (int) (x.size() / n);
-        if (n > 1) {
-            float fresh = (float) ((1 - beta) * factor[k] * factor[k]);
-            Blas.syrk(cols, n, other, fresh, at(x), x.cols(), (float) beta, at(p), n);
-            NewtonSchulz.mirror(at(p), n);
-        }
-    };
-    private final Task rotate = (piece, worker) -> {
-        int k = order[piece];
-        rotate(g.get(k), left.get(k), right.get(k), worker);
-    };
-    private final Task refine = (piece, worker) -> {
-        int k = order[piece], n = g.get(k).rows();
-        if (n > 1) {
-            refine(n, at(g.get(k)), (float) factor[k], at(left.get(k)), worker);
-        }
-    };
 
     Bases(Pool pool, Dims dims, Blocks blocks, NewtonSchulz room) {
         this.pool = pool;
@@ -62,31 +35,42 @@ final class Bases {
     }
 
     void gram(List<Tensor> g, double[] scale, double beta, List<Tensor> left, List<Tensor> right) {
-        this.beta = beta;
-        prepare(g, scale, left, right);
-        pool.run(gram, 2 * g.size());
+        int[] order = room.order(g);
+        Task sides = (piece, worker) -> {
+            int k = order[piece >> 1];
+            boolean cols = (piece & 1) == 1;
+            Tensor x = g.get(k), p = cols ? right.get(k) : left.get(k);
+            int n = p.rows(), other = (int) (x.size() / n);
+            if (n > 1) {
+                float fresh = (float) ((1 - beta) * scale[k] * scale[k]);
+                Blas.syrk(cols, n, other, fresh, at(x), x.cols(), (float) beta, at(p), n);
+                NewtonSchulz.mirror(at(p), n);
+            }
+        };
+        pool.run(sides, 2 * g.size());
     }
 
     void rotate(List<Tensor> g, List<Tensor> left, List<Tensor> right, boolean back) {
-        this.back = back;
-        prepare(g, factor, left, right);
-        pool.run(rotate, g.size());
+        int[] order = room.order(g);
+        Task matrices = (piece, worker) -> {
+            int k = order[piece];
+            rotate(g.get(k), left.get(k), right.get(k), back, worker);
+        };
+        pool.run(matrices, g.size());
     }
 
     void refine(List<Tensor> gram, double[] shift, List<Tensor> basis) {
-        prepare(gram, shift, basis, basis);
-        pool.run(refine, gram.size());
+        int[] order = room.order(gram);
+        Task matrices = (piece, worker) -> {
+            int k = order[piece], n = gram.get(k).rows();
+            if (n > 1) {
+                refine(n, at(gram.get(k)), (float) shift[k], at(basis.get(k)), worker);
+            }
+        };
+        pool.run(matrices, gram.size());
     }
 
-    private void prepare(List<Tensor> g, double[] factor, List<Tensor> left, List<Tensor> right) {
-        this.g = g;
-        this.factor = factor;
-        this.left = left;
-        this.right = right;
-        order = room.order(g);
-    }
-
-    private void rotate(Tensor x, Tensor left, Tensor right, int worker) {
+    private void rotate(Tensor x, Tensor left, Tensor right, boolean back, int worker) {
         int rows = x.rows(), cols = x.cols();
         long home = at(x), free = room.scratch(worker), from = home;
         if (left.size() > 1) {

@@ -38,9 +38,7 @@ public final class CpuEngine implements Engine, Layers {
     private final int[] targets;
     private final float[] room = new float[4096];
 
-    private final Product product;
     private final Embedding embedding;
-    private final Shift shift;
     private final Norms norms;
     private final Activation activation;
     private final NormGradients normGradients;
@@ -60,15 +58,13 @@ public final class CpuEngine implements Engine, Layers {
         inputs = new int[dims.N()];
         targets = new int[dims.N()];
         pool = new Pool(threads); // after all that can fail, since it starts threads
-        product = new Product(pool);
         embedding = new Embedding(pool);
-        shift = new Shift(pool);
         norms = new Norms(pool);
         normGradients = new NormGradients(pool, dims, blocks);
         heads = new Heads(pool, dims, blocks);
         attention = new Attention(pool, dims, blocks);
         activation = new Activation(pool);
-        crossEntropy = new CrossEntropy(pool, product, dims, blocks);
+        crossEntropy = new CrossEntropy(pool, dims, blocks);
         lists = new Lists(pool, dims, blocks);
     }
 
@@ -180,29 +176,29 @@ public final class CpuEngine implements Engine, Layers {
     @Override
     public void product(Tensor x, Tensor w, Tensor y) {
         int n = x.rows(), in = x.cols(), out = w.rows();
-        product.run(Blas.N, Blas.T, n, out, in, at(x), in, at(w), in, 0, at(y), out);
+        new Product(Blas.N, Blas.T, n, out, in, at(x), in, at(w), in, 0, at(y), out).run(pool);
     }
 
     @Override
     public void productInput(Tensor dy, Tensor w, Tensor dx) {
         int n = dy.rows(), in = w.cols(), out = dy.cols();
-        product.run(Blas.N, Blas.N, n, in, out, at(dy), out, at(w), in, 0, at(dx), in);
+        new Product(Blas.N, Blas.N, n, in, out, at(dy), out, at(w), in, 0, at(dx), in).run(pool);
     }
 
     @Override
     public void productWeight(Tensor dy, Tensor x, Tensor dw) {
         int n = dy.rows(), in = x.cols(), out = dy.cols();
-        product.run(Blas.T, Blas.N, out, in, n, at(dy), out, at(x), in, 1, at(dw), in);
+        new Product(Blas.T, Blas.N, out, in, n, at(dy), out, at(x), in, 1, at(dw), in).run(pool);
     }
 
     @Override
     public void shift(Tensor y, Tensor b) {
-        shift.run(false, y.rows(), y.cols(), b.rows(), at(y), at(b));
+        Shift.run(pool, false, y.rows(), y.cols(), b.rows(), at(y), at(b));
     }
 
     @Override
     public void shiftBackward(Tensor dy, Tensor db) {
-        shift.run(true, dy.rows(), dy.cols(), db.rows(), at(dy), at(db));
+        Shift.run(pool, true, dy.rows(), dy.cols(), db.rows(), at(dy), at(db));
     }
 
     @Override

@@ -26,7 +26,6 @@ final class CrossEntropy {
     private static final long MOST = 1 << 24;
 
     private final Pool pool;
-    private final Product product;
     private final Dims dims;
     private final int rows;
     private final int width;
@@ -35,17 +34,16 @@ final class CrossEntropy {
     private final Floats sums; // (rows, 1)
     private final Task softmax = new Twin(this::softmaxLoops, this::softmax);
     private final Task scaleInput =
-            new Twin((piece, worker) -> scaleInput(piece, true), (piece, worker) -> scaleInput(piece, false));
+            new Twin((piece, worker) -> scale(piece, true, true), (piece, worker) -> scale(piece, true, false));
     private final Task scaleGradient =
-            new Twin((piece, worker) -> scaleGradient(piece, true), (piece, worker) -> scaleGradient(piece, false));
+            new Twin((piece, worker) -> scale(piece, false, true), (piece, worker) -> scale(piece, false, false));
     private int[] targets;
     private int first, count;
     private double scale;
     private long x, losses, dx;
 
-    CrossEntropy(Pool pool, Product product, Dims dims, Blocks blocks) {
+    CrossEntropy(Pool pool, Dims dims, Blocks blocks) {
         this.pool = pool;
-        this.product = product;
         this.dims = dims;
         width = (dims.V() + 31) / 32 * 32;
         rows = (int) Math.clamp(MOST / width / 64 * 64, Math.min(64, dims.N()), dims.N());
@@ -65,12 +63,12 @@ final class CrossEntropy {
         for (first = 0; first < dims.N(); first += rows) {
             count = Math.min(rows, dims.N() - first);
             long row = 4L * first * C;
-            product.run(Blas.N, Blas.T, count, V, C, x + row, C, w, C, 0, logits.at(), width);
+            new Product(Blas.N, Blas.T, count, V, C, x + row, C, w, C, 0, logits.at(), width).run(pool);
             pool.run(softmax, Chunks.count(count));
             if (dx != 0) {
                 pool.run(scaleInput, Chunks.count(count));
-                product.run(Blas.N, Blas.N, count, C, V, logits.at(), width, w, C, 0, dx + row, C);
-                product.run(Blas.T, Blas.N, V, C, count, logits.at(), width, scaled.at(), C, 1, dw, C);
+                new Product(Blas.N, Blas.N, count, C, V, logits.at(), width, w, C, 0, dx + row, C).run(pool);
+                new Product(Blas.T, Blas.N, V, C, count, logits.at(), width, scaled.at(), C, 1, dw, C).run(pool);
                 pool.run(scaleGradient, Chunks.count(count));
             }
         }
@@ -115,15 +113,9 @@ final class CrossEntropy {
         }
     }
 
-    private void scaleInput(int piece, boolean loops) {
-        scale(piece, x + 4L * first * dims.C(), scaled.at(), loops);
-    }
-
-    private void scaleGradient(int piece, boolean loops) {
-        scale(piece, dx + 4L * first * dims.C(), dx + 4L * first * dims.C(), loops);
-    }
-
-    private void scale(int piece, long rows, long to, boolean loops) {
+    /** The rows of x, or in place those of dx. */
+    private void scale(int piece, boolean input, boolean loops) {
+        long rows = (input ? x : dx) + 4L * first * dims.C(), to = input ? scaled.at() : rows;
         int from = piece * Chunks.rows(count), end = Math.min(count, from + Chunks.rows(count));
         for (int n = from; n < end; n++) {
             long row = 4L * n * dims.C();

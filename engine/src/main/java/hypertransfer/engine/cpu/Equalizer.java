@@ -16,65 +16,42 @@ import jdk.incubator.vector.FloatVector;
 final class Equalizer {
     private static final int CHUNK = 1 << 15;
 
-    private final Pool pool;
-    private List<Tensor> x, v;
-    private float beta, fresh;
-    private double exactBeta, epsilon;
-    private int[] first = {}; // the first piece of each matrix
-    private double[] sums = {}; // of each piece: x^2 and p^2
-    private double[] factors = {}; // of each matrix
+    private Equalizer() {}
 
-    private final Task divide = (piece, worker) -> {
-        int k = matrix(piece);
-        Floats xs = (Floats) x.get(k), vs = (Floats) v.get(k);
-        int from = (piece - first[k]) * rows(xs), rows = Math.min(rows(xs), xs.rows() - from), n = xs.cols();
-        long at = xs.at() + 4L * from * n, mean = vs.at() + 4L * from * vs.cols();
-        if (vs.cols() == n) {
-            sums[2 * piece] = Sums.squares(at, (long) rows * n);
-            numbers(at, mean, beta, fresh, (float) epsilon, rows * n);
-            sums[2 * piece + 1] = Sums.squares(at, (long) rows * n);
-            return;
-        }
-        sums[2 * piece] = sums[2 * piece + 1] = 0;
-        for (int row = 0; row < rows; row++) {
-            row(at + 4L * row * n, mean + 4L * row, n, 2 * piece);
-        }
-    };
-    private final Task scale = (piece, worker) -> {
-        int k = matrix(piece);
-        Floats xs = (Floats) x.get(k);
-        int from = (piece - first[k]) * rows(xs), rows = Math.min(rows(xs), xs.rows() - from);
-        long at = xs.at() + 4L * from * xs.cols();
-        Lanes.scale((float) factors[k], at, at, rows * xs.cols());
-    };
-
-    Equalizer(Pool pool) {
-        this.pool = pool;
-    }
-
-    void run(List<Tensor> x, double beta, double epsilon, double[] norm, List<Tensor> v) {
-        this.x = x;
-        this.v = v;
-        this.beta = (float) beta;
-        this.fresh = (float) (1 - beta);
-        this.exactBeta = beta;
-        this.epsilon = epsilon;
-        if (factors.length < x.size()) {
-            factors = new double[x.size()];
-            first = new int[x.size()];
-        }
-        int pieces = 0;
+    static void run(Pool pool, List<Tensor> x, double beta, double epsilon, double[] norm, List<Tensor> v) {
+        int[] first = new int[x.size() + 1]; // the first piece of each matrix, and the end
         for (int k = 0; k < x.size(); k++) {
-            first[k] = pieces;
-            pieces += (x.get(k).rows() + rows(x.get(k)) - 1) / rows(x.get(k));
+            first[k + 1] = first[k] + (x.get(k).rows() + rows(x.get(k)) - 1) / rows(x.get(k));
         }
-        if (sums.length < 2 * pieces) {
-            sums = new double[2 * pieces];
-        }
+        int pieces = first[x.size()];
+        double[] sums = new double[2 * pieces]; // of each piece: x^2 and p^2
+        double[] factors = new double[x.size()];
+        Task divide = (piece, worker) -> {
+            int k = matrix(first, piece);
+            Floats xs = (Floats) x.get(k), vs = (Floats) v.get(k);
+            int from = (piece - first[k]) * rows(xs), rows = Math.min(rows(xs), xs.rows() - from), n = xs.cols();
+            long at = xs.at() + 4L * from * n, mean = vs.at() + 4L * from * vs.cols();
+            if (vs.cols() == n) {
+                sums[2 * piece] = Sums.squares(at, (long) rows * n);
+                numbers(at, mean, (float) beta, (float) (1 - beta), (float) epsilon, rows * n);
+                sums[2 * piece + 1] = Sums.squares(at, (long) rows * n);
+                return;
+            }
+            for (int row = 0; row < rows; row++) {
+                row(at + 4L * row * n, mean + 4L * row, n, beta, epsilon, sums, 2 * piece);
+            }
+        };
+        Task scale = (piece, worker) -> {
+            int k = matrix(first, piece);
+            Floats xs = (Floats) x.get(k);
+            int from = (piece - first[k]) * rows(xs), rows = Math.min(rows(xs), xs.rows() - from);
+            long at = xs.at() + 4L * from * xs.cols();
+            Lanes.scale((float) factors[k], at, at, rows * xs.cols());
+        };
         pool.run(divide, pieces);
         for (int k = 0; k < x.size(); k++) {
             double own = 0, divided = 0;
-            for (int piece = first[k]; piece < (k + 1 < x.size() ? first[k + 1] : pieces); piece++) {
+            for (int piece = first[k]; piece < first[k + 1]; piece++) {
                 own += sums[2 * piece];
                 divided += sums[2 * piece + 1];
             }
@@ -84,8 +61,8 @@ final class Equalizer {
     }
 
     /** One number of v for a whole row. */
-    private void row(long x, long v, int n, int to) {
-        double squares = Sums.squares(x, n), mean = exactBeta * Lanes.get(v) + (1 - exactBeta) * squares / n;
+    private static void row(long x, long v, int n, double beta, double epsilon, double[] sums, int to) {
+        double squares = Sums.squares(x, n), mean = beta * Lanes.get(v) + (1 - beta) * squares / n;
         Lanes.put(v, (float) mean);
         float factor = (float) (1 / (Math.sqrt(mean) + epsilon));
         Lanes.scale(factor, x, x, n);
@@ -114,11 +91,11 @@ final class Equalizer {
         return Math.max(1, CHUNK / matrix.cols());
     }
 
-    /** The last matrix that starts at or before a piece. */
-    private int matrix(int piece) {
-        int k = x.size() - 1;
-        while (first[k] > piece) {
-            k--;
+    /** The matrix that a piece belongs to. */
+    private static int matrix(int[] first, int piece) {
+        int k = 0;
+        while (first[k + 1] <= piece) {
+            k++;
         }
         return k;
     }

@@ -25,16 +25,13 @@ final class Lists implements Motion {
     private static final int CHUNK = 1 << 15;
 
     private final Pool pool;
-    private final Equalizer equalizer;
     private final NewtonSchulz newtonSchulz;
     private final Bases bases;
     private List<Tensor> a, b, c;
     private double[] f, g; // factors
-    private double beta1, beta2, limit;
+    private double beta;
+    private boolean nesterov;
     private Moments moments;
-    private boolean nesterov, back;
-    private int grid;
-    private Floats whole; // of which the list has the blocks
     private int[] first = {}; // the first piece of each tensor
     private double[] partial = {};
 
@@ -50,42 +47,13 @@ final class Lists implements Motion {
     private final Task momentum =
             new Twin((piece, worker) -> momentum(piece, true), (piece, worker) -> momentum(piece, false));
     private final Task adam = new Twin((piece, worker) -> adam(piece, true), (piece, worker) -> adam(piece, false));
-    private final Task sign = (piece, worker) -> {
-        int k = tensor(piece);
-        float freshLook = (float) ((1 - beta1) * f[k]), freshKeep = (float) ((1 - beta2) * f[k]);
-        long at = at(a, k, piece), m = at(b, k, piece);
-        Updates.sign(at, m, (float) beta1, freshLook, (float) beta2, freshKeep, length(k, piece));
-    };
-    private final Task clamp = (piece, worker) -> {
-        int k = tensor(piece);
-        Updates.clamp(at(a, k, piece), (float) f[k], (float) limit, length(k, piece));
-    };
     private final Task read =
             new Twin(this::readLoops, this::read, piece -> !exact(a, tensor(piece)) && !exact(b, tensor(piece)));
     private final Task move = new Twin(
             this::moveLoops, this::move, piece -> !exact(a, tensor(piece)) && Rows.whole(length(tensor(piece), piece)));
-    private final Task represent = (piece, worker) -> {
-        int k = tensor(piece);
-        if (exact(a, k)) {
-            Doubles.represent(at(a, k, piece), f[k], grid, at(b, k, piece), length(k, piece));
-        } else {
-            Lanes.scale((float) f[k], at(a, k, piece), at(b, k, piece), length(k, piece));
-            Doubles.round(at(b, k, piece), grid, length(k, piece));
-        }
-    };
-    private final Task copy = (piece, worker) -> {
-        Floats block = (Floats) a.get(piece);
-        int across = whole.cols() / block.cols();
-        long line = (long) whole.cols() * whole.numberBytes(), bytes = (long) block.cols() * block.numberBytes();
-        long inside = whole.at() + piece / across * block.rows() * line + piece % across * bytes, own = block.at();
-        for (int row = 0; row < block.rows(); row++, inside += line, own += bytes) {
-            Lanes.copy(back ? own : inside, back ? inside : own, bytes);
-        }
-    };
 
     Lists(Pool pool, Dims dims, Blocks blocks) {
         this.pool = pool;
-        equalizer = new Equalizer(pool);
         newtonSchulz = new NewtonSchulz(pool, dims, blocks);
         bases = new Bases(pool, dims, blocks, newtonSchulz);
     }
@@ -97,7 +65,7 @@ final class Lists implements Motion {
     @Override
     public void momentum(List<Tensor> g, double[] scale, double beta, boolean nesterov, List<Tensor> m) {
         this.f = scale;
-        this.beta1 = beta;
+        this.beta = beta;
         this.nesterov = nesterov;
         run(momentum, g, m, m);
     }
@@ -111,16 +79,21 @@ final class Lists implements Motion {
 
     @Override
     public void sign(List<Tensor> g, double[] scale, double look, double keep, List<Tensor> m) {
-        this.f = scale;
-        this.beta1 = look;
-        this.beta2 = keep;
+        Task sign = (piece, worker) -> {
+            int k = tensor(piece);
+            float freshLook = (float) ((1 - look) * scale[k]), freshKeep = (float) ((1 - keep) * scale[k]);
+            long at = at(a, k, piece), mean = at(b, k, piece);
+            Updates.sign(at, mean, (float) look, freshLook, (float) keep, freshKeep, length(k, piece));
+        };
         run(sign, g, m, m);
     }
 
     @Override
     public void clamp(List<Tensor> g, double[] scale, double limit) {
-        this.f = scale;
-        this.limit = limit;
+        Task clamp = (piece, worker) -> {
+            int k = tensor(piece);
+            Updates.clamp(at(a, k, piece), (float) scale[k], (float) limit, length(k, piece));
+        };
         run(clamp, g, g, g);
     }
 
@@ -157,30 +130,44 @@ final class Lists implements Motion {
 
     @Override
     public void represent(List<Tensor> masters, double[] scale, int grid, List<Tensor> weights) {
-        this.f = scale;
-        this.grid = grid;
+        Task represent = (piece, worker) -> {
+            int k = tensor(piece), n = length(k, piece);
+            long from = at(a, k, piece), to = at(b, k, piece);
+            if (exact(a, k)) {
+                Doubles.represent(from, scale[k], grid, to, n);
+            } else {
+                Lanes.scale((float) scale[k], from, to, n);
+                Doubles.round(to, grid, n);
+            }
+        };
         run(represent, masters, weights, weights);
     }
 
     @Override
     public void equalize(List<Tensor> x, double beta, double epsilon, double[] norm, List<Tensor> v) {
-        equalizer.run(x, beta, epsilon, norm, v);
+        Equalizer.run(pool, x, beta, epsilon, norm, v);
     }
 
     @Override
     public void cut(Tensor whole, List<Tensor> blocks) {
-        copy(whole, blocks, false);
+        copy((Floats) whole, blocks, false);
     }
 
     @Override
     public void join(List<Tensor> blocks, Tensor whole) {
-        copy(whole, blocks, true);
+        copy((Floats) whole, blocks, true);
     }
 
-    private void copy(Tensor whole, List<Tensor> blocks, boolean back) {
-        this.whole = (Floats) whole;
-        this.a = blocks;
-        this.back = back;
+    private void copy(Floats whole, List<Tensor> blocks, boolean back) {
+        Task copy = (piece, worker) -> {
+            Floats block = (Floats) blocks.get(piece);
+            int across = whole.cols() / block.cols();
+            long line = (long) whole.cols() * whole.numberBytes(), bytes = (long) block.cols() * block.numberBytes();
+            long inside = whole.at() + piece / across * block.rows() * line + piece % across * bytes, own = block.at();
+            for (int row = 0; row < block.rows(); row++, inside += line, own += bytes) {
+                Lanes.copy(back ? own : inside, back ? inside : own, bytes);
+            }
+        };
         pool.run(copy, blocks.size());
     }
 
@@ -253,11 +240,11 @@ final class Lists implements Motion {
 
     private void momentum(int piece, boolean loops) {
         int k = tensor(piece), n = length(k, piece);
-        float beta = (float) beta1, fresh = (float) ((1 - beta1) * f[k]);
+        float kept = (float) beta, fresh = (float) ((1 - beta) * f[k]);
         if (loops && Rows.whole(n)) {
-            Numbers.momentum(at(a, k, piece), at(b, k, piece), beta, fresh, nesterov, n);
+            Numbers.momentum(at(a, k, piece), at(b, k, piece), kept, fresh, nesterov, n);
         } else {
-            Updates.momentum(at(a, k, piece), at(b, k, piece), beta, fresh, nesterov, n);
+            Updates.momentum(at(a, k, piece), at(b, k, piece), kept, fresh, nesterov, n);
         }
     }
 

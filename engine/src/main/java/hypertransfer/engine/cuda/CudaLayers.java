@@ -170,8 +170,7 @@ final class CudaLayers implements Layers {
     public void attention(Tensor qkv, Tensor o, Tensor lse) {
         if (kernels.flash().isPresent()) {
             Flash flash = kernels.flash().get();
-            Kernel kernel = flash.hopper() ? Kernel.HOPPER : Kernel.FLASH;
-            kernels.launch(kernel, flash.launch(flash.forward()), qkv, o, lse);
+            kernels.launch(flash.forward().kernel(), flash.launch(flash.forward()), qkv, o, lse);
         } else {
             kernels.launch(Kernel.ATTENTION, geometry.warps(dims.H()), qkv, o, lse, heads);
         }

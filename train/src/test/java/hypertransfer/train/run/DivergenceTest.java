@@ -8,7 +8,6 @@ import hypertransfer.train.config.ConfigurationFile;
 import hypertransfer.train.log.FailureKind;
 import hypertransfer.train.log.Run;
 import java.nio.file.Path;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -16,13 +15,9 @@ import org.junit.jupiter.params.provider.CsvSource;
 
 /** What happens when a loss runs away. */
 class DivergenceTest {
-    @TempDir
-    Path dir;
+    private final Tiny tiny;
 
-    private Tiny tiny;
-
-    @BeforeEach
-    void tiny() {
+    DivergenceTest(@TempDir Path dir) {
         tiny = new Tiny(dir);
     }
 

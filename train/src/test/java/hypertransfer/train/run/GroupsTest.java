@@ -18,7 +18,6 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.NavigableMap;
 import java.util.stream.Stream;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -28,13 +27,9 @@ import org.junit.jupiter.params.provider.CsvSource;
 class GroupsTest {
     private static final int Q = 0, O = 3, FC = 4, PROJ = 5;
 
-    @TempDir
-    Path dir;
+    private final Tiny tiny;
 
-    private Tiny tiny;
-
-    @BeforeEach
-    void tiny() {
+    GroupsTest(@TempDir Path dir) {
         tiny = new Tiny(dir);
     }
 
@@ -73,9 +68,9 @@ class GroupsTest {
 
         assertThat(tiny.trainUntil("resumed", c, 5)).isFalse();
         tiny.resume("resumed");
-        assertThat(Tiny.result(dir.resolve("resumed"))).isEqualTo(Tiny.result(run));
+        assertThat(Tiny.result(tiny.path("resumed"))).isEqualTo(Tiny.result(run));
         Files.writeString(
-                dir.resolve("resumed/config.yaml"),
+                tiny.path("resumed/config.yaml"),
                 ConfigurationFile.write(ConfigurationFile.with(c, "matrices.groups.k.rate=0.1")));
         assertRefused(() -> tiny.resume("resumed"), "matrices.groups.k.rate was null, is 0.1");
     }

@@ -31,7 +31,7 @@ public final class ActivationRows {
             slope(x, d, at, cols, 2 * factor);
             if (fr != 0) {
                 float along = Rows.sum(d, x, at, cols, 1, 1);
-                NormRows.through(d, x, at, cols, factor, along * factor / cols, d);
+                NormRows.throughPost(d, x, at, cols, factor, along * factor / cols, d);
             }
         }
         Rows.write(d, df);

@@ -41,7 +41,7 @@ public record HeadRows(Dims dims, float[] cos, float[] sin) {
                 int at = (n * Q + head) * D;
                 if (head >= turned || rule.normQK()) {
                     float factor = factors[n * Q + head], back = -factor * (Rows.dot(d, xhat, at, D) / D);
-                    through(d, xhat, at, D, factor, back);
+                    NormRows.through(d, xhat, at, D, factor, back, d);
                 }
                 if (head < turned && rule.rotary()) {
                     rotate(d, at, (first + n) % dims.T() * (D / 2), 1, -1);
@@ -49,13 +49,6 @@ public record HeadRows(Dims dims, float[] cos, float[] sin) {
             }
         }
         Rows.write(d, dqkv);
-    }
-
-    /** d = r d + back xhat: through the norm, given what it made. */
-    private static void through(float[] d, float[] xhat, int at, int n, float r, float back) {
-        for (int i = at; i < at + n; i++) {
-            d[i] = Math.fma(d[i], r, xhat[i] * back);
-        }
     }
 
     /** (x1, x2) -> r (x1 cos + x2 sin, x2 cos - x1 sin) over the two halves; signed is r, or -r to turn back. */

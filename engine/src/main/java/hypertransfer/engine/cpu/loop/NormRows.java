@@ -86,7 +86,7 @@ public final class NormRows {
             toRow(d, x, at, factor, gains, back, h, add);
             if (zr != 0) {
                 float along = Rows.sum(h, zs, at, cols, 1, 1);
-                through(h, zs, at, cols, posts[row], along * posts[row] / cols, d);
+                throughPost(h, zs, at, cols, posts[row], along * posts[row] / cols, d);
             }
         }
         Rows.write(h, dh);
@@ -115,8 +115,12 @@ public final class NormRows {
     }
 
     /** to = r (d - x r mean): through a norm without gain. */
-    static void through(float[] d, float[] x, int at, int n, float r, float mean, float[] to) {
-        float back = -r * r * mean;
+    static void throughPost(float[] d, float[] x, int at, int n, float r, float mean, float[] to) {
+        through(d, x, at, n, r, -r * r * mean, to);
+    }
+
+    /** to = r d + back x. */
+    static void through(float[] d, float[] x, int at, int n, float r, float back, float[] to) {
         for (int i = at; i < at + n; i++) {
             to[i] = Math.fma(d[i], r, x[i] * back);
         }

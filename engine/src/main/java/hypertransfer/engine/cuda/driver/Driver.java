@@ -9,60 +9,61 @@ import hypertransfer.engine.foreign.Functions;
 import hypertransfer.engine.foreign.Native;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
-import java.lang.foreign.SymbolLookup;
 import java.nio.file.Path;
 import java.util.HexFormat;
 
-/** NVIDIA's driver and one of the cards it shows, if both are new enough. Nothing of the card is taken yet. */
-public final class Driver {
+/**
+ * NVIDIA's driver and one of the cards it shows, if both are new enough. Nothing of the card is taken yet.
+ *
+ * @param functions the driver's own
+ * @param version of CUDA that the driver supports, 1000 major + 10 minor
+ * @param uuid what no other card in the world has
+ * @param name the card's
+ * @param capability 10 major + minor
+ * @param shared bytes of shared memory that a block may ask for
+ */
+public record Driver(
+        Native functions,
+        int version,
+        int ordinal,
+        String uuid,
+        String name,
+        int capability,
+        int shared,
+        int multiprocessors) {
     static final int LEAST_RELEASE = 12000;
     static final int LEAST_CAPABILITY = 80;
 
     private static final String FILE = "libcuda.so.1";
     private static final int MULTIPROCESSORS = 16, MAJOR = 75, MINOR = 76, SHARED = 97; // CU_DEVICE_ATTRIBUTE_...
 
-    private final Native library;
-    private final int ordinal;
-    private final String uuid;
-    private final String name;
-    private final int version;
-    private final int capability;
-    private final int shared;
-    private final int multiprocessors;
-
     /** The driver that the system's loader finds, with the card of this number, counted in a circle. */
     public static Driver open(int card) {
-        try {
-            return new Driver(new Functions(FILE, SymbolLookup.libraryLookup(FILE, Arena.global())), card);
-        } catch (IllegalArgumentException e) {
-            throw new EngineException(
-                    "no NVIDIA driver: the system's loader does not find libcuda.so.1; install driver 525 or later, "
-                            + "or run on a machine with an NVIDIA card",
-                    e);
-        }
+        return Functions.open(FILE)
+                .map(functions -> of(functions, card))
+                .orElseThrow(() -> new EngineException(
+                        "no NVIDIA driver: the system's loader does not find libcuda.so.1; install driver 525 or later, "
+                                + "or run on a machine with an NVIDIA card"));
     }
 
-    public Driver(Native library, int card) {
-        this.library = library;
+    static Driver of(Native functions, int card) {
+        Driver any = new Driver(functions, 0, 0, "", "", 0, 0, 0); // whose failures name no card yet
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment out = arena.allocate(256, 8);
-            check("cuInit", 0);
-            check("cuDriverGetVersion", out);
-            version = out.get(JAVA_INT, 0);
+            any.check("cuInit", 0);
+            int version = any.number(out, "cuDriverGetVersion", out);
             require(version >= LEAST_RELEASE, tooOld(version));
-            check("cuDeviceGetCount", out);
-            int cards = out.get(JAVA_INT, 0);
+            int cards = any.number(out, "cuDeviceGetCount", out);
             require(cards > 0, "the driver sees no CUDA device; is CUDA_VISIBLE_DEVICES empty?");
-            check("cuDeviceGet", out, card % cards);
-            ordinal = out.get(JAVA_INT, 0);
-            check("cuDeviceGetUuid_v2", out, ordinal);
-            uuid = HexFormat.of().formatHex(out.asSlice(0, 16).toArray(JAVA_BYTE));
-            check("cuDeviceGetName", out, 256, ordinal);
-            name = out.getString(0);
-            capability = 10 * attribute(out, MAJOR) + attribute(out, MINOR);
-            require(capability >= LEAST_CAPABILITY, tooSmall(name, capability));
-            shared = attribute(out, SHARED);
-            multiprocessors = attribute(out, MULTIPROCESSORS);
+            int ordinal = any.number(out, "cuDeviceGet", out, card % cards);
+            any.check("cuDeviceGetUuid_v2", out, ordinal);
+            String uuid = HexFormat.of().formatHex(out.asSlice(0, 16).toArray(JAVA_BYTE));
+            any.check("cuDeviceGetName", out, 256, ordinal);
+            Driver named = new Driver(functions, version, ordinal, uuid, out.getString(0), 0, 0, 0);
+            int capability = 10 * named.attribute(out, MAJOR) + named.attribute(out, MINOR);
+            require(capability >= LEAST_CAPABILITY, tooSmall(named.name, capability));
+            int shared = named.attribute(out, SHARED), multiprocessors = named.attribute(out, MULTIPROCESSORS);
+            return new Driver(functions, version, ordinal, uuid, named.name, capability, shared, multiprocessors);
         }
     }
 
@@ -78,30 +79,6 @@ public final class Driver {
 
     private static String release(int version) {
         return version / 1000 + "." + version % 1000 / 10;
-    }
-
-    /** The card's name. */
-    public String name() {
-        return name;
-    }
-
-    /** What no other card in the world has. */
-    public String uuid() {
-        return uuid;
-    }
-
-    /** The driver's own functions. */
-    public Native functions() {
-        return library;
-    }
-
-    int ordinal() {
-        return ordinal;
-    }
-
-    /** 10 major + minor. */
-    public int capability() {
-        return capability;
     }
 
     /** The major CUDA release that the driver supports. */
@@ -125,19 +102,10 @@ public final class Driver {
         }
     }
 
-    /** Bytes of shared memory that a block may ask for. */
-    public int shared() {
-        return shared;
-    }
-
-    public int multiprocessors() {
-        return multiprocessors;
-    }
-
     void check(String function, Object... values) {
-        int status = library.call(function, values);
+        int status = functions.call(function, values);
         if (status != 0) {
-            throw new EngineException(function + " failed" + (name == null ? "" : " on " + name) + ": "
+            throw new EngineException(function + " failed" + (name.isEmpty() ? "" : " on " + name) + ": "
                     + describe(status)
                     + switch (status) {
                         case 2 -> "; close what else uses the card, or lower the batch";
@@ -152,14 +120,19 @@ public final class Driver {
     private String describe(int status) {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment text = arena.allocate(ADDRESS);
-            return library.call("cuGetErrorName", status, text) == 0
+            return functions.call("cuGetErrorName", status, text) == 0
                     ? text.get(ADDRESS, 0).reinterpret(256).getString(0) + " (" + status + ")"
                     : "error " + status;
         }
     }
 
     private int attribute(MemorySegment out, int attribute) {
-        check("cuDeviceGetAttribute", out, attribute, ordinal);
+        return number(out, "cuDeviceGetAttribute", out, attribute, ordinal);
+    }
+
+    /** What a function writes. */
+    private int number(MemorySegment out, String function, Object... values) {
+        check(function, values);
         return out.get(JAVA_INT, 0);
     }
 

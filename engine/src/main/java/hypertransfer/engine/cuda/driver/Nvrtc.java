@@ -12,13 +12,7 @@ import java.lang.foreign.MemorySegment;
 import java.util.List;
 
 /** CUDA's compiler as a library: from a kernel's text to what a card runs. Safe to call from several threads. */
-public final class Nvrtc {
-    private final Native library;
-
-    public Nvrtc(Native library) {
-        this.library = library;
-    }
-
+public record Nvrtc(Native library) {
     /** 1000 major + minor. */
     public int version() {
         try (Arena arena = Arena.ofConfined()) {

@@ -24,10 +24,10 @@ public record Flash(Dims dims, String file, int stages, Tile forward, Tile key, 
      * @param step rows of the tiles that stream by
      * @param bytes shared memory
      */
-    public record Tile(int rows, int step, int threads, int bytes) {
-        private String constants(String kernel) {
+    public record Tile(Kernel kernel, int rows, int step, int threads, int bytes) {
+        private String constants(String name) {
             return "constexpr int %1$s_ROWS = %2$d, %1$s_STEP = %3$d, %1$s_THREADS = %4$d, %1$s_BYTES = %5$d;\n"
-                    .formatted(kernel, rows, step, threads, bytes);
+                    .formatted(name, rows, step, threads, bytes);
         }
     }
 
@@ -55,9 +55,9 @@ public record Flash(Dims dims, String file, int stages, Tile forward, Tile key, 
                 dims,
                 "flash",
                 stages,
-                new Tile(forward, step, threads, (forward + 2 * stages * step) * row),
-                new Tile(back, step, threads, tiles + stages * 2 * step * Float.BYTES),
-                new Tile(back, step, threads, tiles + 2 * back * Float.BYTES));
+                new Tile(Kernel.FLASH, forward, step, threads, (forward + 2 * stages * step) * row),
+                new Tile(Kernel.FLASH_KEY, back, step, threads, tiles + stages * 2 * step * Float.BYTES),
+                new Tile(Kernel.FLASH_QUERY, back, step, threads, tiles + 2 * back * Float.BYTES));
     }
 
     static Flash hopper(Dims dims) {
@@ -66,13 +66,14 @@ public record Flash(Dims dims, String file, int stages, Tile forward, Tile key, 
                 dims,
                 "hopper",
                 stages,
-                new Tile(rows, step, threads, (rows + 2 * stages * step) * row + align),
+                new Tile(Kernel.HOPPER, rows, step, threads, (rows + 2 * stages * step) * row + align),
                 new Tile(
+                        Kernel.HOPPER_KEY,
                         rows,
                         step,
                         threads,
                         (2 * rows + 2 * stages * step) * row + stages * 2 * step * Float.BYTES + align),
-                new Tile(rows, large, threads, (2 * rows + 2 * stages * large) * row + align));
+                new Tile(Kernel.HOPPER_QUERY, rows, large, threads, (2 * rows + 2 * stages * large) * row + align));
     }
 
     /** Whether it is the one whose backward pass does that of heads too. */
@@ -83,6 +84,11 @@ public record Flash(Dims dims, String file, int stages, Tile forward, Tile key, 
     /** Whether the backward pass needs five products instead of seven. */
     public boolean five() {
         return hopper() && Backward.fits(dims);
+    }
+
+    /** What its kernels work on. */
+    Stream<Tile> tiles() {
+        return Stream.of(forward, key, query);
     }
 
     /** The files of all its kernels. */

@@ -49,17 +49,7 @@ public final class Kernels {
         }
         softmaxBytes = geometry.softmaxBytes(driver.shared());
         device.allow(functions.get(Kernel.SOFTMAX), softmaxBytes);
-        flash.ifPresent(f -> {
-            device.allow(
-                    functions.get(f.hopper() ? Kernel.HOPPER : Kernel.FLASH),
-                    f.forward().bytes());
-            device.allow(
-                    functions.get(f.hopper() ? Kernel.HOPPER_KEY : Kernel.FLASH_KEY),
-                    f.key().bytes());
-            device.allow(
-                    functions.get(f.hopper() ? Kernel.HOPPER_QUERY : Kernel.FLASH_QUERY),
-                    f.query().bytes());
-        });
+        flash.stream().flatMap(Flash::tiles).forEach(tile -> device.allow(functions.get(tile.kernel()), tile.bytes()));
         files.stream()
                 .filter(WGMMA::containsKey)
                 .flatMap(file -> in(file).stream())

@@ -41,9 +41,9 @@ public final class Mpi implements Ranks {
         MemorySegment out = arena.allocate(JAVA_INT);
         mpi.check("MPI_Init_thread", MemorySegment.NULL, MemorySegment.NULL, FUNNELED, out);
         mpi.errorsReturn();
-        mpi.check("MPI_Comm_rank", mpi.world, out);
+        mpi.check("MPI_Comm_rank", mpi.world(), out);
         rank = out.get(JAVA_INT, 0);
-        mpi.check("MPI_Comm_size", mpi.world, out);
+        mpi.check("MPI_Comm_size", mpi.world(), out);
         size = out.get(JAVA_INT, 0);
     }
 
@@ -133,7 +133,7 @@ public final class Mpi implements Ranks {
 
     @Override
     public void abort(int code) {
-        mpi.check("MPI_Abort", mpi.world, code);
+        mpi.check("MPI_Abort", mpi.world(), code);
     }
 
     /** All ranks meet first, with the limit: MPI_Finalize itself waits for ever. */
@@ -154,7 +154,7 @@ public final class Mpi implements Ranks {
             for (long at = 0; at < part.byteSize(); at += PIECE) {
                 int count = (int) Math.min(PIECE, part.byteSize() - at);
                 MemorySegment request = local.allocate(ADDRESS);
-                mpi.check(function, part.asSlice(at, count), count, mpi.bytes, peer, TAG, mpi.world, request);
+                mpi.check(function, part.asSlice(at, count), count, mpi.bytes(), peer, TAG, mpi.world(), request);
                 peers.add(peer);
                 requests.add(request);
             }

@@ -15,24 +15,16 @@ import java.util.Map;
 /**
  * Open MPI's library, version 4 or 5. Its handles are the addresses of exported variables; other brands have numbers
  * there, so another brand is refused by name instead of called.
+ *
+ * @param world the communicator of all ranks
+ * @param bytes the type of what is carried
+ * @param version {@code Open MPI 4.1.4}, say
  */
-final class OpenMpi {
+record OpenMpi(Functions symbols, MemorySegment world, MemorySegment bytes, String version) {
     private static final List<String> NAMES = List.of("libmpi.so.40", "libmpi.40.dylib");
     private static final List<String> OTHERS = List.of("libmpi.so.12", "libmpich.so.12", "libmpi.12.dylib");
     private static final String INSTALL =
             "install Open MPI 4 or 5 (apt install openmpi-bin libopenmpi3), or name its folder in LD_LIBRARY_PATH";
-
-    final MemorySegment world;
-    final MemorySegment bytes;
-    private final Functions symbols;
-    private final String version;
-
-    private OpenMpi(Functions symbols) {
-        this.symbols = symbols;
-        world = symbols.address("ompi_mpi_comm_world");
-        bytes = symbols.address("ompi_mpi_byte");
-        version = version(symbols);
-    }
 
     /** Finds the library where the system's loader looks, then beside mpirun; refuses one of another brand. */
     static OpenMpi load(Map<String, String> environment) {
@@ -53,7 +45,8 @@ final class OpenMpi {
         if (!symbols.has("ompi_mpi_comm_world") || !symbols.has("ompi_mpi_byte")) {
             throw another(symbols);
         }
-        return new OpenMpi(symbols);
+        MemorySegment world = symbols.address("ompi_mpi_comm_world"), bytes = symbols.address("ompi_mpi_byte");
+        return new OpenMpi(symbols, world, bytes, version(symbols));
     }
 
     private static EngineException another(Functions symbols) {
@@ -71,10 +64,6 @@ final class OpenMpi {
                     .replaceFirst("^Open MPI v", "Open MPI ")
                     .strip();
         }
-    }
-
-    String version() {
-        return version;
     }
 
     /** Calls a function and turns any other status than success into a sentence. */

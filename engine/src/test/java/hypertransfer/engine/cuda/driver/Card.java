@@ -44,7 +44,7 @@ public final class Card implements Native {
     private long handles = 1 << 20; // aligned as the driver aligns memory
 
     public Driver driver() {
-        return new Driver(this, 0);
+        return Driver.of(this, 0);
     }
 
     /** The functions that took something which was not given back. */

@@ -4,7 +4,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import hypertransfer.engine.Dims;
 import hypertransfer.engine.cuda.driver.Launch;
-import java.util.List;
 import java.util.Optional;
 import org.junit.jupiter.api.Test;
 
@@ -29,7 +28,7 @@ class FlashTest {
     }
 
     private static void fits(Flash flash, int most) {
-        assertThat(List.of(flash.forward(), flash.key(), flash.query())).allMatch(tile -> tile.bytes() <= most);
+        assertThat(flash.tiles()).allMatch(tile -> tile.bytes() <= most);
     }
 
     private static Optional<String> file(Dims dims, int target, int shared) {

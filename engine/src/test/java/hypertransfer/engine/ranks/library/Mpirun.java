@@ -11,36 +11,19 @@ import java.util.concurrent.TimeUnit;
 
 /** A program run as several ranks on this machine. */
 record Mpirun(int exit, String output) {
-    static Mpirun of(int size, Class<?> program, String... arguments) throws Exception {
+    static Mpirun of(int size, Class<?> program, String argument) throws Exception {
         assumeTrue(
                 Arrays.stream(System.getenv("PATH").split(":"))
                         .anyMatch(folder -> Files.isExecutable(Path.of(folder, "mpirun"))),
                 "no mpirun: install openmpi-bin to run several ranks");
-        List<String> command = new ArrayList<>(List.of(
-                "mpirun",
-                "--allow-run-as-root",
-                "--oversubscribe",
-                "--bind-to",
-                "none",
-                "--mca",
-                "pml",
-                "ob1",
-                "--mca",
-                "btl",
-                "self,vader,tcp",
-                "--mca",
-                "btl_tcp_if_include",
-                "lo",
-                "-n",
-                Integer.toString(size),
-                Path.of(System.getProperty("java.home"), "bin", "java").toString(),
-                "-XX:+UseSerialGC",
-                "-XX:TieredStopAtLevel=1",
-                "--enable-native-access=ALL-UNNAMED",
-                "-cp",
-                System.getProperty("java.class.path"),
-                program.getName()));
-        command.addAll(List.of(arguments));
+        String ranks =
+                "mpirun --allow-run-as-root --oversubscribe --bind-to none --mca pml ob1 --mca btl self,vader,tcp"
+                        + " --mca btl_tcp_if_include lo -n " + size;
+        String options = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1 --enable-native-access=ALL-UNNAMED -cp";
+        List<String> command = new ArrayList<>(List.of(ranks.split(" ")));
+        command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
+        command.addAll(List.of(options.split(" ")));
+        command.addAll(List.of(System.getProperty("java.class.path"), program.getName(), argument));
         Path output = Files.createTempFile("mpirun", ".txt");
         Process process = new ProcessBuilder(command)
                 .redirectErrorStream(true)
