@@ -26,17 +26,9 @@ final class Child implements AutoCloseable {
         return start(0, args);
     }
 
-    /** With files of at most so many KiB, which is how a full disk looks to the process; 0: any size. */
-    static Child start(int kilobytes, List<String> args) throws Exception {
-        return start(kilobytes, 0, args);
-    }
-
-    /** The same with a heap of so many MiB; 0: the usual one. */
-    static Child start(int kilobytes, int heap, List<String> args) throws Exception {
+    /** With a heap of so many MiB; 0: the usual one. */
+    static Child start(int heap, List<String> args) throws Exception {
         List<String> command = new ArrayList<>();
-        if (kilobytes > 0) {
-            command.addAll(List.of("bash", "-c", "ulimit -f " + kilobytes + "; exec \"$@\"", "bash"));
-        }
         // A build in the background ignores Ctrl-C, and so would its children.
         if (new ProcessBuilder("env", "--default-signal=INT,HUP", "true")
                         .start()

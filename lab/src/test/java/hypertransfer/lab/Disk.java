@@ -2,13 +2,12 @@ package hypertransfer.lab;
 
 import java.io.IOException;
 import java.io.OutputStream;
+import java.io.Writer;
 import java.nio.ByteBuffer;
-import java.nio.MappedByteBuffer;
 import java.nio.channels.Channels;
 import java.nio.channels.FileChannel;
-import java.nio.channels.FileLock;
-import java.nio.channels.ReadableByteChannel;
 import java.nio.channels.WritableByteChannel;
+import java.nio.charset.Charset;
 import java.nio.file.CopyOption;
 import java.nio.file.Files;
 import java.nio.file.OpenOption;
@@ -32,8 +31,11 @@ public final class Disk {
     }
 
     /** The operations that change something; {@code open} where its options say so. */
-    static final Set<String> CHANGES =
-            Set.of("open", "newOutputStream", "move", "copy", "delete", "deleteIfExists", "createDirectories");
+    static final Set<String> CHANGES = Set.of(
+            "open", "newOutputStream", "newWriter", "move", "copy", "delete", "deleteIfExists", "createDirectories");
+
+    /** Those of a channel; a channel that only reads has none of them. */
+    static final Set<String> CHANNEL_CHANGES = Set.of("write", "force", "truncate", "transferTo");
 
     private static final List<FileChannel> OPEN = new ArrayList<>();
     private static long operations = Long.MAX_VALUE; // that are left
@@ -84,14 +86,18 @@ public final class Disk {
             return FileChannel.open(file, options);
         }
         operation();
-        FileChannel channel = new Shimmed(FileChannel.open(file, options));
+        FileChannel channel = FileChannel.open(file, options);
         OPEN.add(channel);
         return channel;
     }
 
     public static OutputStream newOutputStream(Path file, OpenOption... options) throws IOException {
-        return Channels.newOutputStream(
-                open(file, StandardOpenOption.CREATE, StandardOpenOption.TRUNCATE_EXISTING, StandardOpenOption.WRITE));
+        return Channels.newOutputStream(new Bent(
+                open(file, StandardOpenOption.CREATE, StandardOpenOption.TRUNCATE_EXISTING, StandardOpenOption.WRITE)));
+    }
+
+    public static Writer newWriter(WritableByteChannel channel, Charset charset) {
+        return Channels.newWriter(new Bent((FileChannel) channel), charset);
     }
 
     public static Path move(Path from, Path to, CopyOption... options) throws IOException {
@@ -119,114 +125,48 @@ public final class Disk {
         return Files.createDirectories(directory, attributes);
     }
 
-    /** A channel to such a disk. */
-    private static final class Shimmed extends FileChannel {
-        private final FileChannel channel;
-
-        private Shimmed(FileChannel channel) {
-            this.channel = channel;
+    /** The last write gets half of its bytes onto the disk. */
+    public static int write(FileChannel channel, ByteBuffer source) throws IOException {
+        if (operations == 0) {
+            channel.write(source.slice(source.position(), source.remaining() / 2));
         }
+        operation();
+        return channel.write(source);
+    }
 
-        /** The last write gets half of its bytes onto the disk. */
+    public static long transferTo(FileChannel from, long position, long count, WritableByteChannel to)
+            throws IOException {
+        if (operations == 0) {
+            from.transferTo(position, count / 2, to);
+        }
+        operation();
+        return from.transferTo(position, count, to);
+    }
+
+    public static void force(FileChannel channel, boolean all) throws IOException {
+        operation();
+        channel.force(all);
+    }
+
+    public static FileChannel truncate(FileChannel channel, long size) throws IOException {
+        operation();
+        return channel.truncate(size);
+    }
+
+    /** A channel for classes of Java's own, whose calls stay as they are. */
+    private record Bent(FileChannel channel) implements WritableByteChannel {
         @Override
         public int write(ByteBuffer source) throws IOException {
-            if (operations == 0) {
-                int limit = source.limit();
-                source.limit(source.position() + source.remaining() / 2);
-                channel.write(source);
-                source.limit(limit);
-            }
-            operation();
-            return channel.write(source);
+            return Disk.write(channel, source);
         }
 
         @Override
-        public int write(ByteBuffer source, long position) throws IOException {
-            channel.position(position);
-            return write(source);
+        public boolean isOpen() {
+            return channel.isOpen();
         }
 
         @Override
-        public long write(ByteBuffer[] sources, int offset, int length) throws IOException {
-            long written = 0;
-            for (int i = offset; i < offset + length; i++) {
-                written += write(sources[i]);
-            }
-            return written;
-        }
-
-        @Override
-        public void force(boolean all) throws IOException {
-            operation();
-            channel.force(all);
-        }
-
-        @Override
-        public FileChannel truncate(long size) throws IOException {
-            operation();
-            channel.truncate(size);
-            return this;
-        }
-
-        @Override
-        public long transferTo(long position, long count, WritableByteChannel target) throws IOException {
-            return channel.transferTo(position, count, target);
-        }
-
-        @Override
-        public long transferFrom(ReadableByteChannel source, long position, long count) throws IOException {
-            operation();
-            return channel.transferFrom(source, position, count);
-        }
-
-        @Override
-        public int read(ByteBuffer target) throws IOException {
-            return channel.read(target);
-        }
-
-        @Override
-        public int read(ByteBuffer target, long position) throws IOException {
-            return channel.read(target, position);
-        }
-
-        @Override
-        public long read(ByteBuffer[] targets, int offset, int length) throws IOException {
-            return channel.read(targets, offset, length);
-        }
-
-        @Override
-        public long position() throws IOException {
-            return channel.position();
-        }
-
-        @Override
-        public FileChannel position(long position) throws IOException {
-            channel.position(position);
-            return this;
-        }
-
-        @Override
-        public long size() throws IOException {
-            return channel.size();
-        }
-
-        @Override
-        public MappedByteBuffer map(MapMode mode, long position, long size) throws IOException {
-            return channel.map(mode, position, size);
-        }
-
-        @Override
-        public FileLock lock(long position, long size, boolean shared) throws IOException {
-            return channel.lock(position, size, shared);
-        }
-
-        @Override
-        public FileLock tryLock(long position, long size, boolean shared) throws IOException {
-            return channel.tryLock(position, size, shared);
-        }
-
-        @Override
-        protected void implCloseChannel() throws IOException {
+        public void close() throws IOException {
             channel.close();
         }
     }

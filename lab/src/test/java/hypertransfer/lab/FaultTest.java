@@ -23,7 +23,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Real processes that are killed, interrupted, or run out of disk; all end where an undisturbed one does. */
+/** Real processes that are killed or interrupted, and runs without disk; all end where an undisturbed one does. */
 @EnabledOnOs({OS.LINUX, OS.MAC})
 class FaultTest {
     private static final int KILLS = Boolean.getBoolean("ht.slow") ? 50 : 3;
@@ -169,17 +169,20 @@ class FaultTest {
     /** Of the first only logs do not fit, of the second not even a checkpoint. */
     @ParameterizedTest
     @CsvSource({"160, 300, 20, run/", "64, 12, 5, step-00000005.safetensors"})
-    void aFullDisk(int kilobytes, int steps, int every, String what) throws Exception {
+    void aFullDisk(int kilobytes, int steps, int every, String what) throws Throwable {
         List<Object> expected = undisturbed(steps, every);
-        try (Child child = Child.start(kilobytes, train(run, steps, every))) {
-            assertThat(child.end()).isEqualTo(4);
-            assertThat(child.errors())
-                    .singleElement()
-                    .asString()
-                    .startsWith("ht: cannot write " + run)
-                    .contains(what)
-                    .endsWith("; make room, then run the same command again to continue");
+        NoRoomTest.limit(1024L * kilobytes);
+        try {
+            assertThat(ht.run(train(run, steps, every))).isEqualTo(4);
+        } finally {
+            NoRoomTest.limit(-1);
         }
+        assertThat(ht.err().lines())
+                .singleElement()
+                .asString()
+                .startsWith("ht: cannot write " + run)
+                .contains(what)
+                .endsWith("; make room, then run the same command again to continue");
         assertThat(state()).isEqualTo("failed");
         assertThat(new Run(run).checkpoints()).allSatisfy(Checkpoint::read);
         assertThat(new Run(run).checkpoints().isEmpty()).isEqualTo(what.startsWith("step-"));

@@ -70,7 +70,7 @@ class NoRoomTest {
     }
 
     /** The largest size of a file that this process writes, as ulimit -f; below zero: any. */
-    private static void limit(long bytes) throws Throwable {
+    static void limit(long bytes) throws Throwable {
         int fileSize = 1; // RLIMIT_FSIZE
         FunctionDescriptor type =
                 FunctionDescriptor.of(ValueLayout.JAVA_INT, ValueLayout.JAVA_INT, ValueLayout.ADDRESS);

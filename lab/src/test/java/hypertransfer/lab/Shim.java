@@ -10,16 +10,18 @@ import java.lang.classfile.CodeElement;
 import java.lang.classfile.Opcode;
 import java.lang.classfile.instruction.InvokeInstruction;
 import java.lang.constant.ClassDesc;
+import java.lang.constant.MethodTypeDesc;
 import java.lang.reflect.Method;
 import java.util.Set;
 
 /**
  * The command line inside the test's own process, with every operation that changes files going through {@link Disk}: the
- * classes of the project are loaded a second time, with their calls of {@code Files} and {@code FileChannel.open} bent.
+ * classes of the project are loaded a second time, with their calls of {@code Files} and {@code FileChannel} bent.
  */
 final class Shim extends ClassLoader implements Ht.Runner {
     private static final ClassDesc DISK = Disk.class.describeConstable().orElseThrow();
-    private static final Set<String> BENT = Set.of("java/nio/file/Files", "java/nio/channels/FileChannel");
+    private static final Set<String> BENT =
+            Set.of("java/nio/file/Files", "java/nio/channels/FileChannel", "java/nio/channels/Channels");
 
     private final Method main;
 
@@ -70,12 +72,19 @@ final class Shim extends ClassLoader implements Ht.Runner {
 
     private static void bend(CodeBuilder code, CodeElement element) {
         if (element instanceof InvokeInstruction call
-                && call.opcode() == Opcode.INVOKESTATIC
-                && BENT.contains(call.owner().asInternalName())
-                && Disk.CHANGES.contains(call.name().stringValue())) {
-            code.invokestatic(DISK, call.name().stringValue(), call.typeSymbol());
-        } else {
-            code.with(element);
+                && BENT.contains(call.owner().asInternalName())) {
+            String name = call.name().stringValue();
+            MethodTypeDesc type = call.typeSymbol();
+            if (call.opcode() == Opcode.INVOKESTATIC && Disk.CHANGES.contains(name)) {
+                code.invokestatic(DISK, name, type);
+                return;
+            }
+            if (call.opcode() == Opcode.INVOKEVIRTUAL && Disk.CHANNEL_CHANGES.contains(name)) {
+                code.invokestatic(
+                        DISK, name, type.insertParameterTypes(0, call.owner().asSymbol()));
+                return;
+            }
         }
+        code.with(element);
     }
 }

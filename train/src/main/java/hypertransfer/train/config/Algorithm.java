@@ -63,14 +63,11 @@ public record Algorithm(
             throw new Refusal("matrices.radius is set where a run starts, and this one continues from.run "
                     + c.from().run() + " with the norms it has there; leave it at 1");
         }
+        int head = c.model().head();
         for (Outline outline : c.architecture().outlines()) {
             if (outline.hidden()) {
                 View view = algorithm.of(outline.name()).view();
-                view.of(
-                        outline.name(),
-                        outline.rows(),
-                        outline.cols(),
-                        c.model().head());
+                view.of(outline.name(), outline.rows(), outline.cols(), head);
             }
         }
         return algorithm;

@@ -59,11 +59,8 @@ final class Tree {
             throw new Refusal(
                     "--set takes key=value, such as --set matrices.rate=0.02; it was given '" + setting + "'");
         }
-        lay(
-                "--set",
-                nested(
-                        setting.substring(0, equals).strip(),
-                        setting.substring(equals + 1).strip()));
+        String key = setting.substring(0, equals), value = setting.substring(equals + 1);
+        lay("--set", nested(key.strip(), value.strip()));
     }
 
     private void lay(String source, String prefix, ObjectNode under, JsonNode over) {

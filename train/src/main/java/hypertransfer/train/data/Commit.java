@@ -3,7 +3,6 @@ package hypertransfer.train.data;
 import hypertransfer.core.Refusal;
 import hypertransfer.train.file.Atomic;
 import java.io.IOException;
-import java.io.UncheckedIOException;
 import java.nio.channels.FileChannel;
 import java.nio.channels.FileLock;
 import java.nio.channels.OverlappingFileLockException;
@@ -69,13 +68,9 @@ record Commit(Path directory, String name, FileChannel channel) implements AutoC
 
     /** Gives these shards their names and removes all older ones; each lies finished beside its name. */
     void write(List<Path> files) {
-        Atomic.write(
-                directory.resolve(MARKER),
-                String.join(
-                        "\n",
-                        files.stream()
-                                .map(file -> file.getFileName().toString())
-                                .toList()));
+        List<String> names =
+                files.stream().map(file -> file.getFileName().toString()).toList();
+        Atomic.write(directory.resolve(MARKER), String.join("\n", names));
         try {
             finish();
         } catch (IOException e) {
@@ -102,11 +97,9 @@ record Commit(Path directory, String name, FileChannel channel) implements AutoC
                         file + " is gone, though " + marker + " names it; delete that file and tokenize again");
             }
         }
-        for (Split split : Split.values()) {
-            for (Path old : ShardWriter.existing(directory, name, split)) {
-                if (!files.contains(old)) {
-                    Files.delete(old);
-                }
+        for (Path old : ShardWriter.existing(directory, name)) {
+            if (!files.contains(old)) {
+                Files.delete(old);
             }
         }
         Files.deleteIfExists(Spool.file(directory)); // before the marker: nobody looks for it later
@@ -127,13 +120,9 @@ record Commit(Path directory, String name, FileChannel channel) implements AutoC
 
     @Override
     public void close() {
-        try {
-            if (channel.isOpen()) {
-                Files.deleteIfExists(directory.resolve(LOCK));
-                channel.close();
-            }
-        } catch (IOException e) {
-            throw new UncheckedIOException("cannot release " + directory + ": " + Atomic.reason(e), e);
+        if (channel.isOpen()) {
+            Atomic.told("release", directory, () -> Files.deleteIfExists(directory.resolve(LOCK)));
+            Atomic.close(directory.resolve(LOCK), channel);
         }
     }
 }

@@ -14,6 +14,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.regex.Pattern;
+import java.util.stream.Stream;
 
 /**
  * Writes one split's shards, each beside its place under a name of its own. They get their names all at once, by
@@ -161,9 +162,11 @@ final class ShardWriter implements AutoCloseable {
         }
     }
 
-    /** Shards of that name that are already there. */
-    static List<Path> existing(Path directory, String name, Split split) {
-        return list(directory, name, split, "");
+    /** Shards of that name that are already there, of both splits. */
+    static List<Path> existing(Path directory, String name) {
+        return Stream.of(Split.values())
+                .flatMap(split -> list(directory, name, split, "").stream())
+                .toList();
     }
 
     private static List<Path> list(Path directory, String name, Split split, String suffix) {

@@ -11,7 +11,6 @@ import java.io.EOFException;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayDeque;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.OptionalLong;
 import java.util.Queue;
@@ -114,10 +113,7 @@ public final class Tokenizer implements AutoCloseable {
         this.train = new ShardWriter(directory, name, Split.TRAIN, options.shardTokens);
         this.validation = new ShardWriter(directory, name, Split.VALIDATION, options.shardTokens);
         commit = Commit.hold(directory, name);
-        List<Path> existing = new ArrayList<>();
-        for (Split split : Split.values()) {
-            existing.addAll(ShardWriter.existing(directory, name, split));
-        }
+        List<Path> existing = ShardWriter.existing(directory, name);
         if (!existing.isEmpty() && !options.force) {
             commit.close();
             throw new Refusal("there are shards already (" + existing.getFirst() + (existing.size() > 1 ? ", ..." : "")

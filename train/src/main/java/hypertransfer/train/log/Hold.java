@@ -5,7 +5,6 @@ import hypertransfer.train.config.Configuration;
 import hypertransfer.train.config.ConfigurationFile;
 import hypertransfer.train.file.Atomic;
 import java.io.IOException;
-import java.io.UncheckedIOException;
 import java.nio.channels.FileChannel;
 import java.nio.channels.FileLock;
 import java.nio.file.Files;
@@ -25,15 +24,13 @@ public final class Hold implements AutoCloseable {
 
     private final Run run;
     private final Path key;
-    private final FileChannel channel;
-    private final FileLock lock;
+    private final FileChannel channel; // which is locked until it is closed
     private final Object identity; // of the lock's file
 
-    private Hold(Run run, Path key, FileChannel channel, FileLock lock) throws IOException {
+    private Hold(Run run, Path key, FileChannel channel) throws IOException {
         this.run = run;
         this.key = key;
         this.channel = channel;
-        this.lock = lock;
         identity = identity();
     }
 
@@ -64,14 +61,15 @@ public final class Hold implements AutoCloseable {
             FileChannel channel = null;
             try {
                 channel = FileChannel.open(path.resolve(LOCK), StandardOpenOption.CREATE, StandardOpenOption.WRITE);
-                FileLock lock = channel.tryLock();
-                if (lock == null) {
+                if (channel.tryLock() == null) {
                     throw inUse(path);
                 }
-                return new Hold(new Run(path), key, channel, lock);
+                return new Hold(new Run(path), key, channel);
             } catch (IOException | RuntimeException | Error e) {
                 HELD.remove(key);
-                close(channel);
+                if (channel != null) {
+                    channel.close();
+                }
                 throw e;
             }
         } catch (IOException e) {
@@ -161,22 +159,9 @@ public final class Hold implements AutoCloseable {
     @Override
     public void close() {
         try {
-            lock.release();
-        } catch (IOException e) {
-            throw new UncheckedIOException("cannot release " + run.directory() + ": " + Atomic.reason(e), e);
+            Atomic.close(run.file(LOCK), channel);
         } finally {
-            close(channel);
             HELD.remove(key);
-        }
-    }
-
-    private static void close(FileChannel channel) {
-        try {
-            if (channel != null) {
-                channel.close();
-            }
-        } catch (IOException e) {
-            throw new UncheckedIOException("cannot close a run's lock: " + Atomic.reason(e), e);
         }
     }
 }

@@ -54,7 +54,8 @@ public record Differences(Dims dims, String parameter, double error, double larg
                 Engine oracle = Engines.open("reference", tiny.dims(2))) {
             Parameters mine = new Parameters(engine, tiny, Masters.SHARED);
             Parameters theirs = new Parameters(oracle, tiny, Masters.SHARED);
-            Network network = new Network(engine, tiny, mine), other = new Network(oracle, tiny, theirs);
+            Network network = new Network(engine, tiny, mine, 1, false);
+            Network other = new Network(oracle, tiny, theirs, 1, false);
             engine.commit();
             oracle.commit();
             for (int p = 0; p < mine.all().size(); p++) {

@@ -58,14 +58,10 @@ public final class Network {
 
     private final List<Tensor> sums; // what a backward pass begins with zeros, apart from the parameters' gradients
 
-    /** For steps of one micro-batch. */
-    public Network(Engine engine, Architecture architecture, Parameters parameters) {
-        this(engine, architecture, parameters, 1, false);
-    }
-
     /**
-     * For steps of several micro-batches.
+     * Declares what the passes need.
      *
+     * @param micros micro-batches in a step
      * @param recompute whether blocks share the memory of what happens inside them, and the backward pass computes it
      *     again: the same numbers for a third more work and a fraction of the memory
      */

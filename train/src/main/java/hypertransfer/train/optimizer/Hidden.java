@@ -81,14 +81,6 @@ final class Hidden {
         return whole.rows() == m.rows ? whole : engine.slice(whole, m.name, k * m.rows, m.rows);
     }
 
-    List<Tensor> masters() {
-        return own.stream().map(Own::master).toList();
-    }
-
-    List<Tensor> gradients() {
-        return own.stream().map(Own::gradient).toList();
-    }
-
     /** Takes the masters as they were written. */
     void takeMasters() {
         copied.forEach(c -> engine.motion().cut(c.whole.master(), c.parts(Own::master)));

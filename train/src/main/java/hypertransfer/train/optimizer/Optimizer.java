@@ -63,8 +63,8 @@ public final class Optimizer {
         views = new Hidden(engine, parameters, routing);
         hidden = views.all;
         mine = views.own.stream().mapToInt(Hidden.Own::number).toArray();
-        w = views.masters();
-        u = views.gradients();
+        w = views.own.stream().map(Hidden.Own::master).toList();
+        u = views.own.stream().map(Hidden.Own::gradient).toList();
         List<Parameter> rest = own.stream().filter(p -> !p.hidden()).toList();
         restW = rest.stream().map(Parameter::master).toList();
         restU = rest.stream().map(Parameter::gradient).toList();

@@ -12,7 +12,6 @@ import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Locale;
-import java.util.OptionalDouble;
 import java.util.function.BiFunction;
 import java.util.function.Consumer;
 import java.util.stream.Stream;
@@ -70,11 +69,13 @@ record Checkpoints(Run run) {
         double lowest = Double.POSITIVE_INFINITY;
         for (Path numbers : all) {
             try {
-                double validation = validation(numbers).orElse(Double.POSITIVE_INFINITY);
-                if (validation < lowest) {
+                Double validation = Checkpoint.read(numbers).validation();
+                if (validation != null && validation < lowest) {
                     lowest = validation;
                     best = numbers;
                 }
+            } catch (Refusal damaged) {
+                // is not the best
             } catch (UncheckedIOException e) {
                 kept.add(numbers);
             }
@@ -92,15 +93,6 @@ record Checkpoints(Run run) {
             }
         } catch (IOException e) {
             throw new UncheckedIOException("cannot tidy " + directory() + ": " + Atomic.reason(e), e);
-        }
-    }
-
-    private static OptionalDouble validation(Path numbers) {
-        try {
-            Double validation = Checkpoint.read(numbers).validation();
-            return validation == null ? OptionalDouble.empty() : OptionalDouble.of(validation);
-        } catch (Refusal damaged) {
-            return OptionalDouble.empty();
         }
     }
 }

@@ -17,6 +17,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
+import java.util.stream.Collectors;
 
 /**
  * How much the loss depends on the scale of each hidden matrix: {@code |f(cw) - f(w)| / f(w)}, the largest over a few
@@ -89,13 +90,10 @@ public record Invariance(double loss, Map<String, Double> change, double roundin
     /** The gradient rules of single matrices, where they are measured. */
     static Map<String, GradientRule> needed(Configuration c) {
         Algorithm algorithm = c.algorithm();
-        List<String> names = Parameters.hidden(c.architecture());
-        List<String> auto = names.stream()
-                .filter(name -> algorithm.of(name).gradient() == Matrices.Gradient.AUTO)
-                .toList();
-        List<String> atRadius = names.stream()
-                .filter(name -> algorithm.of(name).gradient() == Matrices.Gradient.AT_RADIUS)
-                .toList();
+        Map<Matrices.Gradient, List<String>> asked = Parameters.hidden(c.architecture()).stream()
+                .collect(Collectors.groupingBy(name -> algorithm.of(name).gradient()));
+        List<String> auto = asked.getOrDefault(Matrices.Gradient.AUTO, List.of());
+        List<String> atRadius = asked.getOrDefault(Matrices.Gradient.AT_RADIUS, List.of());
         requireInvariantParts(c, atRadius);
         if (auto.isEmpty()
                 && atRadius.stream().allMatch(c.architecture().design()::invariant)) { // by the norms that follow

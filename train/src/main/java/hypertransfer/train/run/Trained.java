@@ -3,6 +3,7 @@ package hypertransfer.train.run;
 import hypertransfer.core.GradientRule;
 import hypertransfer.core.Refusal;
 import hypertransfer.core.State;
+import hypertransfer.core.Transfer;
 import hypertransfer.engine.provider.Engines;
 import hypertransfer.train.config.Algorithm;
 import hypertransfer.train.config.Configuration;
@@ -107,14 +108,11 @@ public final class Trained implements AutoCloseable {
                 .newest(
                         (checkpoint, tensors) -> {
                             Map<String, Double> scales = new HashMap<>();
-                            rules(run, c, checkpoint)
-                                    .forEach((name, rule) -> scales.put(
-                                            name,
-                                            algorithm
-                                                    .of(name)
-                                                    .rule(rule)
-                                                    .transfer()
-                                                    .evaluationScale(checkpoint.state(name))));
+                            rules(run, c, checkpoint).forEach((name, rule) -> {
+                                Transfer transfer =
+                                        algorithm.of(name).rule(rule).transfer();
+                                scales.put(name, transfer.evaluationScale(checkpoint.state(name)));
+                            });
                             write(tensors, scales, c, dialect, checkpoint.step(), file);
                             return checkpoint.step();
                         },

@@ -20,7 +20,6 @@ import hypertransfer.train.log.Standing;
 import hypertransfer.train.log.Standing.State;
 import hypertransfer.train.network.Initializer;
 import hypertransfer.train.ranks.Passport;
-import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -189,7 +188,7 @@ public final class Trainer {
         if (hold != null) {
             return file;
         }
-        try {
+        return Atomic.told("copy", file, () -> {
             Path copy = Files.createTempDirectory("ht-rank").resolve(Run.DECISIONS);
             if (Files.exists(file)) {
                 Files.copy(file, copy);
@@ -197,9 +196,7 @@ public final class Trainer {
             copy.getParent().toFile().deleteOnExit();
             copy.toFile().deleteOnExit();
             return copy;
-        } catch (IOException e) {
-            throw new UncheckedIOException("cannot copy " + file + ": " + Atomic.reason(e), e);
-        }
+        });
     }
 
     private void record(Trainee trainee) {

@@ -19,6 +19,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Random;
 import java.util.stream.IntStream;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -27,38 +28,25 @@ import org.junit.jupiter.params.provider.CsvSource;
 /** Files of other programs, made here: what our network computes of them is what those programs would. */
 class ImportedTest {
     private static final int[] TOKENS = {3, 1, 4, 1, 5, 9, 2, 6};
-    private static final List<String> LLAMA = List.of(
+    private static final List<String> BOTH = List.of(
             "network=M2",
             "engine=reference",
             "steps=4",
             "model.width=16",
             "model.head=4",
-            "model.kv_heads=2",
-            "model.mlp=swiglu",
-            "model.mlp_width=20",
             "model.qk_norm=false",
             "model.embed_norm=false",
             "model.layers=2");
+    private static final List<String> LLAMA = List.of("model.kv_heads=2", "model.mlp=swiglu", "model.mlp_width=20");
     private static final List<String> GPT2 = List.of(
-            "network=M2",
-            "engine=reference",
-            "steps=4",
-            "model.width=16",
-            "model.head=4",
-            "model.mlp=gelu",
-            "model.norm=layer",
-            "model.positions=learned",
-            "model.bias=true",
-            "model.qk_norm=false",
-            "model.embed_norm=false",
-            "model.tied=true",
-            "model.layers=2");
+            "model.mlp=gelu", "model.norm=layer", "model.positions=learned", "model.bias=true", "model.tied=true");
 
     @TempDir
     private Path dir;
 
     private Configuration configuration(List<String> network, String... more) {
-        return new Tiny(dir).configuration(network, more);
+        List<String> all = Stream.of(BOTH, network).flatMap(List::stream).toList();
+        return new Tiny(dir).configuration(all, more);
     }
 
     /** Random weights under the other program's names. */

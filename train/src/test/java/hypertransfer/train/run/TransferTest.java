@@ -20,7 +20,6 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -31,13 +30,9 @@ import org.junit.jupiter.params.provider.EnumSource;
 class TransferTest {
     private static final List<String> EXACT = List.of("engine=reference", "steps=20", "checkpoint.every=10");
 
-    @TempDir
-    Path dir;
+    private final Tiny tiny;
 
-    private Tiny tiny;
-
-    @BeforeEach
-    void tiny() {
+    TransferTest(@TempDir Path dir) {
         tiny = new Tiny(dir);
     }
 
@@ -47,7 +42,7 @@ class TransferTest {
 
     /** A file with the rates of a run. */
     private Path rates(Path run, String series) {
-        Path file = dir.resolve(series + ".json");
+        Path file = tiny.path(series + ".json");
         recorded(run, series).write(file);
         return file;
     }
@@ -131,13 +126,13 @@ class TransferTest {
                 () -> recorded(tiny.path("run"), "rate"),
                 "logged matrices up to step 6 of 10; a schedule needs a finished run");
         Path file = Files.writeString(
-                dir.resolve("rates.json"),
+                tiny.path("rates.json"),
                 "{\"source\":\"x\",\"series\":\"rate\",\"rates\":{\"blocks.0.attn.q.weight\":[0.1,null]}}");
         assertRefused(
                 () -> tiny.train("two", "steps=2", "matrices.recorded=" + file),
                 "has 1 numbers for blocks.0.attn.q.weight and 2 for the first");
         assertRefused(
-                () -> tiny.train("three", "matrices.recorded=" + dir.resolve("none")),
+                () -> tiny.train("three", "matrices.recorded=" + tiny.path("none")),
                 "write one with 'ht schedule RUN'");
     }
 
@@ -185,21 +180,13 @@ class TransferTest {
         }
     }
 
-    @Test
-    void fromACheckpointThatIsNotThere() {
-        Path run = tiny.train("run", "steps=20");
-        assertRefused(
-                () -> tiny.train("late", "from.run=" + run, "from.step=11"),
-                "has no checkpoint of step 11; it has those of [20, 10]");
-    }
-
     /** One window is all the data, so training and validation see the same tokens and weights; they differed by 6.7e-3. */
     @Test
     void aPrescribedProxyNormIsValidatedAndSavedToo() throws Exception {
         byte[] shard = Files.readAllBytes(Path.of(tiny.configuration().data().train()));
         byte[] one = Arrays.copyOf(shard, 1024 + 2 * 33);
         ByteBuffer.wrap(one).order(ByteOrder.LITTLE_ENDIAN).putInt(8, 33);
-        Path window = Files.write(dir.resolve("window.bin"), one);
+        Path window = Files.write(tiny.path("window.bin"), one);
         Path run = exact(
                 "proxy",
                 "network=M2",
@@ -287,7 +274,7 @@ class TransferTest {
                 "{}",
                 "{\"series\":\"rate\",\"rates\":{\"a\":null}}",
                 "{\"rate\":1}")) {
-            Path file = Files.writeString(dir.resolve("s.json"), text);
+            Path file = Files.writeString(tiny.path("s.json"), text);
             assertRefused(() -> RecordedRates.read(file), file + " is not a recorded schedule");
         }
     }
