@@ -9,18 +9,13 @@ import java.util.OptionalLong;
  * anywhere without a position being kept.
  *
  * @param micros micro-batches in a step
- * @param seed empty for the order of the corpus; else the windows of every epoch are shuffled, each epoch differently
+ * @param seed empty for the order of the corpus, as in the paper; else the windows of every epoch are shuffled, each epoch differently
  */
 public record Batches(Windows windows, int micros, OptionalLong seed) {
     public Batches {
         if (micros < 1) {
             throw new Refusal("a step needs at least 1 micro-batch, not " + micros);
         }
-    }
-
-    /** The order of the corpus, as in the paper. */
-    public Batches(Windows windows, int micros) {
-        this(windows, micros, OptionalLong.empty());
     }
 
     /** The window of a micro-batch: the corpus from its start, and again when it is through. */

@@ -42,7 +42,7 @@ class BatchesTest {
     @Test
     void windowsAdvanceByTheirSizeAcrossShardsAndWrapAround() {
         // 26 tokens, windows of 2*4: inputs 0..7, 8..15, 16..23; the last target is 24, and 25 fills no window.
-        Batches batches = new Batches(Windows.of(corpus(5, 14, 7), 2, 4), 2);
+        Batches batches = new Batches(Windows.of(corpus(5, 14, 7), 2, 4), 2, OptionalLong.empty());
         assertThat(batches.windows().count()).isEqualTo(3);
         int index = 0;
         for (int step = 0; step < 10; step++) {
@@ -80,7 +80,7 @@ class BatchesTest {
 
     @Test
     void farStepsDoNotOverflow() {
-        Batches batches = new Batches(Windows.of(corpus(200), 1, 9), 1000);
+        Batches batches = new Batches(Windows.of(corpus(200), 1, 9), 1000, OptionalLong.empty());
         assertThat(batches.window(1L << 40, 7)).isEqualTo(((1L << 40) * 1000 + 7) % 22);
     }
 
@@ -147,6 +147,6 @@ class BatchesTest {
         assertThat(Windows.of(corpus(9), 2, 4).count()).isEqualTo(1);
         assertRefused(() -> Windows.of(corpus(9), 0, 4));
         assertRefused(() -> Windows.of(corpus(9), 1 << 20, 1 << 20));
-        assertRefused(() -> new Batches(Windows.of(corpus(9), 2, 4), 0));
+        assertRefused(() -> new Batches(Windows.of(corpus(9), 2, 4), 0, OptionalLong.empty()));
     }
 }
