@@ -28,15 +28,15 @@ class DifferenceTest {
 
     @Test
     void anotherNormIsNoDifferenceAndAnotherDirectionIs() {
-        Difference.Row scaled = Difference.row("w", A, new double[] {6, 8, 0, 0});
+        Difference scaled = Difference.of("w", A, new double[] {6, 8, 0, 0});
         assertThat(scaled.bits()).isFalse();
         assertThat(scaled.largest()).isZero();
         assertThat(scaled.angle()).isZero();
-        Difference.Row turned = Difference.row("w", A, new double[] {0, 0, 5, 0});
+        Difference turned = Difference.of("w", A, new double[] {0, 0, 5, 0});
         assertThat(turned.angle()).isCloseTo(Math.PI / 2, within(1e-15));
         assertThat(turned.largest()).isCloseTo(2, within(1e-15)); // 5 over a root mean square of 2.5
-        assertThat(Difference.row("w", A, A.clone()).bits()).isTrue();
-        assertThatThrownBy(() -> Difference.row("w", A, new double[3]))
+        assertThat(Difference.of("w", A, A.clone()).bits()).isTrue();
+        assertThatThrownBy(() -> Difference.of("w", A, new double[3]))
                 .isInstanceOf(Refusal.class)
                 .hasMessageContaining("4 numbers in one run and 3");
     }

@@ -139,13 +139,8 @@ public record Effective(
     }
 
     private static void require(Path file, Set<String> columns) {
-        List<String> missing = new ArrayList<>();
-        if (!columns.contains(LogReader.STEP)) {
-            missing.add("step");
-        }
-        if (!columns.contains("weight_norm")) {
-            missing.add("weight_norm");
-        }
+        List<String> missing = new ArrayList<>(List.of(LogReader.STEP, "weight_norm"));
+        missing.removeAll(columns);
         if (!columns.contains("update_norm") && !(columns.contains("direction_norm") && columns.contains("rate"))) {
             missing.add("update_norm (or direction_norm and rate)");
         }

@@ -47,20 +47,15 @@ public record Kind(String name, int rows, int cols, List<String> matrices, Expec
                     + " recursion can be predicted: --set matrices.proxy_growth=null");
         }
         Algorithm algorithm = c.algorithm();
-        Map<String, List<Outline>> named = new LinkedHashMap<>();
-        for (Outline outline : c.architecture().outlines()) {
-            if (outline.hidden()) {
-                named.computeIfAbsent(outline.name().split("\\.")[3], name -> new ArrayList<>())
-                        .add(outline);
-            }
-        }
+        Map<String, List<Outline>> named = c.architecture().outlines().stream()
+                .filter(Outline::hidden)
+                .collect(Collectors.groupingBy(
+                        outline -> outline.name().split("\\.")[3], LinkedHashMap::new, Collectors.toList()));
         List<Kind> kinds = new ArrayList<>();
         named.forEach((name, outlines) -> {
-            Map<Course, List<String>> alike = new LinkedHashMap<>();
-            for (Outline outline : outlines) {
-                alike.computeIfAbsent(algorithm.of(outline.name()), course -> new ArrayList<>())
-                        .add(outline.name());
-            }
+            Map<Course, List<String>> alike = outlines.stream()
+                    .map(Outline::name)
+                    .collect(Collectors.groupingBy(algorithm::of, LinkedHashMap::new, Collectors.toList()));
             Outline shape = outlines.getFirst();
             alike.forEach((course, matrices) -> kinds.add(kind(
                     alike.size() == 1 ? name : name + " of " + layers(matrices),

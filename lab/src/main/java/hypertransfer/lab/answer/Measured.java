@@ -12,28 +12,23 @@ import java.util.Optional;
 import java.util.TreeMap;
 import java.util.function.Consumer;
 
-/** A prediction beside the run it was made for. */
-public final class Measured {
-    private Measured() {}
-
-    /**
-     * Relative errors, root mean square.
-     *
-     * @param steps how many were logged
-     * @param effective over steps and matrices
-     * @param endNorm of the norm at the last logged step, over matrices
-     * @param endToPeak the run's last effective rate over its largest, mean over matrices
-     * @param predictedEndToPeak the same as predicted
-     */
-    public record Error(
-            int steps, int matrices, double effective, double endNorm, double endToPeak, double predictedEndToPeak) {}
-
+/**
+ * A prediction beside the run it was made for: relative errors, root mean square.
+ *
+ * @param steps how many were logged
+ * @param effective over steps and matrices
+ * @param endNorm of the norm at the last logged step, over matrices
+ * @param endToPeak the run's last effective rate over its largest, mean over matrices
+ * @param predictedEndToPeak the same as predicted
+ */
+public record Measured(
+        int steps, int matrices, double effective, double endNorm, double endToPeak, double predictedEndToPeak) {
     /**
      * Nothing if the run has not logged a step.
      *
      * @param told what could not be read
      */
-    public static Optional<Error> error(Path run, Configuration c, List<Kind> kinds, Consumer<String> told) {
+    public static Optional<Measured> of(Path run, Configuration c, List<Kind> kinds, Consumer<String> told) {
         Map<Integer, Line.Matrices> logged = new TreeMap<>();
         Tail lines = new Run(run).matrices();
         lines.lines(Line.Matrices.class).forEach(m -> logged.put(m.step(), m));
@@ -68,7 +63,7 @@ public final class Measured {
             ended += logged.get(last).effective()[i] / peak / names.size();
             predictedEnded += effective[last] / predictedPeak / names.size();
         }
-        return Optional.of(new Error(
+        return Optional.of(new Measured(
                 logged.size(),
                 names.size(),
                 Math.sqrt(squares / compared),

@@ -44,14 +44,11 @@ public final class WatchCommand implements Callable<Integer> {
             throw new Refusal(
                     "there is no directory " + directory + "; give a run, or the directory runs are written to");
         }
-        Server server = Server.open(directory, port);
-        try {
+        try (Server server = Server.open(directory, port)) {
             Runtime.getRuntime().addShutdownHook(Thread.ofPlatform().unstarted(server::close));
             PrintWriter out = spec.commandLine().getOut();
             out.println("watching " + directory + " at http://127.0.0.1:" + server.port() + "/  (Ctrl-C ends)");
             new CountDownLatch(1).await(); // until the process is told to end
-        } finally {
-            server.close();
         }
         return Exit.FINE;
     }

@@ -41,18 +41,18 @@ public record Angles(long step, double matrices, String matrix, double momenta, 
 
     private static Angles at(Run follower, Run target, long step) {
         Set<String> hidden = Set.copyOf(follower.provenance().matrices());
-        List<Difference.Row> rows = Difference.rows(follower, target, step).stream()
+        List<Difference> rows = Difference.all(follower, target, step).stream()
                 .filter(row ->
                         hidden.contains(row.tensor().substring(row.tensor().indexOf(':') + 1)))
                 .toList();
-        Difference.Row matrix = largest(rows, false), momentum = largest(rows, true);
+        Difference matrix = largest(rows, false), momentum = largest(rows, true);
         return new Angles(step, matrix.angle(), matrix.tensor(), momentum.angle(), momentum.tensor());
     }
 
-    private static Difference.Row largest(List<Difference.Row> rows, boolean memory) {
+    private static Difference largest(List<Difference> rows, boolean memory) {
         return rows.stream()
                 .filter(row -> row.tensor().contains(":") == memory)
-                .max(Comparator.comparingDouble(Difference.Row::angle))
+                .max(Comparator.comparingDouble(Difference::angle))
                 .orElseThrow(() -> new Refusal("the two checkpoints have no hidden "
                         + (memory ? "matrix's momentum" : "matrix") + " in common"));
     }

@@ -12,22 +12,17 @@ import java.util.OptionalInt;
 import java.util.TreeSet;
 import java.util.function.Consumer;
 
-/** Where two runs part: the first loss that differs, and every tensor of two checkpoints of one step. */
-public final class Difference {
-    private Difference() {}
-
-    /**
-     * One tensor of both checkpoints. Carriers have norms of their own, so a tensor of the second is scaled to the first's
-     * norm before it is compared.
-     *
-     * @param normA of the first run's
-     * @param normB of the second run's
-     * @param bits whether both have the same bits, without any scaling
-     * @param largest the largest difference after scaling, relative to the root mean square of the first
-     * @param angle between the two, in radians
-     */
-    public record Row(String tensor, double normA, double normB, boolean bits, double largest, double angle) {}
-
+/**
+ * Where two runs part: one tensor of two checkpoints of one step. Carriers have norms of their own, so a tensor of the second
+ * is scaled to the first's norm before it is compared.
+ *
+ * @param normA of the first run's
+ * @param normB of the second run's
+ * @param bits whether both have the same bits, without any scaling
+ * @param largest the largest difference after scaling, relative to the root mean square of the first
+ * @param angle between the two, in radians
+ */
+public record Difference(String tensor, double normA, double normB, boolean bits, double largest, double angle) {
     /** The first step at which a training or validation loss of both differs in any bit; empty where none does. */
     public static OptionalInt firstLoss(Run a, Run b, Consumer<String> told) {
         Curves own = Curves.read(a.directory(), told), other = Curves.read(b.directory(), told);
@@ -63,13 +58,13 @@ public final class Difference {
     }
 
     /** Every tensor that both checkpoints have. */
-    public static List<Row> rows(Run a, Run b, long step) {
+    public static List<Difference> all(Run a, Run b, long step) {
         try (SafeTensors mine = tensors(a, step);
                 SafeTensors theirs = tensors(b, step)) {
-            List<Row> rows = new ArrayList<>();
+            List<Difference> rows = new ArrayList<>();
             for (String name : mine.names()) {
                 if (theirs.names().contains(name)) {
-                    rows.add(row(name, mine.values(name), theirs.values(name)));
+                    rows.add(of(name, mine.values(name), theirs.values(name)));
                 }
             }
             return rows;
@@ -87,7 +82,7 @@ public final class Difference {
     }
 
     /** Two tensors of one name. */
-    public static Row row(String name, double[] a, double[] b) {
+    public static Difference of(String name, double[] a, double[] b) {
         if (a.length != b.length) {
             throw new Refusal(name + " has " + a.length + " numbers in one run and " + b.length
                     + " in the other; the networks differ");
@@ -109,6 +104,6 @@ public final class Difference {
         double rms = normA / Math.sqrt(a.length);
         double angle =
                 normA == 0 ? 0 : 2 * Math.asin(Math.min(1, Math.sqrt(apart) / normA / 2)); // of an isosceles triangle
-        return new Row(name, normA, normB, bits, rms == 0 ? largest : largest / rms, angle);
+        return new Difference(name, normA, normB, bits, rms == 0 ? largest : largest / rms, angle);
     }
 }

@@ -76,23 +76,21 @@ public record Plan(Experiment experiment, Preset preset, List<String> settings, 
     private Configuration configuration(String name) {
         Experiment.Member member = experiment.runs().get(name);
         Experiment.Tuned tuned = experiment.tuned(preset);
+        boolean leads = member.follows() == null;
         List<String> all = new ArrayList<>();
-        if (member.follows() == null) {
+        if (leads) {
             all.add("preset=" + preset.label());
             all.addAll(experiment.settings());
             all.addAll(tuned.settings());
         }
         all.addAll(member.settings());
         all.addAll(tuned.runs().getOrDefault(name, List.of()));
-        Configuration c;
-        if (member.follows() == null) {
-            all.addAll(settings);
-            c = ConfigurationFile.of(all.toArray(String[]::new));
-        } else {
-            all.add(ConfigurationFile.text("target", "../" + member.follows())); // so that all can be moved together
-            Configuration followed = new Run(directory.resolve(member.follows())).configuration();
-            c = ConfigurationFile.with(followed, all.toArray(String[]::new));
-        }
+        // The target's path is relative, so that all can be moved together.
+        all.addAll(leads ? settings : List.of(ConfigurationFile.text("target", "../" + member.follows())));
+        String[] keys = all.toArray(String[]::new);
+        Configuration c = leads
+                ? ConfigurationFile.of(keys)
+                : ConfigurationFile.with(new Run(directory.resolve(member.follows())).configuration(), keys);
         return member.ratioOf() == null
                 ? c
                 : ConfigurationFile.with(

@@ -53,7 +53,7 @@ public final class DiffCommand implements Callable<Integer> {
      * @param firstLoss the first step whose loss differs; null where none does
      * @param step of the checkpoints whose tensors are compared
      */
-    private record Answer(Integer firstLoss, long step, List<Difference.Row> tensors) {}
+    private record Answer(Integer firstLoss, long step, List<Difference> tensors) {}
 
     @Override
     public Integer call() {
@@ -62,20 +62,20 @@ public final class DiffCommand implements Callable<Integer> {
         other.configuration();
         OptionalInt first = Difference.firstLoss(own, other, json::warn);
         long at = step == null ? Difference.commonStep(own, other) : step;
-        List<Difference.Row> rows = Difference.rows(own, other, at);
+        List<Difference> rows = Difference.all(own, other, at);
         json.either(
                 new Answer(first.isPresent() ? first.getAsInt() : null, at, rows),
                 out -> print(Width.folded(out), first, at, rows));
         return first.isPresent() ? Exit.CHECK_FAILED : Exit.FINE;
     }
 
-    private static void print(PrintWriter out, OptionalInt first, long at, List<Difference.Row> rows) {
+    private static void print(PrintWriter out, OptionalInt first, long at, List<Difference> rows) {
         out.printf("tensors at step %d%n", at);
         int longest = rows.stream().mapToInt(row -> row.tensor().length()).max().orElse(6);
         int width = Math.min(longest, Math.max(12, Width.here().columns() - OTHERS));
         String name = "%-" + Math.max(6, width) + "s ";
         out.printf(name + "%10s %10s %6s %8s %8s%n", "tensor", "norm of A", "norm of B", "bits", "largest", "angle");
-        for (Difference.Row row : rows) {
+        for (Difference row : rows) {
             out.printf(
                     Locale.ROOT,
                     name + "%10.6g %10.6g %6s %8.1e %8.1e%n",

@@ -77,12 +77,7 @@ public final class PredictCommand implements Runnable {
 
     /** The JSON line. */
     record Answer(
-            String optimizer,
-            int steps,
-            List<Row> kinds,
-            double meanEndToPeak,
-            Accuracy nearest,
-            Measured.Error measured) {}
+            String optimizer, int steps, List<Row> kinds, double meanEndToPeak, Accuracy nearest, Measured measured) {}
 
     @Override
     public void run() {
@@ -93,11 +88,10 @@ public final class PredictCommand implements Runnable {
         }
         Configuration c = isRun ? new Run(file).configuration() : ConfigurationFile.read(file, set.settings);
         List<Kind> kinds = Kind.of(c);
-        List<Row> rows = new ArrayList<>();
-        kinds.forEach(kind -> rows.add(row(kind)));
+        List<Row> rows = kinds.stream().map(PredictCommand::row).toList();
         int matrices = rows.stream().mapToInt(Row::count).sum();
         double mean = rows.stream().mapToDouble(r -> r.endToPeak * r.count).sum() / matrices;
-        Optional<Measured.Error> measured = isRun ? Measured.error(file, c, kinds, json::warn) : Optional.empty();
+        Optional<Measured> measured = isRun ? Measured.of(file, c, kinds, json::warn) : Optional.empty();
         Accuracy nearest = Accuracy.nearest(c);
         String error = measured.map(PredictCommand::text).orElseGet(() -> nearest.text(c));
         if (csv != null) {
@@ -188,7 +182,7 @@ public final class PredictCommand implements Runnable {
         return peak == 0 ? 0 : c.algorithm().common().schedule().rate(c.steps() - 1) / peak;
     }
 
-    private static String text(Measured.Error error) {
+    private static String text(Measured error) {
         return String.format(
                 Locale.ROOT,
                 "this run against its prediction: effective rate %.1f %% rms over %d steps and %d matrices, norm at the"

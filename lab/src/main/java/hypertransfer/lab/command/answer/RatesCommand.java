@@ -241,9 +241,8 @@ public final class RatesCommand implements Runnable {
         boolean one = from.matrices().groups().isEmpty();
         String described = Kind.describe(from);
         double rate = from.algorithm().common().schedule().peak(), mean = sum / count;
-        Answer answer = one
-                ? new Answer(described, described, rate, mean, 0.0, rows, List.of(), ends)
-                : new Answer(described, described, null, null, null, rows, List.of(), ends);
+        Answer answer = new Answer(
+                described, described, one ? rate : null, one ? mean : null, one ? 0.0 : null, rows, List.of(), ends);
         json.both(answer, out -> {
             out.println(described + ": the final ratio that ends at an effective " + ends);
             out.printf("%-12s %12s %12s%n", "kind", "end/peak now", "final ratio");
