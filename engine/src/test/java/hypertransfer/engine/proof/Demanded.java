@@ -15,9 +15,9 @@ final class Demanded {
 
     private Demanded() {}
 
-    /** One number of threads is enough where only the width of vectors is another. */
+    /** One, and more than there are cores; two where the width of vectors is another. */
     static IntStream threads() {
-        return System.getProperty("ht.vector.bits") == null ? IntStream.of(1, 2, 4) : IntStream.of(2);
+        return System.getProperty("ht.vector.bits") == null ? IntStream.of(1, 4) : IntStream.of(2);
     }
 
     static Pair cpu(int threads, Dims dims) {

@@ -83,11 +83,11 @@ class TailTest {
     @Test
     void aLongFileIsReadWhole() throws IOException {
         StringBuilder text = new StringBuilder();
-        for (int step = 0; step < 60_000; step++) {
+        for (int step = 0; step < 40_000; step++) {
             text.append(line(step));
         }
         append(text.toString());
-        assertThat(steps()).hasSize(60_000).last().isEqualTo(59_999);
+        assertThat(steps()).hasSize(40_000).last().isEqualTo(39_999);
         assertThat(tail.position()).isEqualTo(Files.size(file));
     }
 

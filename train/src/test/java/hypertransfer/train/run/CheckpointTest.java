@@ -80,7 +80,7 @@ class CheckpointTest {
         if (Boolean.getBoolean("ht.slow")) {
             return IntStream.range(0, length).toArray();
         }
-        return IntStream.concat(IntStream.of(0, 1, 7, 8, 9, length - 1), new Random(3).ints(60, 0, length))
+        return IntStream.concat(IntStream.of(0, 1, 7, 8, 9, length - 1), new Random(3).ints(30, 0, length))
                 .toArray();
     }
 

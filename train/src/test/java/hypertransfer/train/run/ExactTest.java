@@ -26,14 +26,17 @@ class ExactTest {
     @TempDir
     Path dir;
 
-    private Path train(String name, String... settings) {
-        return new Tiny(dir).train(name, new Tiny(dir).configuration(EXACT, settings));
+    private Path train(String name, List<String> common, String... settings) {
+        List<String> all = Stream.of(EXACT, common).flatMap(List::stream).toList();
+        return new Tiny(dir).train(name, new Tiny(dir).configuration(all, settings));
     }
 
-    /** Whether two runs of so many steps have the same losses, to the last bit. */
-    private static void assertSame(Path follower, Path followed, int steps) {
+    /** Trains a target and its follower, which has the target's losses to the last bit; returns the follower. */
+    private Path follower(int steps, List<String> common, String target, String... settings) {
+        Path followed = train("target", common, target), follower = train("follower", common, settings);
         assertThat(Tiny.curves(follower)).isEqualTo(Tiny.curves(followed));
         assertThat(Tiny.curves(follower).losses()).hasSize(steps);
+        return follower;
     }
 
     @ParameterizedTest
@@ -59,12 +62,11 @@ class ExactTest {
     })
     void everyLossIsTheTargetsToTheLastBit(
             String network, String direction, String target, String mode, String gradient) {
-        String[] common = {"network=" + network, "matrices.direction=" + direction, "matrices.gradient=" + gradient};
-        Path followed = train("target", with(common, "matrices.mode=" + target));
+        List<String> common =
+                List.of("network=" + network, "matrices.direction=" + direction, "matrices.gradient=" + gradient);
         // a decay of its own, where the target's is another key or none
         double decay = target.equals("hyperball") || mode.equals("decay-transfer") ? 0.3 : 0.1;
-        Path follower = train("follower", with(common, "matrices.mode=" + mode, "matrices.decay=" + decay));
-        assertSame(follower, followed, STEPS);
+        follower(STEPS, common, "matrices.mode=" + target, "matrices.mode=" + mode, "matrices.decay=" + decay);
     }
 
     /** Projections that start at zero, as many networks have them. */
@@ -75,16 +77,13 @@ class ExactTest {
         "soap, base, hypertransfer-plus"
     })
     void aFollowerIsItsTargetFromZero(String direction, String target, String mode) {
-        String[] common = {
-            "steps=30",
-            "network=M2",
-            "matrices.direction=" + direction,
-            "matrices.groups={o|proj: {init: zero, zero_radius: 3}}",
-            "matrices.decay=0.1"
-        };
-        Path followed = train("target", with(common, "matrices.mode=" + target));
-        Path follower = train("follower", with(common, "matrices.mode=" + mode));
-        assertSame(follower, followed, 30);
+        List<String> common = List.of(
+                "steps=30",
+                "network=M2",
+                "matrices.direction=" + direction,
+                "matrices.groups={o|proj: {init: zero, zero_radius: 3}}",
+                "matrices.decay=0.1");
+        Path follower = follower(30, common, "matrices.mode=" + target, "matrices.mode=" + mode);
         double[] norm = Tiny.matrices(follower).get(0).norm();
         assertThat(norm[3]).as("o").isZero();
         assertThat(norm[5]).as("proj").isZero();
@@ -98,15 +97,11 @@ class ExactTest {
     @ParameterizedTest
     @ValueSource(strings = {"normuon", "soap"})
     void aFollowerIsItsTargetHeadByHead(String direction) {
-        String[] common = {
-            "steps=30", "network=M2", "matrices.view=heads", "matrices.direction=" + direction, "matrices.decay=0.1"
-        };
-        Path followed = train("target", common);
-        String[] plus = with(common, "matrices.mode=hypertransfer-plus");
-        Path follower = train("follower", plus);
-        assertSame(follower, followed, 30);
+        List<String> common = List.of("steps=30", "network=M2", "matrices.view=heads", "matrices.decay=0.1");
+        String[] plus = {"matrices.mode=hypertransfer-plus", "matrices.direction=" + direction};
+        Path follower = follower(30, common, plus[1], plus);
         Tiny tiny = new Tiny(dir);
-        tiny.trainUntil("stopped", tiny.configuration(EXACT, plus), 13);
+        tiny.trainUntil("stopped", new Run(follower).configuration(), 13);
         tiny.resume("stopped");
         assertThat(Tiny.result(dir.resolve("stopped"))).isEqualTo(Tiny.result(follower));
     }
@@ -114,14 +109,11 @@ class ExactTest {
     /** Gradients are clipped as the target sees them; the log tells how often and how much. */
     @Test
     void aFollowerClipsWhereItsTargetDoes() {
-        String[] common = {"steps=40", "matrices.gradient=at-radius", "clip.norm=1.4", "matrices.decay=0.1"};
-        Path followed = train("target", common);
-        Path follower = train("follower", with(common, "matrices.mode=hypertransfer"));
-        assertSame(follower, followed, 40);
-        List<Double> kept = kept(follower);
-        assertThat(kept)
+        List<String> common = List.of("steps=40", "matrices.gradient=at-radius", "clip.norm=1.4");
+        Path follower = follower(40, common, "matrices.mode=base", "matrices.mode=hypertransfer");
+        assertThat(kept(follower))
                 .hasSize(40)
-                .isEqualTo(kept(followed))
+                .isEqualTo(kept(dir.resolve("target")))
                 .anyMatch(k -> k < 1)
                 .anyMatch(k -> k == 1);
     }
@@ -137,22 +129,17 @@ class ExactTest {
     /** A rate of a half leaves every 512th master exactly halfway between two weights after the first step. */
     @Test
     void mastersHalfwayBetweenTwoWeightsAreRoundedAlike() {
-        String[] common = {"network=M2", "steps=3", "model.width=32", "matrices.rate=0.5", "matrices.decay=1"};
-        Path followed = train("target", with(common, "matrices.mode=base"));
-        Path follower = train("follower", with(common, "matrices.mode=hypertransfer-plus"));
-        assertSame(follower, followed, 3);
+        List<String> common =
+                List.of("network=M2", "steps=3", "model.width=32", "matrices.rate=0.5", "matrices.decay=1");
+        follower(3, common, "matrices.mode=base", "matrices.mode=hypertransfer-plus");
     }
 
     /** The placebo is another rounding and nothing else, so what it changes is what roundings can change. */
     @Test
     void aPlaceboStraysByRoundingOnly() {
-        Path plain = train("plain", "matrices.grid=0"),
-                placebo = train("placebo", "matrices.grid=0", "matrices.placebo=1.1");
+        List<String> common = List.of("matrices.grid=0");
+        Path plain = train("plain", common), placebo = train("placebo", common, "matrices.placebo=1.1");
         double gap = TransferTest.gap(placebo, plain);
         assertThat(gap).isBetween(1e-9, 1e-4);
-    }
-
-    private static String[] with(String[] settings, String... more) {
-        return Stream.of(settings, more).flatMap(Stream::of).toArray(String[]::new);
     }
 }

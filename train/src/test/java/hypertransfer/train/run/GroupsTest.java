@@ -17,7 +17,6 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.NavigableMap;
-import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -92,14 +91,15 @@ class GroupsTest {
         "base, 1, hypertransfer-plus, 1"
     })
     void aFollowerFollowsEveryGroupFromAnyRadius(String mode, double radius, String follower, double own) {
-        String[] common = {
-            "engine=reference",
-            "network=M2",
-            "matrices.groups.fc={rate: 0.05, decay: 0.3}",
-            "matrices.groups.o.direction=adam"
-        };
-        Path target = tiny.train("target", with(common, "matrices.mode=" + mode, "matrices.radius=" + radius));
-        Path twin = tiny.train("twin", with(common, "matrices.mode=" + follower, "matrices.radius=" + own));
+        Configuration common = configuration(
+                "engine=reference",
+                "network=M2",
+                "matrices.groups.fc={rate: 0.05, decay: 0.3}",
+                "matrices.groups.o.direction=adam");
+        Path target = tiny.train(
+                "target", ConfigurationFile.with(common, "matrices.mode=" + mode, "matrices.radius=" + radius));
+        Path twin = tiny.train(
+                "twin", ConfigurationFile.with(common, "matrices.mode=" + follower, "matrices.radius=" + own));
         assertThat(TransferTest.gap(twin, target)).isLessThan(1e-11);
         double start = Tiny.matrices(twin).firstEntry().getValue().norm()[Q];
         double other = Tiny.matrices(target).firstEntry().getValue().norm()[Q];
@@ -114,10 +114,6 @@ class GroupsTest {
         Line.Matrices line = Tiny.matrices(two).lastEntry().getValue();
         assertThat(line.norm()[Q])
                 .isCloseTo(2 * Tiny.matrices(one).firstEntry().getValue().norm()[Q], within(1e-12));
-    }
-
-    private Configuration with(String[] common, String... more) {
-        return configuration(Stream.of(common, more).flatMap(Stream::of).toArray(String[]::new));
     }
 
     /** What all matrices leave open is the group's direction's own, and is recorded so. */
@@ -146,7 +142,8 @@ class GroupsTest {
                         "matrices.beta2 is 0.9, and matrices.groups.o has the direction lion, whose betas are of what"
                                 + " the sign looks back by and the mean that is kept; those of adam are of the first and the"
                                 + " second moment: set matrices.groups.o.beta2");
-        assertThat(direction(with(adam, "matrices.groups.o.beta2=0.9"), "o")).isEqualTo(new Lion(0.9, 0.9));
+        assertThat(direction(tiny.configuration(List.of(adam), "matrices.groups.o.beta2=0.9"), "o"))
+                .isEqualTo(new Lion(0.9, 0.9));
         assertThat(direction(configuration("matrices.beta2=0.9", "matrices.groups.o.direction=lion"), "o"))
                 .as("muon has no betas, so these are lion's")
                 .isEqualTo(new Lion(0.9, 0.9));

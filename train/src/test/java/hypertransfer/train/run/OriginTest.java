@@ -47,14 +47,6 @@ class OriginTest {
     }
 
     @Test
-    void anotherConfigurationIsNamedAndCanBeAllowed() {
-        Configuration other = ConfigurationFile.with(c, "matrices.rate=0.5", "checkpoint.every=3");
-        assertRefused(() -> resume(other, Set.of()), "matrices.rate was 0.02, is 0.5;")
-                .hasMessageNotContaining("checkpoint.every");
-        assertThat(resume(other, Set.of("matrices.rate"))).isTrue();
-    }
-
-    @Test
     void otherDataOfTheSameSizeIsNamed() throws IOException {
         Path shard = Path.of(c.data().train());
         byte[] bytes = Files.readAllBytes(shard);

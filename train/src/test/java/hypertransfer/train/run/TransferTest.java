@@ -180,14 +180,6 @@ class TransferTest {
         }
     }
 
-    @Test
-    void fromACheckpointThatIsNotThere() {
-        Path run = tiny.train("run", "steps=20");
-        assertRefused(
-                () -> tiny.train("late", "from.run=" + run, "from.step=11"),
-                "has no checkpoint of step 11; it has those of [20, 10]");
-    }
-
     /** One window is all the data, so training and validation see the same tokens and weights; they differed by 6.7e-3. */
     @Test
     void aPrescribedProxyNormIsValidatedAndSavedToo() throws Exception {

@@ -19,8 +19,7 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
 class DocumentsTest {
-    private static final Encoding JTOKKIT =
-            Encodings.newDefaultEncodingRegistry().getEncoding(EncodingType.R50K_BASE);
+    private static final Encoding JTOKKIT = Encodings.newLazyEncodingRegistry().getEncoding(EncodingType.R50K_BASE);
 
     private static List<Piece> pieces(String text, boolean json, int piece) throws IOException {
         List<Piece> pieces = new ArrayList<>();
