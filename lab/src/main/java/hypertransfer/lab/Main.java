@@ -27,6 +27,7 @@ import hypertransfer.lab.command.machine.BenchCommand;
 import hypertransfer.lab.command.machine.ConformanceCommand;
 import hypertransfer.lab.command.machine.DoctorCommand;
 import hypertransfer.lab.command.machine.SelfTestCommand;
+import hypertransfer.lab.command.option.Labels;
 import hypertransfer.lab.experiment.Version;
 import hypertransfer.lab.terminal.Groups;
 import hypertransfer.lab.terminal.Ink;
@@ -132,6 +133,7 @@ public final class Main implements Runnable {
                 : COMMANDS.stream().filter(c -> name(c).equals(args[0])).toList();
         (named.isEmpty() ? COMMANDS : named).forEach(command -> line.addSubcommand(new CommandLine(command)));
         Groups.in(line);
+        Labels.in(line);
         return line;
     }
 

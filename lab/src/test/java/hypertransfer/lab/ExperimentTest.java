@@ -32,18 +32,27 @@ class ExperimentTest {
     @TempDir
     Path directory;
 
+    @TempDir
+    static Path shared;
+
     private final Ht ht = new Ht();
 
     private String reproduce(String name, Path to, Object... more) {
         return ht.fine("reproduce " + name + " --out", to, TINY, List.of(more));
     }
 
+    /** An experiment where all tests have it: the first that asks trains it. */
+    private Path shared(String name) {
+        Path to = shared.resolve(name);
+        reproduce(name, to);
+        return to;
+    }
+
     /** Every experiment runs to its end in miniature, and its followers follow. */
     @ParameterizedTest
     @MethodSource("experiments")
     void everyExperimentRuns(String name) {
-        Path to = directory.resolve(name);
-        reproduce(name, to);
+        Path to = shared(name);
         assertThat(to.resolve("report.html")).isNotEmptyFile();
         Experiment experiment = Experiment.read(name);
         experiment.runs().forEach((run, member) -> {
@@ -80,13 +89,13 @@ class ExperimentTest {
     /** It was the schedule's final ratio, which is reached one step after the last. */
     @Test
     void theMatchedRatioIsTheMeasuredOne() {
-        reproduce("exp3", directory);
-        double measured = Plan.ratio(directory.resolve("muon"));
-        JsonNode rows = JsonMapper.shared().readTree(reproduce("exp3", directory, "--json"));
+        Path exp3 = shared("exp3");
+        double measured = Plan.ratio(exp3.resolve("muon"));
+        JsonNode rows = JsonMapper.shared().readTree(reproduce("exp3", exp3, "--json"));
         assertThat(rows.path(0).path("end_over_peak").asDouble()).isEqualTo(measured);
         assertThat(rows.path(0).path("final_gap").isNull()).isTrue();
         assertThat(ht.err()).contains("finished before", "end/peak");
-        assertThat(Plan.ratio(directory.resolve("muonh-matched"))).isCloseTo(measured, within(1e-9));
+        assertThat(Plan.ratio(exp3.resolve("muonh-matched"))).isCloseTo(measured, within(1e-9));
         assertThat(measured).isBetween(0.01, 0.5);
     }
 
@@ -104,19 +113,17 @@ class ExperimentTest {
 
     @Test
     void fairRunsHaveOneEffectiveSchedule() {
-        reproduce("fair", directory);
-        Gap gap = Gap.of(directory.resolve("muon"), directory.resolve("adamw"));
+        Path fair = shared("fair");
+        Gap gap = Gap.of(fair.resolve("muon"), fair.resolve("adamw"));
         assertThat(gap.logged()).isEqualTo(10);
         assertThat(gap.rate()).isLessThan(1e-12);
     }
 
     @Test
     void aSecondCallTrainsNothing() {
-        reproduce("decay", directory);
-        assertThat(reproduce("decay", directory))
-                .contains("muon: finished before")
-                .doesNotContain("step 00001");
-        assertThat(ht.refused("reproduce decay --out", directory))
+        Path decay = shared("decay");
+        assertThat(reproduce("decay", decay)).contains("muon: finished before").doesNotContain("step 00001");
+        assertThat(ht.refused("reproduce decay --out", decay))
                 .contains("muon was started with another configuration (now steps: 400)");
     }
 

@@ -78,7 +78,6 @@ public final class NewCommand implements Runnable {
     @Option(
             names = "--preset",
             defaultValue = "demo",
-            converter = Labels.Presets.class,
             completionCandidates = Labels.Presets.class,
             description = "One of ${COMPLETION-CANDIDATES} (default: ${DEFAULT-VALUE}).")
     private Preset preset;

@@ -51,7 +51,6 @@ public final class ReproduceCommand implements Callable<Integer> {
     @Option(
             names = "--preset",
             defaultValue = "demo",
-            converter = Labels.Presets.class,
             completionCandidates = Labels.Presets.class,
             description = "The sizes, one of ${COMPLETION-CANDIDATES} (default: ${DEFAULT-VALUE}).")
     private Preset preset;

@@ -63,7 +63,6 @@ public final class TransferCommand implements Callable<Integer> {
             names = "--mode",
             required = true,
             paramLabel = "MODE",
-            converter = Labels.Modes.class,
             completionCandidates = Labels.Modes.class,
             description = "One of ${COMPLETION-CANDIDATES}.")
     private Mode mode;

@@ -164,14 +164,9 @@ public final class RatesCommand implements Runnable {
 
     private static Row row(Carried.Part part) {
         Translation.Pair own = part.own();
+        Shaped pair = own.schedule();
         Prediction p = part.from().target();
-        return new Row(
-                part.name(),
-                p.peak(),
-                p.finalToPeak(),
-                own.schedule().peak(),
-                own.schedule().finalRatio(),
-                own.error());
+        return new Row(part.name(), p.peak(), p.finalToPeak(), pair.peak(), pair.finalRatio(), own.error());
     }
 
     /** A pattern has signs that a shell would take for its own. */

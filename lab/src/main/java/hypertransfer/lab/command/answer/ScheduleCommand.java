@@ -119,13 +119,10 @@ public final class ScheduleCommand implements Runnable {
                 csv,
                 "step,matrix,rate" + (replays ? ",decay" : ""),
                 table -> recorded.rates().forEach((name, rates) -> {
+                    List<Double> decays = replays ? recorded.decays().get(name) : null;
                     for (int t = 0; t < rates.size(); t++) {
                         if (replays) {
-                            table.row(
-                                    t,
-                                    name,
-                                    rates.get(t),
-                                    recorded.decays().get(name).get(t));
+                            table.row(t, name, rates.get(t), decays.get(t));
                         } else {
                             table.row(t, name, rates.get(t));
                         }

@@ -46,7 +46,6 @@ public final class BenchCommand implements Runnable {
     @Option(
             names = "--preset",
             required = true,
-            converter = Labels.Presets.class,
             completionCandidates = Labels.Presets.class,
             description = "One of ${COMPLETION-CANDIDATES}.")
     private Preset preset;
@@ -63,7 +62,6 @@ public final class BenchCommand implements Runnable {
     @Option(
             names = "--mode",
             defaultValue = "base",
-            converter = Labels.Modes.class,
             completionCandidates = Labels.Modes.class,
             description = "One of ${COMPLETION-CANDIDATES} (default: ${DEFAULT-VALUE}).")
     private Mode mode;

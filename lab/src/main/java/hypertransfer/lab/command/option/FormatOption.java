@@ -9,7 +9,6 @@ public final class FormatOption {
             names = "--format",
             defaultValue = "own",
             paramLabel = "FORMAT",
-            converter = Labels.Dialects.class,
             completionCandidates = Labels.Dialects.class,
             description =
                     "Whose names and forms the tensors have, one of ${COMPLETION-CANDIDATES} (default: ${DEFAULT-VALUE}).")
