@@ -16,9 +16,9 @@ import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Theorem 1 and its relatives: a carrier follows its target through 500 steps (2,000 with {@code -Dht.slow=true}), optimizer states included. */
+/** Theorem 1 and its relatives: a carrier follows its target through 2,000 steps, optimizer states included. */
 class TheoremTest {
-    private static final int STEPS = Boolean.getBoolean("ht.slow") ? 2_000 : 500;
+    private static final int STEPS = 2_000;
     private static final double EXACT = 1e-10;
     private static final double[] START = Draws.vector(new SplittableRandom(5), Landscape.SIZE, 1.5);
 
