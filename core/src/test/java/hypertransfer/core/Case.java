@@ -8,16 +8,17 @@ import java.util.random.RandomGenerator;
 /** One drawn situation: a transfer, the vectors, and a rate. */
 record Case(Transfer transfer, State state, double[] w, double[] u, double e) {
 
-    /** Ten thousand draws for each of the four pairs of spaces and each of the four gradient rules. */
+    /** Ten thousand draws for each of the four pairs of spaces, each with a gradient rule that is drawn too. */
     static void forAll(String property, Consumer<Case> body) {
-        for (GradientRule rule : GradientRule.values()) {
-            for (int pair = 0; pair < 4; pair++) {
-                boolean baseTarget = pair < 2;
-                boolean baseCarrier = pair % 2 == 0;
-                String name = property + ", " + (baseTarget ? "Base" : "Hyperball") + " to "
-                        + (baseCarrier ? "Base" : "Hyperball") + ", " + rule;
-                Draws.forAll(name, random -> body.accept(draw(random, baseTarget, baseCarrier, rule)));
-            }
+        GradientRule[] rules = GradientRule.values();
+        for (int pair = 0; pair < 4; pair++) {
+            boolean baseTarget = pair < 2;
+            boolean baseCarrier = pair % 2 == 0;
+            String name = property + ", " + (baseTarget ? "Base" : "Hyperball") + " to "
+                    + (baseCarrier ? "Base" : "Hyperball");
+            Draws.forAll(
+                    name,
+                    random -> body.accept(draw(random, baseTarget, baseCarrier, rules[random.nextInt(rules.length)])));
         }
     }
 
