@@ -44,9 +44,8 @@ public record Accuracy(
 
     /** Widths count twice: what a longer run adds is its easier part. */
     private double distance(Configuration c) {
-        return 2
-                        * Math.abs(Math.log((double) c.model().width()
-                                / preset.architecture(network).width()))
+        int width = preset.architecture(network).width();
+        return 2 * Math.abs(Math.log((double) c.model().width() / width))
                 + Math.abs(Math.log((double) c.steps() / steps))
                 + (c.network() == network ? 0 : 0.5);
     }

@@ -9,7 +9,8 @@ import java.util.OptionalLong;
  * anywhere without a position being kept.
  *
  * @param micros micro-batches in a step
- * @param seed empty for the order of the corpus, as in the paper; else the windows of every epoch are shuffled, each epoch differently
+ * @param seed empty for the order of the corpus, as in the paper; else the windows of every epoch are shuffled, each epoch
+ *     differently
  */
 public record Batches(Windows windows, int micros, OptionalLong seed) {
     public Batches {

@@ -9,6 +9,8 @@ import hypertransfer.train.log.Line;
 import hypertransfer.train.log.Run;
 import hypertransfer.train.log.Tail;
 import java.io.IOException;
+import java.io.InputStream;
+import java.io.OutputStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -19,6 +21,7 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.function.Consumer;
 import java.util.zip.CRC32C;
+import java.util.zip.CheckedInputStream;
 import tools.jackson.databind.json.JsonMapper;
 
 /**
@@ -96,8 +99,8 @@ public record RecordedRates(
     static String fingerprint(Path file) {
         require(file);
         CRC32C crc = new CRC32C();
-        try {
-            crc.update(Files.readAllBytes(file));
+        try (InputStream in = new CheckedInputStream(Files.newInputStream(file), crc)) {
+            in.transferTo(OutputStream.nullOutputStream());
         } catch (IOException e) {
             throw new Refusal(
                     "cannot read the recorded schedule " + file + ": " + Atomic.reason(e)

@@ -396,6 +396,19 @@ class TokenizerTest {
     }
 
     @Test
+    void tooShortATextForBothIsRefused() throws IOException {
+        Path file = Files.writeString(in.resolve("a.txt"), "x".repeat(150));
+        assertRefused(
+                () -> run(out, holding(0.1, 100, OptionalLong.empty(), 1000), file),
+                "151 tokens in all",
+                "at least 100 each",
+                "--validation 0");
+        assertThat(files(out)).isEmpty();
+        run(out, holding(0, 100, OptionalLong.empty(), 1000), file);
+        assertThat(ids(Split.TRAIN)).hasSize(151);
+    }
+
+    @Test
     void aSeedShufflesDocumentsAndNothingElse() throws IOException {
         Files.writeString(
                 in.resolve("a.jsonl"),

@@ -55,13 +55,20 @@ class DivergenceTest {
             # without epsilon, tokens that were never seen have the update 0/0
             embed.weight at step 1: its norm is NaN.*; model.vocab=64 adamw.epsilon=0 checkpoint.every=1
             the validation loss is .*;                 stop_above=1
-            # the first step makes such tokens 0/0, and the validation sees them
-            the validation loss is NaN before step 1.*; adamw.epsilon=0 validation.every=1
             # it finished with a loss of exactly ln V: squares beyond float32 become 0 in a norm's factor
             .*;                                        steps=1 adamw.rate=1e25 adamw.decay=0
             blocks\\.0\\.\\S+ at step \\d+: .*the (training|run) has diverged.*; matrices.direction=adam matrices.epsilon=0 matrices.beta2=0 matrices.beta1=0 adamw.rate=0 adamw.decay=0 matrices.rate=1e300 matrices.decay=0 matrices.schedule=constant matrices.warmup=0.3 checkpoint.every=1 network=M2
             """)
     void whatDivergedIsNamedAndNeverSaved(String sentence, String settings) {
         assertThat(diverged(sentence, settings.split(" ")).checkpoints()).isEmpty();
+    }
+
+    @Test
+    void aValidationLossThatIsNoNumberIsADivergence() {
+        // without epsilon, the first step makes tokens that it has not seen 0/0, and the validation sees them
+        Run run = diverged("the validation loss is NaN before step 1.*", "adamw.epsilon=0", "validation.every=1");
+        assertThat(run.standing().step()).isOne();
+        assertThat(run.standing().validation()).isNaN();
+        assertThat(run.checkpoints()).isEmpty();
     }
 }

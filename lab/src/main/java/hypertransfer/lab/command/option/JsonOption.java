@@ -12,11 +12,6 @@ import tools.jackson.databind.json.JsonMapper;
 
 /** {@code --json}, for the commands that end with one line for programs, and where these print. */
 public final class JsonOption {
-    /** Names as in {@code max_loss_error}. */
-    private static final JsonMapper JSON = JsonMapper.builder()
-            .propertyNamingStrategy(PropertyNamingStrategies.SNAKE_CASE)
-            .build();
-
     @Spec(Spec.Target.MIXEE)
     private CommandSpec command;
 
@@ -42,9 +37,12 @@ public final class JsonOption {
         return only ? new PrintWriter(Writer.nullWriter()) : out();
     }
 
-    /** The line for programs. */
+    /** The line for programs, its names as in {@code max_loss_error}. */
     public void line(Object value) {
-        out().println(JSON.writeValueAsString(value));
+        JsonMapper json = JsonMapper.builder() // made here: most commands that could print the line start without it
+                .propertyNamingStrategy(PropertyNamingStrategies.SNAKE_CASE)
+                .build();
+        out().println(json.writeValueAsString(value));
     }
 
     /** Either the line for programs, or what people read. */
