@@ -52,7 +52,7 @@ class LauncherTest {
 
         jdk("jdk", "25.0.3");
         tools = Files.createDirectories(dir.resolve("tools"));
-        tools("sed dirname readlink find head uname mkdir ln rm mv sleep touch".split(" "));
+        tools("sed dirname readlink find head uname mkdir ln rm mv cp cmp sleep touch".split(" "));
         script(tools.resolve("mvn"), """
                 #!/bin/sh
                 echo "mvn $JAVA_HOME $*" >>"%1$s/mvn.log"
@@ -205,6 +205,32 @@ class LauncherTest {
                 .doesNotContain("ArchiveClassesAtExit");
         assertThat(Files.readString(classes)).contains("hypertransfer.lab.Main train " + root + "/runs/muon.yaml");
         assertThat(root.resolve("lab/target/ht.first")).doesNotExist();
+    }
+
+    /** Laid beside Java's own classes, of another JDK they would be the wrong ones. */
+    @Test
+    void vectorsAreTakenFromTheirModuleForTheJdkTheyAreFrom() throws Exception {
+        Path target = root.resolve("lab/target");
+        script(dir.resolve("jdk/bin/jimage"), "#!/bin/sh\nmkdir -p \"$5/jdk.incubator.vector\"\n");
+        script(dir.resolve("jdk/bin/jar"), "#!/bin/sh\n: >\"$3\"\n");
+        assertThat(run().out()).as("without an archive there is no use").contains("[--add-modules]");
+        script(dir.resolve("jdk/bin/java"), """
+                #!/bin/sh
+                for arg; do printf '[%%s]\\n' "$arg"; done
+                case " $* " in *"-XX:AOTCacheOutput="*) : >"%s" ;; esac
+                """.formatted(target.resolve("ht.jsa")));
+        Files.delete(stamp);
+        assertThat(run().out())
+                .contains("[-Xbootclasspath/a:" + target.resolve("ht.vectors/vectors.jar") + "]")
+                .contains("[-XX:+EnableVectorSupport]", "[-XX:SharedArchiveFile=" + target.resolve("ht.jsa") + "]")
+                .doesNotContain("[--add-modules]");
+        assertThat(target.resolve("ht.vectors")).isDirectoryNotContaining("glob:**.vector");
+        write(dir.resolve("jdk/release"), "JAVA_VERSION=\"25.0.4\"\n");
+        assertThat(run().out()).contains("[--add-modules]").doesNotContain("-Xbootclasspath", "EnableVectorSupport");
+        write(dir.resolve("jdk/release"), "JAVA_VERSION=\"26\"\n");
+        Files.delete(stamp);
+        assertThat(run().out()).as("switches that nobody has tried").contains("[--add-modules]");
+        assertThat(target.resolve("ht.vectors")).doesNotExist();
     }
 
     @Test

@@ -6,12 +6,16 @@ import jdk.incubator.vector.FloatVector;
 public final class Simd {
     private Simd() {}
 
-    /** The width in bits of the vectors that Java computes with; zero if the JVM was started without the module. */
+    /** The width in bits of the vectors that Java computes with; zero if the JVM was started without them. */
     public static int bits() {
-        return ModuleLayer.boot().findModule("jdk.incubator.vector").isPresent() ? Preferred.BITS : 0;
+        try {
+            return Preferred.BITS;
+        } catch (NoClassDefFoundError e) {
+            return 0;
+        }
     }
 
-    /** Apart, so that a JVM without the module never links it. */
+    /** Apart, so that a JVM without vectors can load this class. */
     private static final class Preferred {
         static final int BITS = FloatVector.SPECIES_PREFERRED.vectorBitSize();
     }
