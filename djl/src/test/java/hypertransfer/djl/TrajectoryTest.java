@@ -19,7 +19,7 @@ import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /**
- * Every mode with both directions on DJL's PyTorch, forty steps in float and in double, against the plain optimizer that it
+ * Every mode with both directions on DJL's PyTorch, twenty steps in float and in double, against the plain optimizer that it
  * must follow, in double precision on the reference engine.
  */
 class TrajectoryTest {
@@ -28,11 +28,11 @@ class TrajectoryTest {
 
     /**
      * A step rounds a weight at most three times, each time by at most 2^-24 of it: from the representative to the carrier,
-     * in the move, and back. After 40 steps that is 7e-6 of the norm, below 1e-5. Later the training itself magnifies
+     * in the move, and back. After 20 steps that is 3.6e-6 of the norm, below 5e-6. Later the training itself magnifies
      * roundings, because Adam's quotient is as large where there is hardly a gradient: at step 100 plain AdamH on this
      * network is 8e-6 away from itself in double precision, at step 40 only 5e-7.
      */
-    private static final int STEPS = 40;
+    private static final int STEPS = 20;
 
     private static final Schedule HIDDEN = Schedule.linear(0.05, STEPS, 0.05, 0);
     private static final Schedule REST = Schedule.linear(0.005, STEPS, 0.05, 0);
@@ -79,14 +79,14 @@ class TrajectoryTest {
             return new HyperOptimizer(block, rule, Rule.adamW(Rate.of(REST), 0.1));
         })) {
             // In double precision what is left is the 1e-10 inside the norms, which is not invariant to scale;
-            // in float it is the rounding of the loss itself, 2.4e-7, and of forty moves.
+            // in float it is the rounding of the loss itself, 2.4e-7, and of twenty moves.
             boolean exact = type == DataType.FLOAT64;
             for (int t = 0; t < STEPS; t++) {
                 assertThat(training.step(t))
                         .as("loss at step %d", t)
                         .isCloseTo(target.losses[t], within(exact ? 1e-10 : 2e-6));
             }
-            compare(training, target.weights, invariant, exact ? 1e-9 : muon ? 2e-6 : 1e-5);
+            compare(training, target.weights, invariant, exact ? 1e-9 : muon ? 2e-6 : 5e-6);
         }
     }
 

@@ -16,7 +16,6 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.util.List;
-import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
 import org.junit.jupiter.api.BeforeEach;
@@ -147,25 +146,6 @@ class OriginTest {
             Files.move(aside, file);
         }
         assertThat(tiny.resume("run")).isEmpty();
-    }
-
-    /** With such digits no checkpoint was found again, and the run began at step 0. */
-    @Test
-    void namesDoNotFollowTheLocale() {
-        Locale before = Locale.getDefault();
-        Locale.setDefault(Locale.forLanguageTag("fa-IR-u-nu-arabext"));
-        try {
-            assertThat(String.format("%d", 5))
-                    .as("the locale has digits of its own")
-                    .isNotEqualTo("5");
-            assertThat(new Checkpoints(run).numbers(20).getFileName()).hasToString("step-00000020.json");
-            assertThat(new Checkpoints(run).numbers(2_000_000_000).getFileName())
-                    .hasToString("step-2000000000.json");
-            assertThat(tiny.resume("run")).isEmpty();
-            assertThat(run.checkpoints().getFirst().getFileName()).hasToString("step-00000020.json");
-        } finally {
-            Locale.setDefault(before);
-        }
     }
 
     @Test
