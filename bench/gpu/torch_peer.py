@@ -3,7 +3,8 @@
     python3 bench/gpu/torch_peer.py --network M1 [--preset dense-500m]
 
 The same sizes, the same network, the same optimizer as `ht bench --preset gpt2-124m --engine cuda`, or another preset; prints one JSON line with the
-same names. Written for speed: rotary tables precomputed, weights cast once a micro-batch inside the compiled graph, attention by the
+same names. It is timed in the same way too: a card is fast in its first second, before it reaches its power limit, so both warm up
+for half of the seconds they measure, and take medians of steps. Written for speed: rotary tables precomputed, weights cast once a micro-batch inside the compiled graph, attention by the
 fastest backend there is, AdamW fused, Newton-Schulz batched over matrices of one shape and compiled.
 """
 import argparse
@@ -115,15 +116,17 @@ class Muon:
             torch._foreach_add_(weights, directions, alpha=-self.rate)
 
 
-def timed(work, repeats):
-    times = []
-    for _ in range(repeats):
-        torch.cuda.synchronize()
-        start = time.perf_counter()
-        work()
-        torch.cuda.synchronize()
-        times.append(1000 * (time.perf_counter() - start))
-    return statistics.median(times)
+def timed(works, seconds):
+    """The medians of the milliseconds that each work takes, all of them in turn, for so many seconds."""
+    times, end = [[] for _ in works], time.perf_counter() + seconds
+    while time.perf_counter() < end or len(times[0]) < 3:
+        for work, its in zip(works, times):
+            torch.cuda.synchronize()
+            start = time.perf_counter()
+            work()
+            torch.cuda.synchronize()
+            its.append(1000 * (time.perf_counter() - start))
+    return [statistics.median(its) for its in times]
 
 
 def main():
@@ -132,7 +135,7 @@ def main():
     parser.add_argument("--preset", choices=list(PRESETS), default="gpt2-124m")
     parser.add_argument("--batch", type=int, help="sequences per micro-batch, the preset's unless given")
     parser.add_argument("--tokens", type=int, default=524288, help="tokens per step")
-    parser.add_argument("--repeats", type=int, default=10)
+    parser.add_argument("--seconds", type=float, default=10, help="how long to measure; the warm-up takes half as long")
     parser.add_argument("--attention", choices=["cudnn", "flash"], default="cudnn")
     args = parser.parse_args()
     L, C, batch = PRESETS[args.preset]
@@ -164,7 +167,8 @@ def main():
             micro()
             step()
         torch.cuda.reset_peak_memory_stats()
-        micro_ms, optimizer_ms = timed(micro, args.repeats), timed(step, args.repeats)
+        timed([micro, step], args.seconds / 2)
+        micro_ms, optimizer_ms = timed([micro, step], args.seconds)
     total = accumulation * micro_ms + optimizer_ms
     print(json.dumps({
         "preset": args.preset, "network": args.network, "engine": "torch " + torch.__version__, "batch": batch,

@@ -113,8 +113,8 @@ public final class CudaEngine implements Engine {
             Driver driver = Driver.open(0);
             return "bf16 on " + driver.name() + ", "
                     + (driver.capability() == Fused.CAPABILITY
-                            ? "products fused with heads and activation, attention by wgmma (backward with five products where the sequence"
-                                    + " is a multiple of 128), Newton-Schulz's symmetric products by half"
+                            ? "products fused with heads and activation, attention by wgmma (with the copy engine, and backward with five products,"
+                                    + " where the sequence is a multiple of 128), Newton-Schulz's symmetric products by half"
                             : "products by cuBLASLt, attention by mma.sync");
         } catch (EngineException e) {
             return "bf16 on an NVIDIA card";

@@ -11,7 +11,7 @@ import hypertransfer.engine.Norm;
 import hypertransfer.engine.Tensor;
 import hypertransfer.engine.cuda.driver.Device;
 import hypertransfer.engine.cuda.driver.Launch;
-import hypertransfer.engine.cuda.kernel.Backward;
+import hypertransfer.engine.cuda.kernel.Blocks;
 import hypertransfer.engine.cuda.kernel.DeviceTensor;
 import hypertransfer.engine.cuda.kernel.Flash;
 import hypertransfer.engine.cuda.kernel.Fused;
@@ -34,7 +34,7 @@ final class CudaLayers implements Layers {
     private final Dims dims;
     private final long heads; // of queries, in the whole micro-batch
     private final Fused fused; // null where the card or the sizes do not fit
-    private final Backward backward; // the same
+    private final Blocks blocks; // the same
     private final Head head;
 
     CudaLayers(Device device, Kernels kernels, Blas blas, Geometry geometry, Storage storage, TokenUpload feed) {
@@ -46,8 +46,8 @@ final class CudaLayers implements Layers {
         dims = geometry.dims();
         heads = (long) dims.N() * dims.H();
         fused = kernels.fused() ? new Fused(device, kernels, dims, scratch.rotary) : null;
-        backward = kernels.flash().filter(Flash::five).isPresent()
-                ? new Backward(device, kernels, dims, scratch.rotary, scratch.logits)
+        blocks = kernels.flash().filter(Flash::whole).isPresent()
+                ? new Blocks(device, kernels, dims, scratch.rotary, scratch.logits)
                 : null;
         head = new Head(kernels, blas, geometry, storage, feed, fused);
         uploadRotations(device);
@@ -168,7 +168,9 @@ final class CudaLayers implements Layers {
 
     @Override
     public void attention(Tensor qkv, Tensor o, Tensor lse) {
-        if (kernels.flash().isPresent()) {
+        if (blocks != null) {
+            blocks.forward(qkv, o, lse);
+        } else if (kernels.flash().isPresent()) {
             Flash flash = kernels.flash().get();
             kernels.launch(flash.forward().kernel(), flash.launch(flash.forward()), qkv, o, lse);
         } else {
@@ -186,8 +188,8 @@ final class CudaLayers implements Layers {
             Tensor qkv, Tensor r, HeadRule rule, Tensor o, Tensor lse, Tensor dO, Tensor dqkv) {
         long delta = scratch.delta, turns = scratch.rotary;
         Flash flash = kernels.flash().orElse(null);
-        if (backward != null) {
-            backward.run(qkv, r, rule, o, lse, dO, dqkv);
+        if (blocks != null) {
+            blocks.backward(qkv, r, rule, o, lse, dO, dqkv);
             return;
         }
         if (flash != null && flash.hopper()) { // the kernel of queries writes the row sums that the one of keys reads

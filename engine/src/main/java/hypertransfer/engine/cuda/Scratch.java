@@ -1,7 +1,7 @@
 package hypertransfer.engine.cuda;
 
 import hypertransfer.engine.Dims;
-import hypertransfer.engine.cuda.kernel.Backward;
+import hypertransfer.engine.cuda.kernel.Blocks;
 import hypertransfer.engine.cuda.kernel.Fused;
 import hypertransfer.engine.cuda.kernel.Geometry;
 import hypertransfer.engine.cuda.kernel.Precision;
@@ -66,7 +66,7 @@ final class Scratch {
         schulzBytes = SCHULZ_BATCH * (2 * aligned(4 * matrix) + 2 * aligned(4 * side * side));
         schulz = take(schulzBytes);
         chunk = chunk(dims, precision);
-        logits = take(Math.max((long) chunk * dims.V() * precision.bytes, Backward.scratch(dims, precision)));
+        logits = take(Math.max((long) chunk * dims.V() * precision.bytes, Blocks.scratch(dims, precision)));
         target = take(4L * dims.N());
         top = take(4L * dims.N());
         powers = take(4L * chunk * Fused.sums(dims));

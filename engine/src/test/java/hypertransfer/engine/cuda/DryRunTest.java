@@ -55,7 +55,7 @@ class DryRunTest {
         Set<String> hopper = Set.of("hopper", "fused", "head"),
                 plain = Set.of("attention", "attention_query", "attention_key", "attention_delta", "softmax");
         Set<String> expected = Arrays.stream(Kernel.values())
-                .filter(kernel -> !Set.of("flash", "backward").contains(kernel.file))
+                .filter(kernel -> !Set.of("flash", "blocks").contains(kernel.file))
                 .filter(kernel ->
                         precision == Precision.BF16 ? !plain.contains(kernel.symbol()) : !hopper.contains(kernel.file))
                 .map(Kernel::symbol)

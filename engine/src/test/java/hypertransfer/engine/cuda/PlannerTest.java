@@ -7,7 +7,7 @@ import hypertransfer.engine.Dims;
 import hypertransfer.engine.EngineException;
 import hypertransfer.engine.Memory;
 import hypertransfer.engine.Role;
-import hypertransfer.engine.cuda.kernel.Backward;
+import hypertransfer.engine.cuda.kernel.Blocks;
 import hypertransfer.engine.cuda.kernel.DeviceTensor;
 import hypertransfer.engine.cuda.kernel.Geometry;
 import hypertransfer.engine.cuda.kernel.Precision;
@@ -108,8 +108,8 @@ class PlannerTest {
     void attentionHasRoomWhereTheLogitsWouldBe() {
         Dims dims = new Dims(2, 256, 256, 128, 61);
         Scratch s = new Scratch(0, dims, Precision.BF16, MATRIX, SIDE);
-        assertThat(s.target - s.logits).isGreaterThanOrEqualTo(Backward.scratch(dims, Precision.BF16));
-        assertThat(Backward.scratch(dims, Precision.BF16)).isGreaterThan(512L * 61 * 2);
+        assertThat(s.target - s.logits).isGreaterThanOrEqualTo(Blocks.scratch(dims, Precision.BF16));
+        assertThat(Blocks.scratch(dims, Precision.BF16)).isGreaterThan(512L * 61 * 2);
     }
 
     @Test

@@ -43,7 +43,7 @@ public record Flash(Dims dims, String file, int stages, Tile forward, Tile key, 
             return Optional.empty();
         }
         return Optional.of(
-                target == HOPPER && dims.D() >= 64 && Math.max(Backward.BYTES, hopper(dims).query.bytes) <= shared
+                target == HOPPER && dims.D() >= 64 && Math.max(Blocks.BYTES, hopper(dims).query.bytes) <= shared
                         ? hopper(dims)
                         : flash(dims, shared >= 160 * 1024 ? 2 : 1));
     }
@@ -81,9 +81,9 @@ public record Flash(Dims dims, String file, int stages, Tile forward, Tile key, 
         return file.equals("hopper");
     }
 
-    /** Whether the backward pass needs five products instead of seven. */
-    public boolean five() {
-        return hopper() && Backward.fits(dims);
+    /** Whether {@link Blocks} run instead of its own kernels. */
+    public boolean whole() {
+        return hopper() && Blocks.fits(dims);
     }
 
     /** What its kernels work on. */
@@ -93,7 +93,7 @@ public record Flash(Dims dims, String file, int stages, Tile forward, Tile key, 
 
     /** The files of all its kernels. */
     Stream<String> files() {
-        return five() ? Stream.of(file, "backward") : Stream.of(file);
+        return whole() ? Stream.of(file, "blocks") : Stream.of(file);
     }
 
     /** One block per tile of rows, head and sequence. */

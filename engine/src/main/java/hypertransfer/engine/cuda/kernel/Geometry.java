@@ -86,7 +86,7 @@ public record Geometry(Dims dims, Precision precision) {
                         constant("C", C) + constant("V", V) + constant("VEC", vector(C)) + Fused.powers(dims);
                     case "fused" -> network + epsilon() + Fused.constants() + Fused.powers(dims);
                     case "symmetric" -> Fused.constants();
-                    case "backward" -> network + Backward.constants();
+                    case "blocks" -> network + Blocks.constants();
                     default -> network;
                 };
     }

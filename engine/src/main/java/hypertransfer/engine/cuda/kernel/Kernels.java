@@ -23,7 +23,7 @@ import java.util.stream.Stream;
 public final class Kernels {
     /** Files that need {@code wgmma.cuh} as {@code hopper} does, and the shared memory of their kernels. */
     private static final Map<String, Integer> WGMMA =
-            Map.of("fused", Fused.BYTES, "symmetric", Fused.BYTES, "backward", Backward.BYTES);
+            Map.of("fused", Fused.BYTES, "symmetric", Fused.BYTES, "blocks", Blocks.BYTES);
 
     private final Device device;
     private final Map<Kernel, Long> functions = new EnumMap<>(Kernel.class);
@@ -141,7 +141,7 @@ public final class Kernels {
                 + resource("common.cuh")
                 + (tiles ? resource("tiles.cuh") : "")
                 + (WGMMA.containsKey(file) || file.equals("hopper") ? resource("wgmma.cuh") : "")
-                + (file.equals("backward") ? resource("backward.cuh") : "")
+                + (file.equals("blocks") ? resource("blocks.cuh") : "")
                 + resource(file + ".cu");
     }
 

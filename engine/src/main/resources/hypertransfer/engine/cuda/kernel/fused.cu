@@ -13,10 +13,11 @@ static_assert(ROWS == 64 * GROUPS && COLUMNS == 256 && COLUMNS % D == 0, "a warp
 
 // What follows the product. `before` is called when a tile begins, `all` when its sums are there, `each` for every two units of 8
 // columns that are about to be written. A kind with EXTRA reads a tile of the map `s`, which lies where y's tile will be written
-// and which the warps that have nothing else to do `prepare`. Tiles follow each other along a row of y, so that w stays in
-// the cache and x passes by once; DOWN a column where w is too large for that.
+// and which the warps that have nothing else to do `prepare`. Tiles follow each other down the columns of
+// a band of BAND rows of tiles, so that those of one moment share what they read of x and of w.
 struct ReluSquared {
-    static constexpr bool EXTRA = false, DOWN = false;
+    static constexpr bool EXTRA = false;
+    static constexpr int BAND = 8;
     __device__ __forceinline__ void before(int, int) {}
     __device__ __forceinline__ void all(float (&)[TILES][4], int, int, int) {}
     __device__ __forceinline__ void each(float (&x)[4], float (&y)[4], u32) {
@@ -31,7 +32,8 @@ struct ReluSquared {
 
 // y times 2 relu(f), which is 2 sqrt(s).
 struct Slope {
-    static constexpr bool EXTRA = true, DOWN = false;
+    static constexpr bool EXTRA = true;
+    static constexpr int BAND = 8;
     static __device__ __forceinline__ float twiceRoot(float x) {
         float y;
         asm("sqrt.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
@@ -60,7 +62,8 @@ struct Slope {
 
 // The norm of each head, whose factor goes to r (M,3H), and the turn of queries and keys; turns (T, D/2): cosine and sine.
 struct Heads {
-    static constexpr bool EXTRA = false, DOWN = false;
+    static constexpr bool EXTRA = false;
+    static constexpr int BAND = 8;
     static constexpr int WIDTH = D / 8, HALF = WIDTH / 2; // of a head, in units of 8 columns
     float* r;
     const float* turns;
@@ -119,7 +122,8 @@ struct Heads {
 
 // y = 2^(x w^T LOG2E - top - HEADROOM), top (M): one number per row; sums (M,POWERS): those of a tile's row.
 struct Powers {
-    static constexpr bool EXTRA = false, DOWN = true;
+    static constexpr bool EXTRA = false;
+    static constexpr int BAND = 64;
     const float* top;
     float* sums;
     int rows, width; // of y
@@ -171,8 +175,10 @@ template <int FLIPPED, typename After> __device__ __forceinline__ void product(
     __syncthreads();
     int down = (M + ROWS - 1) / ROWS, columns = (N + COLUMNS - 1) / COLUMNS, tiles = down * columns, steps = K / STEP;
     int slot = 0;
-    auto top = [&](int t) { return (After::DOWN ? t % down : t / columns) * ROWS; };
-    auto left = [&](int t) { return (After::DOWN ? t / down : t % columns) * COLUMNS; };
+    auto band = [&](int t) { return t / (After::BAND * columns) * After::BAND; }; // its first row of tiles
+    auto high = [&](int t) { return min(After::BAND, down - band(t)); };
+    auto top = [&](int t) { return (band(t) + (t - band(t) * columns) % high(t)) * ROWS; };
+    auto left = [&](int t) { return (t - band(t) * columns) / high(t) * COLUMNS; };
     u32 phase = 0, turn = 0;
     auto next = [&] {
         if (++slot == STAGES) slot = 0, phase ^= 1;

@@ -55,34 +55,34 @@ class FlashTest {
     }
 
     @Test
-    void fiveProductsNeedWholeTilesAndAnAmountToKeepThatIsNotTooLarge() {
+    void wholeBlocksNeedWholeTilesAndAnAmountToKeepThatIsNotTooLarge() {
         Dims fits = new Dims(64, 1024, 768, 128, 50304), single = new Dims(1, 128, 128, 128, 9);
-        assertThat(Flash.hopper(fits).five()).isTrue();
-        assertThat(Flash.hopper(fits).files()).containsExactly("hopper", "backward");
-        assertThat(Flash.hopper(single).five()).isTrue();
-        assertThat(Flash.flash(fits, 2).five()).isFalse();
+        assertThat(Flash.hopper(fits).whole()).isTrue();
+        assertThat(Flash.hopper(fits).files()).containsExactly("hopper", "blocks");
+        assertThat(Flash.hopper(single).whole()).isTrue();
+        assertThat(Flash.flash(fits, 2).whole()).isFalse();
         assertThat(Flash.hopper(new Dims(64, 1024, 768, 64, 50304)).files()).containsExactly("hopper");
-        assertThat(Flash.hopper(new Dims(64, 1000, 768, 128, 50304)).five()).isFalse();
-        assertThat(Flash.hopper(new Dims(16, 8192, 2048, 128, 50304)).five()).isFalse();
-        assertThat(file(fits, 90, Backward.BYTES - 1)).hasValue("flash");
+        assertThat(Flash.hopper(new Dims(64, 1000, 768, 128, 50304)).whole()).isFalse();
+        assertThat(Flash.hopper(new Dims(16, 8192, 2048, 128, 50304)).whole()).isFalse();
+        assertThat(file(fits, 90, Blocks.BYTES - 1)).hasValue("flash");
     }
 
     @Test
     void whatItKeepsIsTheLowerTriangleAndTwoNumbersPerRow() {
         Dims gpt2 = new Dims(64, 1024, 768, 128, 50304);
-        assertThat(Backward.scratch(gpt2, Precision.BF16)).isEqualTo(384L * 136 * 8192 + 384L * 1024 * 8);
-        assertThat(Backward.scratch(gpt2, Precision.FLOAT32)).isZero();
-        assertThat(Backward.scratch(new Dims(3, 130, 256, 128, 9), Precision.BF16))
+        assertThat(Blocks.scratch(gpt2, Precision.BF16)).isEqualTo(384L * 136 * 8192 + 384L * 1024 * 8);
+        assertThat(Blocks.scratch(gpt2, Precision.FLOAT32)).isZero();
+        assertThat(Blocks.scratch(new Dims(3, 130, 256, 128, 9), Precision.BF16))
                 .isZero();
-        assertThat(Backward.scratch(new Dims(3, 128, 256, 128, 9, 1, 1024, 128), Precision.BF16))
+        assertThat(Blocks.scratch(new Dims(3, 128, 256, 128, 9, 1, 1024, 128), Precision.BF16))
                 .as("shared keys")
                 .isZero();
     }
 
     @Test
     void everyMultiprocessorTakesPairsOfBlocks() {
-        assertThat(Backward.launch(new Dims(64, 1024, 768, 128, 9), 132).x()).isEqualTo(132);
-        assertThat(Backward.launch(new Dims(1, 384, 128, 128, 9), 132).x()).isEqualTo(2);
-        assertThat(Backward.launch(new Dims(1, 128, 128, 128, 9), 132).x()).isEqualTo(1);
+        assertThat(Blocks.launch(new Dims(64, 1024, 768, 128, 9), 132).x()).isEqualTo(132);
+        assertThat(Blocks.launch(new Dims(1, 384, 128, 128, 9), 132).x()).isEqualTo(2);
+        assertThat(Blocks.launch(new Dims(1, 128, 128, 128, 9), 132).x()).isEqualTo(1);
     }
 }

@@ -30,7 +30,7 @@ class KernelsTest {
     private static final List<String> FILES =
             Arrays.stream(Kernel.values()).map(kernel -> kernel.file).distinct().toList();
 
-    private static final Set<String> HOPPER = Set.of("hopper", "backward", "fused", "head", "symmetric");
+    private static final Set<String> HOPPER = Set.of("hopper", "blocks", "fused", "head", "symmetric");
 
     @TempDir
     private Path folder;

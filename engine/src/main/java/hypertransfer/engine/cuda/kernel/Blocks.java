@@ -9,14 +9,21 @@ import hypertransfer.engine.cuda.driver.Device;
 import hypertransfer.engine.cuda.driver.Launch;
 import java.util.stream.Stream;
 
-/** Attention's backward pass with five products instead of {@code hopper.cu}'s seven, see {@code backward.cu}. */
-public final class Backward {
+/**
+ * Attention in whole blocks of rows, see {@code blocks.cu}: copies by the copy engine, and a backward pass with five products instead
+ * of {@code hopper.cu}'s seven.
+ */
+public final class Blocks {
     private static final int SIDE = 64,
             ROWS = 128,
             D = 128,
             WARPS = 8; // of a tile; of a block; of a head; that multiply
     private static final int THREADS = 384, ROW_THREADS = 256, ROW_LANES = 4;
-    private static final int KEY_STAGES = 2, QUERY_STAGES = 6, TILE = 2 * SIDE * D, SQUARE = 2 * SIDE * SIDE;
+    private static final int FORWARD_STAGES = 4,
+            KEY_STAGES = 2,
+            QUERY_STAGES = 6,
+            TILE = 2 * SIDE * D,
+            SQUARE = 2 * SIDE * SIDE;
     private static final int STATS = 2 * SIDE * Float.BYTES;
     private static final int KEYS = (8 + 2 * KEY_STAGES) * TILE + WARPS * SQUARE / 4 + KEY_STAGES * STATS;
 
@@ -34,7 +41,7 @@ public final class Backward {
      * @param turns the address of the rotary embedding's cosines and sines
      * @param scratch the address of {@link #scratch} bytes
      */
-    public Backward(Device device, Kernels kernels, Dims dims, long turns, long scratch) {
+    public Blocks(Device device, Kernels kernels, Dims dims, long turns, long scratch) {
         this.device = device;
         this.kernels = kernels;
         this.dims = dims;
@@ -66,8 +73,8 @@ public final class Backward {
 
     /** The numbers of this class, for its file. */
     static String constants() {
-        return "constexpr int THREADS = %d, ROW_THREADS = %d, KEY_STAGES = %d, QUERY_STAGES = %d, BYTES = %d;\n"
-                .formatted(THREADS, ROW_THREADS, KEY_STAGES, QUERY_STAGES, BYTES);
+        return "constexpr int THREADS = %d, ROW_THREADS = %d, FORWARD_STAGES = %d, KEY_STAGES = %d, QUERY_STAGES = %d, BYTES = %d;\n"
+                .formatted(THREADS, ROW_THREADS, FORWARD_STAGES, KEY_STAGES, QUERY_STAGES, BYTES);
     }
 
     /** Pairs of blocks of rows, one after the other on as many blocks of threads as the card runs at once. */
@@ -76,8 +83,17 @@ public final class Backward {
         return new Launch(Math.min(multiprocessors, pairs), 1, 1, THREADS, 1, BYTES);
     }
 
+    /** From qkv to o. */
+    public void forward(Tensor qkv, Tensor o, Tensor lse) {
+        kernels.queue(
+                Kernel.ATTENTION_FORWARD,
+                launch(dims, device.driver().multiprocessors()),
+                Stream.of(map(qkv, SIDE), device.map(pointer(o), dims.N(), o.cols(), SIDE / 4, 1)),
+                Kernels.words(lse, dims.B() * dims.H()));
+    }
+
     /** From dO to dqkv before the heads' norms and turns. */
-    public void run(Tensor qkv, Tensor r, HeadRule rule, Tensor o, Tensor lse, Tensor dO, Tensor dqkv) {
+    public void backward(Tensor qkv, Tensor r, HeadRule rule, Tensor o, Tensor lse, Tensor dO, Tensor dqkv) {
         Launch launch = launch(dims, device.driver().multiprocessors());
         int heads = dims.B() * dims.H();
         long rows = (long) dims.N() * dims.H();

@@ -1,4 +1,4 @@
-// What the kernels of backward.cu are made of: rings of tiles, products of warp groups, and the backward pass of heads.
+// What the kernels of blocks.cu are made of: rings of tiles, products of warp groups, and the backward pass of heads.
 // Tiles have 64 rows, one per warp group that multiplies.
 
 constexpr int SIDE = STEP, TILE = 2 * PANEL; // rows of a tile; its bytes

@@ -1,4 +1,4 @@
-// The backward pass of causal attention with five products on compute capability 9.0: bfloat16, D = 128, T a multiple of 128.
+// Causal attention on compute capability 9.0, its backward pass with five products: bfloat16, D = 128, T a multiple of 128.
 //
 // With S = q k^T / sqrt(D), P = softmax(S), dP = dO v^T, delta the row sums of o times dO and dS = P (dP - delta), elementwise:
 // dv = P^T dO, dk = dS^T q, dq = dS k. backward_key computes S and dP and keeps dS, in bfloat16, for backward_query, which is then
@@ -13,6 +13,7 @@ constexpr int STATS = 2 * SIDE * 4; // bytes that belong to 64 queries: lse in b
 constexpr int BLOCKS = T / 128, PAIRS = (BLOCKS + 1) / 2;
 static_assert(T % 128 == 0, "whole blocks");
 static_assert(BYTES >= 1024 + (2 * 2 * GROUPS + 2 * KEY_STAGES) * TILE + 8 * STRIP + KEY_STAGES * STATS + 128, "shared memory, keys");
+static_assert(BYTES >= 1024 + 2 * (GROUPS + FORWARD_STAGES) * TILE + 128, "shared memory, forward");
 static_assert(BYTES >= 1024 + 2 * QUERY_STAGES * TILE + 128, "shared memory, queries");
 
 // The blocks of 128 rows that this block of threads works on: p and BLOCKS - 1 - p of a head, which together have the same work
@@ -34,6 +35,141 @@ struct Walk {
         }
     }
 };
+
+// A row's next scores join its online softmax and become powers; what its sums so far must be scaled by is left in `keep`.
+__device__ __forceinline__ void powers(float (&s)[8][4], float scale, float (&top)[2], float (&sum)[2], float (&keep)[2]) {
+#pragma unroll
+    for (int half = 0; half < 2; half++) {
+        float max = top[half];
+#pragma unroll
+        for (int n = 0; n < 8; n++) max = fmaxf(max, fmaxf(s[n][2 * half], s[n][2 * half + 1]));
+        max = fmaxf(max, __shfl_xor_sync(0xffffffffu, max, 1));
+        max = fmaxf(max, __shfl_xor_sync(0xffffffffu, max, 2));
+        float more = 0, off = max * scale;
+        keep[half] = power2((top[half] - max) * scale);
+        top[half] = max;
+#pragma unroll
+        for (int n = 0; n < 8; n++) {
+            float a = power2(s[n][2 * half] * scale - off), b = power2(s[n][2 * half + 1] * scale - off);
+            more += a + b;
+            s[n][2 * half] = a, s[n][2 * half + 1] = b;
+        }
+        sum[half] = sum[half] * keep[half] + more;
+    }
+}
+__device__ __forceinline__ void packed(u32 (&p)[8][2], float (&s)[8][4]) {
+#pragma unroll
+    for (int n = 0; n < 8; n++) {
+        asm volatile("" : "+f"(s[n][0]), "+f"(s[n][1]), "+f"(s[n][2]), "+f"(s[n][3])::"memory"); // not before
+        p[n][0] = pack(s[n][0], s[n][1]), p[n][1] = pack(s[n][2], s[n][3]);
+    }
+}
+
+// The forward pass, with hopper.cu's sums in its order: a block of 128 queries is two tiles of 64, keys and values pass by in tiles of
+// 64, and while a tile's scores become powers the tensor cores add up the values of the one before.
+extern "C" __global__ void __launch_bounds__(THREADS, 1) attention_forward(const __grid_constant__ Map qkv, const __grid_constant__ Map o,
+        float* lse, i64 heads) {
+    extern __shared__ char raw[];
+    const u32 base = (shared(raw) + 1023) / 1024 * 1024, tiles = base + 2 * GROUPS * TILE; // queries of two blocks; keys and values
+    Ring<2> blocks(tiles + 2 * FORWARD_STAGES * TILE);
+    Ring<FORWARD_STAGES> ring(blocks.barriers + 16 * 2);
+    if (threadIdx.x == 0) {
+        blocks.begin();
+        ring.begin();
+        begun();
+    }
+    __syncthreads();
+    if (threadIdx.x >= 128 * GROUPS) {
+        fewer();
+        if (threadIdx.x > 128 * GROUPS) return;
+        for (Walk walk(heads); walk.more(); walk.next()) {
+            int head = walk.head(), first = walk.first(), h = head % H, sequence = head / H * T;
+            blocks.awaitEmpty();
+            announce(blocks.full(), GROUPS * TILE);
+#pragma unroll 1
+            for (int g = 0; g < GROUPS; g++) pull(base + (blocks.slot * GROUPS + g) * TILE, &qkv, blocks.full(), sequence + (first + g) * SIDE, 2 * h);
+            blocks.next();
+#pragma unroll 1
+            for (int i = 0; i < first + GROUPS; i++, ring.next()) {
+                u32 to = tiles + ring.slot * 2 * TILE;
+                ring.awaitEmpty();
+                announce(ring.full(), 2 * TILE);
+                pull(to, &qkv, ring.full(), sequence + i * SIDE, C / 64 + 2 * h);
+                pull(to + TILE, &qkv, ring.full(), sequence + i * SIDE, 2 * (C / 64) + 2 * h);
+            }
+        }
+        return;
+    }
+    more();
+    const int group = __shfl_sync(~0u, threadIdx.x / 128, 0), warp = __shfl_sync(~0u, threadIdx.x / 32 % 4, 0), lane = threadIdx.x % 32;
+    const float scale = LOG2E / sqrtf((float)D);
+    const int lead = lane % 4 * 2 - warp * 16 - lane / 4; // a score's key minus its query where the diagonal passes
+    for (Walk walk(heads); walk.more(); walk.next(), blocks.next()) {
+        int head = walk.head(), h = head % H, own = walk.first() + group;
+        const u32 q = base + (blocks.slot * GROUPS + group) * TILE;
+        float s[8][4], acc[UNITS][4] = {}, top[2] = {-INF, -INF}, sum[2] = {}, keep[2];
+        u32 p[8][2];
+        auto diagonal = [&] {
+#pragma unroll
+            for (int n = 0; n < 8; n++) {
+#pragma unroll
+                for (int e = 0; e < 4; e++)
+                    if (lead + 8 * n + e % 2 - e / 2 * 8 > 0) s[n][e] = -INF;
+            }
+        };
+        blocks.awaitFull();
+        ring.awaitFull();
+        ready();
+        inner(s, q, tiles + ring.slot * 2 * TILE);
+        batch();
+        finish<0>();
+        if (own == 0) diagonal();
+        powers(s, scale, top, sum, keep);
+        packed(p, s);
+#pragma unroll 1
+        for (int i = 1; i <= own; i++) { // these scores become powers while the tensor cores add up the values of the last ones
+            u32 v = tiles + ring.slot * 2 * TILE + TILE;
+            ring.next();
+            ring.awaitFull();
+            ready();
+            inner(s, q, tiles + ring.slot * 2 * TILE);
+            batch();
+            outer(acc, p, v);
+            batch();
+            finish<1>();
+            if (i == own) diagonal();
+            powers(s, scale, top, sum, keep);
+            finish<0>();
+            ring.release(1);
+#pragma unroll
+            for (int n = 0; n < UNITS; n++) acc[n][0] *= keep[0], acc[n][1] *= keep[0], acc[n][2] *= keep[1], acc[n][3] *= keep[1];
+            packed(p, s);
+        }
+        ready();
+        outer(acc, p, tiles + ring.slot * 2 * TILE + TILE);
+        batch();
+        finish<0>();
+        ring.release();
+        ring.next();
+        if (group == 0) { // the last keys lie in the future of its queries
+            ring.awaitFull();
+            ring.release();
+            ring.next();
+        }
+        int row = head / H * T + own * SIDE + warp * 16; // the warp's first
+#pragma unroll
+        for (int half = 0; half < 2; half++) {
+            float all = lanesSum<4>(sum[half]), factor = 1 / all;
+            if (lane % 4 == 0) lse[(i64)(row + lane / 4 + 8 * half) * H + h] = (top[half] * scale + log2f(all)) / LOG2E;
+#pragma unroll
+            for (int n = 0; n < UNITS; n++) acc[n][2 * half] *= factor, acc[n][2 * half + 1] *= factor;
+        }
+        meet(1 + group);
+        put(acc, q + warp * ROWS16, &o, row, 2 * h);
+        if (lane == 0) pushed();
+        blocks.release();
+    }
+}
 
 // The row sums of o times dO, and lse in base 2, as backward_key reads them; four threads per row and head.
 extern "C" __global__ void __launch_bounds__(ROW_THREADS) backward_rows(const bf16* o, const bf16* dO, const float* lse, float* stats, i64 count) {
