@@ -22,7 +22,7 @@ final class Footprint {
         try (Rig run = Rig.cpu(new Architecture(Variant.M1, 11, 2, 16, 8, 8), 2, 1)) {
             steps(run, 100); // classes and what they load
             // The compiler takes memory while it works, but not for ever; a leak shows in every round.
-            for (int round = 0; round < 8 && (heapGrowth > ROUGHLY_NOTHING || growth > ROUGHLY_NOTHING); round++) {
+            for (int round = 0; round < 8 && (heapGrowth >= ROUGHLY_NOTHING || growth >= ROUGHLY_NOTHING); round++) {
                 long heap = heap(), process = resident();
                 steps(run, 2000);
                 heapGrowth = heap() - heap;
