@@ -19,14 +19,12 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.condition.EnabledOnOs;
 import org.junit.jupiter.api.condition.OS;
 import org.junit.jupiter.api.io.TempDir;
-import org.junit.jupiter.api.parallel.ResourceLock;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Real processes that are killed or interrupted, and runs without disk; all end where an undisturbed one does. */
 @EnabledOnOs({OS.LINUX, OS.MAC})
-@ResourceLock("disk")
 class FaultTest {
     private static final int KILLS = Boolean.getBoolean("ht.slow") ? 50 : 3;
 

@@ -9,14 +9,12 @@ import java.util.Map;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.condition.EnabledOnOs;
 import org.junit.jupiter.api.condition.OS;
-import org.junit.jupiter.api.parallel.ResourceLock;
 
 /**
  * Every command that writes, ended at any moment: what it has made is whole or not there, and the same command, given
  * again, ends with the files of an undisturbed one.
  */
 @EnabledOnOs({OS.LINUX, OS.MAC})
-@ResourceLock("disk")
 class KillTest {
     /** The exit codes that a signal may lead to; 0 where it came too late. */
     private static final Map<String, List<Integer>> SIGNALS = Map.of(

@@ -13,13 +13,11 @@ import java.util.concurrent.TimeUnit;
 import java.util.random.RandomGenerator;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
-import org.junit.jupiter.api.parallel.ResourceLock;
 
 /**
  * Every command, with one of the files that it reads damaged: it does its work or says in a sentence what is wrong, is
  * never surprised, never touches what it reads, and takes no damaged checkpoint or data for good.
  */
-@ResourceLock("disk")
 class MutationTest {
     /** The commands that read all lines of a log. */
     private static final Map<String, List<String>> TELLING =

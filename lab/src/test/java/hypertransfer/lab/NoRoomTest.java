@@ -14,14 +14,12 @@ import java.nio.file.Path;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.condition.EnabledOnOs;
 import org.junit.jupiter.api.condition.OS;
-import org.junit.jupiter.api.parallel.Isolated;
 
 /**
  * Every command that writes, where no file can grow beyond some number of bytes: a full disk as a process sees it. It says
  * so in a sentence, with exit code 4, leaves no half of a file, and does all of its work once there is room.
  */
 @EnabledOnOs(OS.LINUX)
-@Isolated("the largest size of a file is the whole process's")
 class NoRoomTest {
     private static final String OLD = "the old page";
 
