@@ -44,6 +44,14 @@ public interface Engine extends AutoCloseable {
      */
     default void decisions(Path file) {}
 
+    /**
+     * Does work as often as the engine needs in order to take these decisions by measuring inside of it; not at all where
+     * there are none to take. To be called before the first product that counts.
+     *
+     * @param work can be done any number of times
+     */
+    default void decide(Runnable work) {}
+
     /** One sentence about what is slower here than its user would expect, if anything is. */
     default Optional<String> remark() {
         return Optional.empty();

@@ -67,6 +67,13 @@ public final class Checked implements Engine {
         engine.decisions(file);
     }
 
+    @Override
+    public void decide(Runnable work) {
+        rules.outside("decide");
+        rules.present("work", work);
+        engine.decide(work);
+    }
+
     // ------------------------------------------------------------------ memory
 
     @Override

@@ -18,9 +18,11 @@ import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.nio.file.Path;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
+import java.util.stream.IntStream;
 
-/** Matrix products by cuBLASLt, planned at first use. Sums are in float32, without TF32. */
+/** Matrix products by cuBLASLt, planned at first use, or by {@link #decide}. Sums are in float32, without TF32. */
 final class Blas implements AutoCloseable {
     static final long WORKSPACE_BYTES = 64L << 20;
 
@@ -34,6 +36,8 @@ final class Blas implements AutoCloseable {
     private static final int CANDIDATES = 8, REPETITIONS = 8, ROUNDS = 2;
     /** Below this many operations the choice matters little, and cuBLASLt's first one is taken. */
     private static final double WORTH_TIMING = 1e9;
+    /** Milliseconds of products after which a card has found the clock that its power allows. */
+    private static final double UNTIL_WARM = 1000;
     /** Free memory that timing does not touch. */
     private static final long MARGIN = 256L << 20;
 
@@ -41,20 +45,18 @@ final class Blas implements AutoCloseable {
     private final Native library;
     private final Plans plans;
     private final Map<Product, Plan> planned = new HashMap<>();
+    private final Map<Product, Trial> trials = new HashMap<>(); // while it decides
     private final long handle;
     private final Arena arena;
     private final MemorySegment alpha;
     private final MemorySegment beta;
     private long workspace;
+    private boolean deciding;
 
     /** A descriptor of the product, its three layouts, and the algorithm. */
     private record Plan(String name, long descriptor, long a, long b, long c, MemorySegment algorithm) {
-        void take(MemorySegment from, long offset) {
-            MemorySegment.copy(from, offset, algorithm, 0, ALGORITHM_BYTES);
-        }
-
-        void take(byte[] kept) {
-            take(MemorySegment.ofArray(kept), 0);
+        void take(byte[] chosen) {
+            MemorySegment.copy(chosen, 0, algorithm, JAVA_BYTE, 0, ALGORITHM_BYTES);
         }
 
         byte[] bytes() {
@@ -82,10 +84,46 @@ final class Blas implements AutoCloseable {
         plans.own(file);
     }
 
+    /**
+     * Does work, the same every time, until the products in it that no plan is kept for are timed where they are needed. By
+     * itself a product finds a cooler card with a faster clock, and the cache to itself: what is fastest there can be 15%
+     * slower here.
+     */
+    void decide(Runnable work) {
+        if (plans.begun() || !plans.lasting()) {
+            return;
+        }
+        deciding = true;
+        try {
+            double measured = 0;
+            do {
+                work.run();
+                device.synchronize();
+                measured += trials.values().stream().mapToDouble(Trial::collect).sum();
+            } while (!trials.isEmpty()
+                    && (measured < UNTIL_WARM || !trials.values().stream().allMatch(Trial::enough)));
+            trials.forEach((product, trial) -> {
+                Plan plan = planned.get(product);
+                plan.take(trial.best());
+                plan.take(plans.keep(plan.name, plan.bytes(), trial.refused()));
+                plan.take(plans.use(plan.name, plan.bytes(), trial.refused()));
+            });
+        } finally {
+            trials.clear();
+            deciding = false;
+        }
+    }
+
+    boolean deciding() {
+        return deciding;
+    }
+
     void multiply(Product product, double by, long a, long b, double keep, long c, long d) {
         Plan known = planned.get(product);
         Plan plan = known == null ? Span.of("plans", () -> plan(product, keep, a, b, c)) : known;
-        device.profile().around(plan.name, () -> multiply(plan, by, a, b, keep, c, d));
+        Trial trial = trials.get(product);
+        Runnable launch = () -> multiply(plan, by, a, b, keep, c, d);
+        device.profile().around(plan.name, trial == null ? launch : () -> trial.call(plan::take, launch));
     }
 
     /** C = op(A) op(B) + keep C, of one pair of matrices in one format. */
@@ -142,37 +180,41 @@ final class Blas implements AutoCloseable {
         if (kept == null || !usable(plan, kept)) {
             choose(p, plan, kept, keep, a, b, c);
         }
-        plan.take(plans.use(plan.name, plan.bytes(), kept));
+        if (!trials.containsKey(p)) {
+            plan.take(plans.use(plan.name, plan.bytes(), kept));
+        }
         planned.put(p, plan);
         return plan;
     }
 
-    /** By timing, where that pays, there is room for it, and the choice lasts; otherwise cuBLASLt's own first choice. */
+    /**
+     * By timing, now or inside the work, where that pays, there is room for it, and the choice lasts; otherwise cuBLASLt's own
+     * first choice.
+     */
     private void choose(Product p, Plan plan, byte[] refused, double keep, long a, long b, long c) {
-        try (Arena local = Arena.ofConfined()) {
-            MemorySegment results = local.allocate(CANDIDATES * (long) RESULT_BYTES, 8);
-            int count = candidates(p, plan, results);
-            plan.take(results, 0);
-            if (count > 1
-                    && p.operations() >= WORTH_TIMING
-                    && device.available() >= p.outputBytes() + MARGIN
-                    && plans.lasting()) {
-                plan.take(results, fastest(p, plan, results, count, keep, a, b, c) * (long) RESULT_BYTES);
-                plan.take(plans.keep(plan.name, plan.bytes(), refused));
-            } else if (p.batched()) { // whatever the first batch's number, its choice holds for all
-                plan.take(plans.keep(plan.name, plan.bytes(), refused));
-            }
+        List<byte[]> candidates = candidates(p, plan);
+        plan.take(candidates.getFirst());
+        boolean pays = candidates.size() > 1 && p.operations() >= WORTH_TIMING && plans.lasting();
+        if (pays && deciding) {
+            trials.put(p, new Trial(device, candidates, refused));
+        } else if (pays && device.available() >= p.outputBytes() + MARGIN) {
+            plan.take(fastest(p, plan, candidates, keep, a, b, c));
+            plan.take(plans.keep(plan.name, plan.bytes(), refused));
+        } else if (p.batched()) { // whatever the first batch's number, its choice holds for all
+            plan.take(plans.keep(plan.name, plan.bytes(), refused));
         }
     }
 
-    private int candidates(Product p, Plan plan, MemorySegment results) {
+    /** The algorithms that cuBLASLt offers, the one it expects most of first. */
+    private List<byte[]> candidates(Product p, Plan plan) {
         long preference = create("cublasLtMatmulPreferenceCreate");
         set("cublasLtMatmulPreferenceSetAttribute", preference, WORKSPACE, WORKSPACE_BYTES);
         for (int matrix = 0; matrix < 4; matrix++) {
             set("cublasLtMatmulPreferenceSetAttribute", preference, ALIGNMENT_A + matrix, p.alignment());
         }
         try (Arena local = Arena.ofConfined()) {
-            MemorySegment count = local.allocate(JAVA_INT);
+            MemorySegment results = local.allocate(CANDIDATES * (long) RESULT_BYTES, 8),
+                    count = local.allocate(JAVA_INT);
             check(
                     "cublasLtMatmulAlgoGetHeuristic",
                     handle,
@@ -186,35 +228,38 @@ final class Blas implements AutoCloseable {
                     results,
                     count);
             check("cublasLtMatmulPreferenceDestroy", preference);
-            if (count.get(JAVA_INT, 0) == 0) {
+            List<byte[]> usable = IntStream.range(0, count.get(JAVA_INT, 0))
+                    .mapToObj(i -> results.asSlice(i * (long) RESULT_BYTES, RESULT_BYTES))
+                    .filter(result -> result.get(JAVA_INT, RESULT_STATE) == 0)
+                    .map(result -> result.asSlice(0, ALGORITHM_BYTES).toArray(JAVA_BYTE))
+                    .toList();
+            if (usable.isEmpty()) {
                 throw new EngineException(library.name() + " has no algorithm for the product " + p.key());
             }
-            return count.get(JAVA_INT, 0);
+            return usable;
         }
     }
 
-    /** The number of the fastest candidate. C must stay as it is, so the results go to memory taken for the moment. */
-    private int fastest(Product p, Plan plan, MemorySegment results, int count, double keep, long a, long b, long c) {
+    /** The fastest candidate. C must stay as it is, so the results go to memory taken for the moment. */
+    private byte[] fastest(Product p, Plan plan, List<byte[]> candidates, double keep, long a, long b, long c) {
         long d = device.allocate(p.outputBytes()), start = device.event(), stop = device.event();
-        int best = 0;
+        byte[] best = candidates.getFirst();
         float least = Float.MAX_VALUE;
-        for (int trial = 0; trial < ROUNDS * count; trial++) { // each twice, since the card's clock drifts
-            int i = trial % count;
-            if (results.get(JAVA_INT, i * (long) RESULT_BYTES + RESULT_STATE) != 0) {
-                continue;
-            }
-            plan.take(results, i * (long) RESULT_BYTES);
-            multiply(plan, 1, a, b, keep, c, d);
-            device.record(start);
-            for (int k = 0; k < REPETITIONS; k++) {
+        for (int round = 0; round < ROUNDS; round++) { // each twice, since the card's clock drifts
+            for (byte[] candidate : candidates) {
+                plan.take(candidate);
                 multiply(plan, 1, a, b, keep, c, d);
-            }
-            device.record(stop);
-            device.await(stop);
-            float time = device.milliseconds(start, stop);
-            if (time < least) {
-                least = time;
-                best = i;
+                device.record(start);
+                for (int k = 0; k < REPETITIONS; k++) {
+                    multiply(plan, 1, a, b, keep, c, d);
+                }
+                device.record(stop);
+                device.await(stop);
+                float time = device.milliseconds(start, stop);
+                if (time < least) {
+                    least = time;
+                    best = candidate;
+                }
             }
         }
         device.forget(start);

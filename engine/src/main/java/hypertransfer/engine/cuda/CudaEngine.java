@@ -154,6 +154,11 @@ public final class CudaEngine implements Engine {
         blas.own(file);
     }
 
+    @Override
+    public void decide(Runnable work) {
+        Span.of("decisions", () -> blas.decide(work));
+    }
+
     // ------------------------------------------------------------------ memory
 
     @Override
@@ -247,7 +252,11 @@ public final class CudaEngine implements Engine {
 
     @Override
     public void replay(String name, Runnable operations) {
-        graphs.run(name, operations);
+        if (blas.deciding()) {
+            operations.run();
+        } else {
+            graphs.run(name, operations);
+        }
     }
 
     @Override

@@ -314,7 +314,7 @@ class CheckedTest {
     void theTableIsComplete(Kind kind) {
         assertThat(Operations.except(OPERATIONS))
                 .as("those of theWholeSentence")
-                .containsExactly("cut", "gram", "join", "refine", "rotate");
+                .containsExactly("cut", "decide", "gram", "join", "refine", "rotate");
         try (Engine engine = kind.open()) {
             assertThat(engine.dims()).isEqualTo(DIMS);
         }
@@ -398,6 +398,9 @@ class CheckedTest {
                 new Wrong(
                         "replay: not possible inside replay 'outer'; call it before or after",
                         (e, t) -> e.replay("outer", () -> e.replay("inner", () -> {}))),
+                new Wrong(
+                        "decide: not possible inside replay 'outer'; call it before or after",
+                        (e, t) -> e.replay("outer", () -> e.decide(() -> {}))),
                 new Wrong(
                         "until: not possible inside replay 'outer'; call it before or after",
                         (e, t) -> e.replay("outer", () -> e.until(() -> false, () -> {}))),

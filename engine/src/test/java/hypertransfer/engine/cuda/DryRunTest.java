@@ -256,12 +256,9 @@ class DryRunTest {
             if (decisions != null) {
                 engine.decisions(decisions);
             }
-            Tensor x = engine.tensor(Role.ACTIVATION, "x", DIMS.N(), DIMS.C());
-            Tensor w = engine.tensor(Role.WEIGHT, "w", 4 * DIMS.C(), DIMS.C());
-            Tensor y = engine.tensor(Role.ACTIVATION, "y", DIMS.N(), 4 * DIMS.C());
-            engine.commit();
+            Tensor[] t = product(engine);
             card.available = free;
-            engine.layers().product(x, w, y);
+            engine.layers().product(t[0], t[1], t[2]);
         } finally {
             card.available = ENOUGH;
         }
@@ -274,6 +271,58 @@ class DryRunTest {
         card.algorithms.clear();
         assertThat(algorithm(null, ENOUGH)).isEqualTo(3);
         assertThat(card.algorithms).as("nothing is timed again").hasSize(1);
+    }
+
+    /** Algorithms take turns in the work until it is clear which is the fastest there; memory for a second result is not needed. */
+    @Test
+    void theFastestInsideTheWorkIsKept() {
+        Path run = folder.resolve("decisions.txt");
+        assertThat(decided(run, 1, 3, 2))
+                .as("the first call of each loads it and does not count")
+                .isEqualTo(1);
+        assertThat(card.algorithms.subList(0, 6)).containsExactly(1, 2, 3, 1, 2, 3);
+        int before = card.algorithms.size();
+        assertThat(before).isGreaterThan(400);
+        assertThat(decided(run, 3, 2, 1)).as("a run that began keeps its own").isEqualTo(1);
+        assertThat(decided(null, 3, 2, 1))
+                .as("another run follows what was kept")
+                .isEqualTo(1);
+        assertThat(card.algorithms)
+                .as("once for the first, twice for the other")
+                .hasSize(before + 3);
+    }
+
+    /** The algorithm that a large product gets, by how long each of the three takes. */
+    private int decided(Path decisions, float first, float second, float third) {
+        card.milliseconds.clear();
+        card.milliseconds.addAll(List.of(9f, 8f, 7f));
+        for (int i = 0; i < 1000; i++) {
+            card.milliseconds.addAll(List.of(first, second, third));
+        }
+        try (CudaEngine engine = engine(DIMS, Precision.BF16)) {
+            if (decisions != null) {
+                engine.decisions(decisions);
+            }
+            Tensor[] t = product(engine);
+            card.available = SHORT;
+            Runnable work = () -> engine.layers().product(t[0], t[1], t[2]);
+            engine.decide(() -> engine.replay("work", work));
+            work.run();
+        } finally {
+            card.available = ENOUGH;
+        }
+        return card.algorithms.getLast();
+    }
+
+    /** x, w and y of a large product. */
+    private static Tensor[] product(CudaEngine engine) {
+        Tensor[] tensors = {
+            engine.tensor(Role.ACTIVATION, "x", DIMS.N(), DIMS.C()),
+            engine.tensor(Role.WEIGHT, "w", 4 * DIMS.C(), DIMS.C()),
+            engine.tensor(Role.ACTIVATION, "y", DIMS.N(), 4 * DIMS.C())
+        };
+        engine.commit();
+        return tensors;
     }
 
     @Test

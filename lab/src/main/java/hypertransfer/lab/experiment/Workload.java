@@ -41,6 +41,10 @@ public final class Workload implements AutoCloseable {
         Random random = new Random(1);
         inputs = random.ints(dims.N(), 0, dims.V()).toArray();
         targets = random.ints(dims.N(), 0, dims.V()).toArray();
+        trainee.engine().decide(() -> {
+            trainee.network().gradient(inputs, targets);
+            trainee.team().zero();
+        });
     }
 
     /** One micro-batch per step of a preset. */

@@ -152,6 +152,15 @@ public final class Trainee implements AutoCloseable {
         return this;
     }
 
+    /** Lets the engine decide by measuring on the run's first micro-batch. Of its gradient nothing stays. */
+    void decide(Feed feed) {
+        engine.decide(() -> {
+            Feed.Batch batch = feed.training(0, 0);
+            network.gradient(batch.inputs(), batch.targets());
+            team.zero();
+        });
+    }
+
     /**
      * The gradient of a step, in the gradients of what this rank owns; its mean loss is the network's afterwards.
      *

@@ -231,6 +231,7 @@ public final class Trainer {
         try (Journal journal = new Journal(hold, start, c.tokensPerStep())) {
             standing(State.RUNNING, null, null);
             watcher.started(trainee, step);
+            trainee.decide(feed);
             while (true) {
                 if (c.matrices().proxy().prescribed()) {
                     // Also for what is validated and saved here.

@@ -35,7 +35,7 @@ public final class Plans {
     }
 
     private String name() {
-        return "plans-" + card + ".txt";
+        return "algorithms-" + card + ".txt";
     }
 
     /** Gives this run a file of its own, and follows what it holds already. */
@@ -47,6 +47,11 @@ public final class Plans {
             throw new EngineException(
                     "cannot read " + path + ", which holds the algorithms that this run began with", e);
         }
+    }
+
+    /** Whether this run has used an algorithm before, by its file. */
+    public boolean begun() {
+        return !own.isEmpty();
     }
 
     public Optional<byte[]> find(String product) {

@@ -133,7 +133,7 @@ class PlansTest {
 
     @Test
     void aFileThatIsNotOursIsNoChoice() throws IOException {
-        Files.writeString(folder.resolve("plans-card-1.txt"), "what is this\n" + PRODUCT + " 00\n");
+        Files.writeString(folder.resolve("algorithms-card-1.txt"), "what is this\n" + PRODUCT + " 00\n");
         assertThat(new Plans(new Cache(folder), "card", 1).find(PRODUCT)).isEmpty();
     }
 

@@ -1,0 +1,61 @@
+package hypertransfer.train.run;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import hypertransfer.engine.Engine;
+import hypertransfer.engine.provider.Engines;
+import hypertransfer.train.Rig;
+import hypertransfer.train.config.Configuration;
+import hypertransfer.train.network.Parameter;
+import hypertransfer.train.optimizer.Direction;
+import hypertransfer.train.optimizer.Routing;
+import java.lang.reflect.Proxy;
+import java.nio.file.Path;
+import java.util.Arrays;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** An engine may measure on the first micro-batch as often as it likes: of its gradient nothing stays. */
+class DecideTest {
+    @TempDir
+    private Path dir;
+
+    @Test
+    void aStepIsTheSameHoweverOftenTheEngineMeasures() {
+        Configuration c = new Tiny(dir).configuration();
+        assertThat(afterAStep(c, 3)).containsExactlyElementsOf(afterAStep(c, 0));
+    }
+
+    private static List<double[]> afterAStep(Configuration c, int times) {
+        Engine real = Engines.open("reference", c.architecture().dims(c.model().batch()));
+        int[] done = {0};
+        Engine measuring = (Engine) Proxy.newProxyInstance(
+                Engine.class.getClassLoader(), new Class<?>[] {Engine.class}, (proxy, method, args) -> {
+                    if (!method.getName().equals("decide")) {
+                        return method.invoke(real, args);
+                    }
+                    for (; done[0] < times; done[0]++) {
+                        ((Runnable) args[0]).run();
+                    }
+                    return null;
+                });
+        Routing routing = Routing.standard(Direction.Muon.standard(), Rig.MUON);
+        try (Feed feed = Feed.open(c);
+                Trainee trainee = Trainee.of(measuring, c.architecture(), routing, 1, false)) {
+            trainee.initialize(1234);
+            trainee.decide(feed);
+            assertThat(done[0]).isEqualTo(times);
+            for (Parameter p : trainee.parameters().own()) {
+                assertThat(real.read(p.gradient())).containsOnly(0);
+            }
+            trainee.gradient(feed, 0, () -> false);
+            double[] rates = new double[trainee.matrices().size()];
+            Arrays.fill(rates, 0.02);
+            trainee.optimizer().step(rates, null, 0.01);
+            return trainee.parameters().own().stream()
+                    .map(p -> real.read(p.master()))
+                    .toList();
+        }
+    }
+}
