@@ -4,8 +4,9 @@
 
 The same sizes, the same network, the same optimizer as `ht bench --preset gpt2-124m --engine cuda`, or another preset; prints one JSON line with the
 same names. It is timed in the same way too: a card is fast in its first second, before it reaches its power limit, so both warm up
-for half of the seconds they measure, and take medians of steps. Written for speed: rotary tables precomputed, weights cast once a micro-batch inside the compiled graph, attention by the
-fastest backend there is, AdamW fused, Newton-Schulz batched over matrices of one shape and compiled.
+for half of the seconds they measure, and take medians of steps. Written for speed: rotary tables precomputed, weights cast once a
+micro-batch inside the compiled graph, attention by the fastest backend there is, AdamW fused, Newton-Schulz batched over matrices of
+one shape and compiled.
 """
 import argparse
 import json

@@ -139,7 +139,7 @@ public final class Kernels {
         return geometry.constants(file)
                 + (tiles ? flash.get().constants() : "")
                 + resource("common.cuh")
-                + (tiles ? resource("tiles.cuh") : "")
+                + (tiles || file.equals("blocks") ? resource("tiles.cuh") : "")
                 + (WGMMA.containsKey(file) || file.equals("hopper") ? resource("wgmma.cuh") : "")
                 + (file.equals("blocks") ? resource("blocks.cuh") : "")
                 + resource(file + ".cu");

@@ -36,27 +36,6 @@ struct Walk {
     }
 };
 
-// A row's next scores join its online softmax and become powers; what its sums so far must be scaled by is left in `keep`.
-__device__ __forceinline__ void powers(float (&s)[8][4], float scale, float (&top)[2], float (&sum)[2], float (&keep)[2]) {
-#pragma unroll
-    for (int half = 0; half < 2; half++) {
-        float max = top[half];
-#pragma unroll
-        for (int n = 0; n < 8; n++) max = fmaxf(max, fmaxf(s[n][2 * half], s[n][2 * half + 1]));
-        max = fmaxf(max, __shfl_xor_sync(0xffffffffu, max, 1));
-        max = fmaxf(max, __shfl_xor_sync(0xffffffffu, max, 2));
-        float more = 0, off = max * scale;
-        keep[half] = power2((top[half] - max) * scale);
-        top[half] = max;
-#pragma unroll
-        for (int n = 0; n < 8; n++) {
-            float a = power2(s[n][2 * half] * scale - off), b = power2(s[n][2 * half + 1] * scale - off);
-            more += a + b;
-            s[n][2 * half] = a, s[n][2 * half + 1] = b;
-        }
-        sum[half] = sum[half] * keep[half] + more;
-    }
-}
 __device__ __forceinline__ void packed(u32 (&p)[8][2], float (&s)[8][4]) {
 #pragma unroll
     for (int n = 0; n < 8; n++) {
@@ -73,12 +52,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) attention_forward(const
     const u32 base = (shared(raw) + 1023) / 1024 * 1024, tiles = base + 2 * GROUPS * TILE; // queries of two blocks; keys and values
     Ring<2> blocks(tiles + 2 * FORWARD_STAGES * TILE);
     Ring<FORWARD_STAGES> ring(blocks.barriers + 16 * 2);
-    if (threadIdx.x == 0) {
-        blocks.begin();
-        ring.begin();
-        begun();
-    }
-    __syncthreads();
+    begin(blocks, ring);
     if (threadIdx.x >= 128 * GROUPS) {
         fewer();
         if (threadIdx.x > 128 * GROUPS) return;
@@ -124,7 +98,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) attention_forward(const
         batch();
         finish<0>();
         if (own == 0) diagonal();
-        powers(s, scale, top, sum, keep);
+#pragma unroll
+        for (int half = 0; half < 2; half++) keep[half] = powers(s, 2 * half, scale, top[half], sum[half]);
         packed(p, s);
 #pragma unroll 1
         for (int i = 1; i <= own; i++) { // these scores become powers while the tensor cores add up the values of the last ones
@@ -138,7 +113,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) attention_forward(const
             batch();
             finish<1>();
             if (i == own) diagonal();
-            powers(s, scale, top, sum, keep);
+#pragma unroll
+            for (int half = 0; half < 2; half++) keep[half] = powers(s, 2 * half, scale, top[half], sum[half]);
             finish<0>();
             ring.release(1);
 #pragma unroll
@@ -175,16 +151,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) attention_forward(const
 extern "C" __global__ void __launch_bounds__(ROW_THREADS) backward_rows(const bf16* o, const bf16* dO, const float* lse, float* stats, i64 count) {
     i64 at = ((i64)blockIdx.x * ROW_THREADS + threadIdx.x) / 4, from = at * D + threadIdx.x % 4 * 8;
     if (at >= count) return;
-    float sum = 0;
-#pragma unroll
-    for (int i = 0; i < D; i += 32) {
-        float x[8], y[8];
-        load<8>(o + from + i, x);
-        load<8>(dO + from + i, y);
-#pragma unroll
-        for (int k = 0; k < 8; k++) sum += x[k] * y[k];
-    }
-    sum = lanesSum<4>(sum);
+    float sum = lanesSum<4>(quarter(o + from, dO + from));
     i64 row = at / H, head = row / T * H + at % H, line = head * LINES + row % T / SIDE;
     float* to = stats + line * 2 * SIDE + row % SIDE;
     if (threadIdx.x % 4 == 0) to[0] = lse[at] * LOG2E, to[SIDE] = sum;
@@ -202,12 +169,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) backward_key(const __gr
     Ring<2> blocks(base + REST);
     Ring<KEY_STAGES> ring(blocks.barriers + 16 * 2);
     volatile int* info = (volatile int*)(memory + REST + 96); // of each place of keys and values: head, first tile
-    if (threadIdx.x == 0) {
-        blocks.begin();
-        ring.begin();
-        begun();
-    }
-    __syncthreads();
+    begin(blocks, ring);
     const int lane = threadIdx.x % 32, warp = __shfl_sync(~0u, threadIdx.x / 32 % 4, 0);
     if (threadIdx.x >= 128 * GROUPS) {
         fewer();
@@ -325,11 +287,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) backward_query(const __
     extern __shared__ char raw[];
     const u32 tiles = (shared(raw) + 1023) / 1024 * 1024; // a tile of keys and two squares each; at last two of queries
     Ring<QUERY_STAGES> ring(tiles + QUERY_STAGES * 2 * TILE);
-    if (threadIdx.x == 0) {
-        ring.begin();
-        begun();
-    }
-    __syncthreads();
+    begin(ring);
     if (threadIdx.x >= 128 * GROUPS) {
         fewer();
         if (threadIdx.x > 128 * GROUPS) return;

@@ -31,6 +31,15 @@ template <int DEPTH> struct Ring {
     }
 };
 
+// Before a kernel's first copy.
+template <typename... Rings> __device__ __forceinline__ void begin(const Rings&... rings) {
+    if (threadIdx.x == 0) {
+        (rings.begin(), ...);
+        begun();
+    }
+    __syncthreads();
+}
+
 // Copies of plain bytes.
 __device__ __forceinline__ void pull(u32 to, const void* from, int bytes, u32 barrier) {
     asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];"

@@ -264,14 +264,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) hopper_query(const bf16* q
         float sum = 0;
         if (q + 8 * half < T) {
             i64 from = (sequence + q + 8 * half) * C + h * D + lane % 4 * 8;
-#pragma unroll
-            for (int i = 0; i < D; i += 32) {
-                float x[8], y[8];
-                load<8>(o + from + i, x);
-                load<8>(dO + from + i, y);
-#pragma unroll
-                for (int k = 0; k < 8; k++) sum += x[k] * y[k];
-            }
+            sum = quarter(o + from, dO + from);
         }
         l[half] = q + 8 * half < T ? lse[at] * LOG2E : INF;
         d[half] = lanesSum<4>(sum);

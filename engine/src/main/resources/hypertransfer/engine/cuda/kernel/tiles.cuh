@@ -1,4 +1,4 @@
-// What flash.cu and hopper.cu share: how tiles are filled, and the online softmax.
+// What flash.cu, hopper.cu and blocks.cu share: how tiles are filled, and the online softmax.
 
 // COUNT rows of D from a matrix with that stride, rows from `live` on being zeros. The threads take chunks of 16 bytes in
 // turn; `to` is where this thread's first chunk goes. A thread's rows are a multiple of 8 rows apart, PITCH bytes per row,
@@ -24,11 +24,24 @@ template <int COUNT, int THREADS> __device__ __forceinline__ void fetchRows(floa
     }
 }
 
-// A row's next scores join its online softmax. Four threads share a row; this one has the scores s[n][at] and s[n][at + 1].
-// They become p, packed; `top` and `sum` are the row's largest score and its sum of powers so far, and `acc` is scaled to
-// the new top. `scale` turns a score into an exponent of 2.
-template <int N, int M> __device__ __forceinline__ void join(const float (&s)[N][4], int at, float scale, float& top, float& sum,
-        float (&acc)[M][4], u32 (&p)[N][2]) {
+// The inner product of a row of D from x and from y on, as far as one of the four threads that share it goes: 8 of every 32 numbers.
+__device__ __forceinline__ float quarter(const bf16* x, const bf16* y) {
+    float sum = 0;
+#pragma unroll
+    for (int i = 0; i < D; i += 32) {
+        float a[8], b[8];
+        load<8>(x + i, a);
+        load<8>(y + i, b);
+#pragma unroll
+        for (int k = 0; k < 8; k++) sum += a[k] * b[k];
+    }
+    return sum;
+}
+
+// A row's next scores join its online softmax. Four threads share a row; this one has the scores s[n][at] and s[n][at + 1], which
+// become powers. `top` and `sum` are the row's largest score and its sum of powers so far; what else was summed so far must be scaled
+// by what is returned. `scale` turns a score into an exponent of 2.
+template <int N> __device__ __forceinline__ float powers(float (&s)[N][4], int at, float scale, float& top, float& sum) {
     float max = top;
 #pragma unroll
     for (int n = 0; n < N; n++) max = fmaxf(max, fmaxf(s[n][at], s[n][at + 1]));
@@ -40,9 +53,18 @@ template <int N, int M> __device__ __forceinline__ void join(const float (&s)[N]
     for (int n = 0; n < N; n++) {
         float a = power2(s[n][at] * scale - off), b = power2(s[n][at + 1] * scale - off);
         more += a + b;
-        p[n][at / 2] = pack(a, b);
+        s[n][at] = a, s[n][at + 1] = b;
     }
     sum = sum * keep + more;
+    return keep;
+}
+
+// The same with p, the powers packed, and `acc` scaled.
+template <int N, int M> __device__ __forceinline__ void join(float (&s)[N][4], int at, float scale, float& top, float& sum,
+        float (&acc)[M][4], u32 (&p)[N][2]) {
+    float keep = powers(s, at, scale, top, sum);
+#pragma unroll
+    for (int n = 0; n < N; n++) p[n][at / 2] = pack(s[n][at], s[n][at + 1]);
 #pragma unroll
     for (int n = 0; n < M; n++) acc[n][at] *= keep, acc[n][at + 1] *= keep;
 }
