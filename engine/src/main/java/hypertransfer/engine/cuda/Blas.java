@@ -1,11 +1,7 @@
 package hypertransfer.engine.cuda;
 
-import static java.lang.foreign.ValueLayout.JAVA_BYTE;
 import static java.lang.foreign.ValueLayout.JAVA_FLOAT;
-import static java.lang.foreign.ValueLayout.JAVA_INT;
-import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
-import hypertransfer.engine.EngineException;
 import hypertransfer.engine.Span;
 import hypertransfer.engine.cuda.driver.Cache;
 import hypertransfer.engine.cuda.driver.Device;
@@ -15,8 +11,10 @@ import hypertransfer.engine.foreign.Native;
 import java.lang.System.Logger.Level;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
-import java.lang.foreign.ValueLayout;
 import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Comparator;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -30,10 +28,9 @@ final class Blas implements AutoCloseable {
     private static final int COMPUTE_32F = 68, R_32F = 0; // cublasComputeType_t, cudaDataType
     private static final int FLIP_A = 3, FLIP_B = 4; // CUBLASLT_MATMUL_DESC_TRANS_
     private static final int BATCH_COUNT = 5, BATCH_STRIDE = 6; // CUBLASLT_MATRIX_LAYOUT_
-    private static final int WORKSPACE = 1, ALIGNMENT_A = 5; // CUBLASLT_MATMUL_PREF_, A to D one after the other
-    private static final int RESULT_BYTES = 96, RESULT_SIZE = 64, RESULT_STATE = 72; // cublasLtMatmulHeuristicResult_t
-    private static final int ALGORITHM_BYTES = 64; // cublasLtMatmulAlgo_t, the first part of a result
-    private static final int CANDIDATES = 8, REPETITIONS = 8, ROUNDS = 2;
+    private static final int REPETITIONS = 4, ROUNDS = 2;
+    /** Algorithms, of those that are fastest by themselves, that are timed inside the work. */
+    private static final int FINALISTS = 12;
     /** Below this many operations the choice matters little, and cuBLASLt's first one is taken. */
     private static final double WORTH_TIMING = 1e9;
     /** Milliseconds of products after which a card has found the clock that its power allows. */
@@ -42,33 +39,22 @@ final class Blas implements AutoCloseable {
     private static final long MARGIN = 256L << 20;
 
     private final Device device;
-    private final Native library;
+    private final Lt lt;
+    private final Algorithms algorithms;
     private final Plans plans;
     private final Map<Product, Plan> planned = new HashMap<>();
     private final Map<Product, Trial> trials = new HashMap<>(); // while it decides
-    private final long handle;
     private final Arena arena;
     private final MemorySegment alpha;
     private final MemorySegment beta;
     private long workspace;
     private boolean deciding;
 
-    /** A descriptor of the product, its three layouts, and the algorithm. */
-    private record Plan(String name, long descriptor, long a, long b, long c, MemorySegment algorithm) {
-        void take(byte[] chosen) {
-            MemorySegment.copy(chosen, 0, algorithm, JAVA_BYTE, 0, ALGORITHM_BYTES);
-        }
-
-        byte[] bytes() {
-            return algorithm.toArray(JAVA_BYTE);
-        }
-    }
-
     Blas(Device device, Native library, Cache cache) {
         this.device = device;
-        this.library = library;
+        lt = new Lt(library, device.driver().name());
+        algorithms = new Algorithms(lt, WORKSPACE_BYTES, device.driver().multiprocessors());
         plans = new Plans(cache, device.driver().name(), library.call("cublasLtGetVersion"));
-        handle = create("cublasLtCreate");
         arena = Arena.ofShared();
         alpha = arena.allocate(JAVA_FLOAT);
         beta = arena.allocate(JAVA_FLOAT);
@@ -105,8 +91,8 @@ final class Blas implements AutoCloseable {
             trials.forEach((product, trial) -> {
                 Plan plan = planned.get(product);
                 plan.take(trial.best());
-                plan.take(plans.keep(plan.name, plan.bytes(), trial.refused()));
-                plan.take(plans.use(plan.name, plan.bytes(), trial.refused()));
+                plan.take(plans.keep(plan.name(), plan.bytes(), trial.refused()));
+                plan.take(plans.use(plan.name(), plan.bytes(), trial.refused()));
             });
         } finally {
             trials.clear();
@@ -123,7 +109,7 @@ final class Blas implements AutoCloseable {
         Plan plan = known == null ? Span.of("plans", () -> plan(product, keep, a, b, c)) : known;
         Trial trial = trials.get(product);
         Runnable launch = () -> multiply(plan, by, a, b, keep, c, d);
-        device.profile().around(plan.name, trial == null ? launch : () -> trial.call(plan::take, launch));
+        device.profile().around(plan.name(), trial == null ? launch : () -> trial.call(plan::take, launch));
     }
 
     /** C = op(A) op(B) + keep C, of one pair of matrices in one format. */
@@ -145,43 +131,43 @@ final class Blas implements AutoCloseable {
     private void multiply(Plan plan, double by, long a, long b, double keep, long c, long d) {
         alpha.set(JAVA_FLOAT, 0, (float) by);
         beta.set(JAVA_FLOAT, 0, (float) keep);
-        check(
+        lt.check(
                 "cublasLtMatmul",
-                handle,
-                plan.descriptor,
+                lt.handle(),
+                plan.descriptor(),
                 alpha,
                 a,
-                plan.a,
+                plan.a(),
                 b,
-                plan.b,
+                plan.b(),
                 beta,
                 c,
-                plan.c,
+                plan.c(),
                 d,
-                plan.c,
-                plan.algorithm,
+                plan.c(),
+                plan.algorithm(),
                 workspace,
                 WORKSPACE_BYTES,
                 device.stream());
     }
 
     private Plan plan(Product p, double keep, long a, long b, long c) {
-        long descriptor = create("cublasLtMatmulDescCreate", COMPUTE_32F, R_32F);
-        set("cublasLtMatmulDescSetAttribute", descriptor, FLIP_A, p.flipA() ? 1 : 0);
-        set("cublasLtMatmulDescSetAttribute", descriptor, FLIP_B, p.flipB() ? 1 : 0);
+        long descriptor = lt.create("cublasLtMatmulDescCreate", COMPUTE_32F, R_32F);
+        lt.set("cublasLtMatmulDescSetAttribute", descriptor, FLIP_A, p.flipA() ? 1 : 0);
+        lt.set("cublasLtMatmulDescSetAttribute", descriptor, FLIP_B, p.flipB() ? 1 : 0);
         Plan plan = new Plan(
                 p.key(),
                 descriptor,
                 layout(p.in(), p.flipA() ? p.k() : p.m(), p.flipA() ? p.m() : p.k(), p.batch(), p.strideA()),
                 layout(p.in(), p.flipB() ? p.n() : p.k(), p.flipB() ? p.k() : p.n(), p.batch(), p.strideB()),
                 layout(p.out(), p.m(), p.n(), p.batch(), p.strideC()),
-                arena.allocate(ALGORITHM_BYTES));
-        byte[] kept = plans.find(plan.name).orElse(null);
+                arena.allocate(Algorithms.BYTES, 8));
+        byte[] kept = plans.find(plan.name()).orElse(null);
         if (kept == null || !usable(plan, kept)) {
             choose(p, plan, kept, keep, a, b, c);
         }
         if (!trials.containsKey(p)) {
-            plan.take(plans.use(plan.name, plan.bytes(), kept));
+            plan.take(plans.use(plan.name(), plan.bytes(), kept));
         }
         planned.put(p, plan);
         return plan;
@@ -192,62 +178,36 @@ final class Blas implements AutoCloseable {
      * first choice.
      */
     private void choose(Product p, Plan plan, byte[] refused, double keep, long a, long b, long c) {
-        List<byte[]> candidates = candidates(p, plan);
+        List<byte[]> candidates = algorithms.offered(p, plan);
         plan.take(candidates.getFirst());
         boolean pays = candidates.size() > 1 && p.operations() >= WORTH_TIMING && plans.lasting();
+        boolean room = pays && device.available() >= p.outputBytes() + MARGIN;
+        if (room) {
+            candidates = ranked(p, plan, candidates, keep, a, b, c);
+        }
         if (pays && deciding) {
             trials.put(p, new Trial(device, candidates, refused));
-        } else if (pays && device.available() >= p.outputBytes() + MARGIN) {
-            plan.take(fastest(p, plan, candidates, keep, a, b, c));
-            plan.take(plans.keep(plan.name, plan.bytes(), refused));
+        } else if (room) {
+            plan.take(candidates.getFirst());
+            plan.take(plans.keep(plan.name(), plan.bytes(), refused));
         } else if (p.batched()) { // whatever the first batch's number, its choice holds for all
-            plan.take(plans.keep(plan.name, plan.bytes(), refused));
+            plan.take(plans.keep(plan.name(), plan.bytes(), refused));
         }
     }
 
-    /** The algorithms that cuBLASLt offers, the one it expects most of first. */
-    private List<byte[]> candidates(Product p, Plan plan) {
-        long preference = create("cublasLtMatmulPreferenceCreate");
-        set("cublasLtMatmulPreferenceSetAttribute", preference, WORKSPACE, WORKSPACE_BYTES);
-        for (int matrix = 0; matrix < 4; matrix++) {
-            set("cublasLtMatmulPreferenceSetAttribute", preference, ALIGNMENT_A + matrix, p.alignment());
-        }
-        try (Arena local = Arena.ofConfined()) {
-            MemorySegment results = local.allocate(CANDIDATES * (long) RESULT_BYTES, 8),
-                    count = local.allocate(JAVA_INT);
-            check(
-                    "cublasLtMatmulAlgoGetHeuristic",
-                    handle,
-                    plan.descriptor,
-                    plan.a,
-                    plan.b,
-                    plan.c,
-                    plan.c,
-                    preference,
-                    CANDIDATES,
-                    results,
-                    count);
-            check("cublasLtMatmulPreferenceDestroy", preference);
-            List<byte[]> usable = IntStream.range(0, count.get(JAVA_INT, 0))
-                    .mapToObj(i -> results.asSlice(i * (long) RESULT_BYTES, RESULT_BYTES))
-                    .filter(result -> result.get(JAVA_INT, RESULT_STATE) == 0)
-                    .map(result -> result.asSlice(0, ALGORITHM_BYTES).toArray(JAVA_BYTE))
-                    .toList();
-            if (usable.isEmpty()) {
-                throw new EngineException(library.name() + " has no algorithm for the product " + p.key());
-            }
-            return usable;
-        }
-    }
-
-    /** The fastest candidate. C must stay as it is, so the results go to memory taken for the moment. */
-    private byte[] fastest(Product p, Plan plan, List<byte[]> candidates, double keep, long a, long b, long c) {
+    /**
+     * The algorithms that are offered and others like them, those that take the least time by themselves, the fastest first.
+     * C must stay as it is, so the results go to memory taken for the moment.
+     */
+    private List<byte[]> ranked(Product p, Plan plan, List<byte[]> offered, double keep, long a, long b, long c) {
+        List<byte[]> all = new ArrayList<>(offered);
+        all.addAll(algorithms.others(p, plan, offered));
         long d = device.allocate(p.outputBytes()), start = device.event(), stop = device.event();
-        byte[] best = candidates.getFirst();
-        float least = Float.MAX_VALUE;
+        float[] least = new float[all.size()];
+        Arrays.fill(least, Float.MAX_VALUE);
         for (int round = 0; round < ROUNDS; round++) { // each twice, since the card's clock drifts
-            for (byte[] candidate : candidates) {
-                plan.take(candidate);
+            for (int i = 0; i < least.length; i++) {
+                plan.take(all.get(i));
                 multiply(plan, 1, a, b, keep, c, d);
                 device.record(start);
                 for (int k = 0; k < REPETITIONS; k++) {
@@ -255,94 +215,54 @@ final class Blas implements AutoCloseable {
                 }
                 device.record(stop);
                 device.await(stop);
-                float time = device.milliseconds(start, stop);
-                if (time < least) {
-                    least = time;
-                    best = candidate;
-                }
+                least[i] = Math.min(least[i], device.milliseconds(start, stop));
             }
         }
         device.forget(start);
         device.forget(stop);
         device.free(d);
-        return best;
+        return IntStream.range(0, least.length)
+                .boxed()
+                .sorted(Comparator.comparingDouble(i -> least[i]))
+                .limit(FINALISTS)
+                .map(all::get)
+                .toList();
     }
 
     /** Whether cuBLASLt accepts an algorithm that was kept; if so the plan has it. */
     private boolean usable(Plan plan, byte[] kept) {
-        plan.take(kept);
-        try (Arena local = Arena.ofConfined()) {
-            MemorySegment result = local.allocate(RESULT_BYTES, 8);
-            int status = library.call(
-                    "cublasLtMatmulAlgoCheck",
-                    handle,
-                    plan.descriptor,
-                    plan.a,
-                    plan.b,
-                    plan.c,
-                    plan.c,
-                    plan.algorithm,
-                    result);
-            if (status == 0 && result.get(JAVA_LONG, RESULT_SIZE) <= WORKSPACE_BYTES) {
-                return true;
-            }
-            LOG.log(
-                    Level.WARNING,
-                    "{0} no longer accepts the algorithm kept for {1}; another is chosen, so the last bits may differ"
-                            + " from earlier runs",
-                    library.name(),
-                    plan.name);
-            return false;
+        if (algorithms.accepts(plan, kept)) {
+            plan.take(kept);
+            return true;
         }
+        LOG.log(
+                Level.WARNING,
+                "{0} no longer accepts the algorithm kept for {1}; another is chosen, so the last bits may differ from earlier"
+                        + " runs",
+                lt.name(),
+                plan.name());
+        return false;
     }
 
     private long layout(Precision format, int rows, int cols, int batch, long stride) {
-        long layout = create("cublasLtMatrixLayoutCreate", format.cuda, (long) rows, (long) cols, (long) rows);
+        long layout = lt.create("cublasLtMatrixLayoutCreate", format.cuda, (long) rows, (long) cols, (long) rows);
         if (batch > 1) {
-            set("cublasLtMatrixLayoutSetAttribute", layout, BATCH_COUNT, batch);
-            set("cublasLtMatrixLayoutSetAttribute", layout, BATCH_STRIDE, stride);
+            lt.set("cublasLtMatrixLayoutSetAttribute", layout, BATCH_COUNT, batch);
+            lt.set("cublasLtMatrixLayoutSetAttribute", layout, BATCH_STRIDE, stride);
         }
         return layout;
     }
 
-    private long create(String function, Object... values) {
-        try (Arena local = Arena.ofConfined()) {
-            MemorySegment out = local.allocate(ValueLayout.ADDRESS);
-            Object[] all = new Object[values.length + 1];
-            all[0] = out;
-            System.arraycopy(values, 0, all, 1, values.length);
-            check(function, all);
-            return out.get(JAVA_LONG, 0);
-        }
-    }
-
-    private void set(String function, long object, int attribute, Number value) {
-        try (Arena local = Arena.ofConfined()) {
-            MemorySegment segment = local.allocate(JAVA_LONG);
-            segment.set(JAVA_LONG, 0, value.longValue()); // little-endian, so that an int reads its own half
-            check(function, object, attribute, segment, value instanceof Long ? 8L : 4L);
-        }
-    }
-
-    private void check(String function, Object... values) {
-        int status = library.call(function, values);
-        if (status != 0) {
-            throw new EngineException(function + " of " + library.name() + " failed with status " + status + " on "
-                    + device.driver().name()
-                    + (status == 14 || status == 13 ? ": an earlier kernel may have failed" : ""));
-        }
-    }
-
     @Override
     public void close() {
-        try (arena) {
+        try (arena;
+                lt) {
             for (Plan plan : planned.values()) {
-                check("cublasLtMatmulDescDestroy", plan.descriptor);
-                for (long layout : new long[] {plan.a, plan.b, plan.c}) {
-                    check("cublasLtMatrixLayoutDestroy", layout);
+                lt.check("cublasLtMatmulDescDestroy", plan.descriptor());
+                for (long layout : new long[] {plan.a(), plan.b(), plan.c()}) {
+                    lt.check("cublasLtMatrixLayoutDestroy", layout);
                 }
             }
-            check("cublasLtDestroy", handle);
         }
     }
 }
