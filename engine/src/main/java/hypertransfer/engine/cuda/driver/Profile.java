@@ -8,7 +8,7 @@ import java.util.Map;
 
 /**
  * The milliseconds of everything that is launched, if the environment has HT_CUDA_PROFILE: an event before and one after
- * each launch, and a table of the sums.
+ * each launch, and a table of the sums. The first of each name does not count: it also loads the code.
  */
 public final class Profile {
     private static final int FLUSH = 4096;
@@ -46,9 +46,13 @@ public final class Profile {
     private void flush() {
         device.synchronize();
         for (Span span : open) {
-            double[] sum = spent.computeIfAbsent(span.name, n -> new double[2]);
-            sum[0] += device.milliseconds(span.start, span.stop);
-            sum[1]++;
+            double[] sum = spent.get(span.name);
+            if (sum == null) {
+                spent.put(span.name, new double[2]);
+            } else {
+                sum[0] += device.milliseconds(span.start, span.stop);
+                sum[1]++;
+            }
             device.forget(span.start);
             device.forget(span.stop);
         }
@@ -63,6 +67,7 @@ public final class Profile {
         flush();
         StringBuilder table = new StringBuilder("milliseconds   times   each  what\n");
         spent.entrySet().stream()
+                .filter(e -> e.getValue()[1] > 0)
                 .sorted((a, b) -> Double.compare(b.getValue()[0], a.getValue()[0]))
                 .forEach(e -> table.append(String.format(
                         Locale.ROOT,
