@@ -9,7 +9,6 @@ import hypertransfer.lab.experiment.Experiment;
 import hypertransfer.lab.experiment.Launch;
 import hypertransfer.lab.experiment.Room;
 import hypertransfer.train.config.Configuration;
-import hypertransfer.train.config.ConfigurationFile;
 import hypertransfer.train.run.Imported;
 import java.io.PrintWriter;
 import java.nio.file.Files;
@@ -57,7 +56,7 @@ public final class ImportCommand implements Runnable {
             throw new Refusal(out + " is already there; choose another --out");
         }
         Configuration asked = Experiment.configuration(file, set.settings);
-        Configuration c = ConfigurationFile.with(asked, "engine=" + Engines.choose(asked.engine()));
+        Configuration c = asked.on(Engines.choose(asked.engine()));
         Room.require(c);
         Imported imported = Imported.read(weights, format.dialect, c);
         Launch.create(out, c, hold -> imported.write(hold, c, Launch.provenance()));

@@ -3,7 +3,6 @@ package hypertransfer.lab.experiment;
 import hypertransfer.engine.provider.Engines;
 import hypertransfer.lab.terminal.StepLine;
 import hypertransfer.train.config.Configuration;
-import hypertransfer.train.config.ConfigurationFile;
 import hypertransfer.train.run.Rehearsal;
 import java.util.Locale;
 import tools.jackson.databind.json.JsonMapper;
@@ -15,9 +14,7 @@ public record Forecast(Rehearsal rehearsal) {
 
     /** Builds the network and measures a few steps; writes nothing. */
     public static Forecast of(Configuration asked) {
-        Configuration c = asked.engine().equals("auto")
-                ? ConfigurationFile.with(asked, "engine=" + Engines.choose("auto"))
-                : asked;
+        Configuration c = asked.engine().equals("auto") ? asked.on(Engines.choose("auto")) : asked;
         Room.require(c);
         return new Forecast(Rehearsal.of(c, SECONDS));
     }

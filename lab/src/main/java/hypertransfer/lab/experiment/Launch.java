@@ -89,7 +89,7 @@ public record Launch(
     }
 
     private boolean train(Hold held, Configuration c, Interrupt stop, Set<String> changed) {
-        Optional<Run> target = held.run().target();
+        Optional<Run> target = held.run().target(c);
         if (c.target() != null && target.isEmpty()) {
             out.println(Ink.YELLOW.on("warning:") + " the run that this one follows, " + c.target()
                     + ", is not there: no gap is shown");
@@ -129,7 +129,7 @@ public record Launch(
         }
         String engine = Engines.choose("auto");
         out.println("engine " + engine + ": the first of " + Engines.order() + " that works here");
-        return ConfigurationFile.with(configuration, "engine=" + engine);
+        return configuration.on(engine);
     }
 
     private Hold hold(Configuration c, Set<String> changed) {

@@ -125,6 +125,28 @@ public record Configuration(
         path("target", target);
     }
 
+    /** The same on this engine. */
+    public Configuration on(String name) {
+        return new Configuration(
+                network,
+                preset,
+                name,
+                seed,
+                steps,
+                model,
+                matrices,
+                adamw,
+                clip,
+                data,
+                validation,
+                log,
+                checkpoint,
+                ranks,
+                stopAbove,
+                from,
+                target);
+    }
+
     /** Refuses what cannot be trained. */
     Configuration check() {
         Algorithm.in("model", () -> architecture().dims(model.batch));

@@ -150,6 +150,11 @@ public record Run(Path directory) {
         return named(settings().getOrDefault("target", "null"));
     }
 
+    /** The same, of a configuration that was read before. */
+    public Optional<Run> target(Configuration c) {
+        return named(String.valueOf(c.target()));
+    }
+
     /** Another run, by its path from this one's directory, or from where the program was started. */
     public Optional<Run> named(String place) {
         try {

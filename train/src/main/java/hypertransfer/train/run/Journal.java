@@ -1,5 +1,6 @@
 package hypertransfer.train.run;
 
+import hypertransfer.train.config.Configuration;
 import hypertransfer.train.log.Hold;
 import hypertransfer.train.log.Line;
 import hypertransfer.train.log.Log;
@@ -17,10 +18,10 @@ final class Journal implements AutoCloseable {
      *
      * @param hold null at other ranks than 0
      */
-    Journal(Hold hold, int step, long tokensPerStep) {
+    Journal(Hold hold, Configuration c, int step) {
         metrics = hold == null ? null : new Log(hold.run().file(Run.METRICS));
         matrices = hold == null ? null : new Log(hold.run().file(Run.MATRICES));
-        scalars = hold == null ? null : new Scalars(hold.run(), step, tokensPerStep);
+        scalars = hold == null ? null : new Scalars(hold.run(), c, step);
     }
 
     void add(Line line) {

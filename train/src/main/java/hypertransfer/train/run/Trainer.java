@@ -228,7 +228,7 @@ public final class Trainer {
         ScheduledRates rates = ScheduledRates.of(c, trainee.matrices(), watcher::warned);
         Schedule adamw = c.algorithm().adamSchedule();
         int start = step;
-        try (Journal journal = new Journal(hold, start, c.tokensPerStep())) {
+        try (Journal journal = new Journal(hold, c, start)) {
             standing(State.RUNNING, null, null);
             watcher.started(trainee, step);
             trainee.decide(feed);

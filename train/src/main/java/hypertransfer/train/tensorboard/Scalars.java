@@ -1,5 +1,6 @@
 package hypertransfer.train.tensorboard;
 
+import hypertransfer.train.config.Configuration;
 import hypertransfer.train.log.Counterpart;
 import hypertransfer.train.log.Line;
 import hypertransfer.train.log.Run;
@@ -16,15 +17,15 @@ public final class Scalars implements AutoCloseable {
     private final Map<String, List<Integer>> kinds = new LinkedHashMap<>(); // blocks.3.attn.q.weight is an attn.q
     private final Counterpart target;
 
-    public Scalars(Run run, int step, long tokensPerStep) {
+    public Scalars(Run run, Configuration c, int step) {
         events = new Events(run.directory(), step);
-        this.tokensPerStep = tokensPerStep;
+        tokensPerStep = c.tokensPerStep();
         List<String> matrices = run.provenance().matrices();
         for (int k = 0; k < matrices.size(); k++) {
             String kind = View.whole(matrices.get(k)).replaceFirst("^blocks\\.\\d+\\.(.*)\\.weight$", "$1");
             kinds.computeIfAbsent(kind, none -> new ArrayList<>()).add(k);
         }
-        target = new Counterpart(run.target());
+        target = new Counterpart(run.target(c));
     }
 
     public void add(Line line) {
