@@ -36,6 +36,9 @@ import java.util.function.Predicate;
 
 /** An engine with a network and its optimizer on it. */
 public final class Trainee implements AutoCloseable {
+    /** Of the loss of a guess: what is below it was learned. */
+    private static final double KNOWING = 0.9;
+
     private final Engine engine;
     private final Parameters parameters;
     private final Network network;
@@ -196,14 +199,42 @@ public final class Trainee implements AutoCloseable {
     }
 
     /**
-     * The mean loss over the validation windows, which the ranks take in turns. Where the network is evaluated at another
-     * scale than the carrier's own, the first window is also evaluated there: one forward pass more per validation.
+     * The mean loss over the validation windows. Where the network is evaluated at another scale than the carrier's own, the
+     * first window is also evaluated there: one forward pass more per validation. Before the first step the first window is
+     * enough, if its loss shows that the network knows nothing yet: that is about ln(vocab), on any text.
      *
      * @param stop asked between windows and inside them
      * @return empty where a rank was told to stop
      */
     Optional<Line.Validation> validate(Feed feed, int step, BooleanSupplier stop) {
         int count = Math.toIntExact(feed.validations());
+        double[] losses = losses(feed, step == 0 ? 1 : count, stop);
+        if (step == 0
+                && losses.length > 0
+                && losses[0] < KNOWING * Math.log(engine.dims().V())) {
+            losses = losses(feed, count, stop); // it was imported
+        }
+        if (losses.length == 0) {
+            return Optional.empty();
+        }
+        double sum = 0;
+        for (double loss : losses) {
+            sum += loss;
+        }
+        double mean = sum / losses.length;
+        if (!optimizer.evaluatesElsewhere()) {
+            return Optional.of(new Line.Validation(step, mean));
+        }
+        try {
+            double carrier = optimizer.atCarrier(() -> loss(feed.validation(0), team.size() == 1 ? stop : () -> false));
+            return Optional.of(new Line.Validation(step, mean, losses[0], carrier));
+        } catch (Stopped e) {
+            return Optional.empty();
+        }
+    }
+
+    /** Of the first windows, which the ranks take in turns; none where a rank was told to stop. */
+    private double[] losses(Feed feed, int count, BooleanSupplier stop) {
         double[] own = new double[Math.ceilDiv(count - team.rank(), team.size())];
         boolean stopped = false;
         for (int i = 0; i < own.length && !stopped; i++) {
@@ -215,22 +246,7 @@ public final class Trainee implements AutoCloseable {
             }
         }
         double[] losses = team.turns(own, count);
-        double sum = 0;
-        for (double loss : losses) {
-            sum += loss;
-        }
-        if (team.ranks().any(stopped)) {
-            return Optional.empty();
-        }
-        if (!optimizer.evaluatesElsewhere()) {
-            return Optional.of(new Line.Validation(step, sum / count));
-        }
-        try {
-            double carrier = optimizer.atCarrier(() -> loss(feed.validation(0), team.size() == 1 ? stop : () -> false));
-            return Optional.of(new Line.Validation(step, sum / count, losses[0], carrier));
-        } catch (Stopped e) {
-            return Optional.empty();
-        }
+        return team.ranks().any(stopped) ? new double[0] : losses;
     }
 
     private double loss(Feed.Batch batch, BooleanSupplier stop) {
