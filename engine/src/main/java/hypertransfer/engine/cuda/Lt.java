@@ -34,7 +34,10 @@ final class Lt implements AutoCloseable {
     }
 
     void check(String function, Object... values) {
-        int status = status(function, values);
+        require(function, status(function, values));
+    }
+
+    void require(String function, int status) {
         if (status != 0) {
             throw new EngineException(function + " of " + name() + " failed with status " + status + " on " + card
                     + (status == 14 || status == 13 ? ": an earlier kernel may have failed" : ""));

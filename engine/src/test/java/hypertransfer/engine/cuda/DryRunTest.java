@@ -250,8 +250,12 @@ class DryRunTest {
 
     /** The algorithm of a large product in an engine opened for it, with so much memory free. */
     private int algorithm(Path decisions, long free) {
+        return algorithm(decisions, free, List.of(3f, 2f, 1f, 3f, 2f, 1f)); // the third is the fastest, in both rounds
+    }
+
+    private int algorithm(Path decisions, long free, List<Float> times) {
         card.milliseconds.clear();
-        card.milliseconds.addAll(List.of(3f, 2f, 1f, 3f, 2f, 1f)); // the third is the fastest, in both rounds
+        card.milliseconds.addAll(times);
         try (CudaEngine engine = engine(DIMS, Precision.BF16)) {
             if (decisions != null) {
                 engine.decisions(decisions);
@@ -271,6 +275,13 @@ class DryRunTest {
         card.algorithms.clear();
         assertThat(algorithm(null, ENOUGH)).isEqualTo(3);
         assertThat(card.algorithms).as("nothing is timed again").hasSize(1);
+    }
+
+    @Test
+    void anAlgorithmThatFailsIsLeftOut() {
+        card.refused = 2;
+        assertThat(algorithm(null, ENOUGH, List.of(3f, 1f, 3f, 1f))).isEqualTo(3);
+        assertThat(card.algorithms).doesNotContain(2);
     }
 
     /** Algorithms take turns in the work until it is clear which is the fastest there; memory for a second result is not needed. */

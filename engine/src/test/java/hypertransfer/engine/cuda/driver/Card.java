@@ -37,6 +37,8 @@ public final class Card implements Native {
     public final List<Mapped> mapped = new ArrayList<>();
     /** The first byte of the algorithm of each product that was run. */
     public final List<Integer> algorithms = new ArrayList<>();
+    /** The algorithm that fails; 0 for none. */
+    public int refused;
 
     private final Map<Long, String> held = new HashMap<>();
     private final Map<Long, String> functions = new HashMap<>();
@@ -135,7 +137,13 @@ public final class Card implements Native {
                 }
                 out(a, 9).set(JAVA_INT, 0, 3);
             }
-            case "cublasLtMatmul" -> algorithms.add((int) out(a, 12).get(JAVA_BYTE, 0));
+            case "cublasLtMatmul" -> {
+                int algorithm = out(a, 12).get(JAVA_BYTE, 0);
+                if (algorithm == refused) {
+                    return 15;
+                }
+                algorithms.add(algorithm);
+            }
             default -> {} // succeeds, and nobody looks at what it did
         }
         return 0;
