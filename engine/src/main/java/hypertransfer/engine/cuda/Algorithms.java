@@ -5,6 +5,7 @@ import static java.lang.foreign.ValueLayout.JAVA_INT;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
 import hypertransfer.engine.EngineException;
+import hypertransfer.engine.cuda.driver.Plans;
 import hypertransfer.engine.cuda.kernel.Precision;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
@@ -25,9 +26,9 @@ import java.util.stream.Stream;
  * and a product to the weight is up to 10% faster with them.
  */
 final class Algorithms {
-    static final int BYTES = 64; // cublasLtMatmulAlgo_t, the first part of a result
-
-    private static final int RESULT_BYTES = 96, RESULT_SIZE = 64, RESULT_STATE = 72; // cublasLtMatmulHeuristicResult_t
+    private static final int RESULT_BYTES = 96,
+            RESULT_SIZE = 64,
+            RESULT_STATE = 72; // cublasLtMatmulHeuristicResult_t, which begins with the algorithm
     private static final int WORKSPACE = 1, ALIGNMENT_A = 5; // CUBLASLT_MATMUL_PREF_, A to D one after the other
     private static final int TILE = 1, PARTS = 2, SUM = 3, KIND = 5, CLUSTER = 8; // CUBLASLT_ALGO_CONFIG_
     private static final int[] CLUSTERS = {2, 3, 5}; // one block of threads, two below or beside each other
@@ -98,7 +99,7 @@ final class Algorithms {
             List<byte[]> usable = IntStream.range(0, count.get(JAVA_INT, 0))
                     .mapToObj(i -> results.asSlice(i * (long) RESULT_BYTES, RESULT_BYTES))
                     .filter(result -> result.get(JAVA_INT, RESULT_STATE) == 0)
-                    .map(result -> result.asSlice(0, BYTES).toArray(JAVA_BYTE))
+                    .map(result -> result.asSlice(0, Plans.ALGORITHM_BYTES).toArray(JAVA_BYTE))
                     .toList();
             if (usable.isEmpty()) {
                 throw new EngineException(lt.name() + " has no algorithm for the product " + p.key());
@@ -147,29 +148,29 @@ final class Algorithms {
     }
 
     private byte[] made(Choice choice, int cluster) {
-        byte[] made = choice.like.clone();
-        boolean whole = choice.parts == 1;
-        made = with(made, TILE, choice.tile.id, 4);
-        made = with(made, PARTS, choice.parts, 4);
-        made = with(made, SUM, whole ? 0 : 2, 4); // CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE, in a fixed order
-        return with(made, CLUSTER, cluster, 2);
+        try (Arena local = Arena.ofConfined()) {
+            MemorySegment made = copy(choice.like, local);
+            put(made, TILE, choice.tile.id);
+            put(made, PARTS, choice.parts);
+            put(made, SUM, choice.parts == 1 ? 0 : 2); // CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE, in a fixed order
+            put(made, CLUSTER, (short) cluster);
+            return made.toArray(JAVA_BYTE);
+        }
     }
 
-    private byte[] with(byte[] algorithm, int attribute, int value, long bytes) {
-        try (Arena local = Arena.ofConfined()) {
-            MemorySegment changed = local.allocate(BYTES, 8).copyFrom(MemorySegment.ofArray(algorithm));
-            MemorySegment segment = local.allocate(JAVA_LONG);
-            segment.set(JAVA_LONG, 0, value);
-            int status = lt.status("cublasLtMatmulAlgoConfigSetAttribute", changed, attribute, segment, bytes);
-            return status == 0 ? changed.toArray(JAVA_BYTE) : algorithm;
-        }
+    /** What an older release does not have stays as it was. */
+    private void put(MemorySegment algorithm, int attribute, Number value) {
+        lt.attempt("cublasLtMatmulAlgoConfigSetAttribute", algorithm, attribute, value);
+    }
+
+    private static MemorySegment copy(byte[] algorithm, Arena arena) {
+        return arena.allocate(Plans.ALGORITHM_BYTES, 8).copyFrom(MemorySegment.ofArray(algorithm));
     }
 
     private int get(byte[] algorithm, int attribute) {
         try (Arena local = Arena.ofConfined()) {
-            MemorySegment of = local.allocate(BYTES, 8).copyFrom(MemorySegment.ofArray(algorithm));
             MemorySegment value = local.allocate(JAVA_LONG), written = local.allocate(JAVA_LONG);
-            lt.check("cublasLtMatmulAlgoConfigGetAttribute", of, attribute, value, 4L, written);
+            lt.check("cublasLtMatmulAlgoConfigGetAttribute", copy(algorithm, local), attribute, value, 4L, written);
             return value.get(JAVA_INT, 0);
         }
     }
@@ -186,7 +187,7 @@ final class Algorithms {
                     plan.b(),
                     plan.c(),
                     plan.c(),
-                    local.allocate(BYTES, 8).copyFrom(MemorySegment.ofArray(algorithm)),
+                    copy(algorithm, local),
                     result);
             return status == 0 && result.get(JAVA_LONG, RESULT_SIZE) <= workspace;
         }

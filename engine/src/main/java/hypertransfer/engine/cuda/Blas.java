@@ -165,7 +165,7 @@ final class Blas implements AutoCloseable {
                 layout(p.in(), p.flipA() ? p.k() : p.m(), p.flipA() ? p.m() : p.k(), p.batch(), p.strideA()),
                 layout(p.in(), p.flipB() ? p.n() : p.k(), p.flipB() ? p.k() : p.n(), p.batch(), p.strideB()),
                 layout(p.out(), p.m(), p.n(), p.batch(), p.strideC()),
-                arena.allocate(Algorithms.BYTES, 8));
+                arena.allocate(Plans.ALGORITHM_BYTES, 8));
         byte[] kept = plans.find(plan.name()).orElse(null);
         if (kept == null || !usable(plan, kept)) {
             choose(p, plan, kept, keep, a, b, c);
@@ -227,13 +227,14 @@ final class Blas implements AutoCloseable {
         device.forget(start);
         device.forget(stop);
         device.free(d);
-        return IntStream.range(0, least.length)
+        List<byte[]> ranked = IntStream.range(0, least.length)
                 .boxed()
-                .filter(i -> i == 0 || least[i] < Float.MAX_VALUE)
+                .filter(i -> least[i] < Float.MAX_VALUE)
                 .sorted(Comparator.comparingDouble(i -> least[i]))
                 .limit(FINALISTS)
                 .map(all::get)
                 .toList();
+        return ranked.isEmpty() ? offered : ranked;
     }
 
     /** Whether cuBLASLt accepts an algorithm that was kept; if so the plan has it. */

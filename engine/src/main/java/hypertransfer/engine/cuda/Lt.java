@@ -55,12 +55,22 @@ final class Lt implements AutoCloseable {
         }
     }
 
-    /** Sets an attribute of an object, four bytes long, or eight where the value is a Long. */
     void set(String function, long object, int attribute, Number value) {
+        require(function, attempt(function, object, attribute, value));
+    }
+
+    /**
+     * Sets an attribute if this release has it.
+     *
+     * @param value a Long, an Integer or a Short, as many bytes as the attribute has
+     * @return the status
+     */
+    int attempt(String function, Object object, int attribute, Number value) {
         try (Arena local = Arena.ofConfined()) {
             MemorySegment segment = local.allocate(JAVA_LONG);
             segment.set(JAVA_LONG, 0, value.longValue()); // little-endian, so that an int reads its own half
-            check(function, object, attribute, segment, value instanceof Long ? 8L : 4L);
+            long bytes = value instanceof Long ? 8 : value instanceof Short ? 2 : 4;
+            return status(function, object, attribute, segment, bytes);
         }
     }
 

@@ -6,6 +6,7 @@ import static java.lang.foreign.ValueLayout.JAVA_LONG;
 import static java.lang.foreign.ValueLayout.JAVA_SHORT;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import hypertransfer.engine.cuda.driver.Plans;
 import hypertransfer.engine.cuda.kernel.Precision;
 import hypertransfer.engine.foreign.Native;
 import java.lang.foreign.MemorySegment;
@@ -15,7 +16,7 @@ import org.junit.jupiter.api.Test;
 
 class AlgorithmsTest {
     private static final long WORKSPACE = 64 << 20;
-    private static final byte[] FIRST = new byte[Algorithms.BYTES], SECOND = new byte[Algorithms.BYTES];
+    private static final byte[] FIRST = new byte[Plans.ALGORITHM_BYTES], SECOND = new byte[Plans.ALGORITHM_BYTES];
     private static final Plan PLAN = new Plan("plan", 0, 0, 0, 0, MemorySegment.NULL);
 
     static {

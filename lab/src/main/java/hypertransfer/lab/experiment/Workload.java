@@ -8,6 +8,7 @@ import hypertransfer.train.config.Configuration;
 import hypertransfer.train.config.ConfigurationFile;
 import hypertransfer.train.network.Preset;
 import hypertransfer.train.network.Variant;
+import hypertransfer.train.run.Feed;
 import hypertransfer.train.run.Trainee;
 import java.util.Map;
 import java.util.Random;
@@ -41,10 +42,7 @@ public final class Workload implements AutoCloseable {
         Random random = new Random(1);
         inputs = random.ints(dims.N(), 0, dims.V()).toArray();
         targets = random.ints(dims.N(), 0, dims.V()).toArray();
-        trainee.engine().decide(() -> {
-            trainee.network().gradient(inputs, targets);
-            trainee.team().zero();
-        });
+        trainee.decide(new Feed.Batch(inputs, targets));
     }
 
     /** One micro-batch per step of a preset. */

@@ -30,7 +30,7 @@ public record Rehearsal(
                 Trainee trainee = Trainee.open(c, Invariance.needed(c))) {
             ScheduledRates rates = ScheduledRates.of(c, trainee.matrices(), told -> {});
             Schedule adam = c.algorithm().adamSchedule();
-            trainee.decide(feed);
+            trainee.decide(feed.training(0, 0));
             long begun = 0, end = System.nanoTime() + (long) (1e9 * seconds);
             int step = 0;
             do {

@@ -155,10 +155,9 @@ public final class Trainee implements AutoCloseable {
         return this;
     }
 
-    /** Lets the engine decide by measuring on the run's first micro-batch. Of its gradient nothing stays. */
-    void decide(Feed feed) {
+    /** Lets the engine decide by measuring on a micro-batch like those of the run. Of its gradient nothing stays. */
+    public void decide(Feed.Batch batch) {
         engine.decide(() -> {
-            Feed.Batch batch = feed.training(0, 0);
             network.gradient(batch.inputs(), batch.targets());
             team.zero();
         });

@@ -231,7 +231,7 @@ public final class Trainer {
         try (Journal journal = new Journal(hold, c, start)) {
             standing(State.RUNNING, null, null);
             watcher.started(trainee, step);
-            trainee.decide(feed);
+            trainee.decide(feed.training(0, 0));
             while (true) {
                 if (c.matrices().proxy().prescribed()) {
                     // Also for what is validated and saved here.

@@ -44,7 +44,7 @@ class DecideTest {
         try (Feed feed = Feed.open(c);
                 Trainee trainee = Trainee.of(measuring, c.architecture(), routing, 1, false)) {
             trainee.initialize(1234);
-            trainee.decide(feed);
+            trainee.decide(feed.training(0, 0));
             assertThat(done[0]).isEqualTo(times);
             for (Parameter p : trainee.parameters().own()) {
                 assertThat(real.read(p.gradient())).containsOnly(0);

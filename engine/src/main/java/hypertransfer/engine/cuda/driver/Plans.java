@@ -20,7 +20,7 @@ import java.util.stream.Collectors;
  * algorithms when the user's file is deleted, or was written by others in the meantime.
  */
 public final class Plans {
-    private static final int ALGORITHM_BYTES = 64;
+    public static final int ALGORITHM_BYTES = 64; // cublasLtMatmulAlgo_t
 
     private final Cache cache;
     private final String card;
