@@ -12,13 +12,15 @@ from .algebra import (
     fair_rate, linear, transfer, transferred_rate)
 from .directions import COEFFICIENTS, DIRECTIONS, SHAPE_FACTORS, newton_schulz
 from .groups import adamh, adamw, muon, muonh, split
+from .monitor import EffectiveRates
 from .optimizer import HyperTransfer
+from .picture import Picture
 from .wrap import wrap
 
 __version__ = "0.1.0"
 
 __all__ = [
-    "HyperTransfer", "wrap", "muon", "muonh", "adamw", "adamh", "split",
+    "HyperTransfer", "EffectiveRates", "Picture", "wrap", "muon", "muonh", "adamw", "adamh", "split",
     "MODES", "GRADIENT_RULES", "DIRECTIONS", "COEFFICIENTS", "SHAPE_FACTORS", "newton_schulz",
     "Base", "Hyperball", "State", "Reading", "Step", "Transfer", "Schedule", "transfer", "effective_rate", "fair_rate",
     "transferred_rate", "linear", "Refusal", "Diverged",
