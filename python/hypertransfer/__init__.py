@@ -14,6 +14,7 @@ from .algebra import (
 from .directions import COEFFICIENTS, DIRECTIONS, SHAPE_FACTORS, newton_schulz
 from .groups import adamh, adamw, muon, muonh, split
 from .monitor import EffectiveRates
+from .notations import NOTATIONS, notation
 from .optimizer import HyperTransfer
 from .picture import Picture
 from .rates import Rates, rates
@@ -22,7 +23,7 @@ from .wrap import wrap
 __version__ = "0.1.0"
 
 __all__ = [
-    "HyperTransfer", "EffectiveRates", "rates", "Rates", "Picture", "wrap", "muon", "muonh", "adamw", "adamh", "split",
+    "HyperTransfer", "EffectiveRates", "rates", "Rates", "notation", "NOTATIONS", "Picture", "wrap", "muon", "muonh", "adamw", "adamh", "split",
     "MODES", "GRADIENT_RULES", "DIRECTIONS", "COEFFICIENTS", "SHAPE_FACTORS", "newton_schulz",
     "Base", "Hyperball", "State", "Reading", "Step", "Transfer", "Schedule", "transfer", "effective_rate", "fair_rate",
     "transferred_rate", "linear", "Refusal", "Diverged",

@@ -49,6 +49,8 @@ COEFFICIENTS: Dict[str, Sequence[Tuple[float, float, float]]] = {
     "jordan": [(3.4445, -4.7750, 2.0315)] * 5,
     "convergent": [(2.0, -1.5, 0.5)] * 12,
     "polar-express": _POLAR_EXPRESS,
+    "dion": [(4.0848, -6.8946, 2.9270), (3.9505, -6.3029, 2.6377), (3.7418, -5.5913, 2.3037),
+             (2.8769, -3.1427, 1.2046), (2.8366, -3.0525, 1.2012)],
 }
 
 SHAPE_FACTORS: Dict[str, Callable[[int, int], float]] = {
