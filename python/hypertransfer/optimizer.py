@@ -30,6 +30,10 @@ from .parts import Part, check, named
 from .views import View, part_name
 
 
+# a step computes with Python's floats between two waits for the device: torch.compile of a whole loop leaves it as it is
+_EAGER: Callable = getattr(getattr(torch, "compiler", None), "disable", lambda function: function)
+
+
 class HyperTransfer(torch.optim.Optimizer):
     """Norm-fixed (Hyperball) and ordinary optimizers, and the transfers between them.
 
@@ -115,6 +119,7 @@ class HyperTransfer(torch.optim.Optimizer):
             view.place(made, k).div_(rule.evaluation_scale(s))
         return made
 
+    @_EAGER
     def step(self, closure: Optional[Callable[[], Any]] = None) -> Any:
         """One step of every parameter that has a gradient. Where it is refused, nothing has changed."""
         loss = None

@@ -133,9 +133,10 @@ def test_golden_trajectories(file):
     if not os.path.exists(path + ".json"):
         pytest.skip("the golden files are in the repository only")
     size, tensors = networks.golden(path)
-    runs = [(case, None) for case in size.cases]
+    cases = [case for case in size.cases if file != "golden/M1" or case["direction"] == "muon"]
+    runs = [(case, None) for case in cases]
     if file == "golden/M1":  # every matrix is scale-invariant there, so the radius is as good a place as any
-        runs += [(case, "at-radius") for case in size.cases if case["mode"] in INVARIANT]
+        runs += [(case, "at-radius") for case in cases if case["mode"] in INVARIANT]
     for case, gradient in runs:
         errors = trajectory(size, tensors, case, gradient)
         assert max(errors) < 1e-9, f"{case['direction']} {case['mode']} {gradient}: loss, norm, rate off by {errors}"
