@@ -206,9 +206,9 @@ class ConfigurationTest {
                 .isEqualTo("M2 with SwiGLU, 2 key/value heads, no Q/K norm, no norm of the embedding");
         assertThat(llama.outlines())
                 .contains(
-                        new Outline("blocks.3.attn.k.weight", 256, 768, true),
-                        new Outline("blocks.3.mlp.gate.weight", 2048, 768, true),
-                        new Outline("blocks.3.mlp.proj.weight", 768, 2048, true))
+                        new Outline("blocks.3.attn.k.weight", 256, 768, 3, Outline.Kind.K),
+                        new Outline("blocks.3.mlp.gate.weight", 2048, 768, 3, Outline.Kind.GATE),
+                        new Outline("blocks.3.mlp.proj.weight", 768, 2048, 3, Outline.Kind.PROJ))
                 .noneMatch(outline -> outline.name().equals("embed.gain"));
     }
 
