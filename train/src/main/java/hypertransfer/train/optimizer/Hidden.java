@@ -33,7 +33,8 @@ final class Hidden {
 
     Hidden(Engine engine, Parameters parameters, Routing routing) {
         this.engine = engine;
-        List<Outline> wholes = parameters.hidden().stream().map(Parameter::outline).toList();
+        List<Outline> wholes =
+                parameters.hidden().stream().map(Parameter::outline).toList();
         int head = engine.dims().D(), first = 0;
         all = Matrix.of(wholes, routing, head);
         counts = new int[wholes.size()];

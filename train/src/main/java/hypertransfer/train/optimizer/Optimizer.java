@@ -137,7 +137,10 @@ public final class Optimizer {
         Map<String, Memories.Parts> wholes = new LinkedHashMap<>();
         for (int i : at) {
             Matrix m = hidden.get(mine[i]);
-            wholes.merge(m.whole().name(), new Memories.Parts(m.whole().name(), 1, m.rows(), m.cols()), Memories.Parts::with);
+            wholes.merge(
+                    m.whole().name(),
+                    new Memories.Parts(m.whole().name(), 1, m.rows(), m.cols()),
+                    Memories.Parts::with);
         }
         return List.copyOf(wholes.values());
     }

@@ -94,7 +94,8 @@ public record Invariance(double loss, Map<String, Double> change, double roundin
     static Map<String, GradientRule> needed(Configuration c) {
         Algorithm algorithm = c.algorithm();
         Map<Matrices.Gradient, List<Outline>> asked = c.architecture().hidden().stream()
-                .collect(Collectors.groupingBy(matrix -> algorithm.of(matrix.name()).gradient()));
+                .collect(Collectors.groupingBy(
+                        matrix -> algorithm.of(matrix.name()).gradient()));
         List<Outline> auto = asked.getOrDefault(Matrices.Gradient.AUTO, List.of());
         List<Outline> atRadius = asked.getOrDefault(Matrices.Gradient.AT_RADIUS, List.of());
         requireInvariantParts(c, atRadius);

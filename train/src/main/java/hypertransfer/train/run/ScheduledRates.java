@@ -100,7 +100,8 @@ record ScheduledRates(List<Schedule> schedules, List<List<Double>> decays) {
                 throw new Refusal(source(recorded) + " has no rates for " + m.name()
                         + " and none of its kind; it has those of " + series.keySet());
             }
-            double last = deep.size() - 1, at = layers == 1 ? last / 2 : m.whole().layer() * last / (layers - 1);
+            double last = deep.size() - 1,
+                    at = layers == 1 ? last / 2 : m.whole().layer() * last / (layers - 1);
             int below = (int) at, above = Math.min(below + 1, deep.size() - 1);
             fitted.put(m.name(), between(deep.get(below), deep.get(above), at - below));
             deepest = Math.max(deepest, deep.size());

@@ -128,10 +128,7 @@ public final class Trained implements AutoCloseable {
                     .filter(outline -> outline.name().equals(name))
                     .findFirst()
                     .orElseThrow();
-            int[] parts = c.algorithm()
-                    .of(name)
-                    .view()
-                    .parts(matrix, c.model().head());
+            int[] parts = c.algorithm().of(name).view().parts(matrix, c.model().head());
             Arrays.setAll(values, i -> scales.get(View.part(name, parts[i])) * values[i]);
         } else if (scales.containsKey(name)) {
             Arrays.setAll(values, i -> scales.get(name) * values[i]);
