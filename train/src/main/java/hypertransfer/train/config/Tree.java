@@ -5,9 +5,9 @@ import hypertransfer.train.file.Strict;
 import hypertransfer.train.network.Architecture;
 import hypertransfer.train.network.Preset;
 import hypertransfer.train.network.Variant;
+import hypertransfer.train.optimizer.Directions;
 import java.io.IOException;
 import java.io.InputStream;
-import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
@@ -23,9 +23,17 @@ final class Tree {
     private static final Set<String> PATHS =
             Set.of("matrices.recorded", "from.run", "target", "data.train", "data.validation");
 
-    /** What each direction has its own default of. */
-    private static final List<String> DIRECTIONS_OWN =
-            List.of("shape_factor", "momentum", "beta1", "beta2", "shampoo_beta");
+    /** Keys of the version before, each with the only value that it may still have: what every run has now. */
+    private static final Map<String, String> RETIRED = Map.of(
+            "model.gain", "true",
+            "matrices.schulz_steps", "0",
+            "matrices.largest_side", "10000",
+            "matrices.proxy_power", "1.0",
+            "validation.every_late", "0",
+            "log.radial_every", "10");
+
+    /** Keys that have another name now. */
+    private static final Map<String, String> RENAMED = Map.of("ranks.carrier", "transport");
 
     private final YAMLMapper yaml;
     private final ObjectNode all;
@@ -66,6 +74,13 @@ final class Tree {
     private void lay(String source, String prefix, ObjectNode under, JsonNode over) {
         for (Map.Entry<String, JsonNode> field : over.properties()) {
             String key = prefix + field.getKey();
+            if (RENAMED.containsKey(key)) {
+                under.set(RENAMED.get(key), field.getValue());
+                continue;
+            }
+            if (retired(source, key, field.getValue(), over)) {
+                continue;
+            }
             if (!under.has(field.getKey())) {
                 TreeSet<String> keys = new TreeSet<>();
                 collect("", all, keys);
@@ -86,6 +101,20 @@ final class Tree {
                 under.set(field.getKey(), field.getValue());
             }
         }
+    }
+
+    /** Whether a key is gone; refused where it would change the run. SOAP's Gram matrices always have its beta2. */
+    private static boolean retired(String source, String key, JsonNode value, JsonNode beside) {
+        boolean gram = key.equals("matrices.shampoo_beta");
+        if (!gram && !RETIRED.containsKey(key)) {
+            return false;
+        }
+        String only = gram ? beside.path("beta2").asString(value.asString("")) : RETIRED.get(key);
+        if (!value.isNull() && !value.asString("").equals(only)) {
+            throw new Refusal(source + ": the key '" + key + "' is gone; every run has what " + only
+                    + " stood for, and it was given " + value + ": leave it out, or use the version before");
+        }
+        return true;
     }
 
     /** Patterns are of the user's choosing; null or {} leaves none. */
@@ -166,9 +195,11 @@ final class Tree {
         fill(matrices, "bf16", paper);
         for (JsonNode group : matrices.get("groups")) {
             if (group instanceof ObjectNode own && own.path("direction").isString()) {
-                DIRECTIONS_OWN.stream()
-                        .filter(key -> matrices.get(key).isNull() && !own.has(key))
-                        .forEach(own::putNull);
+                Directions.open().forEach(key -> {
+                    if (matrices.get(key).isNull() && !own.has(key)) {
+                        own.putNull(key);
+                    }
+                });
                 fillFromDirection(own, paper);
             }
         }
@@ -177,13 +208,8 @@ final class Tree {
 
     /** What a direction takes where keys are left open, of all matrices or of a group that has a direction of its own. */
     private void fillFromDirection(ObjectNode matrices, boolean paper) {
-        String direction = matrices.get("direction").asString();
-        boolean ownNorm = Set.of("lion", "signum", "adamuon", "soap").contains(direction);
-        fill(matrices, "shape_factor", paper && !ownNorm ? "rms" : "none");
-        fill(matrices, "momentum", direction.equals("signum") ? 0.9 : 0.95);
-        fill(matrices, "beta1", direction.equals("soap") ? 0.95 : 0.9);
-        fill(matrices, "beta2", direction.equals("lion") ? 0.99 : 0.95);
-        fill(matrices, "shampoo_beta", matrices.path("beta2").asDouble(0.95));
+        Words.find(Directions.class, matrices.get("direction").asString())
+                .ifPresent(d -> Directions.open().forEach(key -> fill(matrices, key, d.value(key, paper))));
     }
 
     private void fill(ObjectNode group, String key, Object value) {

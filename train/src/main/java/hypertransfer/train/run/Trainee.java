@@ -11,9 +11,7 @@ import hypertransfer.engine.provider.Engines;
 import hypertransfer.engine.ranks.Alone;
 import hypertransfer.engine.ranks.Exchange;
 import hypertransfer.engine.ranks.Ranks;
-import hypertransfer.train.config.Algorithm;
 import hypertransfer.train.config.Configuration;
-import hypertransfer.train.config.Course;
 import hypertransfer.train.config.Matrices;
 import hypertransfer.train.log.Line;
 import hypertransfer.train.network.Architecture;
@@ -102,25 +100,24 @@ public final class Trainee implements AutoCloseable {
     /** The same without weights: {@link #initialize} it, or load a checkpoint. */
     static Trainee bare(Configuration c, Map<String, GradientRule> rules, Ranks ranks) {
         Engine engine = engine(c);
-        Routing routing = c.algorithm().routing(c, rules, engine.separateWeights());
+        Routing routing = c.routing(rules, engine.separateWeights());
         Configuration.Model m = c.model();
         return of(
                 engine,
                 ranks,
-                c.ranks().carrier(),
+                c.ranks().transport(),
                 new Setup(c.architecture(), routing, m.accumulation(), m.recompute()));
     }
 
     /** Draws the weights as a configuration says, and starts the optimizer. */
     Trainee initialize(Configuration c) {
-        Algorithm algorithm = c.algorithm();
-        return initialize(c.seed(), name -> algorithm.of(name).start().init() == Matrices.Init.ZERO);
+        Map<String, Matrices> hidden = c.hidden();
+        return initialize(c.seed(), name -> hidden.get(name).init() == Matrices.Init.ZERO);
     }
 
     /** The same with every hidden weight kept apart from its master, so that it can be evaluated at other scales. */
     static Trainee separate(Configuration c) {
-        Course course = c.algorithm().common();
-        Routing routing = Routing.standard(course.direction(), course.transfer());
+        Routing routing = Routing.standard(c.matrices().update(), c.matrices().transfer());
         Configuration.Model m = c.model();
         Setup setup = new Setup(c.architecture(), routing, Masters.SEPARATE, m.accumulation(), m.recompute());
         return of(engine(c), new Alone(), Exchange.AUTO, setup).initialize(c.seed());
