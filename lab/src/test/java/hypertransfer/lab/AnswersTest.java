@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.within;
 
 import hypertransfer.train.config.Algorithm;
 import hypertransfer.train.config.ConfigurationFile;
+import hypertransfer.train.network.Parameters;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
@@ -111,6 +112,39 @@ class AnswersTest {
         }
         assertThat(ht.refused("predict", MUON, "--set matrices.direction=sgd")).contains("unknown before the run");
         assertThat(ht.refused("predict", MUON, "--set matrices.recorded=x")).contains("only a schedule");
+    }
+
+    /** Whatever model.* makes of a block, each of its hidden matrices is answered for. */
+    @Test
+    void everyMatrixOfEveryNetworkIsPredictedAndCarried() {
+        for (String model : List.of(
+                "network=M1",
+                "network=M2",
+                "model.mlp=swiglu",
+                "network=M2 model.mlp=swiglu model.kv_heads=1",
+                "model.mlp=gelu model.mlp_width=96 model.tied=true",
+                "network=M2 model.qk_norm=false model.norm=layer model.bias=true model.positions=learned")) {
+            List<String> set = Ht.set(model);
+            List<String> hidden = Parameters.hidden(ConfigurationFile.read(Path.of(MUON), List.of(model.split(" ")))
+                    .architecture());
+            JsonNode kinds = ht.json("predict", MUON, set).get("kinds");
+            assertThat(kinds.valueStream().mapToInt(kind -> kind.get("count").asInt()))
+                    .as(model)
+                    .allMatch(count -> count == 4);
+            assertThat(kinds).as(model).hasSize(hidden.size() / 4);
+            assertThat(ht.json("rates", MUON, set, "--to muonh").get("kinds"))
+                    .as(model)
+                    .hasSameSizeAs(kinds);
+        }
+    }
+
+    /** Parts have norms and rates of their own, for which nothing was measured. */
+    @Test
+    void partsOfMatricesAreRefused() {
+        for (String view : List.of("matrices.view=heads", "matrices.groups.q.view=blocks:2x1")) {
+            assertThat(ht.refused("predict", MUON, "--set " + view)).contains("only whole matrices can be predicted");
+            assertThat(ht.refused("rates", MUON, "--to muonh --set " + view)).contains("matrices.view is ");
+        }
     }
 
     @Test

@@ -14,6 +14,7 @@ import hypertransfer.train.network.Outline;
 import hypertransfer.train.network.Variant;
 import hypertransfer.train.optimizer.Direction;
 import hypertransfer.train.optimizer.NorMuon;
+import hypertransfer.train.optimizer.View;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -31,7 +32,7 @@ import java.util.stream.Collectors;
 public record Kind(String name, int rows, int cols, List<String> matrices, Expected expected, Course course) {
     /** |u| at the first step at width 128, as a part of what it becomes; docs/LOG.md says where the numbers are from. */
     private static final Map<String, Double> FIRST =
-            Map.of("q", 0.80, "k", 0.80, "v", 0.66, "o", 0.66, "fc", 0.91, "proj", 0.86);
+            Map.of("q", 0.80, "k", 0.80, "v", 0.66, "o", 0.66, "gate", 0.91, "fc", 0.91, "proj", 0.86);
 
     private static final Iteration.Step JORDAN =
             Direction.Muon.standard().iteration().steps().getFirst();
@@ -82,6 +83,10 @@ public record Kind(String name, int rows, int cols, List<String> matrices, Expec
 
     private static Kind kind(
             String name, int rows, int cols, List<String> matrices, Course course, DoubleFunction<Onset> onset) {
+        if (!course.view().equals(View.WHOLE)) {
+            throw new Refusal("matrices.view is " + course.view().text()
+                    + "; only whole matrices can be predicted: --set matrices.view=whole");
+        }
         if (course.radius() != 1) {
             throw new Refusal(
                     "matrices.radius is " + course.radius() + "; only radius 1 can be predicted, and effective"
