@@ -2,8 +2,8 @@ package hypertransfer.lab.answer;
 
 import hypertransfer.core.Refusal;
 import hypertransfer.core.Space;
-import hypertransfer.core.prediction.Prediction;
-import hypertransfer.core.prediction.Translation;
+import hypertransfer.prediction.Prediction;
+import hypertransfer.prediction.Translation;
 import hypertransfer.train.config.Configuration;
 import hypertransfer.train.config.Course;
 import java.util.ArrayList;

@@ -1,6 +1,6 @@
 package hypertransfer.lab.answer;
 
-import hypertransfer.core.prediction.Prediction;
+import hypertransfer.prediction.Prediction;
 import hypertransfer.train.config.Configuration;
 import hypertransfer.train.log.Line;
 import hypertransfer.train.log.Run;

@@ -2,8 +2,8 @@ package hypertransfer.lab.command.answer;
 
 import hypertransfer.core.Refusal;
 import hypertransfer.core.Space;
-import hypertransfer.core.prediction.Equilibrium;
-import hypertransfer.core.prediction.Prediction;
+import hypertransfer.prediction.Equilibrium;
+import hypertransfer.prediction.Prediction;
 import hypertransfer.lab.answer.Accuracy;
 import hypertransfer.lab.answer.Csv;
 import hypertransfer.lab.answer.Kind;
