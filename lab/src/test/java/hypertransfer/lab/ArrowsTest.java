@@ -64,7 +64,8 @@ class ArrowsTest {
                     noClasses()
                             .that(of(root, "prediction"))
                             .should()
-                            .dependOnClassesThat(not(of(root, "prediction", "core").or(resideInAPackage("java.."))));
+                            .dependOnClassesThat(
+                                    not(of(root, "prediction", "core").or(resideInAPackage("java.."))));
                 case ENGINE_KNOWS_NOTHING_OF_OURS ->
                     noClasses().that(of(root, "engine")).should().dependOnClassesThat(outside(root, "engine"));
                 case TRAIN_KNOWS_CORE_AND_ENGINE ->

@@ -97,8 +97,8 @@ public final class Fitted {
      */
     public static Memory memory(double beta, int rows, int cols) {
         double y = aspect(rows, cols);
-        return new Memory(List.of(
-                new Memory.Term(0.95 - 0.33 * y, beta), new Memory.Term(0.02 + 0.30 * y, beta * beta * beta)));
+        return new Memory(
+                List.of(new Memory.Term(0.95 - 0.33 * y, beta), new Memory.Term(0.02 + 0.30 * y, beta * beta * beta)));
     }
 
     /**

@@ -158,7 +158,9 @@ class PredictionTest {
             rates.add(angle);
         }
         Prediction back = Prediction.following(
-                SQUARE, base, Prediction.of(SQUARE, ball, new Schedule.Recorded(rates)).effective());
+                SQUARE,
+                base,
+                Prediction.of(SQUARE, ball, new Schedule.Recorded(rates)).effective());
         double[] nominal = back.nominal();
         for (int t = 0; t < TENTH.steps(); t++) {
             close(nominal[t], TENTH.rate(t), 1e-11);
@@ -261,7 +263,9 @@ class PredictionTest {
     }
 
     private static double[] sum(double a, double[] x, double b, double[] y) {
-        return IntStream.range(0, x.length).mapToDouble(i -> a * x[i] + b * y[i]).toArray();
+        return IntStream.range(0, x.length)
+                .mapToDouble(i -> a * x[i] + b * y[i])
+                .toArray();
     }
 
     private static void some(int count, java.util.function.Consumer<RandomGenerator> body) {
