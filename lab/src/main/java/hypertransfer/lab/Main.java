@@ -31,8 +31,6 @@ import hypertransfer.lab.command.option.Labels;
 import hypertransfer.lab.experiment.Version;
 import hypertransfer.lab.terminal.Groups;
 import hypertransfer.lab.terminal.Ink;
-import hypertransfer.train.config.ConfigurationFile;
-import hypertransfer.train.file.ErrorStream;
 import java.io.PrintWriter;
 import java.util.List;
 import java.util.Locale;
@@ -100,18 +98,11 @@ public final class Main implements Runnable {
     /** These look at all the others. */
     private static final Set<String> ABOUT_ALL = Set.of("help", "completion");
 
-    /** These read a configuration next, for which classes are loaded while the command line is understood. */
-    private static final Set<String> CONFIGURED = Set.of("bench", "demo", "train", "transfer");
-
     @Spec
     private CommandSpec spec;
 
     public static void main(String[] args) {
-        ErrorStream.restore();
         Locale.setDefault(Locale.ROOT); // numbers look the same everywhere, also to programs that read them
-        if (args.length > 0 && CONFIGURED.contains(args[0])) {
-            Thread.ofPlatform().daemon().name("ht-ahead").start(ConfigurationFile::rehearse);
-        }
         var out = new PrintWriter(System.out, true);
         var err = new PrintWriter(System.err, true);
         System.exit(run(out, err, System.getenv("HT_TRACE") != null, args));

@@ -53,11 +53,6 @@ public final class ConfigurationFile {
         return resolve("settings", YAML.createObjectNode(), List.of(settings));
     }
 
-    /** Reads and writes the defaults, so that a later configuration finds all that takes in place. */
-    public static void rehearse() {
-        write(of());
-    }
-
     /** A configuration with a few values changed. */
     public static Configuration with(Configuration configuration, String... settings) {
         return resolve("configuration", YAML.valueToTree(configuration), List.of(settings));
