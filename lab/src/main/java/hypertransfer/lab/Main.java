@@ -1,12 +1,10 @@
 package hypertransfer.lab;
 
-import hypertransfer.lab.command.CleanCommand;
 import hypertransfer.lab.command.CompletionCommand;
 import hypertransfer.lab.command.DemoCommand;
 import hypertransfer.lab.command.ExportCommand;
 import hypertransfer.lab.command.ImportCommand;
 import hypertransfer.lab.command.InvarianceCommand;
-import hypertransfer.lab.command.NewCommand;
 import hypertransfer.lab.command.PresetsCommand;
 import hypertransfer.lab.command.ReportCommand;
 import hypertransfer.lab.command.ReproduceCommand;
@@ -67,7 +65,6 @@ import picocli.CommandLine.Spec;
 public final class Main implements Runnable {
     private static final List<Class<?>> COMMANDS = List.of(
             BenchCommand.class,
-            CleanCommand.class,
             CompareCommand.class,
             CompletionCommand.class,
             ConformanceCommand.class,
@@ -79,7 +76,6 @@ public final class Main implements Runnable {
             ExportCommand.class,
             ImportCommand.class,
             InvarianceCommand.class,
-            NewCommand.class,
             PredictCommand.class,
             PresetsCommand.class,
             RatesCommand.class,
