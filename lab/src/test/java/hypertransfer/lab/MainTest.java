@@ -136,7 +136,7 @@ class MainTest {
     void helpOfACommandNamesWhatCanBeGiven() {
         assertThat(ht.fine("transfer --help"))
                 .contains("base, hyperball,", "inverse-hypertransfer-plus", "decay-transfer");
-        assertThat(ht.fine("reproduce --help")).contains("gpt2-124m", "dense-500m", "  exp2-tenth  M2");
+        assertThat(ht.fine("reproduce --help")).contains("paper-50m", "gpt2-124m", "dense-500m", "  exp2-tenth  M2");
         assertThat(ht.fine("data --help")).contains("ht data tokenize books/").doesNotContain("ht demo");
         assertThat(ht.fine("runs --help")).contains("[DIR]");
     }

@@ -25,11 +25,12 @@ class StartTest {
     void presetsAreListedForPeopleAndPrograms() {
         assertThat(ht.fine("presets").lines().toList())
                 .allMatch(line -> line.length() < 80)
-                .anyMatch(line -> line.matches("gpt2-124m +162,221,568 +50304 .* 524,288 +5,723"));
+                .anyMatch(line -> line.matches("gpt2-124m +162,221,568 +50304 .* 524,288 +5,723"))
+                .anyMatch(line -> line.matches("paper-50m +49,255,680 +50304 .* 49,152 +5,723"));
         JsonNode rows = ht.json("presets", "--json");
-        assertThat(rows).hasSize(5);
+        assertThat(rows).hasSize(6);
         assertThat(rows.get(0).path("parameters").asInt()).isEqualTo(853_248);
-        assertThat(rows.get(3).path("parameters_without_head").asInt()).isEqualTo(123_588_096);
+        assertThat(rows.get(4).path("parameters_without_head").asInt()).isEqualTo(123_588_096);
     }
 
     /** The files of {@code runs/} that are no experiments. */

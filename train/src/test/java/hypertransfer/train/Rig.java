@@ -84,7 +84,7 @@ public final class Rig implements AutoCloseable {
 
     private Rig(Engine engine, Architecture architecture, Routing routing, int micros, boolean recompute) {
         this.engine = engine;
-        parameters = new Parameters(engine, architecture, routing.masters(Parameters.hidden(architecture)));
+        parameters = new Parameters(engine, architecture, routing.masters(architecture.hidden()));
         network = new Network(engine, architecture, parameters, micros, recompute);
         optimizer = new Optimizer(engine, parameters, routing);
         memory = engine.commit();

@@ -50,7 +50,7 @@ public record Kind(String name, int rows, int cols, List<String> matrices, Expec
         Map<String, List<Outline>> named = c.architecture().outlines().stream()
                 .filter(Outline::hidden)
                 .collect(Collectors.groupingBy(
-                        outline -> outline.name().split("\\.")[3], LinkedHashMap::new, Collectors.toList()));
+                        outline -> outline.kind().label(), LinkedHashMap::new, Collectors.toList()));
         List<Kind> kinds = new ArrayList<>();
         named.forEach((name, outlines) -> {
             Map<Course, List<String>> alike = outlines.stream()

@@ -1,6 +1,7 @@
 package hypertransfer.train.config;
 
 import hypertransfer.core.Clip;
+import hypertransfer.core.GradientRule;
 import hypertransfer.core.Refusal;
 import hypertransfer.core.Schedule;
 import hypertransfer.core.ShapeFactor;
@@ -9,12 +10,12 @@ import hypertransfer.engine.Engine;
 import hypertransfer.engine.EngineException;
 import hypertransfer.engine.Iteration;
 import hypertransfer.train.network.Outline;
-import hypertransfer.train.network.Parameters;
 import hypertransfer.train.optimizer.AdaMuon;
 import hypertransfer.train.optimizer.Direction;
 import hypertransfer.train.optimizer.Lion;
 import hypertransfer.train.optimizer.NorMuon;
 import hypertransfer.train.optimizer.Representation;
+import hypertransfer.train.optimizer.Routing;
 import hypertransfer.train.optimizer.Signum;
 import hypertransfer.train.optimizer.Soap;
 import hypertransfer.train.optimizer.View;
@@ -66,24 +67,23 @@ public record Algorithm(
         int head = c.model().head();
         for (Outline outline : c.architecture().outlines()) {
             if (outline.hidden()) {
-                View view = algorithm.of(outline.name()).view();
-                view.of(outline.name(), outline.rows(), outline.cols(), head);
+                algorithm.of(outline.name()).view().of(outline, head);
             }
         }
         return algorithm;
     }
 
     private static Map<String, Course> hidden(Configuration c, Course common) {
-        List<String> names = Parameters.hidden(c.architecture());
+        List<Outline> all = c.architecture().hidden();
         Groups groups = new Groups(c.matrices());
-        groups.check(names);
+        groups.check(all);
         Map<List<String>, Course> known = new HashMap<>(Map.of(List.of(), common));
         Map<String, Course> hidden = new LinkedHashMap<>();
-        for (String name : names) {
+        for (Outline matrix : all) {
             hidden.put(
-                    name,
+                    matrix.name(),
                     known.computeIfAbsent(
-                            groups.of(name),
+                            groups.of(matrix),
                             matched -> Course.of(Groups.key(matched), groups.over(matched), c.steps())));
         }
         return hidden;
@@ -97,6 +97,17 @@ public record Algorithm(
     /** What the hidden matrices get, one after the other, or what all of them get. */
     public Collection<Course> courses() {
         return hidden.isEmpty() ? List.of(common) : hidden.values();
+    }
+
+    /** For the optimizer. */
+    public Routing routing(Configuration c, Map<String, GradientRule> rules, boolean separateWeights) {
+        return new Routing(
+                matrix -> of(matrix.name())
+                        .rule(rules.getOrDefault(matrix.name(), rules.get(View.part(matrix.name(), 0)))),
+                adam,
+                c.adamw().decay(),
+                representation(separateWeights),
+                clip);
     }
 
     static Direction direction(Update u) {

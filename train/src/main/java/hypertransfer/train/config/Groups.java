@@ -1,12 +1,14 @@
 package hypertransfer.train.config;
 
 import hypertransfer.core.Refusal;
+import hypertransfer.train.network.Outline;
 import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
+import java.util.function.Predicate;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 
@@ -25,19 +27,20 @@ final class Groups {
     static final String KEY = "matrices.groups";
 
     private final Matrices base;
-    private final Map<Pattern, String> patterns = new LinkedHashMap<>();
+    private final Map<String, Predicate<Outline>> patterns = new LinkedHashMap<>();
 
     Groups(Matrices base) {
         this.base = base;
-        base.groups().keySet().forEach(text -> patterns.put(compiled(text), text));
+        base.groups().keySet().forEach(text -> patterns.put(text, matching(text)));
     }
 
     /** Refuses patterns that no hidden matrix has, and keys that a group cannot have. */
-    void check(List<String> names) {
-        patterns.forEach((pattern, text) -> {
-            if (names.stream().noneMatch(name -> pattern.matcher(name).matches())) {
+    void check(List<Outline> hidden) {
+        patterns.forEach((text, pattern) -> {
+            if (hidden.stream().noneMatch(pattern)) {
                 throw new Refusal(KEY + "." + text + " matches none of the hidden matrices; their names are "
-                        + names.getFirst() + " to " + names.getLast() + ", their kinds " + kinds(names));
+                        + hidden.getFirst().name() + " to " + hidden.getLast().name() + ", their kinds "
+                        + kinds(hidden));
             }
             TreeSet<String> known = new TreeSet<>(ConfigurationFile.keys(base));
             known.removeAll(COMMON);
@@ -72,11 +75,10 @@ final class Groups {
         }
     }
 
-    /** The patterns that a name matches. */
-    List<String> of(String name) {
-        return patterns.entrySet().stream()
-                .filter(entry -> entry.getKey().matcher(name).matches())
-                .map(Map.Entry::getValue)
+    /** The patterns that a hidden matrix matches. */
+    List<String> of(Outline matrix) {
+        return patterns.keySet().stream()
+                .filter(text -> patterns.get(text).test(matrix))
                 .toList();
     }
 
@@ -93,20 +95,26 @@ final class Groups {
     }
 
     /** {@code q, k, v, o, fc and proj}. */
-    private static String kinds(List<String> names) {
-        List<String> kinds = names.stream()
-                .map(name -> name.replaceAll("^.*\\.(\\w+)\\.weight$", "$1"))
-                .distinct()
-                .toList();
+    private static String kinds(List<Outline> hidden) {
+        List<String> kinds =
+                hidden.stream().map(matrix -> matrix.kind().label()).distinct().toList();
         return String.join(", ", kinds.subList(0, kinds.size() - 1)) + " and " + kinds.getLast();
     }
 
-    private static Pattern compiled(String text) {
-        return Pattern.compile(Arrays.stream(text.split("\\|", -1))
+    private static Predicate<Outline> matching(String text) {
+        return Arrays.stream(text.split("\\|", -1))
                 .map(String::strip)
-                .map(one -> one.contains(".") || one.contains("*") ? one : "*." + one + ".weight")
-                .map(one ->
-                        Arrays.stream(one.split("\\*", -1)).map(Pattern::quote).collect(Collectors.joining(".*")))
-                .collect(Collectors.joining("|")));
+                .map(Groups::one)
+                .reduce(matrix -> false, Predicate::or);
+    }
+
+    private static Predicate<Outline> one(String text) {
+        if (!text.contains(".") && !text.contains("*")) {
+            return matrix -> matrix.kind().label().equals(text);
+        }
+        Predicate<String> name = Pattern.compile(
+                        Arrays.stream(text.split("\\*", -1)).map(Pattern::quote).collect(Collectors.joining(".*")))
+                .asMatchPredicate();
+        return matrix -> name.test(matrix.name());
     }
 }

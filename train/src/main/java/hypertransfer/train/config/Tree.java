@@ -159,7 +159,7 @@ final class Tree {
         fill(model, "sequence", a.sequence());
         fill(model, "batch", preset.batch());
         fill(all, "steps", preset.steps());
-        boolean paper = preset.stepTokens() > preset.batch() * a.sequence();
+        boolean paper = preset.paper();
         if (model.get("accumulation").isNull()) {
             model.put("accumulation", paper ? accumulation(preset, model) : 1);
         }
@@ -192,7 +192,7 @@ final class Tree {
         }
     }
 
-    /** The micro-batches that make the paper's tokens per step. */
+    /** The micro-batches that make the preset's tokens per step. */
     private static int accumulation(Preset preset, ObjectNode model) {
         long micro = model.get("batch").asLong(0) * model.get("sequence").asLong(0);
         if (micro <= 0 || preset.stepTokens() % micro != 0) {

@@ -2,6 +2,7 @@ package hypertransfer.train.network;
 
 import hypertransfer.engine.Dims;
 import hypertransfer.engine.Nonlinearity;
+import hypertransfer.train.network.Outline.Kind;
 import java.util.ArrayList;
 import java.util.List;
 
@@ -52,49 +53,56 @@ public record Architecture(Design design, int vocab, int layers, int width, int 
     public List<Outline> outlines() {
         List<Outline> all = new ArrayList<>();
         int keys = kvHeads() * headWidth, F = mlpWidth();
-        all.add(new Outline("embed.weight", vocab, width, false));
+        all.add(new Outline("embed.weight", vocab, width, -1, Kind.EMBEDDING));
         if (design.positions() == Design.Positions.LEARNED) {
-            all.add(new Outline("embed.positions", sequence, width, false));
+            all.add(new Outline("embed.positions", sequence, width, -1, Kind.POSITIONS));
         }
-        gain(all, design.embedNorm(), "embed.gain");
-        bias(all, design.embedNorm(), "embed.norm.bias", width);
+        if (design.embedNorm()) {
+            gain(all, -1, "embed.gain");
+            bias(all, -1, "embed.norm.bias", width);
+        }
         for (int l = 0; l < layers; l++) {
             String at = "blocks." + l + ".";
-            all.add(new Outline(at + "attn.q.weight", width, width, true));
-            all.add(new Outline(at + "attn.k.weight", keys, width, true));
-            all.add(new Outline(at + "attn.v.weight", keys, width, true));
-            gain(all, true, at + "attn.gain");
-            all.add(new Outline(at + "attn.o.weight", width, width, true));
-            gain(all, true, at + "mlp.gain");
+            all.add(Outline.hidden(l, Kind.Q, width, width));
+            all.add(Outline.hidden(l, Kind.K, keys, width));
+            all.add(Outline.hidden(l, Kind.V, keys, width));
+            gain(all, l, at + "attn.gain");
+            all.add(Outline.hidden(l, Kind.O, width, width));
+            gain(all, l, at + "mlp.gain");
             if (design.mlp() == Nonlinearity.SWIGLU) {
-                all.add(new Outline(at + "mlp.gate.weight", F, width, true));
+                all.add(Outline.hidden(l, Kind.GATE, F, width));
             }
-            all.add(new Outline(at + "mlp.fc.weight", F, width, true));
-            all.add(new Outline(at + "mlp.proj.weight", width, F, true));
-            bias(all, true, at + "attn.norm.bias", width);
-            bias(all, true, at + "attn.qkv.bias", width + 2 * keys);
-            bias(all, true, at + "attn.o.bias", width);
-            bias(all, true, at + "mlp.norm.bias", width);
-            bias(all, true, at + "mlp.fc.bias", F * design.mlp().inputs());
-            bias(all, true, at + "mlp.proj.bias", width);
+            all.add(Outline.hidden(l, Kind.FC, F, width));
+            all.add(Outline.hidden(l, Kind.PROJ, width, F));
+            bias(all, l, at + "attn.norm.bias", width);
+            bias(all, l, at + "attn.qkv.bias", width + 2 * keys);
+            bias(all, l, at + "attn.o.bias", width);
+            bias(all, l, at + "mlp.norm.bias", width);
+            bias(all, l, at + "mlp.fc.bias", F * design.mlp().inputs());
+            bias(all, l, at + "mlp.proj.bias", width);
         }
-        gain(all, true, "head.gain");
-        bias(all, true, "head.norm.bias", width);
+        gain(all, -1, "head.gain");
+        bias(all, -1, "head.norm.bias", width);
         if (!design.tied()) {
-            all.add(new Outline("head.weight", vocab, width, false));
+            all.add(new Outline("head.weight", vocab, width, -1, Kind.HEAD));
         }
         return all;
     }
 
-    private void bias(List<Outline> all, boolean there, String name, int cols) {
-        if (there && design.bias()) {
-            all.add(new Outline(name, 1, cols, false));
+    /** The hidden matrices among them, in the order of all arrays. */
+    public List<Outline> hidden() {
+        return outlines().stream().filter(Outline::hidden).toList();
+    }
+
+    private void bias(List<Outline> all, int layer, String name, int cols) {
+        if (design.bias()) {
+            all.add(new Outline(name, 1, cols, layer, Kind.BIAS));
         }
     }
 
-    private void gain(List<Outline> all, boolean normed, String name) {
-        if (normed && design.gain()) {
-            all.add(new Outline(name, 1, width, false));
+    private void gain(List<Outline> all, int layer, String name) {
+        if (design.gain()) {
+            all.add(new Outline(name, 1, width, layer, Kind.GAIN));
         }
     }
 }

@@ -74,9 +74,8 @@ public record Design(
     }
 
     /** Whether the loss does not depend on the scale of this hidden matrix; {@code ht invariance} measures it. */
-    public boolean invariant(String matrix) {
-        boolean scored = matrix.endsWith(".attn.q.weight") || matrix.endsWith(".attn.k.weight");
-        return scored ? qkNorm : postNorm;
+    public boolean invariant(Outline.Kind matrix) {
+        return matrix == Outline.Kind.Q || matrix == Outline.Kind.K ? qkNorm : postNorm;
     }
 
     /** Whether a norm follows every hidden matrix. */

@@ -31,7 +31,7 @@ public final class Optimizer {
     private final Team team;
     private final Routing routing;
     private final Hidden views;
-    private final List<Hidden.Matrix> hidden; // of all ranks
+    private final List<Matrix> hidden; // of all ranks
     private final int[] mine; // the numbers of the hidden matrices that this rank owns
     private final List<Tensor> w; // their masters
     private final List<Tensor> u; // their gradients, which become directions
@@ -73,7 +73,7 @@ public final class Optimizer {
                 Hidden.Own::master,
                 Hidden.Own::weight);
         restApart = Apart.of(rest.stream().filter(Parameter::separate).toList(), Parameter::master, Parameter::weight);
-        rules = hidden.stream().map(Hidden.Matrix::rule).toList();
+        rules = hidden.stream().map(Matrix::rule).toList();
         transfers = rules.stream().map(Rule::transfer).toList();
         memories = new Memories(engine);
         directed = directed();
@@ -136,8 +136,11 @@ public final class Optimizer {
     private List<Memories.Parts> remembering(List<Integer> at) {
         Map<String, Memories.Parts> wholes = new LinkedHashMap<>();
         for (int i : at) {
-            Hidden.Matrix m = hidden.get(mine[i]);
-            wholes.merge(m.whole(), new Memories.Parts(m.whole(), 1, m.rows(), m.cols()), Memories.Parts::with);
+            Matrix m = hidden.get(mine[i]);
+            wholes.merge(
+                    m.whole().name(),
+                    new Memories.Parts(m.whole().name(), 1, m.rows(), m.cols()),
+                    Memories.Parts::with);
         }
         return List.copyOf(wholes.values());
     }
@@ -155,9 +158,14 @@ public final class Optimizer {
         represent();
     }
 
-    /** The names of the hidden matrices, or of the parts that count as such, in the order of all arrays. */
+    /** The hidden matrices, or the parts that count as such, in the order of all arrays. */
+    public List<Matrix> matrices() {
+        return hidden;
+    }
+
+    /** Their names. */
     public List<String> names() {
-        return hidden.stream().map(Hidden.Matrix::name).toList();
+        return hidden.stream().map(Matrix::name).toList();
     }
 
     /** Multiplies the master of a hidden matrix, or of a part, where this rank owns it; a restore must follow. */
@@ -362,7 +370,7 @@ public final class Optimizer {
     }
 
     private double factor(int k) {
-        Hidden.Matrix m = hidden.get(k);
+        Matrix m = hidden.get(k);
         return m.rule().direction().factor(m.rows(), m.cols());
     }
 

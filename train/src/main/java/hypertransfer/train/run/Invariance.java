@@ -7,9 +7,12 @@ import hypertransfer.engine.Format;
 import hypertransfer.engine.Tensor;
 import hypertransfer.train.config.Algorithm;
 import hypertransfer.train.config.Configuration;
+import hypertransfer.train.config.Course;
 import hypertransfer.train.config.Matrices;
+import hypertransfer.train.network.Design;
+import hypertransfer.train.network.Outline;
 import hypertransfer.train.network.Parameter;
-import hypertransfer.train.network.Parameters;
+import hypertransfer.train.optimizer.Matrix;
 import hypertransfer.train.optimizer.View;
 import java.util.Comparator;
 import java.util.LinkedHashMap;
@@ -90,44 +93,48 @@ public record Invariance(double loss, Map<String, Double> change, double roundin
     /** The gradient rules of single matrices, where they are measured. */
     static Map<String, GradientRule> needed(Configuration c) {
         Algorithm algorithm = c.algorithm();
-        Map<Matrices.Gradient, List<String>> asked = Parameters.hidden(c.architecture()).stream()
-                .collect(Collectors.groupingBy(name -> algorithm.of(name).gradient()));
-        List<String> auto = asked.getOrDefault(Matrices.Gradient.AUTO, List.of());
-        List<String> atRadius = asked.getOrDefault(Matrices.Gradient.AT_RADIUS, List.of());
+        Map<Matrices.Gradient, List<Outline>> asked = c.architecture().hidden().stream()
+                .collect(Collectors.groupingBy(
+                        matrix -> algorithm.of(matrix.name()).gradient()));
+        List<Outline> auto = asked.getOrDefault(Matrices.Gradient.AUTO, List.of());
+        List<Outline> atRadius = asked.getOrDefault(Matrices.Gradient.AT_RADIUS, List.of());
         requireInvariantParts(c, atRadius);
+        Design design = c.architecture().design();
         if (auto.isEmpty()
-                && atRadius.stream().allMatch(c.architecture().design()::invariant)) { // by the norms that follow
+                && atRadius.stream().allMatch(matrix -> design.invariant(matrix.kind()))) { // by the norms that follow
             return Map.of();
         }
         Invariance measured = measure(c);
-        measured.require(atRadius);
-        Map<String, GradientRule> rules = new LinkedHashMap<>(measured.rules());
-        rules.keySet().retainAll(auto);
-        rules.replaceAll((name, rule) -> algorithm.of(name).view().keepsInvariance(name)
-                ? rule
-                : algorithm.of(name).transfer().isPlain() ? GradientRule.AS_IS : GradientRule.REPRESENTATIVE);
+        measured.require(atRadius.stream().map(Outline::name).toList());
+        Map<String, GradientRule> rules = new LinkedHashMap<>();
+        for (Outline matrix : auto) {
+            Course course = algorithm.of(matrix.name());
+            rules.put(
+                    matrix.name(),
+                    course.view().keepsInvariance(matrix.kind())
+                            ? measured.rules().get(matrix.name())
+                            : course.transfer().isPlain() ? GradientRule.AS_IS : GradientRule.REPRESENTATIVE);
+        }
         return rules;
     }
 
-    private static void requireInvariantParts(Configuration c, List<String> atRadius) {
-        for (String name : atRadius) {
-            View view = c.algorithm().of(name).view();
-            if (!view.keepsInvariance(name)) {
+    private static void requireInvariantParts(Configuration c, List<Outline> atRadius) {
+        for (Outline matrix : atRadius) {
+            View view = c.algorithm().of(matrix.name()).view();
+            if (!view.keepsInvariance(matrix.kind())) {
                 throw new Refusal(
                         "matrices.gradient is at-radius, and the loss depends on the scale of the parts that"
-                                + " matrices.view " + view.text() + " makes of " + name
+                                + " matrices.view " + view.text() + " makes of " + matrix.name()
                                 + "; set matrices.gradient to auto, or to at-radius-anyway if you want another network's gradient");
             }
         }
     }
 
     /** What to tell where the rules are not exact: the lemma holds for scale-invariant matrices only. */
-    static Optional<String> warning(Configuration c, Map<String, GradientRule> rules) {
-        Algorithm algorithm = c.algorithm();
-        List<String> inexact = rules.entrySet().stream()
-                .filter(e -> e.getValue() == GradientRule.RESCALED || e.getValue() == GradientRule.AT_RADIUS)
-                .filter(e -> !algorithm.of(e.getKey()).transfer().isPlain() && !invariant(c, e.getKey()))
-                .map(e -> e.getKey().replaceFirst("^blocks\\.\\d+\\.(.*)\\.weight$", "$1"))
+    static Optional<String> warning(Configuration c, List<Matrix> matrices) {
+        List<String> inexact = matrices.stream()
+                .filter(m -> !m.rule().transfer().isPlain() && !exact(c, m))
+                .map(m -> m.whole().kind().path())
                 .distinct()
                 .toList();
         return inexact.isEmpty()
@@ -138,9 +145,12 @@ public record Invariance(double loss, Map<String, Double> change, double roundin
                         + "; take a plus mode, or matrices.gradient=auto");
     }
 
-    private static boolean invariant(Configuration c, String part) {
-        String whole = View.whole(part);
-        return c.architecture().design().invariant(whole)
-                && c.algorithm().of(whole).view().keepsInvariance(whole);
+    private static boolean exact(Configuration c, Matrix m) {
+        Outline.Kind kind = m.whole().kind();
+        return switch (m.rule().transfer().gradient()) {
+            case RESCALED, AT_RADIUS ->
+                c.architecture().design().invariant(kind) && m.rule().view().keepsInvariance(kind);
+            case AS_IS, REPRESENTATIVE -> true;
+        };
     }
 }

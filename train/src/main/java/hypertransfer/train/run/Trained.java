@@ -13,6 +13,7 @@ import hypertransfer.train.file.SafeTensorsWriter;
 import hypertransfer.train.log.Run;
 import hypertransfer.train.network.Dialect;
 import hypertransfer.train.network.Foreign;
+import hypertransfer.train.network.Outline;
 import hypertransfer.train.optimizer.View;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -123,11 +124,11 @@ public final class Trained implements AutoCloseable {
     private static double[] scaled(SafeTensors tensors, String name, Map<String, Double> scales, Configuration c) {
         double[] values = tensors.values(name);
         if (scales.containsKey(View.part(name, 0))) {
-            int[] shape = tensors.shape(name);
-            int[] parts = c.algorithm()
-                    .of(name)
-                    .view()
-                    .parts(name, shape[0], shape[1], c.model().head());
+            Outline matrix = c.architecture().hidden().stream()
+                    .filter(outline -> outline.name().equals(name))
+                    .findFirst()
+                    .orElseThrow();
+            int[] parts = c.algorithm().of(name).view().parts(matrix, c.model().head());
             Arrays.setAll(values, i -> scales.get(View.part(name, parts[i])) * values[i]);
         } else if (scales.containsKey(name)) {
             Arrays.setAll(values, i -> scales.get(name) * values[i]);

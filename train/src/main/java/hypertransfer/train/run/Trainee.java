@@ -2,7 +2,6 @@ package hypertransfer.train.run;
 
 import hypertransfer.core.Diverged;
 import hypertransfer.core.GradientRule;
-import hypertransfer.core.Transfer;
 import hypertransfer.engine.Engine;
 import hypertransfer.engine.Memory;
 import hypertransfer.engine.Span;
@@ -25,7 +24,6 @@ import hypertransfer.train.network.Parameter;
 import hypertransfer.train.network.Parameters;
 import hypertransfer.train.optimizer.Optimizer;
 import hypertransfer.train.optimizer.Routing;
-import hypertransfer.train.optimizer.View;
 import hypertransfer.train.ranks.Team;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -52,7 +50,7 @@ public final class Trainee implements AutoCloseable {
     private record Setup(Architecture architecture, Routing routing, Masters masters, int micros, boolean recompute) {
         /** With the masters that the routing needs. */
         Setup(Architecture architecture, Routing routing, int micros, boolean recompute) {
-            this(architecture, routing, routing.masters(Parameters.hidden(architecture)), micros, recompute);
+            this(architecture, routing, routing.masters(architecture.hidden()), micros, recompute);
         }
     }
 
@@ -103,14 +101,8 @@ public final class Trainee implements AutoCloseable {
 
     /** The same without weights: {@link #initialize} it, or load a checkpoint. */
     static Trainee bare(Configuration c, Map<String, GradientRule> rules, Ranks ranks) {
-        Algorithm algorithm = c.algorithm();
         Engine engine = engine(c);
-        Routing routing = new Routing(
-                name -> algorithm.of(name).rule(rules.getOrDefault(name, rules.get(View.part(name, 0)))),
-                algorithm.adam(),
-                c.adamw().decay(),
-                algorithm.representation(engine.separateWeights()),
-                algorithm.clip());
+        Routing routing = c.algorithm().routing(c, rules, engine.separateWeights());
         Configuration.Model m = c.model();
         return of(
                 engine,
@@ -290,13 +282,10 @@ public final class Trainee implements AutoCloseable {
     /** The gradient rule of each hidden matrix, in the order of all arrays. */
     Map<String, GradientRule> rules() {
         Map<String, GradientRule> rules = new LinkedHashMap<>();
-        matrices().forEach(name -> rules.put(name, transfer(name).gradient()));
+        optimizer
+                .matrices()
+                .forEach(m -> rules.put(m.name(), m.rule().transfer().gradient()));
         return rules;
-    }
-
-    /** How a hidden matrix, or a part of one, follows its target. */
-    Transfer transfer(String matrix) {
-        return routing.rule().apply(View.whole(matrix)).transfer();
     }
 
     /** Refuses parameters that are not finite, so that a checkpoint of them is never written. */

@@ -105,7 +105,7 @@ public final class Trainer {
                 Trainee trainee = Trainee.bare(c, Invariance.needed(c), ranks)) {
             Map<String, GradientRule> rules = trainee.rules();
             origin = Span.of("fingerprint of the data", () -> Origin.of(c, rules, feed));
-            Invariance.warning(c, rules).ifPresent(watcher::warned);
+            Invariance.warning(c, trainee.optimizer().matrices()).ifPresent(watcher::warned);
             trainee.engine().remark().ifPresent(watcher::warned);
             begin(trainee, resume, changed);
             return train(feed, trainee, stop);
@@ -225,10 +225,10 @@ public final class Trainer {
     }
 
     private boolean train(Feed feed, Trainee trainee, BooleanSupplier stop) {
-        ScheduledRates rates = ScheduledRates.of(c, trainee.matrices(), watcher::warned);
+        ScheduledRates rates = ScheduledRates.of(c, trainee.optimizer().matrices(), watcher::warned);
         Schedule adamw = c.algorithm().adamSchedule();
         int start = step;
-        try (Journal journal = new Journal(hold, c, start)) {
+        try (Journal journal = new Journal(hold, c, trainee.optimizer().matrices(), start)) {
             standing(State.RUNNING, null, null);
             watcher.started(trainee, step);
             trainee.decide(feed.training(0, 0));

@@ -206,9 +206,9 @@ class ConfigurationTest {
                 .isEqualTo("M2 with SwiGLU, 2 key/value heads, no Q/K norm, no norm of the embedding");
         assertThat(llama.outlines())
                 .contains(
-                        new Outline("blocks.3.attn.k.weight", 256, 768, true),
-                        new Outline("blocks.3.mlp.gate.weight", 2048, 768, true),
-                        new Outline("blocks.3.mlp.proj.weight", 768, 2048, true))
+                        new Outline("blocks.3.attn.k.weight", 256, 768, 3, Outline.Kind.K),
+                        new Outline("blocks.3.mlp.gate.weight", 2048, 768, 3, Outline.Kind.GATE),
+                        new Outline("blocks.3.mlp.proj.weight", 768, 2048, 3, Outline.Kind.PROJ))
                 .noneMatch(outline -> outline.name().equals("embed.gain"));
     }
 
@@ -302,6 +302,14 @@ class ConfigurationTest {
                 .isEqualTo(65_536);
         Configuration dense = ConfigurationFile.of("preset=dense-500m");
         assertThat(dense.tokensPerStep() * dense.steps()).isBetween(69_900_000_000L, 70_100_000_000L);
+        Configuration pilot = ConfigurationFile.of("preset=paper-50m");
+        assertThat(pilot.steps()).isEqualTo(5723);
+        assertThat(pilot.tokensPerStep()).isEqualTo(49_152);
+        assertThat(pilot.model().accumulation()).isEqualTo(1);
+        assertThat(pilot.matrices().update().shapeFactor()).isEqualTo(ShapeFactor.RMS);
+        assertThat(pilot.matrices().update().bf16()).isTrue();
+        assertThat(ConfigurationFile.of("preset=paper-50m", "model.batch=24").tokensPerStep())
+                .isEqualTo(49_152);
         Configuration demo = ConfigurationFile.of();
         assertThat(demo.steps()).isEqualTo(400);
         assertThat(demo.model().accumulation()).isEqualTo(1);

@@ -47,7 +47,7 @@ class DesignTest {
                 for (double factor : new double[] {0.5, 3}) {
                     double change = Math.abs(rig.scaledLoss(p, factor) - loss);
                     if (design.invariant(
-                            p.name())) { // up to the norm's epsilon of 1e-10 beside mean squares of order one
+                            p.outline().kind())) { // up to the norm's epsilon of 1e-10 beside mean squares of order one
                         assertThat(change).as(p.name()).isLessThan(1e-8);
                     } else {
                         assertThat(change).as(p.name()).isGreaterThan(1e-4);
@@ -107,7 +107,11 @@ class DesignTest {
         try (Rig rig = new Rig(architecture, ROUTING, 1, false)) {
             assertThat(rig.parameters.all().stream()
                             .map(p -> new Outline(
-                                    p.name(), p.weight().rows(), p.weight().cols(), p.hidden())))
+                                    p.name(),
+                                    p.weight().rows(),
+                                    p.weight().cols(),
+                                    p.outline().layer(),
+                                    p.outline().kind())))
                     .isEqualTo(architecture.outlines());
         }
     }

@@ -23,7 +23,7 @@ class FirstValidationTest {
                     .isEqualTo(mean(trainee, feed))
                     .isNotEqualTo(validation(trainee, feed, 0));
 
-            ScheduledRates rates = ScheduledRates.of(c, trainee.matrices(), told -> {});
+            ScheduledRates rates = ScheduledRates.of(c, trainee.optimizer().matrices(), told -> {});
             Schedule adam = c.algorithm().adamSchedule();
             for (int step = 0; step < c.steps(); step++) {
                 trainee.gradient(feed, step, () -> false);
