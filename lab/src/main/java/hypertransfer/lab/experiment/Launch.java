@@ -13,7 +13,6 @@ import hypertransfer.train.file.Folder;
 import hypertransfer.train.log.Hold;
 import hypertransfer.train.log.Run;
 import hypertransfer.train.log.Standing;
-import hypertransfer.train.run.Feed;
 import hypertransfer.train.run.Trainer;
 import hypertransfer.train.run.Watcher;
 import java.io.IOException;
@@ -58,7 +57,6 @@ public record Launch(
             out.println(directory + " is already finished; to train it again, choose another --out");
             return true;
         }
-        Feed.prepare(configuration);
         Configuration c = chosen();
         Room.require(c);
         if (ranks.rank() > 0) {
