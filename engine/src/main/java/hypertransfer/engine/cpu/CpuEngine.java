@@ -91,6 +91,12 @@ public final class CpuEngine implements Engine, Layers {
         return dims;
     }
 
+    /** Sums are taken lane by lane, so that their order depends on how many lanes there are. */
+    @Override
+    public String provenance() {
+        return "vectors of " + Lanes.SPECIES.vectorBitSize() + " bits";
+    }
+
     // ------------------------------------------------------------------ memory
 
     @Override
