@@ -129,7 +129,12 @@ public record Launch(
         }
         String engine = Engines.choose("auto");
         out.println("engine " + engine + ": the first of " + Engines.order() + " that works here");
-        return configuration.on(engine);
+        return on(engine, configuration);
+    }
+
+    /** The same on this engine. */
+    public static Configuration on(String engine, Configuration c) {
+        return c.engine().equals(engine) ? c : ConfigurationFile.with(c, "engine=" + engine);
     }
 
     private Hold hold(Configuration c, Set<String> changed) {

@@ -131,7 +131,7 @@ class GroupsTest {
     }
 
     private static Direction direction(Configuration c, String kind) {
-        return c.algorithm().of("blocks.0.attn." + kind + ".weight").direction();
+        return c.hidden().get("blocks.0.attn." + kind + ".weight").update();
     }
 
     @Test
