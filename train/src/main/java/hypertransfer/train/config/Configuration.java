@@ -122,7 +122,7 @@ public record Configuration(
         positive("model.accumulation", model.accumulation);
         zeroOrMore("model.mlp_width", model.design.mlpWidth());
         zeroOrMore("model.kv_heads", model.design.kvHeads());
-        zeroOrMore("model.design.window()", model.design.window());
+        zeroOrMore("model.window", model.design.window());
         zeroOrMore("validation.every", validation.every);
         zeroOrMore("stop_above", stopAbove);
         positive("validation.batches", validation.batches);
@@ -141,7 +141,6 @@ public record Configuration(
     Configuration check() {
         in("model", () -> architecture().dims(model.batch));
         hidden();
-        in("matrices", () -> routing(Map.of(), false));
         in("adamw", () -> adamw.check(steps));
         if (data.train.equals("demo") && model.vocab < Vocabulary.BYTES.size()) {
             throw new Refusal("data.train is demo, whose tokens are bytes, and model.vocab is " + model.vocab

@@ -78,7 +78,7 @@ final class Tree {
                 under.set(RENAMED.get(key), field.getValue());
                 continue;
             }
-            if (retired(source, key, field.getValue(), over)) {
+            if (retired(source, key, field.getValue(), over.path("beta2"), under.path("beta2"))) {
                 continue;
             }
             if (!under.has(field.getKey())) {
@@ -104,12 +104,12 @@ final class Tree {
     }
 
     /** Whether a key is gone; refused where it would change the run. SOAP's Gram matrices always have its beta2. */
-    private static boolean retired(String source, String key, JsonNode value, JsonNode beside) {
+    private static boolean retired(String source, String key, JsonNode value, JsonNode beside, JsonNode under) {
         boolean gram = key.equals("matrices.shampoo_beta");
         if (!gram && !RETIRED.containsKey(key)) {
             return false;
         }
-        String only = gram ? beside.path("beta2").asString(value.asString("")) : RETIRED.get(key);
+        String only = gram ? beside.asString(under.asString("0.95")) : RETIRED.get(key);
         if (!value.isNull() && !value.asString("").equals(only)) {
             throw new Refusal(source + ": the key '" + key + "' is gone; every run has what " + only
                     + " stood for, and it was given " + value + ": leave it out, or use the version before");
@@ -128,9 +128,16 @@ final class Tree {
             throw new Refusal(source + ": '" + Groups.KEY + "' holds groups of keys by name pattern, such as '"
                     + Groups.KEY + ".fc.rate'; it was given " + over);
         }
-        over.properties()
-                .forEach(entry ->
-                        groups.withObject("/" + pointer(entry.getKey())).setAll((ObjectNode) entry.getValue()));
+        over.properties().forEach(entry -> {
+            ObjectNode own = groups.withObject("/" + pointer(entry.getKey()));
+            JsonNode beta2 = entry.getValue().path("beta2");
+            entry.getValue().properties().forEach(field -> {
+                String key = "matrices." + field.getKey();
+                if (!retired(source, key, field.getValue(), beta2, matrices.path("beta2"))) {
+                    own.set(field.getKey(), field.getValue());
+                }
+            });
+        });
     }
 
     private static String pointer(String key) {
@@ -208,8 +215,9 @@ final class Tree {
 
     /** What a direction takes where keys are left open, of all matrices or of a group that has a direction of its own. */
     private void fillFromDirection(ObjectNode matrices, boolean paper) {
-        Words.find(Directions.class, matrices.get("direction").asString())
-                .ifPresent(d -> Directions.open().forEach(key -> fill(matrices, key, d.value(key, paper))));
+        Directions direction = Words.find(Directions.class, matrices.get("direction").asString(""))
+                .orElse(Directions.MUON); // an unknown one is refused later
+        Directions.open().forEach(key -> fill(matrices, key, direction.value(key, paper)));
     }
 
     private void fill(ObjectNode group, String key, Object value) {

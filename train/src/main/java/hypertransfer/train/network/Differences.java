@@ -34,7 +34,7 @@ public record Differences(Dims dims, String parameter, double error, double larg
                 tiny(Variant.M1, Design.PAPER),
                 tiny(Variant.M2, Design.PAPER),
                 tiny(Variant.M1, new Design(gelu, 0, 0, 2, true, rotary, layer, true, false, false)),
-                tiny(Variant.M1, new Design(swiglu, 5, 1, 0, false, rotary, rms, true, false, true)),
+                tiny(Variant.M1, new Design(swiglu, 5, 1, 0, false, rotary, layer, true, false, true)),
                 tiny(Variant.M2, new Design(swiglu, 0, 1, 3, true, rotary, layer, true, false, false)),
                 tiny(Variant.M2, new Design(gelu, 0, 0, 0, false, learned, layer, false, true, true)), // GPT-2
                 tiny(Variant.M2, new Design(gelu, 0, 0, 0, false, Design.Positions.NONE, layer, true, true, true)),

@@ -4,6 +4,7 @@ import hypertransfer.core.Limits;
 import hypertransfer.core.Refusal;
 import hypertransfer.engine.Engine;
 import hypertransfer.engine.Moments;
+import hypertransfer.engine.Readings;
 import hypertransfer.engine.Tensor;
 import java.util.Arrays;
 import java.util.List;
@@ -102,11 +103,12 @@ public record Soap(double beta1, double beta2, double epsilon, double gramBeta, 
     private static void refine(Engine engine, List<List<Tensor>> state) {
         for (int side = 0; side < 2; side++) {
             List<Tensor> gram = state.get(side);
-            double[] readings = engine.motion().readings(gram, gram), shift = new double[gram.size()];
+            Readings readings = new Readings(engine.motion().readings(gram, gram));
+            double[] shift = new double[gram.size()];
             Arrays.setAll(
                     shift,
-                    k -> readings[3 * k] > 0
-                            ? SHIFT * readings[3 * k] / Math.sqrt(gram.get(k).rows())
+                    k -> readings.w(k) > 0
+                            ? SHIFT * readings.w(k) / Math.sqrt(gram.get(k).rows())
                             : 1); // no gradient yet, and nothing turns; or no number, which the step refuses
             engine.motion().refine(gram, shift, state.get(2 + side));
         }

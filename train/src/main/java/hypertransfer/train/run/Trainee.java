@@ -4,6 +4,7 @@ import hypertransfer.core.Diverged;
 import hypertransfer.core.GradientRule;
 import hypertransfer.engine.Engine;
 import hypertransfer.engine.Memory;
+import hypertransfer.engine.Readings;
 import hypertransfer.engine.Span;
 import hypertransfer.engine.Stopped;
 import hypertransfer.engine.Tensor;
@@ -288,15 +289,15 @@ public final class Trainee implements AutoCloseable {
     /** Refuses parameters that are not finite, so that a checkpoint of them is never written. */
     void requireFinite(int step) {
         List<Tensor> masters = parameters.own().stream().map(Parameter::master).toList();
-        double[] readings = engine.motion().readings(masters, masters);
+        Readings readings = new Readings(engine.motion().readings(masters, masters));
         int first = masters.size();
         for (int k = masters.size() - 1; k >= 0; k--) {
             // Squares of larger numbers are no float32 any more: the network would compute with infinities.
             double most = masters.get(k).numberBytes() == Double.BYTES ? Double.MAX_VALUE : 1e18;
-            first = readings[3 * k] <= most ? first : k;
+            first = readings.w(k) <= most ? first : k;
         }
         boolean finite = first == masters.size();
-        String own = finite ? "" : parameters.own().get(first).name() + " " + readings[3 * first];
+        String own = finite ? "" : parameters.own().get(first).name() + " " + readings.w(first);
         for (String met : team.ranks().texts(own)) {
             if (!met.isEmpty()) {
                 String name = met.split(" ")[0], norm = met.split(" ")[1];

@@ -115,7 +115,6 @@ class ConfigurationTest {
             matrices.direction=soap & matrices.nesterov=true | matrices.nesterov is true, and soap has no momentum
             matrices.direction=lion & matrices.nesterov=true | matrices.nesterov is true, and lion has no momentum
             matrices.direction=adam & matrices.nesterov=true | matrices.nesterov is true, and adam has no momentum
-            matrices.direction=soap & matrices.shampoo_beta=1 | matrices: SOAP's shampoo_beta is 1.0
             matrices.direction=soap & matrices.precondition_frequency=0 | matrices: SOAP's precondition_frequency is 0 and its largest side 10000; both must be 1 or more
             matrices.direction=adamuon & matrices.shape_factor=rms | matrices.shape_factor is rms, and the norm of adamuon follows from the shape already
             matrices.direction=normuon & matrices.epsilon=0 | matrices: NorMuon's epsilon is 0.0
