@@ -64,7 +64,7 @@ class RunCommandsTest {
         }
         assertThat(run.resolve("state.json")).hasContent(state);
         assertThat(ht.refused("train", file, "--out", run, "--set seed=2"))
-                .contains("was started with another configuration (now seed: 2)", "'ht train " + run + "'");
+                .contains("was started with another configuration (seed was 1234, is 2)", "'ht train " + run + "'");
         assertThat(ht.refused("train", run, "--out", dir.resolve("other"))).contains("leave --out away");
         assertThat(ht.refused("train", file, "--set matrices.rat=1")).contains("the nearest is 'matrices.rate'");
     }
