@@ -98,7 +98,7 @@ class LaunchTest {
         Files.move(dir.resolve("deeper"), moved.resolve("deeper"));
         twin = moved.resolve("deeper/twin");
         assertThat(new Run(twin).target()).contains(new Run(target));
-        ht.fine("transfer", target, "--mode hypertransfer --resume --out", twin);
+        ht.fine("transfer", target, "--mode hypertransfer --out", twin);
         assertThat(ht.fine("runs", moved)).containsPattern("twin +finished +3/3 .*e[-+]\\d\\d");
     }
 

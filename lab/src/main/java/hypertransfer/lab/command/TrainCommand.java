@@ -57,9 +57,6 @@ public final class TrainCommand implements Callable<Integer> {
     @Mixin
     private OutOption out;
 
-    @Option(names = "--resume", description = "Not needed: a run that was begun is continued.")
-    private boolean resume;
-
     @Option(
             names = "--dry-run",
             description = "Measure a few steps and show what the run would take: parameters, tokens, memory, time.")
