@@ -79,9 +79,6 @@ public final class TransferCommand implements Callable<Integer> {
     @Mixin
     private SetOption set;
 
-    @Option(names = "--resume", description = "Not needed: a run that was begun is continued.")
-    private boolean resume;
-
     @Override
     public Integer call() {
         Path to = out.or(Path.of(run + "-" + mode.label() + (at == null ? "" : "-at-" + at)));
