@@ -9,7 +9,7 @@ import java.util.List;
 import java.util.Locale;
 
 /**
- * What the prediction reached on a run; docs/LOG.md has the commands. Relative errors, root mean square.
+ * What the prediction reached on a run; notes/LOG.md has the commands. Relative errors, root mean square.
  *
  * @param steps how long that run was
  * @param effective of the effective rate, over steps and matrices

@@ -29,7 +29,7 @@ import java.util.stream.Collectors;
  * @param matrices their names
  */
 public record Kind(String name, int rows, int cols, List<String> matrices, Expected expected, Course course) {
-    /** |u| at the first step at width 128, as a part of what it becomes; docs/LOG.md says where the numbers are from. */
+    /** |u| at the first step at width 128, as a part of what it becomes; notes/LOG.md says where the numbers are from. */
     private static final Map<String, Double> FIRST =
             Map.of("q", 0.80, "k", 0.80, "v", 0.66, "o", 0.66, "fc", 0.91, "proj", 0.86);
 
