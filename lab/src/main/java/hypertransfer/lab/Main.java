@@ -15,7 +15,6 @@ import hypertransfer.lab.command.TrainCommand;
 import hypertransfer.lab.command.TransferCommand;
 import hypertransfer.lab.command.WatchCommand;
 import hypertransfer.lab.command.answer.CompareCommand;
-import hypertransfer.lab.command.answer.DiffCommand;
 import hypertransfer.lab.command.answer.EffectiveCommand;
 import hypertransfer.lab.command.answer.PredictCommand;
 import hypertransfer.lab.command.answer.RatesCommand;
@@ -70,7 +69,6 @@ public final class Main implements Runnable {
             ConformanceCommand.class,
             DataCommand.class,
             DemoCommand.class,
-            DiffCommand.class,
             DoctorCommand.class,
             EffectiveCommand.class,
             ExportCommand.class,

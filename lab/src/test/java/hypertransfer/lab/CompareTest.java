@@ -75,7 +75,8 @@ class CompareTest {
         Path a = run("a", 1, 0.1, 3.5, 3.0);
         assertThat(ht.fine("compare", a, run("b", 1, 0.2, 3.5, 3.1))).contains("one common seed");
         assertThat(ht.refused("compare", a)).contains("runs of one configuration only");
-        assertThat(ht.refused("compare", a, a)).contains("give only one of them");
+        assertThat(ht.fine("compare", a, a)).contains("no loss that both have logged differs in any bit");
+        assertThat(ht.refused("compare", a, a, a)).contains("give only one of them");
         assertThat(ht.refused("compare", a, run("c", 2, 0.2, 3.5, 3.1))).contains("no seed in common");
         assertThat(ht.refused("compare", out.resolve("nowhere"))).contains("there is no directory");
         Path empty = run("d", 1, 0.3, 3, 3);

@@ -98,16 +98,6 @@ class EffectiveTest {
         }
     }
 
-    /** Names come from a stranger's file, and stay text on the page. */
-    @Test
-    void curvesAreDrawn() throws Exception {
-        Path page = directory.resolve("effective.html");
-        ht.fine("effective", log("a.csv", grown(50).replace("fc", "<script>x")), "--page", page);
-        assertThat(Files.readString(page))
-                .contains("<polyline", "&lt;script&gt;x", "One Hyperball schedule for all")
-                .doesNotContain("<script");
-    }
-
     static final List<String> FORMS =
             List.of("long.csv semicolons.csv tabs.csv wide.csv long.jsonl wide.jsonl update.csv other.csv zipped.csv.gz"
                     .split(" "));

@@ -80,7 +80,7 @@ class StartTest {
     void runsAreListedForPrograms() throws Exception {
         ht.fine("train ../runs/muon.yaml --out", dir.resolve("out/a"), Ht.TINY);
         ht.fine("transfer", dir.resolve("out/a"), "--mode hypertransfer");
-        assertThat(ht.out()).contains("next: ht report ", "ht diff ");
+        assertThat(ht.out()).contains("next: ht report ", "ht compare ");
         assertThat(ht.out()).doesNotContain("warning:");
         assertThat(ht.fine(
                         "transfer",

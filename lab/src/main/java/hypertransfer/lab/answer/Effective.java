@@ -44,8 +44,8 @@ public record Effective(
             long gaps,
             long firstGap) {}
 
-    /** Reads a log. A table, if one is given, gets a row per step and matrix; the lines get the curve of each matrix. */
-    public static Effective read(Path file, Csv table, List<Sheet.Line> lines) {
+    /** Reads a log. A table, if one is given, gets a row per step and matrix. */
+    public static Effective read(Path file, Csv table) {
         Problems problems = new Problems();
         Map<String, Curve> curves = new LinkedHashMap<>();
         long[] rows = {0};
@@ -64,7 +64,6 @@ public record Effective(
         }
         List<Summary> summaries = new ArrayList<>();
         for (Curve c : curves.values()) {
-            lines.add(c.line());
             summaries.add(c.summary(Fit.of(List.of(c.points()), c.horizon(), List.of(c.peakStep()))));
         }
         long horizon = curves.values().stream().mapToLong(Curve::horizon).max().orElseThrow();

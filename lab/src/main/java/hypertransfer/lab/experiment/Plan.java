@@ -2,7 +2,6 @@ package hypertransfer.lab.experiment;
 
 import hypertransfer.core.Rates;
 import hypertransfer.core.Refusal;
-import hypertransfer.lab.comparison.Contrast;
 import hypertransfer.lab.report.Report;
 import hypertransfer.lab.terminal.Interrupt;
 import hypertransfer.lab.terminal.StepLine;

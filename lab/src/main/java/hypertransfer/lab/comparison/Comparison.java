@@ -1,7 +1,8 @@
-package hypertransfer.lab.answer;
+package hypertransfer.lab.comparison;
 
 import hypertransfer.core.Refusal;
 import hypertransfer.train.log.Curves;
+import hypertransfer.train.log.Gap;
 import hypertransfer.train.log.Run;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -15,14 +16,16 @@ import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.function.Consumer;
 import java.util.function.ToDoubleFunction;
+import java.util.stream.Stream;
+import org.apache.commons.statistics.distribution.TDistribution;
 
 /**
- * Runs side by side. Runs that differ only in their seed are one side; the first side is what the others are compared
- * with.
+ * Runs side by side. Two runs are two sides; of more runs, those that differ only in their seed are one side. The first side
+ * is what the others are compared with.
  *
  * @param differing the settings that are not the same everywhere: for each key, a value per side
  */
-public record Sides(List<Side> sides, Map<String, List<String>> differing, List<Difference> differences) {
+public record Comparison(List<Side> sides, Map<String, List<String>> differing, List<Difference> differences) {
     /** What may differ within a side. */
     private static final Set<String> OWN = Set.of("seed", "target", "engine", "from.run");
 
@@ -40,6 +43,9 @@ public record Sides(List<Side> sides, Map<String, List<String>> differing, List<
      *
      * @param pairs seeds that both have
      * @param largest the largest absolute difference of training losses, over steps and pairs
+     * @param first the first step at which a training or validation loss differs in any bit; null where none does
+     * @param rates the largest relative difference of effective rates, over steps, matrices and pairs; null where no step
+     *     is in both logs
      * @param crossover the last validated step at which the other one came out ahead; null where it never changes
      * @param deviation standard deviation of the differences; null for a single pair, like the next three
      * @param low the lower end of the mean's 95% interval
@@ -51,6 +57,8 @@ public record Sides(List<Side> sides, Map<String, List<String>> differing, List<
             int pairs,
             double mean,
             double largest,
+            Integer first,
+            Double rates,
             Integer crossover,
             Double deviation,
             Double low,
@@ -64,40 +72,46 @@ public record Sides(List<Side> sides, Map<String, List<String>> differing, List<
      *
      * @param told what could not be read
      */
-    public static Sides of(List<Path> places, Consumer<String> told) {
-        Map<Map<String, String>, List<Read>> sides = new LinkedHashMap<>();
-        for (Path place : places) {
-            for (Run run : Run.under(place, told)) {
-                Map<String, String> settings = new TreeMap<>(run.settings());
-                long seed = Long.parseLong(settings.getOrDefault("seed", "0"));
-                settings.keySet().removeAll(OWN);
-                List<Read> side = sides.computeIfAbsent(settings, s -> new ArrayList<>());
-                Curves curves = Curves.read(run.directory(), told);
-                side.stream().filter(r -> r.seed == seed).findFirst().ifPresent(same -> {
-                    throw new Refusal(run.directory() + " has the settings and the seed of " + same.run.directory()
-                            + "; give only one of them");
-                });
-                if (curves.validations().isEmpty()) {
-                    throw new Refusal(run.directory() + " has no validation loss yet; wait for one, or leave it out");
-                }
-                side.add(new Read(run, seed, curves));
+    public static Comparison of(List<Path> places, Consumer<String> told) {
+        List<Run> runs = places.stream()
+                .flatMap(place -> Run.under(place, told).stream())
+                .toList();
+        List<Map<String, String>> keys = new ArrayList<>();
+        List<List<Read>> all = new ArrayList<>();
+        for (Run run : runs) {
+            Map<String, String> settings = new TreeMap<>(run.settings());
+            long seed = Long.parseLong(settings.getOrDefault("seed", "0"));
+            settings.keySet().removeAll(OWN);
+            int known = runs.size() == 2 ? -1 : keys.indexOf(settings);
+            if (known < 0) {
+                keys.add(settings);
+                all.add(new ArrayList<>());
             }
+            List<Read> side = known < 0 ? all.getLast() : all.get(known);
+            side.stream().filter(r -> r.seed == seed).findFirst().ifPresent(same -> {
+                throw new Refusal(run.directory() + " has the settings and the seed of " + same.run.directory()
+                        + "; give only one of them");
+            });
+            Curves curves = Curves.read(run.directory(), told);
+            if (curves.validations().isEmpty()) {
+                throw new Refusal(run.directory() + " has no validation loss yet; wait for one, or leave it out");
+            }
+            side.add(new Read(run, seed, curves));
         }
-        if (sides.size() < 2) {
-            throw new Refusal("there " + (sides.isEmpty() ? "is no run" : "are runs of one configuration only") + " at "
-                    + places + "; give runs of two or more");
+        if (all.size() < 2) {
+            throw new Refusal("there " + (all.isEmpty() ? "is no run" : "are runs of one configuration only") + " at "
+                    + places + "; give two runs, or runs of two configurations");
         }
-        List<List<Read>> all = List.copyOf(sides.values());
-        List<String> names = all.stream().map(Sides::name).toList();
+        List<String> names = all.stream().map(Comparison::name).toList();
         List<Side> summaries = new ArrayList<>();
         List<Difference> differences = new ArrayList<>();
         for (int i = 0; i < all.size(); i++) {
             summaries.add(side(names.get(i), all.get(i)));
             if (i > 0) {
-                differences.add(difference(names.get(i), all.getFirst(), all.get(i)));
+                differences.add(difference(names.get(i), all.getFirst(), all.get(i), told));
             }
         }
-        return new Sides(summaries, differing(List.copyOf(sides.keySet())), differences);
+        return new Comparison(summaries, differing(keys), differences);
     }
 
     /** The directory's name where all seeds share it, else the first's whole path. */
@@ -131,11 +145,12 @@ public record Sides(List<Side> sides, Map<String, List<String>> differing, List<
         return differing;
     }
 
-    private static Difference difference(String name, List<Read> first, List<Read> other) {
+    private static Difference difference(String name, List<Read> baseline, List<Read> other, Consumer<String> told) {
         List<Double> ends = new ArrayList<>();
         NavigableMap<Integer, Double> curve = new TreeMap<>(); // summed over pairs, at validations that all have
-        double largest = 0;
-        for (Read a : first) {
+        TreeSet<Integer> unequal = new TreeSet<>();
+        double largest = 0, rates = Double.NaN;
+        for (Read a : baseline) {
             for (Read b : other) {
                 if (a.seed == b.seed) {
                     NavigableMap<Integer, Double> apart = minus(b.curves.validations(), a.curves.validations());
@@ -150,9 +165,16 @@ public record Sides(List<Side> sides, Map<String, List<String>> differing, List<
                         curve.replaceAll((step, sum) -> sum + apart.get(step));
                     }
                     ends.add(apart.lastEntry().getValue());
-                    for (double d : minus(b.curves.losses(), a.curves.losses()).values()) {
+                    NavigableMap<Integer, Double> losses = minus(b.curves.losses(), a.curves.losses());
+                    for (double d : losses.values()) {
                         largest = Math.max(largest, Math.abs(d));
                     }
+                    Stream.of(apart, losses)
+                            .flatMap(d -> d.entrySet().stream())
+                            .filter(d -> d.getValue() != 0)
+                            .forEach(d -> unequal.add(d.getKey()));
+                    double rate = rates(b.run, a.run, told);
+                    rates = Double.isNaN(rates) ? rate : Math.max(rates, rate);
                 }
             }
         }
@@ -162,15 +184,27 @@ public record Sides(List<Side> sides, Map<String, List<String>> differing, List<
         int n = ends.size();
         double mean = mean(ends, d -> d);
         Integer crossover = crossover(curve);
+        Integer first = unequal.isEmpty() ? null : unequal.first();
+        Double rate = Double.isNaN(rates) ? null : rates;
         if (n == 1) {
-            return new Difference(name, n, mean, largest, crossover, null, null, null, null);
+            return new Difference(name, n, mean, largest, first, rate, crossover, null, null, null, null);
         }
         double squares = ends.stream().mapToDouble(d -> (d - mean) * (d - mean)).sum();
         double deviation = Math.sqrt(squares / (n - 1));
         double error = deviation / Math.sqrt(n);
-        double reach = Student.quantile(0.05, n - 1) * error;
-        double p = error == 0 ? (mean == 0 ? 1 : 0) : Student.twoSided(mean / error, n - 1);
-        return new Difference(name, n, mean, largest, crossover, deviation, mean - reach, mean + reach, p);
+        TDistribution student = TDistribution.of(n - 1);
+        double reach = student.inverseSurvivalProbability(0.025) * error;
+        double p = error == 0 ? (mean == 0 ? 1 : 0) : 2 * student.survivalProbability(Math.abs(mean) / error);
+        return new Difference(name, n, mean, largest, first, rate, crossover, deviation, mean - reach, mean + reach, p);
+    }
+
+    private static double rates(Run own, Run other, Consumer<String> told) {
+        try {
+            return Gap.of(own.directory(), other.directory()).rate();
+        } catch (Refusal e) { // losses are compared without them
+            told.accept(e.getMessage());
+            return Double.NaN;
+        }
     }
 
     private static NavigableMap<Integer, Double> minus(

@@ -1,4 +1,4 @@
-package hypertransfer.core.prediction;
+package hypertransfer.prediction;
 
 import hypertransfer.core.Refusal;
 import java.util.List;
@@ -49,33 +49,6 @@ public record Memory(List<Term> terms) {
      */
     public static Memory momentum(double beta) {
         return new Memory(List.of(new Term(1, beta)));
-    }
-
-    /**
-     * The same after orthogonalisation, which turns small singular directions quickly: the square matrix forgets most.
-     * Weights and powers were read off Newton-Schulz (jordan) of random matrices, 64 to 512 wide, aspects 1, 1/2, 1/4,
-     * whose cosine was x before: {@code (0.95 - 0.33 y) x + (0.02 + 0.30 y) x^3} within 0.03, y the aspect.
-     *
-     * @param beta of the momentum
-     * @param rows of the matrix
-     * @param cols of the matrix
-     * @return two terms
-     */
-    public static Memory orthogonalized(double beta, int rows, int cols) {
-        double y = (double) Math.min(rows, cols) / Math.max(rows, cols);
-        return new Memory(List.of(new Term(0.95 - 0.33 * y, beta), new Term(0.02 + 0.30 * y, beta * beta * beta)));
-    }
-
-    /**
-     * Every weight times a factor, e.g. one measured on the first steps of a run.
-     *
-     * @param factor the factor
-     * @return the changed copy
-     */
-    public Memory times(double factor) {
-        return new Memory(terms.stream()
-                .map(term -> new Term(factor * term.weight, term.decay))
-                .toList());
     }
 
     /**

@@ -1,4 +1,4 @@
-package hypertransfer.core.prediction;
+package hypertransfer.prediction;
 
 import hypertransfer.core.Limits;
 import hypertransfer.core.Refusal;
@@ -33,19 +33,6 @@ public record Expected(double norm, double direction, Memory memory, Onset onset
     }
 
     /**
-     * The root mean square of the singular values that five steps of Newton-Schulz (jordan) leave: at the end of runs 0.83
-     * to 0.89 for squares, 0.91 to 0.95 for 1:4.
-     *
-     * @param rows of the matrix
-     * @param cols of the matrix
-     * @return 0.88 for squares, 0.93 for 1:4
-     */
-    public static double singularValue(int rows, int cols) {
-        shape(rows, cols);
-        return 0.95 - 0.07 * Math.min(rows, cols) / Math.max(rows, cols);
-    }
-
-    /**
      * Muon.
      *
      * @param rows of the matrix
@@ -55,10 +42,11 @@ public record Expected(double norm, double direction, Memory memory, Onset onset
      * @return a matrix as this project initialises it
      */
     public static Expected muon(int rows, int cols, double factor, double momentum) {
+        shape(rows, cols);
         return new Expected(
                 initial(rows),
-                singularValue(rows, cols) * factor * Math.sqrt(Math.min(rows, cols)),
-                Memory.orthogonalized(momentum, rows, cols));
+                Fitted.singularValue(rows, cols) * factor * Math.sqrt(Math.min(rows, cols)),
+                Fitted.memory(momentum, rows, cols));
     }
 
     /**
@@ -83,26 +71,6 @@ public record Expected(double norm, double direction, Memory memory, Onset onset
      */
     public static double initial(int rows) {
         return CUT * Math.sqrt(rows);
-    }
-
-    /**
-     * The same with another |u|.
-     *
-     * @param direction |u|
-     * @return the changed copy
-     */
-    public Expected withDirection(double direction) {
-        return new Expected(norm, direction, memory, onset);
-    }
-
-    /**
-     * The same with another memory.
-     *
-     * @param memory how directions resemble those before them
-     * @return the changed copy
-     */
-    public Expected withMemory(Memory memory) {
-        return new Expected(norm, direction, memory, onset);
     }
 
     /**

@@ -1,23 +1,23 @@
-package hypertransfer.core;
+package hypertransfer.prediction;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.within;
 
+import hypertransfer.core.Refusal;
+import hypertransfer.core.Schedule;
 import hypertransfer.core.Schedule.Shaped;
+import hypertransfer.core.Shape;
+import hypertransfer.core.Space;
 import hypertransfer.core.Space.Base;
 import hypertransfer.core.Space.Hyperball;
-import hypertransfer.core.prediction.Equilibrium;
-import hypertransfer.core.prediction.Expected;
-import hypertransfer.core.prediction.Memory;
-import hypertransfer.core.prediction.Onset;
-import hypertransfer.core.prediction.Prediction;
-import hypertransfer.core.prediction.Translation;
-import hypertransfer.core.prediction.Translation.Matrix;
+import hypertransfer.prediction.Translation.Matrix;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.SplittableRandom;
 import java.util.random.RandomGenerator;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 
 /** Predictions against closed forms, against vectors drawn at random, and against their own inverses. */
@@ -30,11 +30,11 @@ class PredictionTest {
     void constantRateReachesTheEquilibrium() {
         some(50, random -> {
             Expected matrix = new Expected(
-                    Draws.power(random, -1, 1),
-                    Draws.power(random, -1, 2),
-                    Memory.orthogonalized(random.nextDouble(0, 0.98), random.nextInt(1, 500), random.nextInt(1, 500)));
-            double rate = Draws.power(random, -1.5, -0.5);
-            double decay = Draws.power(random, -1, 0);
+                    power(random, -1, 1),
+                    power(random, -1, 2),
+                    Fitted.memory(random.nextDouble(0, 0.98), random.nextInt(1, 500), random.nextInt(1, 500)));
+            double rate = power(random, -1.5, -0.5);
+            double decay = power(random, -1, 0);
             int steps = (int) Math.ceil(Equilibrium.steps(rate, decay, 1e-12)) + 1_000;
             Shaped schedule = new Shaped(rate, steps, 0, 1, new Shape.Constant());
             Prediction run = Prediction.of(matrix, new Base(decay), schedule);
@@ -75,15 +75,15 @@ class PredictionTest {
         int steps = 60;
         Shaped schedule = new Shaped(0.2, steps, 0.1, 0, new Shape.Linear());
         RandomGenerator random = new SplittableRandom(9);
-        double[] w = Draws.vector(random, size, 1);
-        double[] m = Draws.vector(random, size, 1);
+        double[] w = vector(random, size);
+        double[] m = vector(random, size);
         Prediction predicted = Prediction.of(new Expected(1, 1, Memory.momentum(b)), new Base(0.05), schedule);
         double[] norm = predicted.norm();
         for (int t = 0; t < steps; t++) {
-            double[] u = Explicit.scaled(1 / Explicit.norm(m), m);
-            assertThat(norm[t]).as("step " + t).isCloseTo(Explicit.norm(w), within(0.05));
-            w = Explicit.step(new Base(0.05), w, u, schedule.rate(t));
-            m = Explicit.sum(b, m, Math.sqrt(1 - b * b), Draws.vector(random, size, 1));
+            assertThat(norm[t]).as("step " + t).isCloseTo(norm(w), within(0.05));
+            double rate = schedule.rate(t);
+            w = sum(1 - 0.05 * rate, w, -rate / norm(m), m);
+            m = sum(b, m, Math.sqrt(1 - b * b), vector(random, size));
         }
         assertThat(norm[steps - 1]).as("the norm has moved").isGreaterThan(1.2);
     }
@@ -91,7 +91,7 @@ class PredictionTest {
     /** The control for the test above: without the memory the same walk is far from predicted. */
     @Test
     void memoryIsNotSmall() {
-        Expected forgetful = SQUARE.withMemory(Memory.none());
+        Expected forgetful = new Expected(SQUARE.norm(), SQUARE.direction(), Memory.none());
         double with = Prediction.of(SQUARE, new Base(0.1), TENTH).norm()[399];
         double without = Prediction.of(forgetful, new Base(0.1), TENTH).norm()[399];
         assertThat(with / without).isGreaterThan(1.5);
@@ -131,9 +131,9 @@ class PredictionTest {
         some(200, random -> {
             Expected matrix = (random.nextBoolean() ? SQUARE : TALL)
                     .withOnset(new Onset(random.nextDouble(0.1, 1), random.nextDouble(300), random.nextDouble()));
-            Space space = new Base(Draws.power(random, -3, 0));
+            Space space = new Base(power(random, -3, 0));
             Shaped schedule = new Shaped(
-                    Draws.power(random, -4, -1), random.nextInt(1, 500), 0.05, random.nextDouble(), new Shape.Cosine());
+                    power(random, -4, -1), random.nextInt(1, 500), 0.05, random.nextDouble(), new Shape.Cosine());
             Prediction run = Prediction.of(matrix, space, schedule);
             Prediction back = Prediction.following(matrix, space, run.effective());
             double[] nominal = back.nominal();
@@ -151,13 +151,16 @@ class PredictionTest {
     void muonOverHyperballToMuonIsTheIdentity() {
         Space base = new Base(0.1);
         Space ball = new Hyperball();
-        Matrix matrix = new Matrix(SQUARE, SQUARE, 1);
-        Prediction angles = Translation.induced(matrix, base, TENTH, ball);
+        Prediction angles = Prediction.following(
+                SQUARE, ball, Prediction.of(SQUARE, base, TENTH).effective());
         List<Double> rates = new ArrayList<>();
         for (double angle : angles.nominal()) {
             rates.add(angle);
         }
-        Prediction back = Translation.induced(matrix, ball, new Schedule.Recorded(rates), base);
+        Prediction back = Prediction.following(
+                SQUARE,
+                base,
+                Prediction.of(SQUARE, ball, new Schedule.Recorded(rates)).effective());
         double[] nominal = back.nominal();
         for (int t = 0; t < TENTH.steps(); t++) {
             close(nominal[t], TENTH.rate(t), 1e-11);
@@ -177,7 +180,7 @@ class PredictionTest {
     @Test
     void shapeFactorMovesIntoRateAndDecay() {
         double factor = 5.5;
-        Expected larger = SQUARE.withDirection(factor * SQUARE.direction());
+        Expected larger = new Expected(SQUARE.norm(), factor * SQUARE.direction(), SQUARE.memory());
         Shaped smaller = new Shaped(TENTH.peak() / factor, 400, 0.05, 0.1, new Shape.Linear());
         Translation.Pair pair = Translation.pair(
                 List.of(new Matrix(SQUARE, larger, 1)), new Base(0.1), TENTH, new Base(0.1 * factor), TENTH);
@@ -197,17 +200,6 @@ class PredictionTest {
     }
 
     @Test
-    void nominalFinalRatioThatEndsAtAnEffectiveTenth() {
-        double ratio = Translation.finalRatio(SQUARE, 0.1, TENTH, 0.1);
-        Shaped schedule = new Shaped(0.03, 400, 0.05, ratio, new Shape.Linear());
-        assertThat(Prediction.of(SQUARE, new Base(0.1), schedule).finalToPeak()).isCloseTo(0.1, within(1e-9));
-        assertThat(ratio).as("norms grow, so the nominal rate must end higher").isGreaterThan(0.1);
-        assertThatThrownBy(() -> Translation.finalRatio(SQUARE, 0.1, TENTH, 0.999))
-                .isInstanceOf(Refusal.class)
-                .hasMessageContaining("no nominal final ratio ends at an effective 0.999");
-    }
-
-    @Test
     void hyperballStaysWhereItIs() {
         Prediction run = Prediction.of(TALL, new Hyperball(), TENTH);
         assertThat(run.norm()).containsOnly(Expected.initial(512));
@@ -220,10 +212,9 @@ class PredictionTest {
     @Test
     void memoryOfRandomMatricesIsTheMeasuredOne() {
         // Newton-Schulz of random 128 x 128 and 128 x 512 matrices, summed over 59 steps: 13.2 and 16.1; momentum 18.1
-        assertThat(sum(Memory.orthogonalized(0.95, 128, 128))).isCloseTo(13.2, within(0.5));
-        assertThat(sum(Memory.orthogonalized(0.95, 128, 512))).isCloseTo(16.1, within(0.8));
+        assertThat(sum(Fitted.memory(0.95, 128, 128))).isCloseTo(13.2, within(0.5));
+        assertThat(sum(Fitted.memory(0.95, 128, 512))).isCloseTo(16.1, within(0.8));
         assertThat(sum(Memory.momentum(0.95))).isCloseTo(18.1, within(0.1));
-        assertThat(Memory.momentum(0.95).times(0.5).cosine(1)).isEqualTo(0.475);
     }
 
     @Test
@@ -254,6 +245,27 @@ class PredictionTest {
             sum += memory.cosine(j);
         }
         return sum;
+    }
+
+    /** Ten to a uniform power. */
+    private static double power(RandomGenerator random, double from, double to) {
+        return Math.pow(10, random.nextDouble(from, to));
+    }
+
+    /** Of norm one, in any direction. */
+    private static double[] vector(RandomGenerator random, int size) {
+        double[] x = random.doubles(size).map(any -> random.nextGaussian()).toArray();
+        return sum(1 / norm(x), x, 0, x);
+    }
+
+    private static double norm(double[] x) {
+        return Math.sqrt(Arrays.stream(x).map(y -> y * y).sum());
+    }
+
+    private static double[] sum(double a, double[] x, double b, double[] y) {
+        return IntStream.range(0, x.length)
+                .mapToDouble(i -> a * x[i] + b * y[i])
+                .toArray();
     }
 
     private static void some(int count, java.util.function.Consumer<RandomGenerator> body) {

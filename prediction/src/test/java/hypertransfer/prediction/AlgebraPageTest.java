@@ -1,9 +1,15 @@
-package hypertransfer.core;
+package hypertransfer.prediction;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import hypertransfer.core.GradientRule;
+import hypertransfer.core.Mode;
+import hypertransfer.core.Reading;
 import hypertransfer.core.Space.Base;
 import hypertransfer.core.Space.Hyperball;
+import hypertransfer.core.State;
+import hypertransfer.core.Step;
+import hypertransfer.core.Transfer;
 import java.lang.reflect.Field;
 import java.lang.reflect.Method;
 import java.nio.file.Files;
@@ -63,7 +69,7 @@ class AlgebraPageTest {
         try {
             return Class.forName("hypertransfer.core." + name);
         } catch (ClassNotFoundException e) {
-            return Class.forName("hypertransfer.core.prediction." + name);
+            return Class.forName("hypertransfer.prediction." + name);
         }
     }
 

@@ -1,11 +1,9 @@
-package hypertransfer.core.prediction;
+package hypertransfer.prediction;
 
 import hypertransfer.core.Refusal;
-import hypertransfer.core.Schedule;
 import hypertransfer.core.Schedule.Shaped;
 import hypertransfer.core.Space;
 import java.util.List;
-import java.util.function.DoubleUnaryOperator;
 
 /**
  * Tuned hyperparameters carried to another space, weight decay, direction, shape factor or width, without a run: the
@@ -38,20 +36,6 @@ public final class Translation {
      *     logarithm of their ratio, for small errors the relative error
      */
     public record Pair(Shaped schedule, double error) {}
-
-    /**
-     * The rates, one per step, that give the other side's matrix the effective rates of the tuned run.
-     *
-     * @param matrix the matrix on both sides
-     * @param from the space of the tuned run
-     * @param tuned its schedule
-     * @param to the other run's space
-     * @return the other run
-     */
-    public static Prediction induced(Matrix matrix, Space from, Schedule tuned, Space to) {
-        return Prediction.following(
-                matrix.to, to, Prediction.of(matrix.from, from, tuned).effective());
-    }
 
     /**
      * The best peak and final ratio for all these matrices together.
@@ -138,38 +122,6 @@ public final class Translation {
             count += (double) compared * matrices.get(i).count;
         }
         return Math.sqrt(sum / count);
-    }
-
-    /**
-     * The nominal final ratio with which the effective rate of a Base space ends at this part of its peak.
-     *
-     * @param matrix what is expected of the matrix
-     * @param decay the weight decay
-     * @param schedule whose final ratio is replaced
-     * @param wanted the last effective rate over the largest
-     * @return the nominal final ratio
-     * @throws Refusal if no ratio from 0 to 1 does so
-     */
-    public static double finalRatio(Expected matrix, double decay, Shaped schedule, double wanted) {
-        DoubleUnaryOperator ends =
-                ratio -> Prediction.of(matrix, new Space.Base(decay), with(schedule, schedule.peak(), ratio))
-                        .finalToPeak();
-        double low = 0;
-        double high = 1;
-        if (!(ends.applyAsDouble(low) <= wanted && wanted <= ends.applyAsDouble(high))) {
-            throw new Refusal("no nominal final ratio ends at an effective " + wanted + ": they end from "
-                    + ends.applyAsDouble(low) + " to " + ends.applyAsDouble(high)
-                    + "; ask for one between, or change rate, weight decay or steps");
-        }
-        for (int i = 0; i < 60; i++) {
-            double middle = (low + high) / 2;
-            if (ends.applyAsDouble(middle) < wanted) {
-                low = middle;
-            } else {
-                high = middle;
-            }
-        }
-        return high;
     }
 
     private static Shaped with(Shaped schedule, double peak, double finalRatio) {

@@ -2,19 +2,14 @@ package hypertransfer.lab.comparison;
 
 import hypertransfer.core.Refusal;
 import hypertransfer.train.file.SafeTensors;
-import hypertransfer.train.log.Curves;
 import hypertransfer.train.log.Run;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
-import java.util.OptionalInt;
-import java.util.TreeSet;
-import java.util.function.Consumer;
 
 /**
- * Where two runs part: one tensor of two checkpoints of one step. Carriers have norms of their own, so a tensor of the second
- * is scaled to the first's norm before it is compared.
+ * One tensor in the checkpoints of two runs at one step. Carriers have norms of their own, so the second is scaled to the
+ * first's norm before they are compared.
  *
  * @param normA of the first run's
  * @param normB of the second run's
@@ -22,22 +17,7 @@ import java.util.function.Consumer;
  * @param largest the largest difference after scaling, relative to the root mean square of the first
  * @param angle between the two, in radians
  */
-public record Difference(String tensor, double normA, double normB, boolean bits, double largest, double angle) {
-    /** The first step at which a training or validation loss of both differs in any bit; empty where none does. */
-    public static OptionalInt firstLoss(Run a, Run b, Consumer<String> told) {
-        Curves own = Curves.read(a.directory(), told), other = Curves.read(b.directory(), told);
-        TreeSet<Integer> steps = new TreeSet<>();
-        for (Map<Integer, Double> mine : List.of(own.losses(), own.validations())) {
-            Map<Integer, Double> theirs = mine == own.losses() ? other.losses() : other.validations();
-            mine.forEach((step, loss) -> {
-                if (theirs.containsKey(step) && !loss.equals(theirs.get(step))) {
-                    steps.add(step);
-                }
-            });
-        }
-        return steps.isEmpty() ? OptionalInt.empty() : OptionalInt.of(steps.first());
-    }
-
+public record TensorDifference(String tensor, double normA, double normB, boolean bits, double largest, double angle) {
     /** The newest step of which both have a checkpoint. */
     public static long commonStep(Run a, Run b) {
         return commonSteps(a, b).stream()
@@ -58,10 +38,10 @@ public record Difference(String tensor, double normA, double normB, boolean bits
     }
 
     /** Every tensor that both checkpoints have. */
-    public static List<Difference> all(Run a, Run b, long step) {
+    public static List<TensorDifference> all(Run a, Run b, long step) {
         try (SafeTensors mine = tensors(a, step);
                 SafeTensors theirs = tensors(b, step)) {
-            List<Difference> rows = new ArrayList<>();
+            List<TensorDifference> rows = new ArrayList<>();
             for (String name : mine.names()) {
                 if (theirs.names().contains(name)) {
                     rows.add(of(name, mine.values(name), theirs.values(name)));
@@ -82,7 +62,7 @@ public record Difference(String tensor, double normA, double normB, boolean bits
     }
 
     /** Two tensors of one name. */
-    public static Difference of(String name, double[] a, double[] b) {
+    public static TensorDifference of(String name, double[] a, double[] b) {
         if (a.length != b.length) {
             throw new Refusal(name + " has " + a.length + " numbers in one run and " + b.length
                     + " in the other; the networks differ");
@@ -104,6 +84,6 @@ public record Difference(String tensor, double normA, double normB, boolean bits
         double rms = normA / Math.sqrt(a.length);
         double angle =
                 normA == 0 ? 0 : 2 * Math.asin(Math.min(1, Math.sqrt(apart) / normA / 2)); // of an isosceles triangle
-        return new Difference(name, normA, normB, bits, rms == 0 ? largest : largest / rms, angle);
+        return new TensorDifference(name, normA, normB, bits, rms == 0 ? largest : largest / rms, angle);
     }
 }

@@ -1,4 +1,4 @@
-package hypertransfer.core.prediction;
+package hypertransfer.prediction;
 
 import hypertransfer.core.Rates;
 import hypertransfer.core.Refusal;

@@ -1,4 +1,4 @@
-package hypertransfer.lab.comparison;
+package hypertransfer.lab.experiment;
 
 import hypertransfer.train.log.Gap;
 import java.util.LinkedHashMap;
@@ -7,23 +7,23 @@ import java.util.Map;
 import java.util.Optional;
 
 /** How far the optimizers of an experiment are from each other, and how near each transfer is to its target. */
-public final class Contrast {
+final class Contrast {
     private final Map<String, Double> leads = new LinkedHashMap<>();
     private double largest = Double.NaN; // gap of any follower's training or validation loss
 
-    public void lead(String run, double validation) {
+    void lead(String run, double validation) {
         if (Double.isFinite(validation)) {
             leads.put(run, validation);
         }
     }
 
-    public void follower(Gap gap) {
+    void follower(Gap gap) {
         double both = Math.max(gap.training().largest(), gap.validation().largest());
         largest = Double.isNaN(largest) ? both : Math.max(largest, both);
     }
 
     /** Nothing where there is no follower to speak of. */
-    public Optional<String> sentence() {
+    Optional<String> sentence() {
         if (Double.isNaN(largest)) {
             return Optional.empty();
         }

@@ -5,7 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.within;
 
 import hypertransfer.core.Refusal;
-import hypertransfer.lab.comparison.Difference;
+import hypertransfer.lab.comparison.TensorDifference;
 import hypertransfer.lab.terminal.Exit;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
@@ -16,7 +16,7 @@ import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-class DifferenceTest {
+class TensorDifferenceTest {
     private static final double[] A = {3, 4, 0, 0};
     private static final List<String> EXACT =
             Ht.set("steps=4 checkpoint.every=2 matrices.master=float64 matrices.grid=16 matrices.gradient=at-radius");
@@ -28,15 +28,15 @@ class DifferenceTest {
 
     @Test
     void anotherNormIsNoDifferenceAndAnotherDirectionIs() {
-        Difference scaled = Difference.of("w", A, new double[] {6, 8, 0, 0});
+        TensorDifference scaled = TensorDifference.of("w", A, new double[] {6, 8, 0, 0});
         assertThat(scaled.bits()).isFalse();
         assertThat(scaled.largest()).isZero();
         assertThat(scaled.angle()).isZero();
-        Difference turned = Difference.of("w", A, new double[] {0, 0, 5, 0});
+        TensorDifference turned = TensorDifference.of("w", A, new double[] {0, 0, 5, 0});
         assertThat(turned.angle()).isCloseTo(Math.PI / 2, within(1e-15));
         assertThat(turned.largest()).isCloseTo(2, within(1e-15)); // 5 over a root mean square of 2.5
-        assertThat(Difference.of("w", A, A.clone()).bits()).isTrue();
-        assertThatThrownBy(() -> Difference.of("w", A, new double[3]))
+        assertThat(TensorDifference.of("w", A, A.clone()).bits()).isTrue();
+        assertThatThrownBy(() -> TensorDifference.of("w", A, new double[3]))
                 .isInstanceOf(Refusal.class)
                 .hasMessageContaining("4 numbers in one run and 3");
     }
@@ -74,16 +74,16 @@ class DifferenceTest {
         ht.fine("transfer", run, "--mode hypertransfer --out", follower);
         assertThat(follower.toFile().list()).as("nothing new to tell").hasSizeLessThanOrEqualTo(files + 1);
         Path other = train("other", "--set", "matrices.rate=0.2");
-        assertThat(ht.fine("diff", follower, run))
+        assertThat(ht.fine("compare", follower, run, "--tensors"))
                 .contains("tensors at step 4", "momentum:blocks.0.attn.q.weight")
-                .contains("no loss that both have logged differs");
-        assertThat(ht.fine("diff", follower, run, "--json"))
-                .startsWith("{\"first_loss\":null,\"step\":4,\"tensors\":[{\"tensor\":\"embed.weight\",\"norm_a\":");
-        assertThat(ht.run("diff", other, run, "--json")).isEqualTo(Exit.CHECK_FAILED);
-        assertThat(ht.out()).startsWith("{\"first_loss\":1,");
-        assertThat(ht.run("diff", other, run, "--at 2")).isEqualTo(Exit.CHECK_FAILED);
-        assertThat(ht.out()).contains("the first loss that differs is at step 1");
-        assertThat(ht.refused("diff", run, run, "--at 3")).contains("has no checkpoint of step 3", "[4, 2]");
-        assertThat(ht.refused("diff", run, dir)).contains("is not a run");
+                .contains("no loss that both have logged differs", "effective rates 0.0e+00 (relative)");
+        assertThat(ht.fine("compare", follower, run, "--tensors --json"))
+                .contains("\"first\":null,", "\"step\":4,\"tensors\":[{\"tensor\":\"embed.weight\",\"norm_a\":");
+        assertThat(ht.run("compare", other, run, "--tensors --json")).isEqualTo(Exit.CHECK_FAILED);
+        assertThat(ht.out()).contains("\"first\":1,");
+        assertThat(ht.run("compare", other, run, "--at 2")).isEqualTo(Exit.CHECK_FAILED);
+        assertThat(ht.out()).contains("tensors at step 2", "the first loss that differs is at step 1");
+        assertThat(ht.refused("compare", run, run, "--at 3")).contains("has no checkpoint of step 3", "[4, 2]");
+        assertThat(ht.refused("compare", run, run, other, "--tensors")).contains("give only");
     }
 }
