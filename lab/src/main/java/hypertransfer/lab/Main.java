@@ -59,7 +59,7 @@ import picocli.CommandLine.Spec;
             "disk or in memory, 5 no permission, 6 other trouble with files, 70 a bug,",
             "130 interrupted.",
             "HT_TRACE=1 in the environment adds the stack trace to an error; HT_THREADS=2",
-            "limits the cpu engine. docs/CONFIGURATION.md lists all such variables."
+            "limits the cpu engine. docs/USE.md lists all such variables."
         })
 public final class Main implements Runnable {
     private static final List<Class<?>> COMMANDS = List.of(

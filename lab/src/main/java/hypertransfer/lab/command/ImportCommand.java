@@ -28,7 +28,7 @@ import picocli.CommandLine.Spec;
             "  ht import model.safetensors llama.yaml --format llama --out out/llama",
             "  ht train out/llama",
             "",
-            "The configuration names the network and how it is trained. docs/FORMATS.md says",
+            "The configuration names the network and how it is trained. docs/PROMISES.md says",
             "what each format can hold."
         })
 public final class ImportCommand implements Runnable {

@@ -146,7 +146,7 @@ public final class ConfigurationFile {
 
     private static JsonNode keys(String source, JsonNode file) {
         if (!file.isObject() && !file.isNull() && !file.isMissingNode()) {
-            throw new Refusal(source + " holds no keys; see docs/CONFIGURATION.md");
+            throw new Refusal(source + " holds no keys; see docs/USE.md");
         }
         return file;
     }

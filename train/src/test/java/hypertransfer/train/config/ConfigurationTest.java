@@ -216,7 +216,7 @@ class ConfigurationTest {
 
     @Test
     void everyKeyIsExplained() throws IOException {
-        String page = Files.readString(Path.of("..", "docs", "CONFIGURATION.md"));
+        String page = Files.readString(Path.of("..", "docs", "USE.md"));
         JsonNode defaults = new YAMLMapper().readTree(ConfigurationTest.class.getResourceAsStream("defaults.yaml"));
         for (String key : keys(defaults)) {
             assertThat(page).contains("`" + key + "`");

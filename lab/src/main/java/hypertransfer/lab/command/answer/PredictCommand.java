@@ -36,7 +36,7 @@ import picocli.CommandLine.Parameters;
             "  ht predict out/muon            a finished run: the prediction and its error",
             "",
             "end/peak is the last effective rate over the largest. at rest: the effective",
-            "rate that a long run at the peak rate would settle at. docs/ALGEBRA.md has the",
+            "rate that a long run at the peak rate would settle at. docs/IDEA.md has the",
             "formulas."
         })
 public final class PredictCommand implements Runnable {

@@ -39,7 +39,7 @@ import picocli.CommandLine.Parameters;
             "",
             "Checked by training, Muon carried to MuonH: at preset demo it ended 0.002 above",
             "a MuonH tuned by a sweep, at 124M 0.064 above it, and 0.17 below its Muon",
-            "(validation losses, one seed; docs/LOG.md)."
+            "(validation losses, one seed; notes/LOG.md)."
         })
 public final class RatesCommand implements Runnable {
     @Parameters(paramLabel = "CONFIG", description = "The configuration with the tuned rates.")
