@@ -14,7 +14,7 @@ import java.util.function.BooleanSupplier;
  * <p>First all tensors are declared, then {@link #commit}, called once, allocates them.
  *
  * <p>Everything is reproducible: the same calls give the same bits, whatever the number of threads inside the engine.
- * An engine is used by one thread at a time. {@link hypertransfer.engine.checked.Checked} refuses wrong calls; the engines behind it check nothing.
+ * An engine is used by one thread at a time. {@link hypertransfer.engine.door.Checked} refuses wrong calls; the engines behind it check nothing.
  */
 public interface Engine extends AutoCloseable {
     double NORM_EPSILON = 1e-10;
@@ -66,6 +66,9 @@ public interface Engine extends AutoCloseable {
     }
 
     // ------------------------------------------------------------------ memory
+
+    /** Waits for all that was asked before. Nothing to do where an operation is done when it returns. */
+    default void await() {}
 
     /** Declares a tensor of zeros. */
     Tensor tensor(Role role, String name, int rows, int cols);

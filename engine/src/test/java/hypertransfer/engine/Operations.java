@@ -11,6 +11,7 @@ import java.util.stream.Stream;
 public final class Operations {
     /** What is no operation on numbers: CarriersTest, PackTest and what opens and closes an engine are about it. */
     private static final String[] OTHERS = {
+        "await",
         "carrier",
         "close",
         "commit",

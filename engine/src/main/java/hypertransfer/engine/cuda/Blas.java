@@ -2,7 +2,6 @@ package hypertransfer.engine.cuda;
 
 import static java.lang.foreign.ValueLayout.JAVA_FLOAT;
 
-import hypertransfer.engine.Span;
 import hypertransfer.engine.cuda.driver.Cache;
 import hypertransfer.engine.cuda.driver.Device;
 import hypertransfer.engine.cuda.driver.Plans;
@@ -106,10 +105,13 @@ final class Blas implements AutoCloseable {
 
     void multiply(Product product, double by, long a, long b, double keep, long c, long d) {
         Plan known = planned.get(product);
-        Plan plan = known == null ? Span.of("plans", () -> plan(product, keep, a, b, c)) : known;
+        Plan plan = known == null ? plan(product, keep, a, b, c) : known;
         Trial trial = trials.get(product);
-        Runnable launch = () -> multiply(plan, by, a, b, keep, c, d);
-        device.profile().around(plan.name(), trial == null ? launch : () -> trial.call(plan::take, launch));
+        if (trial == null) {
+            multiply(plan, by, a, b, keep, c, d);
+        } else {
+            trial.call(plan::take, () -> multiply(plan, by, a, b, keep, c, d));
+        }
     }
 
     /** C = op(A) op(B) + keep C, of one pair of matrices in one format. */

@@ -5,7 +5,6 @@ import hypertransfer.core.GradientRule;
 import hypertransfer.core.Transfer;
 import hypertransfer.engine.Engine;
 import hypertransfer.engine.Memory;
-import hypertransfer.engine.Span;
 import hypertransfer.engine.Stopped;
 import hypertransfer.engine.Tensor;
 import hypertransfer.engine.provider.Engines;
@@ -33,6 +32,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.function.BooleanSupplier;
 import java.util.function.Predicate;
+import java.util.function.UnaryOperator;
 
 /** An engine with a network and its optimizer on it. */
 public final class Trainee implements AutoCloseable {
@@ -65,7 +65,7 @@ public final class Trainee implements AutoCloseable {
         network = new Network(engine, architecture, parameters, setup.micros, setup.recompute);
         team = new Team(engine, engine.carrier(ranks, carrier), parameters);
         optimizer = new Optimizer(engine, parameters, routing, team);
-        memory = Span.of("memory", () -> new Memory(engine.commit().bytes(), team.start()));
+        memory = new Memory(engine.commit().bytes(), team.start());
     }
 
     /**
@@ -101,10 +101,18 @@ public final class Trainee implements AutoCloseable {
         return bare(c, rules, ranks).initialize(c);
     }
 
+    /** The same with a door of one's own before the engine. */
+    public static Trainee open(Configuration c, UnaryOperator<Engine> door) {
+        return bare(door.apply(engine(c)), c, Map.of(), new Alone()).initialize(c);
+    }
+
     /** The same without weights: {@link #initialize} it, or load a checkpoint. */
     static Trainee bare(Configuration c, Map<String, GradientRule> rules, Ranks ranks) {
+        return bare(engine(c), c, rules, ranks);
+    }
+
+    private static Trainee bare(Engine engine, Configuration c, Map<String, GradientRule> rules, Ranks ranks) {
         Algorithm algorithm = c.algorithm();
-        Engine engine = engine(c);
         Routing routing = new Routing(
                 name -> algorithm.of(name).rule(rules.getOrDefault(name, rules.get(View.part(name, 0)))),
                 algorithm.adam(),
@@ -151,7 +159,7 @@ public final class Trainee implements AutoCloseable {
                 engine.write(p.master(), new double[Math.toIntExact(p.master().size())]);
             }
         }
-        Span.of("optimizer", optimizer::start);
+        optimizer.start();
         return this;
     }
 

@@ -1,4 +1,4 @@
-package hypertransfer.engine.checked;
+package hypertransfer.engine.door;
 
 import hypertransfer.engine.Dims;
 import hypertransfer.engine.Engine;
@@ -80,6 +80,12 @@ public final class Checked implements Engine {
     }
 
     // ------------------------------------------------------------------ memory
+
+    @Override
+    public void await() {
+        rules.outside("await");
+        engine.await();
+    }
 
     @Override
     public Tensor tensor(Role role, String name, int rows, int cols) {
