@@ -76,7 +76,7 @@ public interface Motion {
     /**
      * weight = scale master for each pair, rounded once: what the network is evaluated at.
      *
-     * @param grid the bits of mantissa that a weight keeps, {@link Engine#FULL_GRID} for all that its format has. Weights that
+     * @param grid the bits of mantissa that a weight keeps, {@link Format#FULL_GRID} for all that its format has. Weights that
      *     are rounded from exact masters to a grid coarser than the masters' error are the same in two runs whose
      *     masters agree except for that error
      */

@@ -24,9 +24,9 @@ import hypertransfer.engine.cuda.kernel.Kernel;
 import hypertransfer.engine.cuda.kernel.Kernels;
 import hypertransfer.engine.cuda.kernel.Precision;
 import hypertransfer.engine.foreign.Native;
-import hypertransfer.engine.ranks.Exchange;
 import hypertransfer.engine.ranks.Ranks;
-import hypertransfer.engine.ranks.library.Carriers;
+import hypertransfer.engine.ranks.Transport;
+import hypertransfer.engine.ranks.library.Transports;
 import java.lang.foreign.MemorySegment;
 import java.nio.file.Path;
 import java.util.List;
@@ -182,11 +182,11 @@ public final class CudaEngine implements Engine {
     }
 
     @Override
-    public Ranks carrier(Ranks ranks, Exchange choice) {
+    public Ranks transport(Ranks ranks, Transport choice) {
         Driver driver = device.driver();
-        Ranks carrier = Carriers.onCards(ranks, choice, driver.uuid(), driver.functions(), device.stream());
-        onCards = carrier != ranks;
-        return carrier;
+        Ranks transport = Transports.onCards(ranks, choice, driver.uuid(), driver.functions(), device.stream());
+        onCards = transport != ranks;
+        return transport;
     }
 
     @Override

@@ -5,6 +5,7 @@ import hypertransfer.engine.Engine;
 import hypertransfer.engine.EngineException;
 import hypertransfer.engine.Format;
 import hypertransfer.engine.cpu.CpuEngine;
+import hypertransfer.engine.cpu.vector.Simd;
 import hypertransfer.engine.cuda.CudaEngine;
 import hypertransfer.engine.cuda.kernel.Precision;
 import hypertransfer.engine.door.Checked;
@@ -134,6 +135,11 @@ public final class Engines {
     /** The engine that computes in float32 at least, on the same hardware: for proof. */
     public static String exact(String name) {
         return weights(name) == Format.BF16 ? name + "-float32" : name;
+    }
+
+    /** The width in bits of the vectors that Java has on this machine; zero if the JVM was started without them. */
+    public static int vectorBits() {
+        return Simd.bits();
     }
 
     /** Opens an engine by name, behind the door that checks every call. */

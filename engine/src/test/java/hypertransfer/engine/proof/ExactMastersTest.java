@@ -5,7 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.within;
 
 import hypertransfer.engine.Dims;
-import hypertransfer.engine.Engine;
+import hypertransfer.engine.Format;
 import hypertransfer.engine.Role;
 import java.util.ArrayList;
 import java.util.List;
@@ -53,7 +53,7 @@ class ExactMastersTest {
     }
 
     @ParameterizedTest
-    @ValueSource(ints = {8, 16, 23, 24, Engine.FULL_GRID})
+    @ValueSource(ints = {8, 16, 23, 24, Format.FULL_GRID})
     void weightsAreRoundedOnceFromThem(int grid) {
         try (Pair pair = masters(3, 207)) {
             double[] w = pair.read("w"), x = represented(pair, grid);

@@ -2,7 +2,7 @@ package hypertransfer.lab.command;
 
 import hypertransfer.core.Refusal;
 import hypertransfer.engine.ranks.Ranks;
-import hypertransfer.engine.ranks.library.Carriers;
+import hypertransfer.engine.ranks.library.Transports;
 import hypertransfer.lab.command.option.JsonOption;
 import hypertransfer.lab.command.option.OutOption;
 import hypertransfer.lab.command.option.SetOption;
@@ -69,7 +69,7 @@ public final class TrainCommand implements Callable<Integer> {
 
     @Override
     public Integer call() {
-        Ranks ranks = Carriers.open();
+        Ranks ranks = Transports.open();
         try {
             int exit = train(ranks);
             ranks.close();

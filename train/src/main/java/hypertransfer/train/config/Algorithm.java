@@ -5,8 +5,8 @@ import hypertransfer.core.Refusal;
 import hypertransfer.core.Schedule;
 import hypertransfer.core.ShapeFactor;
 import hypertransfer.core.Space;
-import hypertransfer.engine.Engine;
 import hypertransfer.engine.EngineException;
+import hypertransfer.engine.Format;
 import hypertransfer.engine.Iteration;
 import hypertransfer.train.network.Outline;
 import hypertransfer.train.network.Parameters;
@@ -154,7 +154,7 @@ public record Algorithm(
             case FLOAT32 -> false;
             case FLOAT64 -> true;
         };
-        return new Representation(exact, w.grid() == 0 ? Engine.FULL_GRID : w.grid(), w.placebo());
+        return new Representation(exact, w.grid() == 0 ? Format.FULL_GRID : w.grid(), w.placebo());
     }
 
     /** Says which group of keys a value was refused in. */

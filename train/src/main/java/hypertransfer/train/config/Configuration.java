@@ -3,7 +3,7 @@ package hypertransfer.train.config;
 import com.fasterxml.jackson.annotation.JsonUnwrapped;
 import hypertransfer.core.Refusal;
 import hypertransfer.engine.Nonlinearity;
-import hypertransfer.engine.ranks.Exchange;
+import hypertransfer.engine.ranks.Transport;
 import hypertransfer.train.data.text.Vocabulary;
 import hypertransfer.train.network.Architecture;
 import hypertransfer.train.network.Design;
@@ -90,7 +90,7 @@ public record Configuration(
      * @param limit how many seconds one waits for the others before all end
      * @param carrier what tensors travel by
      */
-    public record Ranks(int limit, Exchange carrier) {}
+    public record Ranks(int limit, Transport carrier) {}
 
     /** Another run's checkpoint that this one continues in its own space; none where the run is null. */
     public record From(String run, int step) {}

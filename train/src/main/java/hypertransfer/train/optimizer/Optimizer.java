@@ -7,6 +7,7 @@ import hypertransfer.core.State;
 import hypertransfer.core.Step;
 import hypertransfer.core.Transfer;
 import hypertransfer.engine.Engine;
+import hypertransfer.engine.Format;
 import hypertransfer.engine.Motion;
 import hypertransfer.engine.Tensor;
 import hypertransfer.train.network.Parameter;
@@ -348,7 +349,7 @@ public final class Optimizer {
             motion.represent(hiddenApart.masters, scale, how.grid(), hiddenApart.weights);
             views.giveWeights();
         }
-        motion.represent(restApart.masters, filled(restApart.masters, 1), Engine.FULL_GRID, restApart.weights);
+        motion.represent(restApart.masters, filled(restApart.masters, 1), Format.FULL_GRID, restApart.weights);
         team.gather();
     }
 

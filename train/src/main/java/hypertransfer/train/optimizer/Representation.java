@@ -2,19 +2,19 @@ package hypertransfer.train.optimizer;
 
 import hypertransfer.core.Limits;
 import hypertransfer.core.Refusal;
-import hypertransfer.engine.Engine;
+import hypertransfer.engine.Format;
 
 /**
  * How the hidden matrices that the optimizer moves are shown to the network.
  *
  * @param exact whether their masters are kept in double precision
- * @param grid the bits of mantissa that the network's weights keep; {@link Engine#FULL_GRID} for all they have
+ * @param grid the bits of mantissa that the network's weights keep; {@link Format#FULL_GRID} for all they have
  * @param placebo a further factor that the network is evaluated at and the gradient multiplied with: on a
  *     scale-invariant matrix it changes nothing in exact arithmetic, and every rounding in practice
  */
 public record Representation(boolean exact, int grid, double placebo) {
     /** The masters in the engine's own format, their weights as they are. */
-    public static final Representation PLAIN = new Representation(false, Engine.FULL_GRID, 1);
+    public static final Representation PLAIN = new Representation(false, Format.FULL_GRID, 1);
 
     /**
      * A float's start, a float's direction and rates with few decimals make masters that lie exactly halfway between two
@@ -25,9 +25,9 @@ public record Representation(boolean exact, int grid, double placebo) {
     private static final double OFF_THE_MIDDLE = 1 + 0x1.3c6ef372fe94fp-31;
 
     public Representation {
-        if (grid < 1 || grid > Engine.FULL_GRID) {
+        if (grid < 1 || grid > Format.FULL_GRID) {
             throw new Refusal(
-                    "the grid of weights is " + grid + " bits of mantissa; it must be from 1 to " + Engine.FULL_GRID);
+                    "the grid of weights is " + grid + " bits of mantissa; it must be from 1 to " + Format.FULL_GRID);
         }
         Limits.aboveZero("the placebo's factor", placebo);
     }
@@ -38,6 +38,6 @@ public record Representation(boolean exact, int grid, double placebo) {
     }
 
     boolean identity() {
-        return grid == Engine.FULL_GRID && placebo == 1;
+        return grid == Format.FULL_GRID && placebo == 1;
     }
 }

@@ -2,7 +2,6 @@ package hypertransfer.train.run;
 
 import hypertransfer.core.GradientRule;
 import hypertransfer.core.Refusal;
-import hypertransfer.engine.Engine;
 import hypertransfer.engine.Format;
 import hypertransfer.engine.Tensor;
 import hypertransfer.train.config.Algorithm;
@@ -66,7 +65,7 @@ public record Invariance(double loss, Map<String, Double> change, double roundin
 
     private static void represent(Trainee trainee, Parameter p, double scale) {
         List<Tensor> masters = List.of(p.master()), weights = List.of(p.weight());
-        trainee.engine().motion().represent(masters, new double[] {scale}, Engine.FULL_GRID, weights);
+        trainee.engine().motion().represent(masters, new double[] {scale}, Format.FULL_GRID, weights);
     }
 
     public boolean invariant(String matrix) {

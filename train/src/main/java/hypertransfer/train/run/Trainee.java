@@ -9,8 +9,8 @@ import hypertransfer.engine.Stopped;
 import hypertransfer.engine.Tensor;
 import hypertransfer.engine.provider.Engines;
 import hypertransfer.engine.ranks.Alone;
-import hypertransfer.engine.ranks.Exchange;
 import hypertransfer.engine.ranks.Ranks;
+import hypertransfer.engine.ranks.Transport;
 import hypertransfer.train.config.Algorithm;
 import hypertransfer.train.config.Configuration;
 import hypertransfer.train.config.Course;
@@ -56,14 +56,14 @@ public final class Trainee implements AutoCloseable {
         }
     }
 
-    private Trainee(Engine engine, Ranks ranks, Exchange carrier, Setup setup) {
+    private Trainee(Engine engine, Ranks ranks, Transport carrier, Setup setup) {
         this.engine = engine;
         this.routing = setup.routing;
         this.ranks = ranks;
         Architecture architecture = setup.architecture;
         parameters = new Parameters(engine, architecture, setup.masters, Team.share(ranks, architecture, setup.micros));
         network = new Network(engine, architecture, parameters, setup.micros, setup.recompute);
-        team = new Team(engine, engine.carrier(ranks, carrier), parameters);
+        team = new Team(engine, engine.transport(ranks, carrier), parameters);
         optimizer = new Optimizer(engine, parameters, routing, team);
         memory = new Memory(engine.commit().bytes(), team.start());
     }
@@ -75,10 +75,10 @@ public final class Trainee implements AutoCloseable {
      * @param micros micro-batches per step
      */
     public static Trainee of(Engine engine, Architecture architecture, Routing routing, int micros, boolean recompute) {
-        return of(engine, new Alone(), Exchange.AUTO, new Setup(architecture, routing, micros, recompute));
+        return of(engine, new Alone(), Transport.AUTO, new Setup(architecture, routing, micros, recompute));
     }
 
-    private static Trainee of(Engine engine, Ranks ranks, Exchange carrier, Setup setup) {
+    private static Trainee of(Engine engine, Ranks ranks, Transport carrier, Setup setup) {
         try {
             return new Trainee(engine, ranks, carrier, setup);
         } catch (RuntimeException | Error e) {
@@ -139,7 +139,7 @@ public final class Trainee implements AutoCloseable {
         Routing routing = Routing.standard(course.direction(), course.transfer());
         Configuration.Model m = c.model();
         Setup setup = new Setup(c.architecture(), routing, Masters.SEPARATE, m.accumulation(), m.recompute());
-        return of(engine(c), new Alone(), Exchange.AUTO, setup).initialize(c.seed());
+        return of(engine(c), new Alone(), Transport.AUTO, setup).initialize(c.seed());
     }
 
     private static Engine engine(Configuration c) {

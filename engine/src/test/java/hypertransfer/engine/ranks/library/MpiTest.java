@@ -56,7 +56,7 @@ class MpiTest {
 
     @Test
     void theSurveyStartsNothing() {
-        assertThat(Carriers.survey(Map.of()))
+        assertThat(Transports.survey(Map.of()))
                 .anySatisfy(status -> assertThat(status.name()).isEqualTo("mpi"))
                 .allSatisfy(status ->
                         assertThat(status.description() + status.missing()).isNotBlank());

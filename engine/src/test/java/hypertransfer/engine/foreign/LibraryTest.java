@@ -1,4 +1,4 @@
-package hypertransfer.engine.cuda.driver;
+package hypertransfer.engine.foreign;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
