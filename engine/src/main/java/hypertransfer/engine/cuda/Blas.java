@@ -107,11 +107,11 @@ final class Blas implements AutoCloseable {
         Plan known = planned.get(product);
         Plan plan = known == null ? plan(product, keep, a, b, c) : known;
         Trial trial = trials.get(product);
-        if (trial == null) {
-            multiply(plan, by, a, b, keep, c, d);
-        } else {
-            trial.call(plan::take, () -> multiply(plan, by, a, b, keep, c, d));
-        }
+        lt.require(
+                "cublasLtMatmul",
+                trial == null
+                        ? status(plan, by, a, b, keep, c, d)
+                        : trial.call(plan::take, () -> status(plan, by, a, b, keep, c, d)));
     }
 
     /** C = op(A) op(B) + keep C, of one pair of matrices in one format. */
@@ -128,10 +128,6 @@ final class Blas implements AutoCloseable {
             long c,
             Precision out) {
         multiply(Product.of(flipA, flipB, m, n, k, in, out, Product.alignment(a, b, c)), 1, a, b, keep, c, c);
-    }
-
-    private void multiply(Plan plan, double by, long a, long b, double keep, long c, long d) {
-        lt.require("cublasLtMatmul", status(plan, by, a, b, keep, c, d));
     }
 
     private int status(Plan plan, double by, long a, long b, double keep, long c, long d) {
@@ -219,7 +215,7 @@ final class Blas implements AutoCloseable {
                 }
                 device.record(start);
                 for (int k = 0; k < REPETITIONS; k++) {
-                    multiply(plan, 1, a, b, keep, c, d);
+                    lt.require("cublasLtMatmul", status(plan, 1, a, b, keep, c, d));
                 }
                 device.record(stop);
                 device.await(stop);

@@ -221,7 +221,7 @@ public final class CudaEngine implements Engine {
 
     @Override
     public double sum(Tensor tensor) {
-        return motion.read(Kernel.TOTAL, 1, k -> Entry.of(tensor, tensor, 0).format(format(tensor)))[0];
+        return motion.read(Kernel.TOTAL, 1, k -> Entry.of(tensor, tensor, 0).narrow(format(tensor)))[0];
     }
 
     @Override

@@ -303,6 +303,16 @@ class DryRunTest {
                 .hasSize(before + 3);
     }
 
+    /** Memory is short, so nothing was tried before; such a failure ended the run. */
+    @Test
+    void anAlgorithmThatFailsInsideTheWorkIsLeftOut() {
+        card.refused = 1;
+        assertThat(decided(null, 3, 2, 1)).isIn(2, 3);
+        assertThat(card.algorithms).doesNotContain(1).startsWith(2, 3, 2, 3);
+        card.refused = 3;
+        assertThat(decided(folder.resolve("another.txt"), 1, 1, 1)).isNotEqualTo(3);
+    }
+
     /** The algorithm that a large product gets, by how long each of the three takes. */
     private int decided(Path decisions, float first, float second, float third) {
         card.milliseconds.clear();

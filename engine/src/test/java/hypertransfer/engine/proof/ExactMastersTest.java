@@ -64,6 +64,21 @@ class ExactMastersTest {
         }
     }
 
+    /** What {@link hypertransfer.engine.Motion#represent} says of the cpu: scale and product as floats, then the grid. */
+    @ParameterizedTest
+    @ValueSource(ints = {8, 16, 24, Format.FULL_GRID})
+    void weightsAreRoundedTwiceFromFloats(int grid) {
+        try (Pair pair = Demanded.cpu(2, new Dims(1, 2, 4, 2, 5))
+                .tensor(Role.MASTER, "w", 3, 207)
+                .tensor(Role.WEIGHT, "x", 3, 207)
+                .commit()) {
+            double[] w = pair.read("w"), x = represented(pair, grid);
+            for (int i = 0; i < w.length; i++) {
+                assertThat(x[i]).isEqualTo(Format.round((float) SCALE * (float) w[i], Math.min(grid, 24)));
+            }
+        }
+    }
+
     /** A change far below a float's last bit is kept, and reaches the weights only where it crosses a grid's line. */
     @Test
     void whatIsTooSmallForAFloatIsNotLost() {
