@@ -63,7 +63,7 @@ class MainTest {
         assertThat(alone).contains("Usage: ht", "Examples:");
         assertThat(ht.fine("help")).isEqualTo(alone);
         assertThat(ht.fine("help train"))
-                .contains("Usage: ht train", "--resume")
+                .contains("Usage: ht train", "--dry-run")
                 .doesNotContain("Exit codes");
     }
 
@@ -75,7 +75,7 @@ class MainTest {
         "runz,runs",
         "conformence,conformance",
         "plot,",
-        "clena,clean",
+        "docter,doctor",
         "version,"
     })
     void aSuggestionIsNearOrThereIsNone(String typed, String meant) {
