@@ -53,6 +53,11 @@ public final class ConfigurationFile {
         return resolve("settings", YAML.createObjectNode(), List.of(settings));
     }
 
+    /** Whether the version before had this key, and runs have only one value of it now, which reading a file checks. */
+    public static boolean gone(String key) {
+        return Tree.RETIRED.containsKey(key.substring(key.lastIndexOf('.') + 1));
+    }
+
     /** A configuration with a few values changed. */
     public static Configuration with(Configuration configuration, String... settings) {
         return resolve("configuration", YAML.valueToTree(configuration), List.of(settings));

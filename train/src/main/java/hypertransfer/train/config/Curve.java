@@ -10,15 +10,15 @@ import hypertransfer.core.Shape;
  * @param warmup the part of the steps in which it rises
  * @param finalRatio what it ends at, as a fraction of the peak
  */
-public record Curve(Fall schedule, double warmup, double finalRatio) {
+public record Curve(Named schedule, double warmup, double finalRatio) {
 
     /**
      * A shape as it was written. Runs keep the text, so that {@code trapezoid:.2} is not another configuration than
      * before.
      */
-    public record Fall(String text, Shape shape) {
-        static Fall parse(String text) {
-            return new Fall(text, Shape.parse(text));
+    public record Named(String text, Shape shape) {
+        static Named parse(String text) {
+            return new Named(text, Shape.parse(text));
         }
     }
 

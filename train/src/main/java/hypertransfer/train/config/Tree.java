@@ -23,14 +23,15 @@ final class Tree {
     private static final Set<String> PATHS =
             Set.of("matrices.recorded", "from.run", "target", "data.train", "data.validation");
 
-    /** Keys of the version before, each with the only value that it may still have: what every run has now. */
-    private static final Map<String, String> RETIRED = Map.of(
-            "model.gain", "true",
-            "matrices.schulz_steps", "0",
-            "matrices.largest_side", "10000",
-            "matrices.proxy_power", "1.0",
-            "validation.every_late", "0",
-            "log.radial_every", "10");
+    /** The last parts of keys that are gone, each with the only value that it may still have: what every run has now. */
+    static final Map<String, String> RETIRED = Map.of(
+            "gain", "true",
+            "schulz_steps", "0",
+            "largest_side", "10000",
+            "shampoo_beta", "", // that of beta2
+            "proxy_power", "1.0",
+            "every_late", "0",
+            "radial_every", "10");
 
     /** Keys that have another name now. */
     private static final Map<String, String> RENAMED = Map.of("ranks.carrier", "transport");
@@ -103,13 +104,13 @@ final class Tree {
         }
     }
 
-    /** Whether a key is gone; refused where it would change the run. SOAP's Gram matrices always have its beta2. */
+    /** Whether a key is gone; refused where it would change the run. */
     private static boolean retired(String source, String key, JsonNode value, JsonNode beside, JsonNode under) {
-        boolean gram = key.equals("matrices.shampoo_beta");
-        if (!gram && !RETIRED.containsKey(key)) {
+        String last = key.substring(key.lastIndexOf('.') + 1);
+        if (!RETIRED.containsKey(last)) {
             return false;
         }
-        String only = gram ? beside.asString(under.asString("0.95")) : RETIRED.get(key);
+        String only = last.equals("shampoo_beta") ? beside.asString(under.asString("0.95")) : RETIRED.get(last);
         if (!value.isNull() && !value.asString("").equals(only)) {
             throw new Refusal(source + ": the key '" + key + "' is gone; every run has what " + only
                     + " stood for, and it was given " + value + ": leave it out, or use the version before");
@@ -200,6 +201,7 @@ final class Tree {
             model.put("accumulation", paper ? accumulation(preset, model) : 1);
         }
         fill(matrices, "bf16", paper);
+        fill((ObjectNode) all.get("log"), "matrices_every", paper ? 10 : 1);
         for (JsonNode group : matrices.get("groups")) {
             if (group instanceof ObjectNode own && own.path("direction").isString()) {
                 Directions.open().forEach(key -> {

@@ -30,7 +30,7 @@ final class Words extends SimpleModule {
         word(Mode.class, Mode::parse, Mode::label);
         word(View.class, View::parse, View::text);
         word(Preset.class, Preset::parse, Preset::label);
-        word(Curve.Fall.class, Curve.Fall::parse, Curve.Fall::text);
+        word(Curve.Named.class, Curve.Named::parse, Curve.Named::text);
         word(Directions.class, "matrices.direction");
         word(Representation.Master.class, "matrices.master");
         word(Matrices.Init.class, "matrices.init");

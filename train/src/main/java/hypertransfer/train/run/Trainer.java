@@ -16,7 +16,6 @@ import hypertransfer.train.log.Provenance;
 import hypertransfer.train.log.Run;
 import hypertransfer.train.log.Standing;
 import hypertransfer.train.log.Standing.State;
-import hypertransfer.train.network.Initializer;
 import hypertransfer.train.ranks.Passport;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
@@ -91,9 +90,6 @@ public final class Trainer {
      * @param changed the keys that may differ from those the checkpoint was trained with
      */
     public boolean run(boolean resume, Set<String> changed, BooleanSupplier stop) {
-        if (!resume) {
-            Initializer.prepare(c.architecture());
-        }
         if (ranks.size() > 1) {
             try (Feed feed = Feed.open(c)) {
                 Passport.compare(ranks, facts(feed, resume));
@@ -101,7 +97,7 @@ public final class Trainer {
         }
         try (Feed feed = Feed.open(c);
                 Trainee trainee = Trainee.bare(c, Invariance.needed(c), ranks)) {
-            origin = Origin.of(c, trainee.rules(), feed);
+            origin = Origin.of(c, trainee, feed);
             Invariance.warning(c, trainee.optimizer().matrices()).ifPresent(watcher::warned);
             trainee.engine().remark().ifPresent(watcher::warned);
             begin(trainee, resume, changed);
