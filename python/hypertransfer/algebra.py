@@ -5,7 +5,7 @@ One step moves a matrix by
     w <- keep * w - push * u
 
 and keep and push follow from |w|, |u|, <u,w>, the scheduled rate and a few floats of state. This is the algebra of the
-Java module `core`; test vectors hold it to `core` within 1e-15. docs/ALGEBRA.md explains the formulas.
+Java module `core`; test vectors hold it to `core` within 1e-15. docs/IDEA.md explains the formulas.
 
 Letters: R radius, rC the carrier's norm |w|, rT the target's norm, e the target's rate, l its decay, a the angular step.
 """

@@ -1,4 +1,4 @@
-"""The networks M1 and M2 as docs/ARCHITECTURE.md pins them, and files that hold their weights."""
+"""The networks M1 and M2 as docs/IDEA.md pins them, and files that hold their weights."""
 
 import json
 import math

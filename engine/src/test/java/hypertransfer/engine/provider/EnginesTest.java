@@ -7,7 +7,7 @@ import hypertransfer.engine.Dims;
 import hypertransfer.engine.Engine;
 import hypertransfer.engine.EngineException;
 import hypertransfer.engine.Format;
-import hypertransfer.engine.checked.Checked;
+import hypertransfer.engine.door.Checked;
 import hypertransfer.engine.provider.Engines.Kind;
 import java.util.List;
 import org.junit.jupiter.api.Test;
@@ -69,6 +69,8 @@ class EnginesTest {
                 assertThat(engine).isInstanceOf(Checked.class);
                 assertThat(engine.name()).isEqualTo(name);
                 assertThat(engine.weights()).isEqualTo(Engines.weights(name));
+                String bits = System.getProperty("ht.vector.bits", "[0-9]+");
+                assertThat(engine.provenance()).matches(name.equals("cpu") ? "vectors of " + bits + " bits" : "");
             }
         }
     }

@@ -170,12 +170,6 @@ public sealed interface Line {
 
     /** A line of {@code matrices.jsonl} of a run that has so many hidden matrices. */
     static Line matrices(ByteBuffer bytes, int count) throws Damaged {
-        Scan scan = Scan.of(bytes, count);
-        return scan != null ? matrices(scan.step(), scan.arrays(), count) : tree(bytes, count);
-    }
-
-    /** The same, slowly, with a sentence for whatever is wrong. */
-    static Line tree(ByteBuffer bytes, int count) throws Damaged {
         JsonNode node = object(bytes);
         Map<String, double[]> arrays = new HashMap<>();
         for (String key : ARRAYS) {
@@ -186,12 +180,8 @@ public sealed interface Line {
                 arrays.put(key, numbers(node, key, count));
             }
         }
-        return matrices(step(node), arrays, count);
-    }
-
-    private static Line matrices(int step, Map<String, double[]> arrays, int count) {
         return new Matrices(
-                step,
+                step(node),
                 arrays.get("norm"),
                 arrays.get("target_norm"),
                 arrays.get("rate"),

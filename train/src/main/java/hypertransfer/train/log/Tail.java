@@ -9,10 +9,8 @@ import java.nio.channels.FileChannel;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
-import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashMap;
-import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
@@ -44,10 +42,8 @@ public final class Tail {
     private byte[] last = {}; // the bytes of the line read last
     private final Map<Class<?>, Integer> reached = new HashMap<>(); // the last step of each kind of line
     private Damage damage;
-    private Object[] ahead; // a Line or why it is damaged, for each line of the chunk from the first that was asked for
-    private int parsed; // how many of them were asked for
 
-    /** What a line of the file is; asked by several threads. */
+    /** What a line of the file is. */
     interface Reading {
         Line line(ByteBuffer bytes) throws Damaged;
     }
@@ -65,17 +61,15 @@ public final class Tail {
             if (end < 0) {
                 return null;
             }
-            Object read = whole ? ahead() : line(at, end); // after a search only a few lines are wanted
+            ByteBuffer bytes = ByteBuffer.wrap(chunk, at, end - at);
             start = offset + at;
             last = Arrays.copyOfRange(chunk, at, end + 1);
             at = scanned = end + 1;
             lines++;
             try {
-                if (read instanceof Line line) {
-                    require(line);
-                    return line;
-                }
-                throw (Damaged) read;
+                Line line = reading.line(bytes);
+                require(line);
+                return line;
             } catch (Damaged e) {
                 damage = damage.and(place(start, lines), e.getMessage());
             }
@@ -88,32 +82,6 @@ public final class Tail {
                 .takeWhile(Objects::nonNull)
                 .filter(kind::isInstance)
                 .map(kind::cast);
-    }
-
-    /** The next line of the chunk. All of them are read at once, by all cores: of gigabytes, numbers take nearly all the time. */
-    private Object ahead() {
-        if (ahead == null) {
-            List<int[]> places = new ArrayList<>();
-            for (int from = at, end = at; end < chunk.length; end++) {
-                if (chunk[end] == '\n') {
-                    places.add(new int[] {from, end});
-                    from = end + 1;
-                }
-            }
-            ahead = places.parallelStream()
-                    .map(place -> line(place[0], place[1]))
-                    .toArray();
-            parsed = 0;
-        }
-        return ahead[parsed++];
-    }
-
-    private Object line(int from, int end) {
-        try {
-            return reading.line(ByteBuffer.wrap(chunk, from, end - from));
-        } catch (Damaged e) {
-            return e;
-        }
     }
 
     private void require(Line line) throws Damaged {
@@ -137,7 +105,6 @@ public final class Tail {
                 at = chunk.length;
             }
             byte[] more = read(offset + chunk.length, CHUNK);
-            ahead = null;
             if (more.length == 0) {
                 offset = position(); // a line that is half written is read again: a resumed run may have cut it off
                 chunk = more;
@@ -261,7 +228,6 @@ public final class Tail {
     /** Forgets what was read. */
     public void rewind() {
         chunk = new byte[0];
-        ahead = null;
         last = chunk;
         at = scanned = lines = 0;
         offset = start = 0;

@@ -1,9 +1,9 @@
 package hypertransfer.train.network;
 
 import hypertransfer.engine.Engine;
-import hypertransfer.engine.Span;
 import hypertransfer.engine.Tensor;
 import hypertransfer.train.SplitMix;
+import hypertransfer.train.network.Outline.Kind;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
@@ -18,26 +18,13 @@ import java.util.stream.LongStream;
  */
 public final class Initializer {
     private static final double EMBEDDING_STD = 0.006;
+    /** In standard deviations. */
+    private static final double CUT = 2;
 
     private static final int BLOCK = 1 << 14;
     private static final int AT_ONCE = 1 << 22;
-    private static final long LARGE = 50_000_000;
 
     private Initializer() {}
-
-    /**
-     * Draws some numbers for nobody, in a thread beside the caller, if the network is large: so the methods are compiled
-     * when it is drawn. Before that they count their calls for the compiler, and all cores write these few counters.
-     */
-    public static void prepare(Architecture architecture) {
-        if (architecture.parameters() > LARGE) {
-            Thread.ofPlatform().daemon().start(() -> {
-                for (int k = 0; k < AT_ONCE / BLOCK; k++) {
-                    block(0, (long) k * BLOCK, (k + 1L) * BLOCK, EMBEDDING_STD);
-                }
-            });
-        }
-    }
 
     /** Writes the masters that this rank owns; the caller represents them as weights. */
     public static void initialize(Engine engine, Parameters parameters, long seed) {
@@ -48,9 +35,9 @@ public final class Initializer {
             for (int i = 0; i < own.size(); i++) {
                 Ownership.Piece piece = parameters.share().own().get(i);
                 Tensor master = own.get(i).master();
-                if (!piece.whole().name().matches(".*\\.(gain|bias)")) {
+                if (piece.whole().kind() != Kind.GAIN && piece.whole().kind() != Kind.BIAS) {
                     MemorySegment values = memory.asSlice(0, bytes(master));
-                    Span.of("drawing", () -> draw(seed, piece, master.numberBytes(), values));
+                    draw(seed, piece, master.numberBytes(), values);
                     engine.load(values, master);
                 }
             }
@@ -113,8 +100,23 @@ public final class Initializer {
         return state;
     }
 
+    /** Normal numbers by Box and Muller without those beyond the cut; StrictMath, so that the bits are the same everywhere. */
     private static Block block(long start, long from, long to, double std) {
+        SplitMix random = SplitMix.after(start, 2 * from); // two numbers per number drawn
         float[] kept = new float[(int) (to - from)];
-        return new Block(kept, new Normals().draw(SplitMix.after(start, 2 * from), kept.length, std, kept));
+        int count = 0;
+        for (long i = from; i < to; i++) {
+            double a = 1 - uniform(random), u = uniform(random);
+            double z = StrictMath.sqrt(-2 * StrictMath.log(a)) * StrictMath.cos(2 * Math.PI * u);
+            if (Math.abs(z) <= CUT) {
+                kept[count++] = (float) (std * z);
+            }
+        }
+        return new Block(kept, count);
+    }
+
+    /** From 0 to less than 1, 53 bits. */
+    private static double uniform(SplitMix random) {
+        return (random.next() >>> 11) * 0x1p-53;
     }
 }

@@ -83,7 +83,7 @@ public record Imported(Map<String, double[]> weights) {
             }
             trainee.optimizer().start();
             trainee.requireFinite(0);
-            new Snapshot(trainee).save(hold.run(), 0, null, Origin.of(c, trainee.rules(), feed));
+            new Snapshot(trainee).save(hold.run(), 0, null, Origin.of(c, trainee, feed));
             Map<String, String> facts = new LinkedHashMap<>(provenance);
             facts.put("engine", engine.name());
             hold.provenance(new Provenance(facts, trainee.rules()));

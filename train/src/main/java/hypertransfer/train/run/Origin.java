@@ -21,13 +21,15 @@ import java.util.stream.Stream;
  * @param training the training data, {@link hypertransfer.train.data.Corpus#fingerprint}
  * @param validation the validation data
  * @param recorded the CRC-32C of the recorded schedule; null where there is none, or an older version trained
+ * @param machine what the engine's bits depend on; null where an older version trained
  */
 record Origin(
         Map<String, GradientRule> rules,
         Map<String, String> settings,
         List<String> training,
         List<String> validation,
-        @JsonInclude(JsonInclude.Include.NON_NULL) String recorded) {
+        @JsonInclude(JsonInclude.Include.NON_NULL) String recorded,
+        @JsonInclude(JsonInclude.Include.NON_NULL) String machine) {
     Origin {
         Stream.of(rules, settings, training, validation).forEach(Objects::requireNonNull);
     }
@@ -47,14 +49,15 @@ record Origin(
 
     private static final String GROUPS = "matrices.groups.";
 
-    static Origin of(Configuration c, Map<String, GradientRule> rules, Feed feed) {
+    static Origin of(Configuration c, Trainee trainee, Feed feed) {
         String recorded = c.matrices().recorded();
         return new Origin(
-                rules,
+                trainee.rules(),
                 settings(c),
                 feed.trainingData(),
                 feed.validationData(),
-                recorded == null ? null : RecordedRates.fingerprint(Path.of(recorded)));
+                recorded == null ? null : RecordedRates.fingerprint(Path.of(recorded)),
+                trainee.engine().provenance());
     }
 
     private static Map<String, String> settings(Configuration c) {
@@ -79,6 +82,10 @@ record Origin(
         if (recorded != null && !recorded.equals(now.recorded) && !allowed.contains("matrices.recorded")) {
             differences.add("matrices.recorded: the file's checksum was " + recorded + ", is " + now.recorded);
         }
+        if (machine != null && !machine.equals(now.machine) && !allowed.contains("engine")) {
+            differences.add("the machine: it had " + machine + ", this one has " + now.machine
+                    + ", so the bits would differ (--set engine=" + now.settings.get("engine") + " allows it)");
+        }
         if (!rules.equals(now.rules) && !allowed.contains("matrices.gradient")) {
             differences.add("matrices.gradient: the measured rules are others");
         }
@@ -102,7 +109,7 @@ record Origin(
                 now.keySet().stream().filter(key -> key.startsWith(GROUPS) && !settings.containsKey(key));
         return Stream.concat(settings.keySet().stream(), added) // another key newer than the checkpoint has its default
                 .filter(key -> !Objects.equals(settings.get(key), now.get(key)))
-                .filter(key -> !allowed.contains(key))
+                .filter(key -> !allowed.contains(key) && !ConfigurationFile.gone(key))
                 .map(key -> key + " was " + settings.get(key) + ", is " + now.get(key))
                 .toList();
     }

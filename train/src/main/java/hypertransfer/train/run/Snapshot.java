@@ -3,14 +3,13 @@ package hypertransfer.train.run;
 import com.sun.management.OperatingSystemMXBean;
 import hypertransfer.core.Refusal;
 import hypertransfer.core.State;
-import hypertransfer.engine.Span;
 import hypertransfer.engine.Tensor;
 import hypertransfer.train.file.Conveyor;
 import hypertransfer.train.file.SafeTensors;
 import hypertransfer.train.file.SafeTensorsWriter;
 import hypertransfer.train.log.Run;
 import hypertransfer.train.network.Outline;
-import hypertransfer.train.optimizer.View;
+import hypertransfer.train.optimizer.Matrix;
 import hypertransfer.train.ranks.Team;
 import java.lang.foreign.MemorySegment;
 import java.lang.management.ManagementFactory;
@@ -64,8 +63,7 @@ record Snapshot(Trainee trainee) {
             entries.forEach(entry -> entry.source().accept(MemorySegment.NULL)); // to rank 0, which writes
             return new Saving(step, numbers, null, null);
         }
-        Conveyor file = Span.of(
-                "copying", () -> SafeTensorsWriter.begin(Checkpoint.tensorsOf(numbers), entries, Map.of(), room()));
+        Conveyor file = SafeTensorsWriter.begin(Checkpoint.tensorsOf(numbers), entries, Map.of(), room());
         return new Saving(
                 step, numbers, file, new Checkpoint(step, trainee.optimizer().states(), validation, origin, 0, 0));
     }
@@ -124,12 +122,12 @@ record Snapshot(Trainee trainee) {
                         + " is " + Arrays.toString(file.shape(name)) + ", not " + Arrays.toString(shape));
             }
         });
-        String hidden = View.whole(trainee.matrices().getFirst());
+        String hidden = trainee.optimizer().matrices().getFirst().whole().name();
         int numberBytes = contents.get(hidden).numberBytes();
         if (file.numberBytes(hidden) != numberBytes) {
             warnings.accept(converted(checkpoint.step(), numberBytes));
         }
-        Span.of("reading", () -> contents.forEach((name, content) -> write(file, name, content)));
+        contents.forEach((name, content) -> write(file, name, content));
         trainee.optimizer().restore(checkpoint.states(), checkpoint.step());
         return checkpoint;
     }
@@ -172,8 +170,10 @@ record Snapshot(Trainee trainee) {
             load(c, file, warnings);
         }
         List<State> changed = new ArrayList<>();
-        for (State s : c.states()) {
-            boolean plain = trainee.transfer(s.matrix()).isPlain();
+        List<Matrix> matrices = trainee.optimizer().matrices();
+        for (int k = 0; k < matrices.size(); k++) {
+            State s = c.states().get(k);
+            boolean plain = matrices.get(k).rule().transfer().isPlain();
             if (plain && s.norm() != s.targetNorm()) {
                 trainee.optimizer().scale(s.matrix(), s.targetNorm() / s.norm());
             }

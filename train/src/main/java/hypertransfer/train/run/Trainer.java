@@ -2,10 +2,8 @@ package hypertransfer.train.run;
 
 import hypertransfer.core.Clip;
 import hypertransfer.core.Diverged;
-import hypertransfer.core.GradientRule;
 import hypertransfer.core.Schedule;
 import hypertransfer.core.Step;
-import hypertransfer.engine.Span;
 import hypertransfer.engine.ranks.Alone;
 import hypertransfer.engine.ranks.Ranks;
 import hypertransfer.train.config.Configuration;
@@ -18,7 +16,6 @@ import hypertransfer.train.log.Provenance;
 import hypertransfer.train.log.Run;
 import hypertransfer.train.log.Standing;
 import hypertransfer.train.log.Standing.State;
-import hypertransfer.train.network.Initializer;
 import hypertransfer.train.ranks.Passport;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
@@ -93,9 +90,6 @@ public final class Trainer {
      * @param changed the keys that may differ from those the checkpoint was trained with
      */
     public boolean run(boolean resume, Set<String> changed, BooleanSupplier stop) {
-        if (!resume) {
-            Initializer.prepare(c.architecture());
-        }
         if (ranks.size() > 1) {
             try (Feed feed = Feed.open(c)) {
                 Passport.compare(ranks, facts(feed, resume));
@@ -103,9 +97,8 @@ public final class Trainer {
         }
         try (Feed feed = Feed.open(c);
                 Trainee trainee = Trainee.bare(c, Invariance.needed(c), ranks)) {
-            Map<String, GradientRule> rules = trainee.rules();
-            origin = Span.of("fingerprint of the data", () -> Origin.of(c, rules, feed));
-            Invariance.warning(c, rules).ifPresent(watcher::warned);
+            origin = Origin.of(c, trainee, feed);
+            Invariance.warning(c, trainee.optimizer().matrices()).ifPresent(watcher::warned);
             trainee.engine().remark().ifPresent(watcher::warned);
             begin(trainee, resume, changed);
             return train(feed, trainee, stop);
@@ -225,17 +218,17 @@ public final class Trainer {
     }
 
     private boolean train(Feed feed, Trainee trainee, BooleanSupplier stop) {
-        ScheduledRates rates = ScheduledRates.of(c, trainee.matrices(), watcher::warned);
-        Schedule adamw = c.algorithm().adamSchedule();
+        ScheduledRates rates = ScheduledRates.of(c, trainee.optimizer().matrices(), watcher::warned);
+        Schedule adamw = c.adamw().schedule(c.steps());
         int start = step;
-        try (Journal journal = new Journal(hold, c, start)) {
+        try (Journal journal = new Journal(hold, c, trainee.optimizer().matrices(), start)) {
             standing(State.RUNNING, null, null);
             watcher.started(trainee, step);
             trainee.decide(feed.training(0, 0));
             while (true) {
-                if (c.matrices().proxy().prescribed()) {
+                if (c.matrices().proxyGrowth() != null) {
                     // Also for what is validated and saved here.
-                    trainee.optimizer().targetNorms(c.matrices().proxy().norm(step, c.steps()));
+                    trainee.optimizer().targetNorms(c.matrices().proxyNorm(step, c.steps()));
                 }
                 boolean known = !c.validatesBefore(step) || validated == step || validate(feed, trainee, journal, stop);
                 boolean end = known && step == c.steps(), stopped = !known || !end && ranks.any(stop.getAsBoolean());
@@ -273,7 +266,7 @@ public final class Trainer {
 
     /** Tells how often gradients were clipped in the whole run, and how much. */
     private void clipped() {
-        if (hold == null || !c.algorithm().clip().any()) {
+        if (hold == null || !c.clip().any()) {
             return;
         }
         double[] all = directory
@@ -351,7 +344,7 @@ public final class Trainer {
 
     /** Begins a checkpoint, which is written while the next steps are taken. */
     private void save(Trainee trainee) {
-        Span.of("checking", () -> trainee.requireFinite(step));
+        trainee.requireFinite(step);
         Double measured = validated == step ? validation : null;
         saving = new Snapshot(trainee).begin(directory, step, measured, origin);
     }

@@ -154,48 +154,4 @@ class TailTest {
     private void append(String text) throws IOException {
         Files.writeString(file, text, StandardOpenOption.CREATE, StandardOpenOption.APPEND);
     }
-
-    /** The quick way and the obvious one agree on every line and every damage, bit for bit. */
-    @Test
-    void theScanIsTheTree() throws Line.Damaged {
-        SplittableRandom random = new SplittableRandom(Long.getLong("ht.seed", 17));
-        double[] some = {0, -0.0, 1, 1e300, 4.9e-324, 123456789012345678.0, 0.1, Double.NaN, -7.25e-5, 3};
-        Supplier<double[]> three = () ->
-                random.doubles(3).map(x -> x < 0.5 ? x : some[(int) (x * 10)]).toArray();
-        String[] values = {
-            "null", "1e999", "99999999999999999999", "12", "-0", "\"1\"", "[]", "{}", "true", "", "1.", "1,2"
-        };
-        int scanned = 0;
-        for (int i = 0; i < 3000; i++) {
-            ObjectNode node = JsonMapper.shared().createObjectNode().put("step", random.nextInt(1_000_000_000));
-            Stream.concat(Line.ARRAYS.stream(), Line.LATER_ARRAYS.stream()).forEach(key -> {
-                ArrayNode array = node.putArray(key);
-                for (double value : three.get()) {
-                    array.add(Double.isNaN(value) ? null : (Double) value);
-                }
-            });
-            String text = node.toString();
-            if (i % 2 == 1) {
-                int from = random.nextInt(text.length()), to = Math.min(text.length(), from + random.nextInt(9));
-                text = text.substring(0, from) + values[random.nextInt(values.length)] + text.substring(to);
-            }
-            byte[] bytes = text.getBytes(StandardCharsets.UTF_8);
-            boolean quick = Scan.of(ByteBuffer.wrap(bytes), 3) != null;
-            String slow;
-            try {
-                slow = Line.tree(ByteBuffer.wrap(bytes), 3).text();
-            } catch (Line.Damaged e) {
-                slow = null;
-            }
-            if (quick) {
-                scanned++;
-                assertThat(Line.matrices(ByteBuffer.wrap(bytes), 3).text())
-                        .as(text)
-                        .isEqualTo(slow);
-            } else {
-                assertThat(i % 2).as(text).isOne();
-            }
-        }
-        assertThat(scanned).isGreaterThan(1000);
-    }
 }

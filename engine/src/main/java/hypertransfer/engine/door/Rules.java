@@ -1,0 +1,323 @@
+package hypertransfer.engine.door;
+
+import hypertransfer.engine.Dims;
+import hypertransfer.engine.EngineException;
+import hypertransfer.engine.Tensor;
+import java.lang.foreign.MemorySegment;
+import java.util.Collections;
+import java.util.IdentityHashMap;
+import java.util.List;
+import java.util.Set;
+import java.util.function.ToIntFunction;
+
+/**
+ * What the door of one engine knows: how far the engine's life has come and which tensors are its own. Every operation
+ * begins with one of the rules of order, which also names it for the sentences that follow. No rule allocates anything
+ * unless it refuses.
+ */
+final class Rules {
+    private enum Phase {
+        DECLARING,
+        READY,
+        CLOSED
+    }
+
+    private final Set<Tensor> own = Collections.newSetFromMap(new IdentityHashMap<>());
+    private final Set<Tensor> exact = Collections.newSetFromMap(new IdentityHashMap<>()); // its exact masters
+    private Phase phase = Phase.DECLARING;
+    private boolean fed;
+    private String replayed; // the name of the replay we are in, or null
+    private String operation; // the one being checked
+
+    void committed() {
+        phase = Phase.READY;
+    }
+
+    /** False if it was closed before. */
+    boolean closes() {
+        boolean first = phase != Phase.CLOSED;
+        phase = Phase.CLOSED;
+        return first;
+    }
+
+    void nowFed() {
+        fed = true;
+    }
+
+    /** From here on inside this replay; outside with null. */
+    void replaying(String name) {
+        replayed = name;
+    }
+
+    Tensor owned(Tensor tensor, boolean exactly) {
+        own.add(tensor);
+        if (exactly) {
+            exact.add(tensor);
+        }
+        return tensor;
+    }
+
+    boolean exact(Tensor tensor) {
+        return exact.contains(tensor);
+    }
+
+    // ------------------------------------------------------------------- order
+
+    void open(String name) {
+        operation = name;
+        if (phase == Phase.CLOSED) {
+            throw refusal("the engine is closed; open another one");
+        }
+    }
+
+    void declaring(String name) {
+        open(name);
+        if (phase == Phase.READY) {
+            throw refusal("the engine has been committed; declare all tensors first, then commit once");
+        }
+    }
+
+    void ready(String name) {
+        open(name);
+        if (phase == Phase.DECLARING) {
+            throw refusal("the engine is not committed; declare all tensors, then call commit");
+        }
+    }
+
+    /** What waits for results, or does other work for other tokens, cannot be replayed. */
+    void outside(String name) {
+        ready(name);
+        if (replayed != null) {
+            throw refusal("not possible inside replay '" + replayed + "'; call it before or after");
+        }
+    }
+
+    void fed(String name) {
+        ready(name);
+        if (!fed) {
+            throw refusal("there are no tokens yet; call feed first");
+        }
+    }
+
+    // --------------------------------------------------------------- arguments
+
+    void present(String name, Object argument) {
+        if (argument == null) {
+            throw refusal(name + " is null");
+        }
+    }
+
+    /** A tensor of this engine, of any role. */
+    void any(String name, Tensor tensor) {
+        if (!own.contains(tensor)) {
+            present(name, tensor);
+            throw refusal(name + " '" + tensor.name() + "' belongs to another engine");
+        }
+    }
+
+    /** A tensor of this engine in the engine's own format. */
+    void mine(String name, Tensor tensor) {
+        any(name, tensor);
+        if (exact.contains(tensor)) {
+            throw refusal(
+                    name + " '" + tensor.name() + "' is an exact master, expected a tensor in the engine's own format");
+        }
+    }
+
+    void shape(int rows, int cols, String name, Tensor tensor) {
+        mine(name, tensor);
+        if (tensor.rows() != rows || tensor.cols() != cols) {
+            throw misshapen(name, tensor, text(rows, cols));
+        }
+    }
+
+    void shape(int rows, int cols, String a, Tensor first, String b, Tensor second) {
+        shape(rows, cols, a, first);
+        shape(rows, cols, b, second);
+    }
+
+    void shape(int rows, int cols, String a, Tensor first, String b, Tensor second, String c, Tensor third) {
+        shape(rows, cols, a, first, b, second);
+        shape(rows, cols, c, third);
+    }
+
+    /** Rows that repeat those of a shorter tensor. */
+    void periods(int rows, String a, Tensor whole, String b, Tensor period) {
+        mine(b, period);
+        shape(rows, period.cols(), a, whole);
+        if (rows % period.rows() != 0) {
+            throw misshapen(b, period, "(R," + whole.cols() + ") with an R that divides " + rows);
+        }
+    }
+
+    void optional(int rows, int cols, String name, Tensor tensor) {
+        if (tensor != null) {
+            shape(rows, cols, name, tensor);
+        }
+    }
+
+    void list(String name, List<Tensor> tensors) {
+        masters(name, tensors);
+        for (int k = 0; k < tensors.size(); k++) {
+            if (exact.contains(tensors.get(k))) {
+                mine(name + "[" + k + "]", tensors.get(k));
+            }
+        }
+    }
+
+    /** A list in which exact masters may stand. */
+    void masters(String name, List<Tensor> tensors) {
+        present(name, tensors);
+        for (int k = 0; k < tensors.size(); k++) {
+            if (!own.contains(tensors.get(k))) {
+                any(name + "[" + k + "]", tensors.get(k));
+            }
+        }
+    }
+
+    /** As many tensors as there are others, each of the other's shape. */
+    void like(List<Tensor> others, String name, List<Tensor> tensors) {
+        list(name, tensors);
+        alike(others, name, tensors);
+    }
+
+    void alike(List<Tensor> others, String name, List<Tensor> tensors) {
+        length(others.size(), name, tensors.size());
+        for (int k = 0; k < others.size(); k++) {
+            Tensor t = tensors.get(k), other = others.get(k);
+            if (t.rows() != other.rows() || t.cols() != other.cols()) {
+                throw misshapen(name + "[" + k + "]", t, text(other.rows(), other.cols()));
+            }
+        }
+    }
+
+    /** As many tensors as there are others, each of the other's shape or of one number per row. */
+    void rowsOf(List<Tensor> others, String name, List<Tensor> tensors) {
+        list(name, tensors);
+        length(others.size(), name, tensors.size());
+        for (int k = 0; k < others.size(); k++) {
+            Tensor t = tensors.get(k), other = others.get(k);
+            if (t.rows() != other.rows() || t.cols() != other.cols() && t.cols() != 1) {
+                String expected = text(other.rows(), other.cols()) + " or " + text(other.rows(), 1);
+                throw misshapen(name + "[" + k + "]", t, expected);
+            }
+        }
+    }
+
+    /** As many tensors as there are others, each the square of a side of the other, or of one number. */
+    void sides(List<Tensor> others, String name, List<Tensor> tensors, ToIntFunction<Tensor> side) {
+        list(name, tensors);
+        length(others.size(), name, tensors.size());
+        for (int k = 0; k < others.size(); k++) {
+            Tensor t = tensors.get(k);
+            int n = side.applyAsInt(others.get(k));
+            if (t.rows() != t.cols() || t.rows() != n && t.rows() != 1) {
+                throw misshapen(name + "[" + k + "]", t, text(n, n) + " or (1,1)");
+            }
+        }
+    }
+
+    /** Blocks of one shape and of the whole's format, which fill it. */
+    void blocks(Tensor whole, List<Tensor> blocks) {
+        any("whole", whole);
+        masters("blocks", blocks);
+        if (blocks.isEmpty()) {
+            throw refusal("blocks is empty, expected blocks of '" + whole.name() + "'");
+        }
+        int rows = blocks.getFirst().rows(), cols = blocks.getFirst().cols();
+        long fit = whole.rows() % rows == 0 && whole.cols() % cols == 0 ? whole.size() / ((long) rows * cols) : 0;
+        if (fit != blocks.size()) {
+            throw refusal(blocks.size() + " blocks of shape " + text(rows, cols) + " do not fill '" + whole.name()
+                    + "' of shape " + text(whole.rows(), whole.cols()));
+        }
+        for (int k = 0; k < blocks.size(); k++) {
+            Tensor block = blocks.get(k);
+            if (block.rows() != rows || block.cols() != cols) {
+                throw misshapen("blocks[" + k + "]", block, text(rows, cols));
+            }
+            if (block.numberBytes() != whole.numberBytes()) {
+                throw refusal("blocks[" + k + "] '" + block.name() + "' has numbers of " + block.numberBytes()
+                        + " bytes, expected " + whole.numberBytes() + " as in '" + whole.name() + "'");
+            }
+        }
+    }
+
+    void factors(List<Tensor> tensors, String name, double[] factors) {
+        present(name, factors);
+        length(tensors.size(), name, factors.length);
+    }
+
+    /** A list with one factor per tensor. */
+    void scaled(List<Tensor> g, double[] scale) {
+        list("g", g);
+        factors(g, "scale", scale);
+    }
+
+    void aboveZero(String name, double value) {
+        if (!(value > 0)) {
+            throw refusal(name + " is " + value + ", expected a number above zero");
+        }
+    }
+
+    void tokens(Dims dims, String name, int[] tokens) {
+        present(name, tokens);
+        if (tokens.length != dims.N()) {
+            throw refusal(name + " has " + tokens.length + " tokens, expected " + dims.N());
+        }
+        for (int n = 0; n < tokens.length; n++) {
+            if (tokens[n] < 0 || tokens[n] >= dims.V()) {
+                throw refusal(name + "[" + n + "] is token " + tokens[n] + ", expected 0 to " + (dims.V() - 1));
+            }
+        }
+    }
+
+    /** Memory of exactly the bytes that these tensors have. */
+    void room(String name, List<Tensor> tensors, MemorySegment memory) {
+        list("tensors", tensors);
+        present(name, memory);
+        long bytes = 0;
+        for (int k = 0; k < tensors.size(); k++) {
+            bytes += tensors.get(k).size() * tensors.get(k).numberBytes();
+        }
+        sized(name, memory, bytes);
+    }
+
+    /** Memory of exactly the bytes that a tensor, maybe an exact master, has. */
+    void room(String name, Tensor tensor, MemorySegment memory) {
+        any("tensor", tensor);
+        present(name, memory);
+        sized(name, memory, tensor.size() * tensor.numberBytes());
+    }
+
+    private void sized(String name, MemorySegment memory, long bytes) {
+        if (memory.byteSize() != bytes) {
+            throw refusal(name + " has " + memory.byteSize() + " bytes, expected " + bytes);
+        }
+    }
+
+    private void length(int expected, String name, int length) {
+        if (length != expected) {
+            throw refusal(name + " has length " + length + ", expected " + expected + ", one per tensor");
+        }
+    }
+
+    void range(int low, long high, String name, long value) {
+        if (value < low || value > high) {
+            throw refusal(name + " is " + value + ", expected " + low
+                    + (high == Long.MAX_VALUE ? " or more" : " to " + high));
+        }
+    }
+
+    EngineException misshapen(String name, Tensor tensor, String expected) {
+        return refusal(name + (tensor.name().equals(name) ? "" : " '" + tensor.name() + "'") + " has shape "
+                + text(tensor.rows(), tensor.cols()) + ", expected " + expected);
+    }
+
+    EngineException refusal(String sentence) {
+        return new EngineException(operation + ": " + sentence);
+    }
+
+    static String text(int rows, int cols) {
+        return "(" + rows + "," + cols + ")";
+    }
+}

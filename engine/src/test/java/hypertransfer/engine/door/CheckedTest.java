@@ -1,0 +1,454 @@
+package hypertransfer.engine.door;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import hypertransfer.engine.Dims;
+import hypertransfer.engine.Engine;
+import hypertransfer.engine.EngineException;
+import hypertransfer.engine.HeadRule;
+import hypertransfer.engine.Iteration;
+import hypertransfer.engine.Moments;
+import hypertransfer.engine.Nonlinearity;
+import hypertransfer.engine.Norm;
+import hypertransfer.engine.Operations;
+import hypertransfer.engine.Role;
+import hypertransfer.engine.Tensor;
+import hypertransfer.engine.cpu.CpuEngine;
+import hypertransfer.engine.reference.ReferenceEngine;
+import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Method;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.function.BiConsumer;
+import java.util.stream.Stream;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.MethodSource;
+
+/** Every wrong call is refused with the same sentence on every engine, before the engine behind the door sees it. */
+class CheckedTest {
+    private static final Dims DIMS = new Dims(1, 3, 4, 2, 5);
+    private static final Iteration POLYNOMIAL = Iteration.repeated(1, 1, 0, 0);
+
+    /** All engines that work anywhere, and one that would fail at any call, as the cuda engine does without a card. */
+    enum Kind {
+        REFERENCE,
+        CPU,
+        NONE;
+
+        Engine open() {
+            return new Checked(
+                    switch (this) {
+                        case REFERENCE -> new ReferenceEngine(DIMS);
+                        case CPU -> new CpuEngine(DIMS, 1);
+                        case NONE -> none();
+                    });
+        }
+    }
+
+    private record Handle(String name, int rows, int cols) implements Tensor {
+        @Override
+        public int numberBytes() {
+            return Float.BYTES;
+        }
+    }
+
+    private static Engine none() {
+        return Operations.of((proxy, method, args) -> switch (method.getName()) {
+            case "dims" -> DIMS;
+            case "tensor" -> new Handle((String) args[1], (int) args[2], (int) args[3]);
+            case "slice" -> new Handle((String) args[1], (int) args[3], ((Tensor) args[0]).cols());
+            case "replay" -> {
+                ((Runnable) args[1]).run();
+                yield null;
+            }
+            case "commit", "feed", "close" -> null;
+            default -> throw new AssertionError(method.getName() + " came through the door");
+        });
+    }
+
+    /** The operations and their arguments: a tensor and its shape, a list, or a value; "?" may be null. */
+    private static final String OPERATIONS = """
+            embed w:V,C x:N,C
+            embedBackward dx:N,C dw:V,C
+            product x:N,C w:3C,C y:N,3C
+            productInput dy:N,3C w:3C,C dx:N,C
+            productWeight dy:N,3C x:N,C dw:3C,C
+            shift y:N,C b:1,C
+            shiftBackward dy:N,C db:1,C
+            norm x:N,C norm y:N,C
+            normBackward dy:N,C x:N,C norm+dgain dx:N,C
+            residualNorm h:N,C z:N,C ?zr:N,1 out:N,C norm y:N,C
+            residualNormBackward dy:N,C z:N,C ?zr:N,1 out:N,C norm+dgain dh:N,C dz:N,C
+            heads qkv:N,3C r:N,3H rule
+            headsBackward dqkv:N,3C qkv:N,3C r:N,3H rule
+            attention qkv:N,3C o:N,C lse:N,H
+            attentionBackward qkv:N,3C o:N,C lse:N,H dO:N,C dqkv:N,3C
+            activation f:N,8C ?fr:N,2 s:N,4C kind
+            activationBackward f:N,8C ?fr:N,2 ds:N,4C df:N,8C kind
+            productHeads x:N,C w:3C,C qkv:N,3C r:N,3H rule
+            attentionHeadsBackward qkv:N,3C r:N,3H rule o:N,C lse:N,H dO:N,C dqkv:N,3C
+            productActivation x:N,C w:8C,C f:N,8C s:N,4C kind
+            productActivationBackward dy:N,C w:C,4C f:N,8C s:N,4C ds:N,4C df:N,8C kind
+            head x:N,C w:V,C losses:N,1 =0.5 dx:N,C dw:V,C
+            logits x:N,C row=0..2 w:V,C
+            read tensor
+            sum tensor
+            write tensor values*12
+            zero tensors[]
+            momentum g[] scale*2 =0.9 =false m[]
+            adam g[] scale*2 moments m[] v[]
+            sign g[] scale*2 =0.9 =0.99 m[]
+            clamp g[] scale*2 =0.5
+            equalize g[] =0.9 =0.1 ?norm*2 v[]
+            orthogonalize x[] iteration
+            readings w[] u[]
+            move w[] u[] keep*2 push*2
+            represent masters[] scale*2 grid=1..53 weights[]
+            feed inputs#3 targets#3
+            """;
+
+    private static final List<String> WAITING =
+            List.of("embedBackward", "logits", "read", "sum", "write", "readings", "feed");
+    private static final List<String> FED = List.of("embed", "embedBackward", "head");
+
+    static Stream<String> operations() {
+        return OPERATIONS.lines();
+    }
+
+    /** Tensors of every shape, made on demand before commit. */
+    private static final class Bench {
+        final Engine engine;
+        final Map<String, Tensor> tensors = new LinkedHashMap<>();
+
+        Bench(Kind kind) {
+            engine = kind.open();
+        }
+
+        Tensor tensor(int rows, int cols) {
+            String name = "t" + rows + "x" + cols;
+            return tensors.computeIfAbsent(name, n -> engine.tensor(Role.ACTIVATION, n, rows, cols));
+        }
+
+        /** For each argument the right value first, then wrong ones with the words they are refused with. */
+        Map<Object, String> values(String argument) {
+            Map<Object, String> values = new LinkedHashMap<>();
+            String name = argument.replaceAll("[?:=*#\\[].*", "");
+            if (argument.startsWith("?")) {
+                name = argument.substring(1).replaceAll("[:*].*", "");
+            }
+            if (argument.startsWith("=")) {
+                String value = argument.substring(1);
+                values.put(value.contains(".") ? Double.valueOf(value) : Boolean.valueOf(value), "");
+            } else if (argument.startsWith("norm")) {
+                Map<Object, String> gains = values("gain:1,C"), dgains = values("dgain:1,C"), factors = values("r:N,1");
+                Tensor gain = tensor(1, DIMS.C()), r = tensor(DIMS.N(), 1);
+                values.put(new Norm(gain, gain, r, true), "");
+                values.put(null, "norm is null");
+                gains.forEach((wrong, words) -> values.put(new Norm((Tensor) wrong, gain, r, true), words));
+                factors.forEach((wrong, words) -> values.put(new Norm(gain, gain, (Tensor) wrong, true), words));
+                if (argument.endsWith("dgain")) {
+                    dgains.forEach((wrong, words) -> values.put(new Norm(gain, (Tensor) wrong, r, true), words));
+                }
+            } else if (argument.contains(":")) {
+                String[] shape = argument.replaceAll(".*:", "").split(",");
+                int rows = size(shape[0]), cols = size(shape[1]);
+                values.put(tensor(rows, cols), "");
+                for (int[] wrong : new int[][] {{rows + 7, cols}, {rows, cols + 7}}) {
+                    values.put(tensor(wrong[0], wrong[1]), "has shape (");
+                }
+                if (!argument.startsWith("?")) {
+                    values.put(null, name + " is null");
+                }
+                values.put(new Handle("stranger", rows, cols), name + " 'stranger' belongs to another engine");
+            } else if (argument.contains("..")) {
+                String[] range = argument.replaceAll(".*=", "").split("\\.\\.");
+                int low = Integer.parseInt(range[0]), high = Integer.parseInt(range[1]);
+                values.put(low, "");
+                values.put(low - 1, name + " is " + (low - 1) + ", expected " + low + " to " + high);
+                values.put(high + 1, name + " is " + (high + 1) + ", expected " + low + " to " + high);
+            } else if (argument.contains("[]")) {
+                Tensor a = tensor(2, 3), b = tensor(4, 4);
+                values.put(List.of(a, b), "");
+                values.put(null, name + " is null");
+                values.put(Arrays.asList(a, null), name + "[1] is null");
+                values.put(List.of(a, new Handle("stranger", 4, 4)), name + "[1] 'stranger' belongs to another engine");
+                if (!List.of("g", "w", "masters", "x", "tensors").contains(name)) {
+                    values.put(List.of(a), name + " has length 1, expected 2");
+                    values.put(List.of(a, a), name + "[1] 't2x3' has shape (2,3), expected (4,4)");
+                } else if (name.equals("x")) {
+                    values.put(List.of(a, tensor(5, 5)), "x[1] 't5x5' has shape (5,5), expected at most");
+                    values.put(List.of(a, tensor(65, 1)), "x[1] 't65x1' has shape (65,1), expected at most");
+                }
+            } else if (argument.contains("*")) {
+                int count = Integer.parseInt(argument.replaceAll(".*\\*", ""));
+                values.put(new double[count], "");
+                if (!argument.startsWith("?")) {
+                    values.put(null, name + " is null");
+                }
+                values.put(new double[count - 1], (count - 1) + "");
+                values.put(new double[count + 1], (count + 1) + "");
+            } else if (argument.contains("#")) {
+                values.put(new int[] {0, 1, 4}, "");
+                values.put(null, name + " is null");
+                values.put(new int[2], name + " has 2 tokens, expected 3");
+                values.put(new int[] {0, 5, 0}, name + "[1] is token 5, expected 0 to 4");
+                values.put(new int[] {-1, 5, 0}, name + "[0] is token -1, expected 0 to 4");
+            } else if (name.equals("moments")) {
+                values.put(new Moments(0.9, 0.9, 0.1, 1), "");
+                values.put(null, "moments is null");
+                values.put(new Moments(0.9, 0.9, 0.1, 0), "t is 0, expected 1 or more");
+            } else if (name.equals("tensor")) {
+                values.put(tensor(3, 4), "");
+                values.put(null, "tensor is null");
+                values.put(new Handle("stranger", 3, 4), "tensor 'stranger' belongs to another engine");
+            } else {
+                values.put(
+                        switch (name) {
+                            case "rule" -> new HeadRule(true, true, true);
+                            case "kind" -> Nonlinearity.SWIGLU;
+                            default -> POLYNOMIAL;
+                        },
+                        "");
+                values.put(null, name + " is null");
+            }
+            return values;
+        }
+    }
+
+    private static int size(String letters) {
+        int factor = Character.isDigit(letters.charAt(0)) ? letters.charAt(0) - '0' : 1;
+        return factor
+                * switch (letters.charAt(letters.length() - 1)) {
+                    case 'N' -> DIMS.N();
+                    case 'C' -> DIMS.C();
+                    case 'H' -> DIMS.H();
+                    case 'V' -> DIMS.V();
+                    default -> 1;
+                };
+    }
+
+    private static void call(Engine engine, String operation, Object[] arguments) {
+        try {
+            Method method = Operations.all().stream()
+                    .filter(m -> m.getName().equals(operation))
+                    .findFirst()
+                    .orElseThrow();
+            method.invoke(Operations.owner(engine, method), arguments);
+        } catch (InvocationTargetException e) {
+            if (e.getCause() instanceof EngineException refusal) {
+                throw refusal;
+            }
+            throw new AssertionError(e.getCause());
+        } catch (IllegalAccessException e) {
+            throw new AssertionError(e);
+        }
+    }
+
+    private static void refused(String operation, String words, Runnable call) {
+        assertThatThrownBy(call::run)
+                .as(operation)
+                .isInstanceOf(EngineException.class)
+                .hasMessageStartingWith(operation + ": ")
+                .hasMessageContaining(words);
+    }
+
+    @ParameterizedTest
+    @MethodSource("operations")
+    void everyWrongArgument(String line) {
+        String operation = line.substring(0, line.indexOf(' '));
+        List<List<String>> sentences = new ArrayList<>();
+        for (Kind kind : Kind.values()) {
+            Bench bench = new Bench(kind);
+            List<Map<Object, String>> values =
+                    Stream.of(line.split(" ")).skip(1).map(bench::values).toList();
+            Object[] right =
+                    values.stream().map(v -> v.keySet().iterator().next()).toArray();
+            refused(operation, "the engine is not committed", () -> call(bench.engine, operation, right));
+            bench.engine.commit();
+            if (FED.contains(operation)) {
+                refused(operation, "no tokens yet; call feed", () -> call(bench.engine, operation, right));
+            }
+            bench.engine.feed(new int[3], new int[3]);
+            List<String> met = new ArrayList<>();
+            for (int i = 0; i < right.length; i++) {
+                int at = i;
+                values.get(i).entrySet().stream().skip(1).forEach(wrong -> {
+                    Object[] arguments = right.clone();
+                    arguments[at] = wrong.getKey();
+                    refused(operation, wrong.getValue(), () -> {
+                        try {
+                            call(bench.engine, operation, arguments);
+                        } catch (EngineException e) {
+                            met.add(e.getMessage());
+                            throw e;
+                        }
+                    });
+                });
+            }
+            sentences.add(met);
+            if (WAITING.contains(operation)) {
+                refused(
+                        operation,
+                        "not possible inside replay 'step'",
+                        () -> bench.engine.replay("step", () -> call(bench.engine, operation, right)));
+            }
+            if (kind != Kind.NONE) {
+                call(bench.engine, operation, right);
+            }
+            bench.engine.close();
+            bench.engine.close();
+            refused(operation, "the engine is closed", () -> call(bench.engine, operation, right));
+        }
+        assertThat(sentences).containsOnly(sentences.getFirst());
+        assertThat(sentences.getFirst()).hasSizeGreaterThanOrEqualTo(2);
+    }
+
+    /** The door forgets no operation: what is not in the table is named here. */
+    @ParameterizedTest
+    @EnumSource
+    void theTableIsComplete(Kind kind) {
+        assertThat(Operations.except(OPERATIONS))
+                .as("those of theWholeSentence")
+                .containsExactly("cut", "decide", "gram", "join", "refine", "rotate");
+        try (Engine engine = kind.open()) {
+            assertThat(engine.dims()).isEqualTo(DIMS);
+        }
+    }
+
+    private record Wrong(String sentence, BiConsumer<Engine, Tensors> call) {}
+
+    private record Tensors(Tensor x, Tensor w, Tensor qkv, Tensor lse, Tensor tall, Tensor losses) {
+        static Tensors of(Engine e) {
+            Tensor x = e.tensor(Role.ACTIVATION, "x", 3, 4), w = e.tensor(Role.ACTIVATION, "w", 5, 4);
+            Tensor qkv = e.tensor(Role.ACTIVATION, "qkv", 3, 12), lse = e.tensor(Role.ACTIVATION, "lse", 2, 2);
+            Tensor tall = e.tensor(Role.ACTIVATION, "long", 17, 4), losses = e.tensor(Role.ACTIVATION, "losses", 3, 1);
+            return new Tensors(x, w, qkv, lse, tall, losses);
+        }
+    }
+
+    static Stream<Wrong> sentences() {
+        return Stream.of(
+                new Wrong(
+                        "logits: row is 3, expected 0 to 2",
+                        (e, t) -> e.layers().logits(t.x, 3, t.w)),
+                new Wrong(
+                        "embed: there are no tokens yet; call feed first",
+                        (e, t) -> e.layers().embed(t.w, t.x)),
+                new Wrong(
+                        "attentionBackward: lse has shape (2,2), expected (3,2)",
+                        (e, t) -> e.layers().attentionBackward(t.qkv, t.x, t.lse, t.x, t.qkv)),
+                new Wrong(
+                        "momentum: scale has length 1, expected 2, one per tensor",
+                        (e, t) -> e.motion().momentum(List.of(t.x, t.w), new double[1], 0.9, false, List.of(t.x, t.w))),
+                new Wrong(
+                        "product: y 'x' has shape (3,4), expected (3,5)",
+                        (e, t) -> e.layers().product(t.x, t.w, t.x)),
+                new Wrong("write: 3 values for 'x' of shape (3,4), expected 12", (e, t) -> e.write(t.x, new double[3])),
+                new Wrong(
+                        "slice: 'part' takes 2 rows from row 4 on, expected rows of 'w', which has 5",
+                        (e, t) -> e.slice(t.w, "part", 4, 2)),
+                new Wrong(
+                        "commit: the engine has been committed; declare all tensors first, then commit once",
+                        (e, t) -> e.commit()),
+                new Wrong(
+                        "tensor: the engine has been committed; declare all tensors first, then commit once",
+                        (e, t) -> e.tensor(Role.STATE, "late", 1, 1)),
+                new Wrong(
+                        "orthogonalize: x[0] 'long' has shape (17,4), expected at most a hidden matrix's, (16,4);"
+                                + " give it another direction than Muon's",
+                        (e, t) -> e.motion().orthogonalize(List.of(t.tall), POLYNOMIAL)),
+                new Wrong(
+                        "gram: left[0] 'w' has shape (5,4), expected (3,3) or (1,1)",
+                        (e, t) -> e.motion().gram(List.of(t.x), new double[1], 0.9, List.of(t.w), List.of(t.w))),
+                new Wrong(
+                        "rotate: g[0] 'long' has shape (17,4), expected at most a hidden matrix's, (16,4);"
+                                + " give it another direction than SOAP's",
+                        (e, t) -> e.motion().rotate(List.of(t.tall), List.of(), List.of(), false)),
+                new Wrong(
+                        "refine: gram[0] 'x' has shape (3,4), expected a square of at most 16 rows",
+                        (e, t) -> e.motion().refine(List.of(t.x), new double[1], List.of(t.x))),
+                new Wrong(
+                        "clamp: limit is -1.0, expected a number above zero",
+                        (e, t) -> e.motion().clamp(List.of(t.x), new double[1], -1)),
+                new Wrong(
+                        "equalize: epsilon is 0.0, expected a number above zero",
+                        (e, t) -> e.motion().equalize(List.of(t.x), 0.9, 0, null, List.of(t.x))),
+                new Wrong(
+                        "equalize: v[0] 'w' has shape (5,4), expected (3,4) or (3,1)",
+                        (e, t) -> e.motion().equalize(List.of(t.x), 0.9, 1, null, List.of(t.w))),
+                new Wrong(
+                        "cut: 2 blocks of shape (3,4) do not fill 'w' of shape (5,4)",
+                        (e, t) -> e.motion().cut(t.w, List.of(t.x, t.x))),
+                new Wrong(
+                        "join: blocks[1] 'w' has shape (5,4), expected (3,4)",
+                        (e, t) -> e.motion().join(List.of(t.x, t.w, t.x), t.qkv)),
+                new Wrong(
+                        "join: blocks is empty, expected blocks of 'x'",
+                        (e, t) -> e.motion().join(List.of(), t.x)),
+                new Wrong("cut: whole is null", (e, t) -> e.motion().cut(null, List.of(t.x))),
+                new Wrong("head: dw is null", (e, t) -> {
+                    e.feed(new int[3], new int[3]);
+                    e.layers().head(t.x, t.w, t.losses, 1, t.x, null);
+                }),
+                new Wrong(
+                        "replay: not possible inside replay 'outer'; call it before or after",
+                        (e, t) -> e.replay("outer", () -> e.replay("inner", () -> {}))),
+                new Wrong(
+                        "decide: not possible inside replay 'outer'; call it before or after",
+                        (e, t) -> e.replay("outer", () -> e.decide(() -> {}))),
+                new Wrong(
+                        "until: not possible inside replay 'outer'; call it before or after",
+                        (e, t) -> e.replay("outer", () -> e.until(() -> false, () -> {}))),
+                new Wrong("read: the engine is closed; open another one", (e, t) -> {
+                    e.close();
+                    e.read(t.x);
+                }));
+    }
+
+    @ParameterizedTest
+    @MethodSource("sentences")
+    void theWholeSentence(Wrong wrong) {
+        for (Kind kind : Kind.values()) {
+            try (Engine engine = kind.open()) {
+                Tensors tensors = Tensors.of(engine);
+                engine.commit();
+                assertThatThrownBy(() -> wrong.call.accept(engine, tensors))
+                        .as(kind.name())
+                        .isInstanceOf(EngineException.class)
+                        .hasMessage(wrong.sentence);
+            }
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    void wrongDeclarations(Kind kind) {
+        try (Engine engine = kind.open()) {
+            refused("tensor", "'x' has shape (0,4)", () -> engine.tensor(Role.STATE, "x", 0, 4));
+            refused("tensor", "'x' has shape (4,-1)", () -> engine.tensor(Role.STATE, "x", 4, -1));
+            refused("tensor", "fewer than 2^31 numbers", () -> engine.tensor(Role.STATE, "x", 1 << 16, 1 << 15));
+            refused("tensor", "role is null", () -> engine.tensor(null, "x", 1, 1));
+            refused("tensor", "name is null", () -> engine.tensor(Role.STATE, null, 1, 1));
+            Tensor whole = engine.tensor(Role.STATE, "whole", 5, 2);
+            for (int[] rows : new int[][] {{-1, 1}, {0, 0}, {0, 6}, {3, Integer.MAX_VALUE}}) {
+                refused("slice", "takes " + rows[1] + " rows", () -> engine.slice(whole, "part", rows[0], rows[1]));
+            }
+            refused(
+                    "slice",
+                    "'other' belongs to another engine",
+                    () -> engine.slice(new Handle("other", 9, 9), "part", 0, 1));
+            Tensor part = engine.slice(whole, "part", 1, 3), inner = engine.slice(part, "inner", 2, 1);
+            engine.commit();
+            if (kind != Kind.NONE) {
+                engine.write(whole, new double[] {0, 1, 2, 3, 4, 5, 6, 7, 8, 9});
+                assertThat(engine.read(part)).containsExactly(2, 3, 4, 5, 6, 7);
+                assertThat(engine.read(inner)).containsExactly(6, 7);
+            }
+        }
+    }
+}

@@ -1,0 +1,45 @@
+package hypertransfer.engine.ranks.library;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import hypertransfer.engine.Dims;
+import hypertransfer.engine.Engine;
+import hypertransfer.engine.EngineException;
+import hypertransfer.engine.provider.Engines;
+import hypertransfer.engine.ranks.Alone;
+import hypertransfer.engine.ranks.Ranks;
+import hypertransfer.engine.ranks.Transport;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+class TransportsTest {
+    @Test
+    void ncclNeedsACardPerRank() {
+        assertThat(Transports.obstacle(List.of("a\n", "b\n", "c\n"))).isEmpty();
+        assertThat(Transports.obstacle(List.of("a\n", "b\n", "a\n")))
+                .startsWith("ranks 0 and 2 have the same card")
+                .contains("ranks.transport");
+        assertThat(Transports.obstacle(List.of("a\n", "b\nNCCL is not there: look\nelsewhere")))
+                .isEqualTo("at rank 1 NCCL is not there: look\nelsewhere");
+    }
+
+    @Test
+    void anEngineWithoutCardsHasNoUseForIt() {
+        Ranks alone = new Alone();
+        try (Engine engine = Engines.open("reference", new Dims(1, 2, 4, 4, 4))) {
+            assertThat(engine.transport(alone, Transport.AUTO)).isSameAs(alone);
+            assertThat(engine.transport(alone, Transport.MPI)).isSameAs(alone);
+            assertThatThrownBy(() -> engine.transport(alone, Transport.NCCL))
+                    .isInstanceOf(EngineException.class)
+                    .hasMessageContaining("the engine is reference; set it to auto or mpi");
+        }
+    }
+
+    @Test
+    void oneRankIsItsOwnTransportUnlessNcclIsAskedFor() {
+        Ranks alone = new Alone();
+        assertThat(Transports.onCards(alone, Transport.AUTO, "a", null, 0)).isSameAs(alone);
+        assertThat(Transports.onCards(alone, Transport.MPI, "a", null, 0)).isSameAs(alone);
+    }
+}
