@@ -12,7 +12,7 @@ from torch.nn import functional as F
 
 from hypertransfer import EffectiveRates, HyperTransfer, Picture, adamw, linear, muon, muonh, rates, split
 
-STEPS, V, C, T, B = 120, 32, 32, 16, 16
+STEPS, V, C, T, B = 100, 32, 24, 16, 8
 
 # %% [markdown]
 # ## 1. My network, my data, my Muon
@@ -62,7 +62,7 @@ def train(model, optimizer, rate):
     return losses
 
 
-my_rate = lambda t: linear(t, 0.05, STEPS, final_ratio=0.1)  # my tuned schedule: up to 0.05, down to a tenth of it
+my_rate = lambda t: linear(t, 0.1, STEPS, final_ratio=0.1)  # my tuned schedule: up to 0.1, down to a tenth of it
 
 # %% [markdown]
 # ## 2. What is my learning rate, really?
@@ -72,7 +72,7 @@ my_rate = lambda t: linear(t, 0.05, STEPS, final_ratio=0.1)  # my tuned schedule
 # %%
 model = network()
 hidden, rest = split(model)
-optimizer = HyperTransfer([muon(hidden, lr=0.05, weight_decay=0.1), adamw(rest, lr=0.01)])
+optimizer = HyperTransfer([muon(hidden, lr=0.1, weight_decay=0.1), adamw(rest, lr=0.01)])
 measured = EffectiveRates(model, optimizer, every=3)
 muon_losses = train(model, optimizer, my_rate)
 print(measured.close(quiet=True))
@@ -85,7 +85,7 @@ print(measured.close(quiet=True))
 # %%
 twin = network()
 hidden, rest = split(twin)
-optimizer = HyperTransfer([muon(hidden, lr=0.05, weight_decay=0.1, mode="hypertransfer-plus"), adamw(rest, lr=0.01)])
+optimizer = HyperTransfer([muon(hidden, lr=0.1, weight_decay=0.1, mode="hypertransfer-plus"), adamw(rest, lr=0.01)])
 twin_losses = train(twin, optimizer, my_rate)
 gap = max(abs(a - b) for a, b in zip(muon_losses, twin_losses))
 print(f"largest difference of the two losses over {STEPS} steps: {gap:.1e}")
@@ -110,7 +110,7 @@ print(f"last ten losses: Muon {sum(muon_losses[-10:]) / 10:.4f}, MuonH {sum(muon
 # `rates` predicts the effective rates of my Muon and returns the MuonH rate that goes with them, with its errors.
 
 # %%
-answer = rates(network(), optimizer="muon", lr=0.05, weight_decay=0.1, steps=STEPS, final_ratio=0.1, to="muonh")
+answer = rates(network(), optimizer="muon", lr=0.1, weight_decay=0.1, steps=STEPS, final_ratio=0.1, to="muonh")
 print(answer)
 guess = network()
 hidden, rest = split(guess)
@@ -121,7 +121,7 @@ print(f"last ten losses with the predicted rate: {sum(guess_losses[-10:]) / 10:.
 # %% [markdown]
 # ## 6. One picture
 #
-# By how much each run turns its matrices per step. The schedule says 0.05, falling to a tenth. The matrices grew, so Muon really turned
+# By how much each run turns its matrices per step. The schedule says 0.1, falling to a tenth. The matrices grew, so Muon really turned
 # them by less and less. MuonH with the measured or the predicted rate follows that curve; MuonH with Muon's own number does not.
 
 # %%
