@@ -149,12 +149,14 @@ class HyperTransfer(torch.optim.Optimizer):
 
     def _parts(self) -> List[Part]:
         parts: List[Part] = []
+        number = -1
         for group in self.param_groups:
             rule, view, whole = self._rule(group), View.parse(group["view"]), self._whole(group)
             for p in group["params"]:
+                number += 1
                 if p.grad is None:
                     continue
-                name = self.name(p)
+                name = self._names.get(p) or f"parameter {number}"
                 if p.grad.is_sparse or p.grad.is_complex():
                     raise Refusal(f"{name} has a {'sparse' if p.grad.is_sparse else 'complex'} gradient; only dense, real"
                                   " gradients can be used: set sparse=False on its embedding, or leave it to another"
@@ -190,7 +192,8 @@ class HyperTransfer(torch.optim.Optimizer):
                 part.stand = part.named(part.rule.evaluation_scale, part.state)
             part.scale = part.named(part.rule.gradient_scale, part.state)
             part.named(part.rule.check, part.state, float(part.group["lr"]))
-            part.named(part.rule.step, part.state, Reading(part.norm / part.stand, 0.0, 0.0), 0.0)  # refuses the weights
+            if not 0 < part.norm < math.inf:  # a step that moves nothing refuses what every step would be refused for
+                part.named(part.rule.step, part.state, Reading(part.norm / part.stand, 0.0, 0.0), 0.0)
             total += g * part.scale**2
         if 0 < self.clip_norm < math.sqrt(total):
             for part in parts:

@@ -234,7 +234,7 @@ def scaler(bench, _):
         return
     model, forward = bench.model(compiled=False)
     o = muon(model, "hypertransfer-plus")[0]
-    scaler = torch.amp.GradScaler("cuda", init_scale=2.0**40)
+    scaler = torch.amp.GradScaler("cuda", init_scale=2.0**24)
     skipped = 0
     for t in range(30):
         o.zero_grad()
