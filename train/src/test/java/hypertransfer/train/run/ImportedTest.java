@@ -118,16 +118,16 @@ class ImportedTest {
         check(Dialect.GPT2, c, weights, new Gpt2(weights, 16, 4, 2).logits(TOKENS));
     }
 
-    /** The parts of a matrix have scales of their own; exported without them, the network was another one. */
+    /** The parts of a matrix have scales of their own, and placebo and grid change it; without them it was another network. */
     @Test
     void whatIsExportedIsWhatIsEvaluated() {
         Tiny tiny = new Tiny(dir);
         Configuration c = tiny.configuration(
                 "network=M2", "engine=reference", "steps=8", "matrices.rate=0.1", "matrices.mode=hypertransfer-plus");
         List<Integer> context = IntStream.of(TOKENS).boxed().toList();
-        for (String view : List.of("whole", "heads", "blocks:2x2")) {
-            String name = view.replace(':', '-');
-            Run run = new Run(tiny.train(name, ConfigurationFile.with(c, "matrices.view=" + view)));
+        for (String setting : List.of("view=whole", "view=heads", "view=blocks:2x2", "placebo=1.5", "grid=5")) {
+            String name = setting.replace(':', '-');
+            Run run = new Run(tiny.train(name, ConfigurationFile.with(c, "matrices." + setting)));
             Path file = dir.resolve(name + ".safetensors");
             Trained.export(run, file, Dialect.OWN, Tiny::unexpected);
             Configuration plain = ConfigurationFile.with(c, "matrices.mode=base");
@@ -135,7 +135,7 @@ class ImportedTest {
             try (Trained trained = Trained.load(run, Tiny::unexpected);
                     Trained imported = Trained.load(other, Tiny::unexpected)) {
                 assertThat(imported.logits(context))
-                        .as(view)
+                        .as(setting)
                         .containsExactly(trained.logits(context), within(1e-6)); // float32 in the file
             }
         }

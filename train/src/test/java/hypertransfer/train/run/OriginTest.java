@@ -15,6 +15,7 @@ import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -108,6 +109,44 @@ class OriginTest {
         assertThat(newest).content().doesNotContain("origin");
         tiny.resume("run");
         assertThat(Tiny.result(run.directory())).isEqualTo(whole);
+    }
+
+    /** It had seven more keys, of which runs have one value each now, and another name for the transport. */
+    @Test
+    void aRunOfTheVersionBeforeContinues() throws IOException {
+        List<Object> whole = Tiny.result(tiny.train("whole", c));
+        Path config = run.file(Run.CONFIGURATION), newest = run.checkpoints().getFirst();
+        String text = Files.readString(config)
+                .replace("  transport:", "  carrier:")
+                .replace("  tied:", "  gain: true\n  tied:")
+                .replace(
+                        "  beta2: 0.95",
+                        "  schulz_steps: 0\n  shampoo_beta: 0.95\n  largest_side: 10000\n  beta2: 0.95")
+                .replace("  matrices_every:", "  radial_every: 10\n  matrices_every:");
+        Files.writeString(config, text.replace("adamw:\n", "adamw: # of the version before\n"));
+        Checkpoint now = Checkpoint.read(newest);
+        Origin origin = now.origin();
+        Map<String, String> settings = new LinkedHashMap<>(origin.settings());
+        settings.putAll(
+                Map.of("model.gain", "true", "matrices.shampoo_beta", "0.95", "matrices.largest_side", "10000"));
+        Origin before =
+                new Origin(origin.rules(), settings, origin.training(), origin.validation(), origin.recorded(), null);
+        new Checkpoint(now.step(), now.states(), now.validation(), before, now.tensors(), 0).write(newest);
+        tiny.resume("run");
+        assertThat(Tiny.result(run.directory())).isEqualTo(whole);
+    }
+
+    /** The order of sums in vectors of another width is another one. */
+    @Test
+    void anotherVectorWidthIsRefused() {
+        Origin o = Checkpoint.read(run.checkpoints().getFirst()).origin();
+        Origin other =
+                new Origin(o.rules(), o.settings(), o.training(), o.validation(), o.recorded(), "vectors of 8 bits");
+        assertThat(o.machine()).matches("(vectors of \\d+ bits)?");
+        assertRefused(
+                () -> other.require(o, Set.of()),
+                "the machine: it had vectors of 8 bits, this one has " + o.machine() + ", so the bits would differ");
+        other.require(o, Set.of("engine"));
     }
 
     /** All six matrices had other weights before, with exit 0. */
