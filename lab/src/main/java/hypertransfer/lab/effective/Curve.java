@@ -1,4 +1,4 @@
-package hypertransfer.lab.answer;
+package hypertransfer.lab.effective;
 
 import java.util.ArrayList;
 import java.util.List;

@@ -1,10 +1,8 @@
-package hypertransfer.lab.command.answer;
+package hypertransfer.lab.predict;
 
 import hypertransfer.core.Refusal;
 import hypertransfer.core.Space;
-import hypertransfer.lab.answer.Csv;
-import hypertransfer.lab.answer.Measured;
-import hypertransfer.lab.answer.PredictedKind;
+import hypertransfer.lab.command.option.Csv;
 import hypertransfer.lab.command.option.JsonOption;
 import hypertransfer.lab.command.option.SetOption;
 import hypertransfer.prediction.Equilibrium;

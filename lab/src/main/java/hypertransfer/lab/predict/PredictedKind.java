@@ -1,4 +1,4 @@
-package hypertransfer.lab.answer;
+package hypertransfer.lab.predict;
 
 import hypertransfer.core.Refusal;
 import hypertransfer.core.Space;
@@ -26,12 +26,12 @@ import java.util.stream.Collectors;
  *
  * @param name of the kind, with the layers behind it where other layers are treated differently
  */
-public record PredictedKind(String name, List<Outline> matrices, Course course, Expected expected) {
+record PredictedKind(String name, List<Outline> matrices, Course course, Expected expected) {
     private static final Iteration.Step JORDAN =
             Direction.Muon.standard().iteration().steps().getFirst();
 
     /** One for each kind of matrix, or more where {@code matrices.groups} tells layers apart. */
-    public static List<PredictedKind> of(Configuration c) {
+    static List<PredictedKind> of(Configuration c) {
         if (c.matrices().recorded() != null) {
             throw new Refusal("matrices.recorded is " + c.matrices().recorded()
                     + "; only a schedule can be predicted: --set matrices.recorded=null");
@@ -97,12 +97,12 @@ public record PredictedKind(String name, List<Outline> matrices, Course course, 
     }
 
     /** The rates of the run that the configuration asks for, as its target takes them. */
-    public Prediction target() {
+    Prediction target() {
         return Prediction.of(expected, course.transfer().target(), course.schedule());
     }
 
     /** The same run as its carrier takes it. */
-    public Prediction carrier() {
+    Prediction carrier() {
         Transfer transfer = course.transfer();
         Prediction target = target();
         return transfer.carrier().equals(transfer.target())
@@ -111,7 +111,7 @@ public record PredictedKind(String name, List<Outline> matrices, Course course, 
     }
 
     /** {@code Muon, decay 0.1, shape factor rms, width 128}: what a translation can change. */
-    public static String describe(Configuration c) {
+    static String describe(Configuration c) {
         Course common = c.algorithm().common();
         Space space = common.transfer().target();
         boolean adam = common.direction() instanceof Direction.Adam;
