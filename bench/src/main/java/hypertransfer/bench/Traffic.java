@@ -9,7 +9,7 @@ import java.util.List;
 import java.util.Locale;
 
 /**
- * What ranks exchange in a step, and the share of the step's time that it is predicted to take; docs/CLUSTER.md has the
+ * What ranks exchange in a step, and the share of the step's time that it is predicted to take; docs/USE.md has the
  * table. Assumed: every link is full-duplex and gives its nominal bandwidth times {@link #EFFICIENCY}; nothing overlaps
  * with computing; a rank has as many micro-batches as make a step of at least 524,288 tokens, and computes them at the
  * H200's measured speed; Newton-Schulz is divided by the number of ranks. Latency is left out, so at 1,024 ranks the
@@ -24,7 +24,7 @@ public final class Traffic {
     private Traffic() {}
 
     /**
-     * Measured on one H200, docs/PERFORMANCE.md.
+     * Measured on one H200, docs/RESULTS.md.
      *
      * @param micro seconds of one micro-batch
      * @param optimizer seconds of the optimizer in one process

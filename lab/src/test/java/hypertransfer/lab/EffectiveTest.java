@@ -75,12 +75,12 @@ class EffectiveTest {
         assertThat(out).doesNotContain("without inner_product");
     }
 
-    /** The lines of docs/RECIPES.md for PyTorch and JAX write such a file; here with stand-ins for both. */
+    /** The lines of docs/USE.md for PyTorch and JAX write such a file; here with stand-ins for both. */
     @Test
     void recipesWriteSuchALog() throws Exception {
         Path script = Path.of(getClass().getResource("recipes.py").toURI());
         Path torch = directory.resolve("torch.csv"), jax = directory.resolve("jax.csv");
-        List<String> command = List.of("python3", "" + script, "../docs/RECIPES.md", "" + torch, "" + jax);
+        List<String> command = List.of("python3", "" + script, "../docs/USE.md", "" + torch, "" + jax);
         Process process;
         try {
             process = new ProcessBuilder(command).redirectErrorStream(true).start();

@@ -75,7 +75,7 @@ class MainTest {
         "runz,runs",
         "conformence,conformance",
         "plot,",
-        "clena,clean",
+        "docter,doctor",
         "version,"
     })
     void aSuggestionIsNearOrThereIsNone(String typed, String meant) {

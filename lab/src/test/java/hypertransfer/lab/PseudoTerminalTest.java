@@ -50,7 +50,7 @@ class PseudoTerminalTest {
     }
 
     private static String command(Stream<String> words) throws Exception {
-        return Archive.java(words.toArray()).stream()
+        return Child.java(words.toArray()).stream()
                 .map(word -> "'" + word + "'")
                 .collect(Collectors.joining(" ", "", "\n"));
     }

@@ -37,7 +37,7 @@ class RanksTest {
                         .concat(" --mca btl_tcp_if_include lo -n ")
                         .concat(Integer.toString(ranks))
                         .split(" ")));
-        command.addAll(Archive.java());
+        command.addAll(Child.java());
         command.add("train");
         command.addAll(List.of(arguments));
         return new ProcessBuilder(command)

@@ -236,7 +236,7 @@ class RunCommandsTest {
     @Test
     void runsOfTheCurrentDirectory() throws Exception {
         Path run = train("run", "steps=2");
-        Process process = new ProcessBuilder(Archive.java("runs", ""))
+        Process process = new ProcessBuilder(Child.java("runs", ""))
                 .directory(run.toFile())
                 .redirectError(ProcessBuilder.Redirect.DISCARD)
                 .start();

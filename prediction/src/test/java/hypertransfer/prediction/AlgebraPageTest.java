@@ -22,10 +22,10 @@ import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
-/** docs/ALGEBRA.md: its numbers are computed, and every name in code that it gives is there. */
+/** docs/IDEA.md: its numbers are computed, and every name in code that it gives is there. */
 class AlgebraPageTest {
     private static String page() throws Exception {
-        return Files.readString(Path.of("..", "docs", "ALGEBRA.md"));
+        return Files.readString(Path.of("..", "docs", "IDEA.md"));
     }
 
     @Test

@@ -40,7 +40,7 @@ import picocli.CommandLine.Parameters;
             "  mpirun -n 8 ./ht train runs/muon.yaml --set model.accumulation=8",
             "",
             "Ctrl-C saves, then stops with exit code 130; run the same command again to",
-            "continue. All keys: docs/CONFIGURATION.md"
+            "continue. All keys: docs/USE.md"
         })
 public final class TrainCommand implements Callable<Integer> {
     /** How long each rank waits for each lower rank to report first, and the maximum number of such waits. */

@@ -30,7 +30,7 @@ import picocli.CommandLine.Spec;
             "  rate, decay     learning rate and decoupled weight decay",
             "  inner_product   <u,w>, optional: gives the exact angle of a step",
             "",
-            "docs/RECIPES.md has the lines of PyTorch and JAX that write such a file.",
+            "docs/USE.md has the lines of PyTorch and JAX that write such a file.",
             "at rest: the norm at which decay and growth balance. implied: rate * decay /",
             "effective. The last column is the schedule of angles with which a Hyperball",
             "does the same. Rows that cannot be used are named on the error stream."

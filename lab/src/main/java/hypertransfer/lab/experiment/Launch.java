@@ -13,7 +13,6 @@ import hypertransfer.train.file.Folder;
 import hypertransfer.train.log.Hold;
 import hypertransfer.train.log.Run;
 import hypertransfer.train.log.Standing;
-import hypertransfer.train.run.Feed;
 import hypertransfer.train.run.Trainer;
 import hypertransfer.train.run.Watcher;
 import java.io.IOException;
@@ -60,7 +59,6 @@ public record Launch(
             out.println(directory + " is already finished; to train it again, choose another --out");
             return true;
         }
-        Feed.prepare(configuration);
         Configuration c = chosen();
         Room.require(c);
         if (ranks.rank() > 0) {
@@ -133,7 +131,12 @@ public record Launch(
         }
         String engine = Engines.choose("auto");
         out.println("engine " + engine + ": the first of " + Engines.order() + " that works here");
-        return configuration.on(engine);
+        return on(engine, configuration);
+    }
+
+    /** The same on this engine. */
+    public static Configuration on(String engine, Configuration c) {
+        return c.engine().equals(engine) ? c : ConfigurationFile.with(c, "engine=" + engine);
     }
 
     private Hold hold(Configuration c, Set<String> changed) {

@@ -37,7 +37,7 @@ import picocli.CommandLine.Parameters;
             "",
             "Checked by training, Muon carried to MuonH: at preset demo it ended 0.002 above",
             "a MuonH tuned by a sweep, at 124M 0.064 above it, and 0.17 below its Muon",
-            "(validation losses, one seed; docs/LOG.md)."
+            "(validation losses, one seed; notes/LOG.md)."
         })
 public final class RatesCommand implements Runnable {
     @Parameters(paramLabel = "CONFIG", description = "The configuration with the tuned rates.")
@@ -147,14 +147,14 @@ public final class RatesCommand implements Runnable {
 
     private static void print(
             PrintWriter out, Configuration from, Configuration other, List<Row> rows, List<Group> groups) {
-        Shaped tuned = from.algorithm().common().schedule();
+        Shaped tuned = from.matrices().schedule(from.steps());
         out.printf(
                 Locale.ROOT,
                 "from %s: rate %s, final ratio %s, %s, %d steps%n",
                 PredictedKind.describe(from),
                 tuned.peak(),
                 tuned.finalRatio(),
-                from.matrices().fall().schedule(),
+                from.matrices().curve().schedule().text(),
                 tuned.steps());
         out.println("to   " + PredictedKind.describe(other));
         int wide =
@@ -180,7 +180,7 @@ public final class RatesCommand implements Runnable {
                 g.finalRatio,
                 100 * g.error,
                 groups.size() == 1 ? "" : "  " + g.pattern));
-        if (from.matrices().update().direction() != other.matrices().update().direction()) {
+        if (from.matrices().direction() != other.matrices().direction()) {
             out.println("another direction at the same effective rates: a place to start a search, not a tuned rate");
         }
     }

@@ -15,7 +15,11 @@ import java.util.function.Function;
  * beside each other are copied, and copied back after they have moved.
  */
 final class Hidden {
-    /** One that this rank owns; the weight is the master where nothing separates them. */
+    /**
+     * One that this rank owns; the weight is the master where nothing separates them.
+     *
+     * @param number among the hidden matrices of all ranks
+     */
     record Own(int number, Tensor master, Tensor gradient, Tensor weight) {}
 
     /** A matrix of this rank whose parts are copies. */
@@ -33,7 +37,8 @@ final class Hidden {
 
     Hidden(Engine engine, Parameters parameters, Routing routing) {
         this.engine = engine;
-        List<Outline> wholes = parameters.hidden().stream().map(Parameter::outline).toList();
+        List<Outline> wholes =
+                parameters.hidden().stream().map(Parameter::outline).toList();
         int head = engine.dims().D(), first = 0;
         all = Matrix.of(wholes, routing, head);
         counts = new int[wholes.size()];

@@ -76,8 +76,9 @@ public record View(Kind kind, int down, int across) {
             case BLOCKS -> new Cut(down, across);
         };
         if (rows % cut.down != 0 || cols % cut.across != 0) {
-            throw new Refusal("matrices.view is " + text() + ", and " + matrix.name() + " has " + rows + " rows and " + cols
-                    + " columns, which it does not divide; choose divisors, or name the matrices in matrices.groups");
+            throw new Refusal(
+                    "matrices.view is " + text() + ", and " + matrix.name() + " has " + rows + " rows and " + cols
+                            + " columns, which it does not divide; choose divisors, or name the matrices in matrices.groups");
         }
         return cut;
     }

@@ -4,8 +4,8 @@ import hypertransfer.core.Refusal;
 import hypertransfer.core.Schedule;
 import hypertransfer.core.Space;
 import hypertransfer.core.Transfer;
-import hypertransfer.train.config.Algorithm;
 import hypertransfer.train.config.Configuration;
+import hypertransfer.train.config.Matrices;
 import hypertransfer.train.optimizer.Matrix;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -25,12 +25,12 @@ import java.util.stream.Stream;
 record ScheduledRates(List<Schedule> schedules, List<List<Double>> decays) {
     /** @param told hears how a recorded schedule was fitted, where it is not of the same steps and matrices */
     static ScheduledRates of(Configuration c, List<Matrix> matrices, Consumer<String> told) {
-        Algorithm algorithm = c.algorithm();
+        Map<String, Matrices> hidden = c.hidden();
         String file = c.matrices().recorded();
         if (file == null) {
             return new ScheduledRates(
                     matrices.stream()
-                            .map(m -> (Schedule) algorithm.of(m.whole().name()).schedule())
+                            .map(m -> (Schedule) hidden.get(m.whole().name()).schedule(c.steps()))
                             .toList(),
                     List.of());
         }
@@ -100,7 +100,8 @@ record ScheduledRates(List<Schedule> schedules, List<List<Double>> decays) {
                 throw new Refusal(source(recorded) + " has no rates for " + m.name()
                         + " and none of its kind; it has those of " + series.keySet());
             }
-            double last = deep.size() - 1, at = layers == 1 ? last / 2 : m.whole().layer() * last / (layers - 1);
+            double last = deep.size() - 1,
+                    at = layers == 1 ? last / 2 : m.whole().layer() * last / (layers - 1);
             int below = (int) at, above = Math.min(below + 1, deep.size() - 1);
             fitted.put(m.name(), between(deep.get(below), deep.get(above), at - below));
             deepest = Math.max(deepest, deep.size());
