@@ -10,8 +10,8 @@ import hypertransfer.prediction.Fitted;
 import hypertransfer.prediction.Prediction;
 import hypertransfer.train.config.Configuration;
 import hypertransfer.train.config.ConfigurationFile;
-import hypertransfer.train.optimizer.Directions;
 import hypertransfer.train.log.Run;
+import hypertransfer.train.optimizer.Directions;
 import java.io.PrintWriter;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -58,7 +58,6 @@ public final class PredictCommand implements Runnable {
             int count,
             double startNorm,
             double endNorm,
-            double targetEndNorm,
             double peakEffective,
             int peakStep,
             double endEffective,
@@ -128,7 +127,6 @@ public final class PredictCommand implements Runnable {
                 kind.matrices().size(),
                 kind.expected().norm(),
                 kind.carrier().norm()[last],
-                target.norm()[last],
                 target.peak(),
                 target.peakStep(),
                 target.effective()[last],
