@@ -204,8 +204,7 @@ class ConfigurationTest {
                         "model.qk_norm=false",
                         "model.embed_norm=false")
                 .architecture();
-        assertThat(llama.label())
-                .isEqualTo("M2 with SwiGLU, 2 key/value heads, no Q/K norm, no norm of the embedding");
+        assertThat(llama.label()).isEqualTo("M2 with SwiGLU, 2 key/value heads, no Q/K norm, no norm of the embedding");
         assertThat(llama.outlines())
                 .contains(
                         new Outline("blocks.3.attn.k.weight", 256, 768, 3, Outline.Kind.K),
@@ -329,10 +328,7 @@ class ConfigurationTest {
         assertThat(direction("soap")).isEqualTo(Soap.standard());
         assertThat(direction("soap", "preset=gpt2-124m").factor(8, 4)).isEqualTo(1);
         assertThat(direction(
-                        "soap",
-                        "matrices.beta2=0.9",
-                        "matrices.precondition_frequency=3",
-                        "matrices.epsilon=1e-8"))
+                        "soap", "matrices.beta2=0.9", "matrices.precondition_frequency=3", "matrices.epsilon=1e-8"))
                 .isEqualTo(new Soap(0.95, 0.9, 1e-8, 0.9, 3, 10_000));
         assertThat(direction("adamuon")).isInstanceOf(AdaMuon.class);
         assertThat(direction("adamuon", "preset=gpt2-124m").factor(8, 4)).isEqualTo(1);
