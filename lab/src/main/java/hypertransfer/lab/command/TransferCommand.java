@@ -7,7 +7,7 @@ import hypertransfer.core.Transfer;
 import hypertransfer.lab.command.option.Labels;
 import hypertransfer.lab.command.option.OutOption;
 import hypertransfer.lab.command.option.SetOption;
-import hypertransfer.lab.comparison.Angles;
+import hypertransfer.lab.compare.Angles;
 import hypertransfer.lab.experiment.Launch;
 import hypertransfer.lab.experiment.Next;
 import hypertransfer.lab.terminal.Exit;

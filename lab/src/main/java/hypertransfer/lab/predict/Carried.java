@@ -1,4 +1,4 @@
-package hypertransfer.lab.answer;
+package hypertransfer.lab.predict;
 
 import hypertransfer.core.Refusal;
 import hypertransfer.core.Schedule.Shaped;
@@ -20,7 +20,7 @@ import java.util.TreeSet;
  * @param kinds what is known of each kind of matrix
  * @param pair the rates that serve all of them
  */
-public record Carried(boolean common, List<Part> kinds, Translation.Pair pair) {
+record Carried(boolean common, List<Part> kinds, Translation.Pair pair) {
 
     /**
      * Matrices of one kind.
@@ -29,25 +29,25 @@ public record Carried(boolean common, List<Part> kinds, Translation.Pair pair) {
      * @param from the kind in the tuned run
      * @param to the same matrices in the other run
      */
-    public record Part(boolean whole, PredictedKind from, PredictedKind to, List<Outline> matrices) {
+    record Part(boolean whole, PredictedKind from, PredictedKind to, List<Outline> matrices) {
         /** Both sides for the algebra. */
         Translation.Matrix matrix() {
             return new Translation.Matrix(from.expected(), to.expected(), matrices.size());
         }
 
         /** The kind, with its layers where they are not all alike. */
-        public String name() {
+        String name() {
             return PredictedKind.name(matrices, whole);
         }
 
         /** The rates that serve this kind best. */
-        public Translation.Pair own() {
+        Translation.Pair own() {
             return pair(List.of(this));
         }
     }
 
     /** One entry for each set of matrices that are treated alike on both sides: one where there are no groups. */
-    public static List<Carried> of(Configuration from, Configuration to) {
+    static List<Carried> of(Configuration from, Configuration to) {
         if (from.steps() != to.steps()) {
             throw new Refusal("steps is " + from.steps() + " in the tuned run and " + to.steps()
                     + " in the other; rates are carried over between runs of one length");
@@ -90,7 +90,7 @@ public record Carried(boolean common, List<Part> kinds, Translation.Pair pair) {
     }
 
     /** The settings that give these matrices their rates. */
-    public List<String> settings() {
+    List<String> settings() {
         String key = common ? "matrices." : "matrices.groups." + pattern() + ".";
         Shaped schedule = pair.schedule();
         return List.of(
@@ -99,7 +99,7 @@ public record Carried(boolean common, List<Part> kinds, Translation.Pair pair) {
     }
 
     /** The matrices as a pattern of {@code matrices.groups}: kinds where they are whole, else names. */
-    public String pattern() {
+    String pattern() {
         TreeSet<String> patterns = new TreeSet<>();
         kinds.forEach(part -> patterns.addAll(
                 part.whole

@@ -1,4 +1,4 @@
-package hypertransfer.lab.answer;
+package hypertransfer.lab.predict;
 
 import hypertransfer.core.Refusal;
 import hypertransfer.core.Schedule.Shaped;
@@ -33,7 +33,7 @@ public record PredictedKind(
             Direction.Muon.standard().iteration().steps().getFirst();
 
     /** One for each kind of matrix, or more where {@code matrices.groups} tells layers apart. */
-    public static List<PredictedKind> of(Configuration c) {
+    static List<PredictedKind> of(Configuration c) {
         if (c.matrices().recorded() != null) {
             throw new Refusal("matrices.recorded is " + c.matrices().recorded()
                     + "; only a schedule can be predicted: --set matrices.recorded=null");
@@ -100,12 +100,12 @@ public record PredictedKind(
     }
 
     /** The rates of the run that the configuration asks for, as its target takes them. */
-    public Prediction target() {
+    Prediction target() {
         return Prediction.of(expected, settings.transfer().target(), schedule);
     }
 
     /** The same run as its carrier takes it. */
-    public Prediction carrier() {
+    Prediction carrier() {
         Transfer transfer = settings.transfer();
         Prediction target = target();
         return transfer.carrier().equals(transfer.target())
@@ -114,7 +114,7 @@ public record PredictedKind(
     }
 
     /** {@code Muon, decay 0.1, shape factor rms, width 128}: what a translation can change. */
-    public static String describe(Configuration c) {
+    static String describe(Configuration c) {
         Matrices common = c.matrices();
         Space space = common.transfer().target();
         Direction update = common.update();

@@ -1,9 +1,7 @@
-package hypertransfer.lab.command.answer;
+package hypertransfer.lab.compare;
 
 import hypertransfer.core.Refusal;
 import hypertransfer.lab.command.option.JsonOption;
-import hypertransfer.lab.comparison.Comparison;
-import hypertransfer.lab.comparison.TensorDifference;
 import hypertransfer.lab.terminal.Exit;
 import hypertransfer.lab.terminal.Width;
 import hypertransfer.train.log.Run;

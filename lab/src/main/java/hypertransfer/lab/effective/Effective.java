@@ -1,6 +1,7 @@
-package hypertransfer.lab.answer;
+package hypertransfer.lab.effective;
 
 import hypertransfer.core.Refusal;
+import hypertransfer.lab.command.option.Csv;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -18,8 +19,7 @@ import java.util.function.BiConsumer;
  * @param problems rows that were left out, by line and column
  * @param leftOut how many
  */
-public record Effective(
-        List<Summary> matrices, Fit all, List<String> notes, List<String> problems, long rows, long leftOut) {
+record Effective(List<Summary> matrices, Fit all, List<String> notes, List<String> problems, long rows, long leftOut) {
 
     /**
      * One matrix.
@@ -29,7 +29,7 @@ public record Effective(
      * @param hyperball the Hyperball schedule that does the same
      * @param gaps places where steps are missing, and the step before the first, -1 if there is none
      */
-    public record Summary(
+    record Summary(
             String matrix,
             long steps,
             double firstNorm,
@@ -45,7 +45,7 @@ public record Effective(
             long firstGap) {}
 
     /** Reads a log. A table, if one is given, gets a row per step and matrix. */
-    public static Effective read(Path file, Csv table) {
+    static Effective read(Path file, Csv table) {
         LogReader log = new LogReader(file);
         Map<String, Curve> curves = new LinkedHashMap<>();
         long[] rows = {0};

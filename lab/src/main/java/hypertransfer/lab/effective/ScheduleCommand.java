@@ -1,9 +1,7 @@
-package hypertransfer.lab.command.answer;
+package hypertransfer.lab.effective;
 
 import hypertransfer.core.Refusal;
-import hypertransfer.lab.answer.Csv;
-import hypertransfer.lab.answer.Fit;
-import hypertransfer.lab.answer.Induced;
+import hypertransfer.lab.command.option.Csv;
 import hypertransfer.lab.command.option.JsonOption;
 import hypertransfer.train.log.Run;
 import hypertransfer.train.run.RecordedRates;

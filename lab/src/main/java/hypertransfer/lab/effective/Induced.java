@@ -1,4 +1,4 @@
-package hypertransfer.lab.answer;
+package hypertransfer.lab.effective;
 
 import hypertransfer.train.run.RecordedRates;
 import java.util.ArrayList;
@@ -11,7 +11,7 @@ import java.util.List;
  * @param matrices one summary per hidden matrix
  * @param all the one named schedule for all matrices; null where all rates are zero
  */
-public record Induced(List<Summary> matrices, Fit all) {
+record Induced(List<Summary> matrices, Fit all) {
     /** No fit needs more points of a curve. */
     private static final int POINTS = 256;
 
@@ -20,10 +20,10 @@ public record Induced(List<Summary> matrices, Fit all) {
      *
      * @param shape the nearest named schedule; null where all rates are zero
      */
-    public record Summary(String matrix, double peak, int peakStep, double end, double endToPeak, Fit shape) {}
+    record Summary(String matrix, double peak, int peakStep, double end, double endToPeak, Fit shape) {}
 
     /** Sums up every matrix of a recorded schedule. */
-    public static Induced of(RecordedRates recorded) {
+    static Induced of(RecordedRates recorded) {
         List<Summary> matrices = new ArrayList<>();
         List<List<Fit.Point>> curves = new ArrayList<>();
         recorded.rates().forEach((name, rates) -> {

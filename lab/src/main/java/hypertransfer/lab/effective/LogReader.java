@@ -1,4 +1,4 @@
-package hypertransfer.lab.answer;
+package hypertransfer.lab.effective;
 
 import hypertransfer.core.Refusal;
 import hypertransfer.train.file.Atomic;

@@ -1,4 +1,4 @@
-package hypertransfer.lab.answer;
+package hypertransfer.lab.effective;
 
 import hypertransfer.core.Schedule.Shaped;
 import hypertransfer.core.Shape;
@@ -13,7 +13,7 @@ import java.util.TreeSet;
  * @param shape as {@code matrices.schedule} takes it
  * @param error root mean square of the logarithm of the ratio, for small errors the relative error
  */
-public record Fit(String shape, double peak, double warmup, double finalRatio, double error) {
+record Fit(String shape, double peak, double warmup, double finalRatio, double error) {
     private static final List<String> SHAPES = List.of("linear", "cosine", "constant", "trapezoid:0.2", "1-sqrt:0.2");
     private static final int MOST = 128;
 
@@ -79,7 +79,7 @@ public record Fit(String shape, double peak, double warmup, double finalRatio, d
     }
 
     /** For people. */
-    public String text() {
+    String text() {
         return String.format(
                 Locale.ROOT,
                 "%s, peak %.4g, warm-up %.3f, final ratio %.4f, error %.1f %%",

@@ -1,7 +1,6 @@
-package hypertransfer.lab.command.answer;
+package hypertransfer.lab.effective;
 
-import hypertransfer.lab.answer.Csv;
-import hypertransfer.lab.answer.Effective;
+import hypertransfer.lab.command.option.Csv;
 import hypertransfer.lab.command.option.JsonOption;
 import java.io.PrintWriter;
 import java.nio.file.Path;

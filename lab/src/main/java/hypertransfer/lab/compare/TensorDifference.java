@@ -1,4 +1,4 @@
-package hypertransfer.lab.comparison;
+package hypertransfer.lab.compare;
 
 import hypertransfer.core.Refusal;
 import hypertransfer.train.file.SafeTensors;

@@ -1,4 +1,4 @@
-package hypertransfer.lab.comparison;
+package hypertransfer.lab.compare;
 
 import hypertransfer.core.Refusal;
 import hypertransfer.train.log.Curves;
@@ -25,7 +25,7 @@ import org.apache.commons.statistics.distribution.TDistribution;
  *
  * @param differing the settings that are not the same everywhere: for each key, a value per side
  */
-public record Comparison(List<Side> sides, Map<String, List<String>> differing, List<Difference> differences) {
+record Comparison(List<Side> sides, Map<String, List<String>> differing, List<Difference> differences) {
     /** What may differ within a side. */
     private static final Set<String> OWN = Set.of("seed", "target", "engine", "from.run");
 
@@ -36,7 +36,7 @@ public record Comparison(List<Side> sides, Map<String, List<String>> differing, 
      * @param best the lowest validation loss, mean over seeds
      * @param loss the last training loss, mean over seeds
      */
-    public record Side(String name, List<Long> seeds, double validation, double best, double loss) {}
+    record Side(String name, List<Long> seeds, double validation, double best, double loss) {}
 
     /**
      * A side minus the first one, at the last validation that both have.
@@ -52,7 +52,7 @@ public record Comparison(List<Side> sides, Map<String, List<String>> differing, 
      * @param high its upper end
      * @param p how often noise alone would give such a mean: paired t-test, two-sided
      */
-    public record Difference(
+    record Difference(
             String name,
             int pairs,
             double mean,
@@ -72,7 +72,7 @@ public record Comparison(List<Side> sides, Map<String, List<String>> differing, 
      *
      * @param told what could not be read
      */
-    public static Comparison of(List<Path> places, Consumer<String> told) {
+    static Comparison of(List<Path> places, Consumer<String> told) {
         List<Run> runs = places.stream()
                 .flatMap(place -> Run.under(place, told).stream())
                 .toList();

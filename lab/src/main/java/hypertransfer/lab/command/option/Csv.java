@@ -1,4 +1,4 @@
-package hypertransfer.lab.answer;
+package hypertransfer.lab.command.option;
 
 import hypertransfer.train.file.Atomic;
 import java.io.BufferedWriter;

@@ -1,4 +1,4 @@
-package hypertransfer.lab.answer;
+package hypertransfer.lab.effective;
 
 import java.util.ArrayList;
 import java.util.List;
@@ -13,8 +13,7 @@ final class Curve {
     private static final class Stretch {
         long step;
         int rows;
-        double logEffective;
-        double impliedDecay;
+        double logEffective, impliedDecay;
         double grown; // what updates added to the squared norm, where the next step is there to tell
         double taken; // the part of the squared norm that decay took in the same steps
 
@@ -30,17 +29,9 @@ final class Curve {
     private final String matrix;
     private List<Stretch> stretches = new ArrayList<>();
     private int width = 1; // rows per stretch
-    private long rows;
-    private long lastStep = -1;
-    private long stride;
-    private long gaps;
-    private long firstGap = -1;
-    private double firstNorm;
-    private double lastNorm;
-    private double lastKept;
-    private double lastEffective;
-    private double peak;
-    private long peakStep;
+    private long rows, lastStep = -1, peakStep;
+    private long stride, gaps, firstGap = -1; // the distance of the first two steps, and where another one was met
+    private double firstNorm, lastNorm, lastKept, lastEffective, peak;
 
     Curve(String matrix) {
         this.matrix = matrix;
@@ -120,9 +111,7 @@ final class Curve {
 
     /** What is said of it at the end. */
     Effective.Summary summary(Fit fit) {
-        double grown = 0;
-        double taken = 0;
-        double implied = 0;
+        double grown = 0, taken = 0, implied = 0;
         int counted = 0;
         for (Stretch s : stretches.subList(stretches.size() - Math.max(1, stretches.size() / 10), stretches.size())) {
             grown += s.grown;

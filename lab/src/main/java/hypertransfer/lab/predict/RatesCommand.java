@@ -1,9 +1,7 @@
-package hypertransfer.lab.command.answer;
+package hypertransfer.lab.predict;
 
 import hypertransfer.core.Refusal;
 import hypertransfer.core.Schedule.Shaped;
-import hypertransfer.lab.answer.Carried;
-import hypertransfer.lab.answer.PredictedKind;
 import hypertransfer.lab.command.option.JsonOption;
 import hypertransfer.lab.command.option.SetOption;
 import hypertransfer.prediction.Prediction;

@@ -1,10 +1,8 @@
-package hypertransfer.lab.command.answer;
+package hypertransfer.lab.predict;
 
 import hypertransfer.core.Refusal;
 import hypertransfer.core.Space;
-import hypertransfer.lab.answer.Csv;
-import hypertransfer.lab.answer.Measured;
-import hypertransfer.lab.answer.PredictedKind;
+import hypertransfer.lab.command.option.Csv;
 import hypertransfer.lab.command.option.JsonOption;
 import hypertransfer.lab.command.option.SetOption;
 import hypertransfer.prediction.Equilibrium;
@@ -60,7 +58,6 @@ public final class PredictCommand implements Runnable {
             int count,
             double startNorm,
             double endNorm,
-            double targetEndNorm,
             double peakEffective,
             int peakStep,
             double endEffective,
@@ -130,7 +127,6 @@ public final class PredictCommand implements Runnable {
                 kind.matrices().size(),
                 kind.expected().norm(),
                 kind.carrier().norm()[last],
-                target.norm()[last],
                 target.peak(),
                 target.peakStep(),
                 target.effective()[last],

@@ -1,4 +1,4 @@
-package hypertransfer.lab.answer;
+package hypertransfer.lab.predict;
 
 import hypertransfer.train.log.Line;
 import hypertransfer.train.log.Run;
@@ -23,14 +23,14 @@ import java.util.function.Consumer;
  * @param endToPeak the run's last effective rate over its largest, mean over matrices
  * @param predictedEndToPeak the same as predicted
  */
-public record Measured(
+record Measured(
         int steps, int matrices, double effective, double endNorm, double endToPeak, double predictedEndToPeak) {
     /**
      * Nothing if the run has not logged a step.
      *
      * @param told what could not be read
      */
-    public static Optional<Measured> of(Path run, List<PredictedKind> kinds, Consumer<String> told) {
+    static Optional<Measured> of(Path run, List<PredictedKind> kinds, Consumer<String> told) {
         NavigableMap<Integer, Line.Matrices> logged = new TreeMap<>();
         Tail lines = new Run(run).matrices();
         lines.lines(Line.Matrices.class).forEach(m -> logged.put(m.step(), m));
@@ -70,7 +70,7 @@ public record Measured(
     }
 
     /** For people. */
-    public String text() {
+    String text() {
         return String.format(
                 Locale.ROOT,
                 "this run against its prediction: effective rate %.1f %% rms over %d steps and %d matrices, norm at the"
