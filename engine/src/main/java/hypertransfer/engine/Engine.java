@@ -52,6 +52,14 @@ public interface Engine extends AutoCloseable {
      */
     default void decide(Runnable work) {}
 
+    /**
+     * What of this machine the bits of its results depend on, such as {@code vectors of 256 bits}; empty where they depend
+     * on nothing that is not recorded elsewhere. A run that continues under another one has other bits.
+     */
+    default String provenance() {
+        return "";
+    }
+
     /** One sentence about what is slower here than its user would expect, if anything is. */
     default Optional<String> remark() {
         return Optional.empty();

@@ -21,6 +21,7 @@ public final class Operations {
         "motion",
         "name",
         "pack",
+        "provenance",
         "remark",
         "replay",
         "separateWeights",

@@ -3,12 +3,13 @@ package hypertransfer.lab;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
 
-import hypertransfer.train.config.Algorithm;
 import hypertransfer.train.config.ConfigurationFile;
+import hypertransfer.train.config.Matrices;
 import hypertransfer.train.network.Outline;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Map;
 import java.util.regex.Pattern;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -179,10 +180,11 @@ class AnswersTest {
                 .results()
                 .map(found -> found.group(1))
                 .toList();
-        Algorithm algorithm = ConfigurationFile.read(Path.of(MUON), settings).algorithm();
-        assertThat(algorithm.of("blocks.3.mlp.fc.weight").schedule().peak()).isCloseTo(fc, within(1e-3 * fc));
-        assertThat(algorithm.of("blocks.0.attn.q.weight").schedule().peak()).isEqualTo(0.02);
-        assertThat(algorithm.of("blocks.1.attn.q.weight").schedule().peak())
+        Map<String, Matrices> hidden =
+                ConfigurationFile.read(Path.of(MUON), settings).hidden();
+        assertThat(hidden.get("blocks.3.mlp.fc.weight").rate()).isCloseTo(fc, within(1e-3 * fc));
+        assertThat(hidden.get("blocks.0.attn.q.weight").rate()).isEqualTo(0.02);
+        assertThat(hidden.get("blocks.1.attn.q.weight").rate())
                 .isCloseTo(answer.at("/groups/1/rate").asDouble(), within(1e-5));
     }
 

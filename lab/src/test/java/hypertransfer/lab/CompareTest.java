@@ -48,17 +48,6 @@ class CompareTest {
         assertThat(d.get("crossover").asInt()).isEqualTo(2);
         assertThat(d.get("largest").asDouble()).isCloseTo(0.1, within(1e-12));
         assertThat(ht.out()).contains("matrices.rate: 0.1 | 0.2").contains("more than noise");
-        Path csv = out.resolve("sides.csv");
-        ht.fine("compare", muon, ball, "--csv", csv);
-        List<String> rows = Files.readAllLines(csv);
-        assertThat(rows).hasSize(3);
-        assertThat(rows.getFirst())
-                .isEqualTo("side,seeds,validation,best,loss,difference,low,high,p,largest,crossover");
-        assertThat(rows.get(1)).contains(",3,3.01").endsWith(",,,,,,");
-        String[] second = rows.get(2).split(",");
-        assertThat(Double.parseDouble(second[5])).isCloseTo(-0.1, within(1e-12));
-        assertThat(Double.parseDouble(second[8])).isEqualTo(d.get("p").asDouble());
-        assertThat(second[10]).isEqualTo("2");
     }
 
     @Test

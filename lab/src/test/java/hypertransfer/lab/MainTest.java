@@ -63,7 +63,7 @@ class MainTest {
         assertThat(alone).contains("Usage: ht", "Examples:");
         assertThat(ht.fine("help")).isEqualTo(alone);
         assertThat(ht.fine("help train"))
-                .contains("Usage: ht train", "--resume")
+                .contains("Usage: ht train", "--dry-run")
                 .doesNotContain("Exit codes");
     }
 

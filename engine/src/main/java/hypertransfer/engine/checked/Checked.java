@@ -56,6 +56,11 @@ public final class Checked implements Engine {
     }
 
     @Override
+    public String provenance() {
+        return engine.provenance();
+    }
+
+    @Override
     public Optional<String> remark() {
         return engine.remark();
     }

@@ -1,12 +1,9 @@
 package hypertransfer.engine.cpu;
 
 import hypertransfer.engine.Nonlinearity;
-import hypertransfer.engine.cpu.loop.ActivationRows;
-import hypertransfer.engine.cpu.loop.Rows;
 import hypertransfer.engine.cpu.thread.Chunks;
 import hypertransfer.engine.cpu.thread.Pool;
 import hypertransfer.engine.cpu.thread.Task;
-import hypertransfer.engine.cpu.thread.Twin;
 import hypertransfer.engine.cpu.vector.Gelu;
 import hypertransfer.engine.cpu.vector.Lanes;
 import hypertransfer.engine.cpu.vector.Swiglu;
@@ -15,8 +12,8 @@ import jdk.incubator.vector.FloatVector;
 /** What an MLP does between its matrices, forward and backward, after the post norms of its inputs. */
 final class Activation {
     private final Pool pool;
-    private final Task forward = new Twin(this::forwardLoops, this::forward, this::looped);
-    private final Task backward = new Twin(this::backwardLoops, this::backward, this::looped);
+    private final Task forward = this::forward;
+    private final Task backward = this::backward;
     private Nonlinearity kind;
     private int rows, cols;
     private long f, fr, s, df;
@@ -78,22 +75,6 @@ final class Activation {
                 }
             }
         }
-    }
-
-    private void forwardLoops(int piece, int worker) {
-        int from = piece * Chunks.rows(rows), count = Math.min(rows - from, Chunks.rows(rows));
-        long at = 4L * from * cols;
-        ActivationRows.forward(count, cols, f + at, fr == 0 ? 0 : fr + 4L * from, s + at);
-    }
-
-    private void backwardLoops(int piece, int worker) {
-        int from = piece * Chunks.rows(rows), count = Math.min(rows - from, Chunks.rows(rows));
-        long at = 4L * from * cols;
-        ActivationRows.backward(count, cols, f + at, fr == 0 ? 0 : fr + 4L * from, s + at, df + at);
-    }
-
-    private boolean looped(int piece) {
-        return kind == Nonlinearity.RELU_SQUARED && Rows.whole(cols);
     }
 
     /** Where input i of row n starts. */

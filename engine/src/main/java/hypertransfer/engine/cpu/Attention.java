@@ -2,15 +2,12 @@ package hypertransfer.engine.cpu;
 
 import hypertransfer.engine.Dims;
 import hypertransfer.engine.Role;
-import hypertransfer.engine.cpu.loop.Rows;
-import hypertransfer.engine.cpu.loop.SoftmaxRows;
 import hypertransfer.engine.cpu.memory.Blocks;
 import hypertransfer.engine.cpu.memory.Floats;
 import hypertransfer.engine.cpu.product.Blas;
 import hypertransfer.engine.cpu.thread.Chunks;
 import hypertransfer.engine.cpu.thread.Pool;
 import hypertransfer.engine.cpu.thread.Task;
-import hypertransfer.engine.cpu.thread.Twin;
 import hypertransfer.engine.cpu.vector.Exp;
 import hypertransfer.engine.cpu.vector.Lanes;
 import jdk.incubator.vector.FloatVector;
@@ -32,9 +29,9 @@ final class Attention {
     private final Floats strips; // (workers, 2, STRIP, width)
     private final Floats means; // (N, H)
     private final float scale;
-    private final Task forward = new Twin((p, w) -> forward(p, w, true), (p, w) -> forward(p, w, false));
-    private final Task backward = new Twin((p, w) -> backward(p, w, true), (p, w) -> backward(p, w, false));
-    private final Task toMeans;
+    private final Task forward = this::forward;
+    private final Task backward = this::backward;
+    private final Task toMeans = this::means;
     private long qkv, o, lse, dO, dqkv;
 
     Attention(Pool pool, Dims dims, Blocks blocks) {
@@ -46,7 +43,6 @@ final class Attention {
         strips = blocks.declare(Role.SCRATCH, "attention.strips", pool.size() * 2 * STRIP, width);
         means = blocks.declare(Role.SCRATCH, "attention.means", dims.N(), dims.H());
         scale = (float) (1 / Math.sqrt(dims.D()));
-        toMeans = new Twin(this::meansLoops, this::means, piece -> Rows.whole(dims.D()));
     }
 
     void forward(long qkv, long o, long lse) {
@@ -66,15 +62,10 @@ final class Attention {
         pool.run(backward, dims.B() * dims.G());
     }
 
-    private void forward(int piece, int worker, boolean loops) {
+    private void forward(int piece, int worker) {
         long sequence = (long) piece / dims.H() * dims.T(), p = strip(worker);
         for (int i = 0; i < dims.T(); i += STRIP) {
-            int rows = Math.min(STRIP, dims.T() - i), h = piece % dims.H();
-            if (loops) {
-                forwardLoops(sequence, h, i, rows, p);
-            } else {
-                forward(sequence, h, i, rows, p);
-            }
+            forward(sequence, piece % dims.H(), i, Math.min(STRIP, dims.T() - i), p);
         }
     }
 
@@ -87,19 +78,8 @@ final class Attention {
         }
     }
 
-    private void meansLoops(int piece, int worker) {
-        int rows = Chunks.rows(dims.N()), from = piece * rows, heads = Math.min(dims.N() - from, rows) * dims.H();
-        long at = 4L * from * dims.C();
-        float[] d = Rows.read(dO + at, heads * dims.D()), out = Rows.read(o + at, heads * dims.D());
-        float[] sums = new float[heads];
-        for (int i = 0; i < heads; i++) {
-            sums[i] = Rows.dot(d, out, i * dims.D(), dims.D());
-        }
-        Rows.write(sums, means.at() + 4L * from * dims.H());
-    }
-
     /** From the last strip, which starts the sums of all keys, unless a window hides some from it. */
-    private void backward(int piece, int worker, boolean loops) {
+    private void backward(int piece, int worker) {
         int last = (dims.T() - 1) / STRIP * STRIP, shared = piece % dims.G();
         long sequence = (long) piece / dims.G() * dims.T(), p = strip(worker), dp = p + 4L * STRIP * width;
         boolean started = first(last) > 0;
@@ -109,12 +89,7 @@ final class Attention {
         }
         for (int h = shared * share; h < (shared + 1) * share; h++) {
             for (int i = last; i >= 0; i -= STRIP) {
-                int rows = Math.min(STRIP, dims.T() - i), beta = started ? 1 : 0;
-                if (loops) {
-                    backwardLoops(sequence, h, i, rows, beta, p, dp);
-                } else {
-                    backward(sequence, h, i, rows, beta, p, dp);
-                }
+                backward(sequence, h, i, Math.min(STRIP, dims.T() - i), started ? 1 : 0, p, dp);
                 started = true;
             }
         }
@@ -148,18 +123,6 @@ final class Attention {
         output(sequence, h, i, rows, p);
     }
 
-    private void forwardLoops(long sequence, int h, int i, int rows, long p) {
-        int first = first(i), keys = i + rows - first;
-        scores(sequence, h, i, rows, p);
-        float[] scores = Rows.read(p, rows * width);
-        for (int line = 0; line < rows; line++) {
-            float lse = SoftmaxRows.forward(scores, line * width, i + line + 1 - first, keys, dims.W());
-            Lanes.put(kept(sequence + i + line, h), lse);
-        }
-        Rows.write(scores, p);
-        output(sequence, h, i, rows, p);
-    }
-
     private void backward(long sequence, int h, int i, int rows, float beta, long p, long dp) {
         int first = first(i), keys = i + rows - first;
         long kept = kept(sequence + i, h);
@@ -177,22 +140,6 @@ final class Attention {
             slopes(at, d, pairs(seen) * 2, mean, scale);
             blind(d, seen, keys, 0);
         }
-        gradients(sequence, h, i, rows, beta, p, dp);
-    }
-
-    private void backwardLoops(long sequence, int h, int i, int rows, float beta, long p, long dp) {
-        int first = first(i), keys = i + rows - first;
-        scores(sequence, h, i, rows, p);
-        slopes(sequence, h, i, rows, dp);
-        float[] scores = Rows.read(p, rows * width), slopes = Rows.read(dp, rows * width);
-        for (int line = 0; line < rows; line++) {
-            int seen = i + line + 1 - first;
-            float mean = Lanes.get(means.at() + 4L * ((sequence + i + line) * dims.H() + h));
-            float lse = Lanes.get(kept(sequence + i + line, h));
-            SoftmaxRows.backward(scores, slopes, line * width, seen, keys, dims.W(), lse, mean, scale);
-        }
-        Rows.write(scores, p);
-        Rows.write(slopes, dp);
         gradients(sequence, h, i, rows, beta, p, dp);
     }
 

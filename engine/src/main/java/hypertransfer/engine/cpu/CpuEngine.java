@@ -45,7 +45,7 @@ public final class CpuEngine implements Engine, Layers {
     private final Heads heads;
     private final Attention attention;
     private final CrossEntropy crossEntropy;
-    private final Lists lists;
+    private final CpuMotion motion;
 
     /** On as many threads as {@code ht.threads} says, or as there are cores. */
     public CpuEngine(Dims dims) {
@@ -65,7 +65,7 @@ public final class CpuEngine implements Engine, Layers {
         attention = new Attention(pool, dims, blocks);
         activation = new Activation(pool);
         crossEntropy = new CrossEntropy(pool, dims, blocks);
-        lists = new Lists(pool, dims, blocks);
+        motion = new CpuMotion(pool, dims, blocks);
     }
 
     /** What this machine or this JVM lacks for the engine to work; empty where nothing is missing. */
@@ -89,6 +89,12 @@ public final class CpuEngine implements Engine, Layers {
     @Override
     public Dims dims() {
         return dims;
+    }
+
+    /** Sums are taken lane by lane, so that their order depends on how many lanes there are. */
+    @Override
+    public String provenance() {
+        return "vectors of " + Lanes.SPECIES.vectorBitSize() + " bits";
     }
 
     // ------------------------------------------------------------------ memory
@@ -146,7 +152,7 @@ public final class CpuEngine implements Engine, Layers {
 
     @Override
     public void zero(List<Tensor> tensors) {
-        lists.zero(tensors);
+        motion.zero(tensors);
     }
 
     @Override
@@ -278,6 +284,6 @@ public final class CpuEngine implements Engine, Layers {
 
     @Override
     public Motion motion() {
-        return lists;
+        return motion;
     }
 }

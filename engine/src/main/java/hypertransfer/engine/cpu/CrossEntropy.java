@@ -2,8 +2,6 @@ package hypertransfer.engine.cpu;
 
 import hypertransfer.engine.Dims;
 import hypertransfer.engine.Role;
-import hypertransfer.engine.cpu.loop.Rows;
-import hypertransfer.engine.cpu.loop.SoftmaxRows;
 import hypertransfer.engine.cpu.memory.Blocks;
 import hypertransfer.engine.cpu.memory.Floats;
 import hypertransfer.engine.cpu.product.Blas;
@@ -11,10 +9,8 @@ import hypertransfer.engine.cpu.product.Product;
 import hypertransfer.engine.cpu.thread.Chunks;
 import hypertransfer.engine.cpu.thread.Pool;
 import hypertransfer.engine.cpu.thread.Task;
-import hypertransfer.engine.cpu.thread.Twin;
 import hypertransfer.engine.cpu.vector.Exp;
 import hypertransfer.engine.cpu.vector.Lanes;
-import java.util.Arrays;
 
 /**
  * The head and its loss, a chunk of rows at a time. With e = exp(z - max) and sum its sum, the gradient at the logits is
@@ -32,11 +28,9 @@ final class CrossEntropy {
     private final Floats logits; // (rows, width)
     private final Floats scaled; // (rows, C)
     private final Floats sums; // (rows, 1)
-    private final Task softmax = new Twin(this::softmaxLoops, this::softmax);
-    private final Task scaleInput =
-            new Twin((piece, worker) -> scale(piece, true, true), (piece, worker) -> scale(piece, true, false));
-    private final Task scaleGradient =
-            new Twin((piece, worker) -> scale(piece, false, true), (piece, worker) -> scale(piece, false, false));
+    private final Task softmax = this::softmax;
+    private final Task scaleInput = (piece, worker) -> scale(piece, true);
+    private final Task scaleGradient = (piece, worker) -> scale(piece, false);
     private int[] targets;
     private int first, count;
     private double scale;
@@ -90,41 +84,14 @@ final class CrossEntropy {
         }
     }
 
-    private void softmaxLoops(int piece, int worker) {
-        int from = piece * Chunks.rows(count), to = Math.min(count, from + Chunks.rows(count)), V = dims.V();
-        float[] loss = new float[to - from], divisors = new float[to - from];
-        for (int n = from; n < to; n++) {
-            long at = logits.at() + 4L * n * width;
-            float[] row = Rows.read(at, width);
-            Arrays.fill(row, V, SoftmaxRows.whole(V), -Float.MAX_VALUE);
-            int target = targets[first + n];
-            float max = SoftmaxRows.max(row, 0, V), wanted = row[target];
-            float sum = SoftmaxRows.exponentials(row, 0, SoftmaxRows.whole(V), max);
-            loss[n - from] = (float) (max - wanted + Math.log(sum));
-            divisors[n - from] = sum;
-            if (dx != 0) {
-                row[target] -= sum;
-            }
-            Rows.write(row, at);
-        }
-        Rows.write(loss, losses + 4L * (first + from));
-        if (dx != 0) {
-            Rows.write(divisors, sums.at() + 4L * from);
-        }
-    }
-
     /** The rows of x, or in place those of dx. */
-    private void scale(int piece, boolean input, boolean loops) {
+    private void scale(int piece, boolean input) {
         long rows = (input ? x : dx) + 4L * first * dims.C(), to = input ? scaled.at() : rows;
         int from = piece * Chunks.rows(count), end = Math.min(count, from + Chunks.rows(count));
         for (int n = from; n < end; n++) {
             long row = 4L * n * dims.C();
             float factor = (float) (scale / Lanes.get(sums.at() + 4L * n));
-            if (loops) {
-                Rows.scale(factor, rows + row, to + row, dims.C());
-            } else {
-                Lanes.scale(factor, rows + row, to + row, dims.C());
-            }
+            Lanes.scale(factor, rows + row, to + row, dims.C());
         }
     }
 }

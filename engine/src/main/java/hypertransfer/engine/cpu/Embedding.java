@@ -1,9 +1,7 @@
 package hypertransfer.engine.cpu;
 
-import hypertransfer.engine.cpu.loop.Rows;
 import hypertransfer.engine.cpu.thread.Pool;
 import hypertransfer.engine.cpu.thread.Task;
-import hypertransfer.engine.cpu.thread.Twin;
 import hypertransfer.engine.cpu.vector.Lanes;
 
 /** Rows of a table by token, and their gradients back into it. */
@@ -13,7 +11,7 @@ final class Embedding {
 
     private final Pool pool;
     private final Task forward = this::forward;
-    private final Task backward = new Twin((p, w) -> backward(p, true), (p, w) -> backward(p, false));
+    private final Task backward = this::backward;
     private int[] tokens;
     private int cols;
     private long table, x;
@@ -46,15 +44,10 @@ final class Embedding {
         }
     }
 
-    private void backward(int piece, boolean loops) {
+    private void backward(int piece, int worker) {
         for (int n = 0; n < tokens.length; n++) {
             if (tokens[n] % PIECES == piece) {
-                long row = table + 4L * tokens[n] * cols, activation = x + 4L * n * cols;
-                if (loops) {
-                    Rows.add(activation, 1, row, cols);
-                } else {
-                    Lanes.add(activation, row, cols);
-                }
+                Lanes.add(x + 4L * n * cols, table + 4L * tokens[n] * cols, cols);
             }
         }
     }

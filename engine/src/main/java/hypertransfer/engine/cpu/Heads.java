@@ -3,14 +3,11 @@ package hypertransfer.engine.cpu;
 import hypertransfer.engine.Dims;
 import hypertransfer.engine.HeadRule;
 import hypertransfer.engine.Role;
-import hypertransfer.engine.cpu.loop.HeadRows;
-import hypertransfer.engine.cpu.loop.Rows;
 import hypertransfer.engine.cpu.memory.Blocks;
 import hypertransfer.engine.cpu.memory.Floats;
 import hypertransfer.engine.cpu.thread.Chunks;
 import hypertransfer.engine.cpu.thread.Pool;
 import hypertransfer.engine.cpu.thread.Task;
-import hypertransfer.engine.cpu.thread.Twin;
 import hypertransfer.engine.cpu.vector.Lanes;
 import jdk.incubator.vector.FloatVector;
 
@@ -19,9 +16,8 @@ final class Heads {
     private final Pool pool;
     private final Dims dims;
     private final Floats cos, sin; // (T, D/2)
-    private final HeadRows loops;
-    private final Task forward = new Twin(this::forwardLoops, this::forward, this::looped);
-    private final Task backward = new Twin(this::backwardLoops, this::backward, this::looped);
+    private final Task forward = this::forward;
+    private final Task backward = this::backward;
     private HeadRule rule;
     private long d, qkv, r;
 
@@ -30,8 +26,6 @@ final class Heads {
         this.dims = dims;
         cos = blocks.declare(Role.SCRATCH, "heads.cos", dims.T(), dims.D() / 2);
         sin = blocks.declare(Role.SCRATCH, "heads.sin", dims.T(), dims.D() / 2);
-        int angles = dims.T() * (dims.D() / 2);
-        loops = new HeadRows(dims, new float[angles], new float[angles]);
     }
 
     /** Fills the tables of angles, once there is memory for them. */
@@ -40,12 +34,10 @@ final class Heads {
         for (int t = 0; t < dims.T(); t++) {
             for (int i = 0; i < half; i++) {
                 double angle = t * Math.pow(10000, -(double) i / half);
-                loops.cos()[t * half + i] = (float) Math.cos(angle);
-                loops.sin()[t * half + i] = (float) Math.sin(angle);
+                Lanes.put(cos.at() + 4L * (t * half + i), (float) Math.cos(angle));
+                Lanes.put(sin.at() + 4L * (t * half + i), (float) Math.sin(angle));
             }
         }
-        Rows.write(loops.cos(), cos.at());
-        Rows.write(loops.sin(), sin.at());
     }
 
     void forward(long qkv, long r, HeadRule rule) {
@@ -97,26 +89,6 @@ final class Heads {
                 }
             }
         }
-    }
-
-    private void forwardLoops(int piece, int worker) {
-        int rows = Chunks.rows(dims.N()), from = piece * rows, count = Math.min(dims.N() - from, rows);
-        loops.forward(from, count, qkv + row(from) * dims.D(), r + row(from), rule);
-    }
-
-    private void backwardLoops(int piece, int worker) {
-        int rows = Chunks.rows(dims.N()), from = piece * rows, count = Math.min(dims.N() - from, rows);
-        long at = row(from) * dims.D();
-        loops.backward(from, count, d + at, qkv + at, r + row(from), rule);
-    }
-
-    private boolean looped(int piece) {
-        return Rows.whole(dims.D() / 2);
-    }
-
-    /** Where the factors of token n start. */
-    private long row(int n) {
-        return 4L * n * dims.Q();
     }
 
     /** (x1, x2) -> r (x1 cos + x2 sin, x2 cos - x1 sin) over the two halves; signed is r, or -r to turn back. */

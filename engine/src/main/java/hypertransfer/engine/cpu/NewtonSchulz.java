@@ -5,14 +5,11 @@ import hypertransfer.engine.Format;
 import hypertransfer.engine.Iteration;
 import hypertransfer.engine.Role;
 import hypertransfer.engine.Tensor;
-import hypertransfer.engine.cpu.loop.Numbers;
-import hypertransfer.engine.cpu.loop.Rows;
 import hypertransfer.engine.cpu.memory.Blocks;
 import hypertransfer.engine.cpu.memory.Floats;
 import hypertransfer.engine.cpu.product.Blas;
 import hypertransfer.engine.cpu.thread.Pool;
 import hypertransfer.engine.cpu.thread.Task;
-import hypertransfer.engine.cpu.thread.Twin;
 import hypertransfer.engine.cpu.vector.Lanes;
 import hypertransfer.engine.cpu.vector.Sums;
 import java.util.List;
@@ -33,7 +30,7 @@ final class NewtonSchulz {
     private final Dims dims;
     private final int rows; // of a worker's scratch
     private final Floats scratch; // (workers, rows, C): four squares and the other X
-    private final Task task = new Twin((p, w) -> piece(p, w, true), (p, w) -> piece(p, w, false));
+    private final Task task = this::piece;
     private List<Tensor> x;
     private Iteration iteration;
     private int[] order = {};
@@ -68,10 +65,10 @@ final class NewtonSchulz {
         return order;
     }
 
-    private void piece(int piece, int worker, boolean loops) {
+    private void piece(int piece, int worker) {
         Tensor t = x.get(order[piece]);
         int m = Math.min(t.rows(), t.cols()), n = Math.max(t.rows(), t.cols());
-        orthogonalize(((Floats) t).at(), m, n, t.rows() > t.cols(), scratch(worker), loops);
+        orthogonalize(((Floats) t).at(), m, n, t.rows() > t.cols(), scratch(worker));
     }
 
     /** Where a worker may write a hidden matrix and more. */
@@ -79,9 +76,9 @@ final class NewtonSchulz {
         return scratch.at() + 4L * rows * dims.C() * worker;
     }
 
-    private void orthogonalize(long x, int m, int n, boolean tall, long free, boolean loops) {
+    private void orthogonalize(long x, int m, int n, boolean tall, long free) {
         long size = (long) m * n;
-        double norm = Math.sqrt(loops ? Numbers.dot(x, x, size) : Sums.squares(x, size));
+        double norm = Math.sqrt(Sums.squares(x, size));
         if (norm == 0) {
             return;
         }
@@ -90,11 +87,11 @@ final class NewtonSchulz {
         int groups = (steps + together - 1) / together;
         // Each group goes from one X to the other, and the last must end at home.
         long from = groups % 2 == 0 ? x : other, to = groups % 2 == 0 ? other : x;
-        normalize(x, norm, from, m * n, loops);
+        normalize(x, norm, from, m * n);
         round(from, m * n);
         for (int group = groups; group > 0; group--) {
             int first = Math.max(0, steps - group * together), end = steps - (group - 1) * together;
-            product(tall, m, n, factor(first, end, from, m, n, tall, a, p, q, t, loops), from, to);
+            product(tall, m, n, factor(first, end, from, m, n, tall, a, p, q, t), from, to);
             round(to, m * n);
             long swap = from;
             from = to;
@@ -107,18 +104,17 @@ final class NewtonSchulz {
      * P = a I + b A + c A A the next A is P A P. They commute, so that all products are symmetric, and X is multiplied
      * only once.
      */
-    private long factor(
-            int first, int end, long x, int m, int n, boolean tall, long a, long p, long q, long t, boolean loops) {
+    private long factor(int first, int end, long x, int m, int n, boolean tall, long a, long p, long q, long t) {
         Blas.syrk(tall, m, n, 1, x, tall ? m : n, 0, a, m);
         round(a, m * m);
-        mirror(a, m, loops);
-        polynomial(iteration.steps().get(first), a, q, m, loops);
+        mirror(a, m);
+        polynomial(iteration.steps().get(first), a, q, m);
         for (int step = first + 1; step < end; step++) {
             long last = step == first + 1 ? q : p;
-            symmetric(last, a, t, m, loops);
-            symmetric(t, last, a, m, loops);
-            polynomial(iteration.steps().get(step), a, p, m, loops);
-            symmetric(p, q, t, m, loops);
+            symmetric(last, a, t, m);
+            symmetric(t, last, a, m);
+            polynomial(iteration.steps().get(step), a, p, m);
+            symmetric(p, q, t, m);
             long swap = q;
             q = t;
             t = swap;
@@ -145,11 +141,11 @@ final class NewtonSchulz {
     }
 
     /** P = a I + b A + c A A. */
-    private void polynomial(Iteration.Step step, long a, long p, int m, boolean loops) {
+    private void polynomial(Iteration.Step step, long a, long p, int m) {
         Lanes.copy(a, p, 4L * m * m);
         Blas.syrk(false, m, m, (float) step.c(), a, m, (float) step.b(), p, m);
         round(p, m * m);
-        mirror(p, m, loops);
+        mirror(p, m);
         for (int i = 0; i < m; i++) {
             long diagonal = p + 4L * i * (m + 1);
             Lanes.put(diagonal, Lanes.get(diagonal) + (float) step.a());
@@ -157,12 +153,12 @@ final class NewtonSchulz {
     }
 
     /** C = A B where all three are symmetric: the lower triangle, strip by strip, and its mirror image. */
-    private static void symmetric(long a, long b, long c, int m, boolean loops) {
+    private static void symmetric(long a, long b, long c, int m) {
         for (int i = 0; i < m; i += STRIP) {
             int rows = Math.min(STRIP, m - i);
             Blas.gemm(Blas.N, Blas.N, rows, i + rows, m, 1, a + 4L * i * m, m, b, m, 0, c + 4L * i * m, m);
         }
-        mirror(c, m, loops);
+        mirror(c, m);
     }
 
     /** The other X = P X, or X P where X is tall. */
@@ -174,23 +170,13 @@ final class NewtonSchulz {
         }
     }
 
-    private static void normalize(long x, double norm, long to, int n, boolean loops) {
-        if (norm > 1e-30 && norm < 1e30 && loops) {
-            Rows.scale((float) (1 / norm), x, to, n);
-        } else if (norm > 1e-30 && norm < 1e30) {
+    private static void normalize(long x, double norm, long to, int n) {
+        if (norm > 1e-30 && norm < 1e30) {
             Lanes.scale((float) (1 / norm), x, to, n);
         } else {
             for (long i = 0; i < 4L * n; i += 4) { // the factor itself is no float
                 Lanes.put(to + i, (float) (Lanes.get(x + i) / norm));
             }
-        }
-    }
-
-    private static void mirror(long a, int m, boolean loops) {
-        if (loops) {
-            Numbers.mirror(a, m);
-        } else {
-            mirror(a, m);
         }
     }
 

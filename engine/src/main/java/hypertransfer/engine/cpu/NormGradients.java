@@ -6,13 +6,11 @@ import hypertransfer.engine.Dims;
 import hypertransfer.engine.Norm;
 import hypertransfer.engine.Role;
 import hypertransfer.engine.Tensor;
-import hypertransfer.engine.cpu.loop.NormRows;
-import hypertransfer.engine.cpu.loop.Rows;
 import hypertransfer.engine.cpu.memory.Blocks;
 import hypertransfer.engine.cpu.memory.Floats;
 import hypertransfer.engine.cpu.thread.Chunks;
 import hypertransfer.engine.cpu.thread.Pool;
-import hypertransfer.engine.cpu.thread.Twin;
+import hypertransfer.engine.cpu.thread.Task;
 import hypertransfer.engine.cpu.vector.Lanes;
 import jdk.incubator.vector.FloatVector;
 
@@ -23,7 +21,7 @@ final class NormGradients {
     private final Floats centered; // (workers, 2, C): a row without its mean, and the gradient there
     private boolean residual, center;
     private int rows, cols;
-    private final Twin task = new Twin(this::loops, this::vectors, piece -> !center && Rows.whole(cols));
+    private final Task task = this::piece;
     private long dy, z, zr, out, gain, r, dh, dz;
 
     NormGradients(Pool pool, Dims dims, Blocks blocks) {
@@ -52,24 +50,12 @@ final class NormGradients {
         long dgain = at(norm.dgain());
         int chunks = Chunks.count(rows);
         pool.run(task, chunks);
-        if (!task.ready()) {
-            Rows.add(partial.at(), chunks, dgain, cols);
-            return;
-        }
         for (int chunk = 0; chunk < chunks; chunk++) {
             Lanes.add(partial.at() + 4L * chunk * cols, dgain, cols);
         }
     }
 
-    private void loops(int piece, int worker) {
-        int from = piece * Chunks.rows(rows), count = Math.min(rows - from, Chunks.rows(rows));
-        long at = 4L * from * cols, one = 4L * from, sums = partial.at() + 4L * piece * cols;
-        long post = zr == 0 ? 0 : zr + one;
-        NormRows.backward(
-                residual, count, cols, dy + at, z + at, post, out + at, gain, r + one, dh + at, dz + at, sums);
-    }
-
-    private void vectors(int piece, int worker) {
+    private void piece(int piece, int worker) {
         int from = piece * Chunks.rows(rows), to = Math.min(rows, from + Chunks.rows(rows));
         long sums = partial.at() + 4L * piece * cols;
         Lanes.fill(0, sums, cols);

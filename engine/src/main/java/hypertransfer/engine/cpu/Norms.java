@@ -4,20 +4,17 @@ import static hypertransfer.engine.cpu.memory.Floats.at;
 
 import hypertransfer.engine.Norm;
 import hypertransfer.engine.Tensor;
-import hypertransfer.engine.cpu.loop.NormRows;
-import hypertransfer.engine.cpu.loop.Rows;
 import hypertransfer.engine.cpu.thread.Chunks;
 import hypertransfer.engine.cpu.thread.Pool;
 import hypertransfer.engine.cpu.thread.Task;
-import hypertransfer.engine.cpu.thread.Twin;
 import hypertransfer.engine.cpu.vector.Lanes;
 import jdk.incubator.vector.FloatVector;
 
 /** The norms of rows, by themselves and where one sublayer ends and the next begins, forward. */
 final class Norms {
     private final Pool pool;
-    private final Task plain = new Twin(this::normLoops, this::norm, this::looped);
-    private final Task residual = new Twin(this::residualLoops, this::residual, this::looped);
+    private final Task plain = this::norm;
+    private final Task residual = this::residual;
     private boolean center;
     private int rows, cols;
     private long h, z, zr, out, gain, y, r;
@@ -62,15 +59,6 @@ final class Norms {
         }
     }
 
-    private void normLoops(int piece, int worker) {
-        int from = piece * Chunks.rows(rows), count = Math.min(rows - from, Chunks.rows(rows));
-        NormRows.forward(count, cols, out + 4L * from * cols, gain, y + 4L * from * cols, r + 4L * from);
-    }
-
-    private boolean looped(int piece) {
-        return !center && Rows.whole(cols);
-    }
-
     /** The norm of row n with its mean taken away, by way of y. */
     private void layer(int n) {
         long row = 4L * n * cols;
@@ -100,12 +88,6 @@ final class Norms {
                 gained(out + row, rn, gain, y + row, cols);
             }
         }
-    }
-
-    private void residualLoops(int piece, int worker) {
-        int from = piece * Chunks.rows(rows), count = Math.min(rows - from, Chunks.rows(rows));
-        long at = 4L * from * cols, post = zr == 0 ? 0 : zr + 4L * from;
-        NormRows.residual(count, cols, h + at, z + at, post, out + at, gain, y + at, r + 4L * from);
     }
 
     /** out = h + post z; returns the sum of its squares. */

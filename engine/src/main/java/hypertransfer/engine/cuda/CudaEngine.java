@@ -12,7 +12,7 @@ import hypertransfer.engine.Motion;
 import hypertransfer.engine.Role;
 import hypertransfer.engine.Span;
 import hypertransfer.engine.Tensor;
-import hypertransfer.engine.cuda.Lists.Entry;
+import hypertransfer.engine.cuda.CudaMotion.Entry;
 import hypertransfer.engine.cuda.driver.Cache;
 import hypertransfer.engine.cuda.driver.Device;
 import hypertransfer.engine.cuda.driver.Driver;
@@ -51,7 +51,7 @@ public final class CudaEngine implements Engine {
     private final Graphs graphs;
     private final Supplier<Native> solver;
     private TokenUpload feed;
-    private Lists lists;
+    private CudaMotion motion;
     private Layers layers;
     private boolean onCards; // what travels between ranks does not pass through the host
 
@@ -177,7 +177,7 @@ public final class CudaEngine implements Engine {
         Scratch scratch = storage.scratch();
         blas.workspace(scratch.blas);
         feed = new TokenUpload(device, dims.N(), dims.V(), scratch.tokens);
-        lists = new Lists(device, kernels, blas, scratch, new Bases(device, blas, scratch, solver));
+        motion = new CudaMotion(device, kernels, blas, scratch, new Bases(device, blas, scratch, solver));
         layers = new CudaLayers(device, kernels, blas, geometry, storage, feed);
         return memory;
     }
@@ -222,7 +222,7 @@ public final class CudaEngine implements Engine {
 
     @Override
     public double sum(Tensor tensor) {
-        return lists.read(Kernel.TOTAL, 1, k -> Entry.of(tensor, tensor, 0).format(format(tensor)))[0];
+        return motion.read(Kernel.TOTAL, 1, k -> Entry.of(tensor, tensor, 0).format(format(tensor)))[0];
     }
 
     @Override
@@ -237,7 +237,7 @@ public final class CudaEngine implements Engine {
         }
         try (device;
                 blas;
-                Lists used = lists) { // whatever fails, all are closed
+                CudaMotion used = motion) { // whatever fails, all are closed
             device.synchronize();
             System.err.print(device.profile().table());
         }
@@ -266,7 +266,7 @@ public final class CudaEngine implements Engine {
 
     @Override
     public Motion motion() {
-        return lists;
+        return motion;
     }
 
     private static Precision format(Tensor tensor) {

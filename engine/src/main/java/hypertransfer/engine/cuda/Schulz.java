@@ -53,9 +53,9 @@ record Schulz(int rows, int cols, Precision format, int batch) {
     }
 
     /** Matrix number k of the batch that starts at {@code at}, beside the tensor that it is made from. */
-    Lists.Entry entry(Tensor tensor, long at, int k) {
+    CudaMotion.Entry entry(Tensor tensor, long at, int k) {
         long own = at + k * stride() * format.bytes;
-        return new Lists.Entry(pointer(tensor), own, 0, tensor.size(), 0, 0).format(format);
+        return new CudaMotion.Entry(pointer(tensor), own, 0, tensor.size(), 0, 0).format(format);
     }
 
     /** A from X and X. */

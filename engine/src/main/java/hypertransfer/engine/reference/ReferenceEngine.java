@@ -27,7 +27,7 @@ import java.util.Map;
 public final class ReferenceEngine implements Engine, Layers {
     private final Dims dims;
     private final Map<Role, List<Array>> declared = new EnumMap<>(Role.class);
-    private final Lists lists = new Lists();
+    private final ReferenceMotion motion = new ReferenceMotion();
     private int[] inputs;
     private int[] targets;
 
@@ -289,6 +289,6 @@ public final class ReferenceEngine implements Engine, Layers {
 
     @Override
     public Motion motion() {
-        return lists;
+        return motion;
     }
 }

@@ -28,7 +28,7 @@ class LaunchTest {
 
     @Test
     void aListsWordsLieAsTheKernelReadsThem() {
-        long[] words = Lists.words(List.of(new Lists.Entry(1, 2, 3, 4, 0.5, 0.25)), 7);
+        long[] words = CudaMotion.words(List.of(new CudaMotion.Entry(1, 2, 3, 4, 0.5, 0.25)), 7);
         assertThat(words)
                 .hasSize(6 * Geometry.MAX_LIST + 1)
                 .startsWith(1, 2, 3, 4)

@@ -5,7 +5,6 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
 import hypertransfer.engine.Dims;
 import hypertransfer.engine.checked.Checked;
 import hypertransfer.engine.cpu.CpuEngine;
-import hypertransfer.engine.cpu.thread.Twin;
 import java.util.stream.IntStream;
 
 /** The engine that tests are about: nothing stands in for it, unless ht.engine demands another one. */
@@ -23,7 +22,6 @@ final class Demanded {
     static Pair cpu(int threads, Dims dims) {
         String engine = System.getProperty("ht.engine", "cpu");
         assumeTrue(engine.equals("cpu"), "ht.engine demands " + engine);
-        Twin.demand(Twin.Form.VECTORS); // loops have the same bits, which is another test's concern
         return new Pair(new Checked(new CpuEngine(dims, threads)));
     }
 }

@@ -69,6 +69,8 @@ class EnginesTest {
                 assertThat(engine).isInstanceOf(Checked.class);
                 assertThat(engine.name()).isEqualTo(name);
                 assertThat(engine.weights()).isEqualTo(Engines.weights(name));
+                String bits = System.getProperty("ht.vector.bits", "[0-9]+");
+                assertThat(engine.provenance()).matches(name.equals("cpu") ? "vectors of " + bits + " bits" : "");
             }
         }
     }

@@ -4,7 +4,7 @@ import hypertransfer.core.Refusal;
 import hypertransfer.core.Schedule.Shaped;
 import hypertransfer.prediction.Translation;
 import hypertransfer.train.config.Configuration;
-import hypertransfer.train.config.Course;
+import hypertransfer.train.config.Matrices;
 import hypertransfer.train.network.Outline;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -53,21 +53,21 @@ public record Carried(boolean common, List<Part> kinds, Translation.Pair pair) {
                     + " in the other; rates are carried over between runs of one length");
         }
         List<PredictedKind> tuned = PredictedKind.of(from), others = PredictedKind.of(to);
-        Map<List<Course>, List<Part>> alike = new LinkedHashMap<>();
+        Map<List<Matrices>, List<Part>> alike = new LinkedHashMap<>();
         for (PredictedKind kind : tuned) {
             for (PredictedKind other : others) {
                 List<Outline> shared =
                         kind.matrices().stream().filter(m -> has(other, m)).toList();
                 if (!shared.isEmpty()) {
                     boolean whole = shared.size() == from.model().layers();
-                    alike.computeIfAbsent(List.of(kind.course(), other.course()), courses -> new ArrayList<>())
+                    alike.computeIfAbsent(List.of(kind.settings(), other.settings()), both -> new ArrayList<>())
                             .add(new Part(whole, kind, other, shared));
                 }
             }
         }
         List<Carried> all = new ArrayList<>();
-        alike.forEach((courses, parts) ->
-                all.add(new Carried(courses.getFirst().equals(from.algorithm().common()), parts, pair(parts))));
+        alike.forEach((both, parts) ->
+                all.add(new Carried(both.getFirst().equals(from.matrices()), parts, pair(parts))));
         return all;
     }
 
@@ -77,16 +77,15 @@ public record Carried(boolean common, List<Part> kinds, Translation.Pair pair) {
     }
 
     private static Translation.Pair pair(List<Part> parts) {
-        Course tuned = parts.getFirst().from.course(),
-                other = parts.getFirst().to.course();
+        PredictedKind tuned = parts.getFirst().from, other = parts.getFirst().to;
         if (tuned.schedule().peak() == 0) { // frozen matrices stay so
             return new Translation.Pair(tuned.schedule(), 0);
         }
         return Translation.pair(
                 parts.stream().map(Part::matrix).toList(),
-                tuned.transfer().target(),
+                tuned.settings().transfer().target(),
                 tuned.schedule(),
-                other.transfer().target(),
+                other.settings().transfer().target(),
                 other.schedule());
     }
 

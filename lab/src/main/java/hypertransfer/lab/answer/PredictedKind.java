@@ -1,6 +1,7 @@
 package hypertransfer.lab.answer;
 
 import hypertransfer.core.Refusal;
+import hypertransfer.core.Schedule.Shaped;
 import hypertransfer.core.Space;
 import hypertransfer.core.Transfer;
 import hypertransfer.engine.Iteration;
@@ -8,7 +9,7 @@ import hypertransfer.prediction.Expected;
 import hypertransfer.prediction.Fitted;
 import hypertransfer.prediction.Prediction;
 import hypertransfer.train.config.Configuration;
-import hypertransfer.train.config.Course;
+import hypertransfer.train.config.Matrices;
 import hypertransfer.train.network.Outline;
 import hypertransfer.train.network.Variant;
 import hypertransfer.train.optimizer.Direction;
@@ -26,7 +27,7 @@ import java.util.stream.Collectors;
  *
  * @param name of the kind, with the layers behind it where other layers are treated differently
  */
-public record PredictedKind(String name, List<Outline> matrices, Course course, Expected expected) {
+public record PredictedKind(String name, List<Outline> matrices, Matrices settings, Shaped schedule, Expected expected) {
     private static final Iteration.Step JORDAN =
             Direction.Muon.standard().iteration().steps().getFirst();
 
@@ -36,22 +37,26 @@ public record PredictedKind(String name, List<Outline> matrices, Course course, 
             throw new Refusal("matrices.recorded is " + c.matrices().recorded()
                     + "; only a schedule can be predicted: --set matrices.recorded=null");
         }
-        if (c.matrices().proxy().prescribed()) {
+        if (c.matrices().proxyGrowth() != null) {
             throw new Refusal("matrices.proxy_growth prescribes the norms already; only what follows from the paper's"
                     + " recursion can be predicted: --set matrices.proxy_growth=null");
         }
+        Map<String, Matrices> hidden = c.hidden();
         List<PredictedKind> all = new ArrayList<>();
-        c.architecture().outlines().stream()
-                .filter(Outline::hidden)
+        c.architecture().hidden().stream()
                 .collect(Collectors.groupingBy(Outline::kind, LinkedHashMap::new, Collectors.toList()))
                 .forEach((kind, outlines) -> {
-                    Map<Course, List<Outline>> alike = outlines.stream()
+                    Map<Matrices, List<Outline>> alike = outlines.stream()
                             .collect(Collectors.groupingBy(
-                                    outline -> c.algorithm().of(outline.name()),
+                                    outline -> hidden.get(outline.name()),
                                     LinkedHashMap::new,
                                     Collectors.toList()));
-                    alike.forEach((course, some) -> all.add(new PredictedKind(
-                            name(some, alike.size() == 1), some, course, expected(c, some.getFirst(), course))));
+                    alike.forEach((own, some) -> all.add(new PredictedKind(
+                            name(some, alike.size() == 1),
+                            some,
+                            own,
+                            own.schedule(c.steps()),
+                            expected(c, some.getFirst(), own))));
                 });
         return all;
     }
@@ -64,17 +69,17 @@ public record PredictedKind(String name, List<Outline> matrices, Course course, 
                 : kind + " of " + some.stream().map(o -> "" + o.layer()).collect(Collectors.joining(","));
     }
 
-    private static Expected expected(Configuration c, Outline matrix, Course course) {
-        if (!course.view().equals(View.WHOLE)) {
-            throw new Refusal("matrices.view is " + course.view().text()
+    private static Expected expected(Configuration c, Outline matrix, Matrices own) {
+        if (!own.view().equals(View.WHOLE)) {
+            throw new Refusal("matrices.view is " + own.view().text()
                     + "; only whole matrices can be predicted: --set matrices.view=whole");
         }
-        if (course.radius() != 1) {
+        if (own.radius() != 1) {
             throw new Refusal(
-                    "matrices.radius is " + course.radius() + "; only radius 1 can be predicted, and effective"
+                    "matrices.radius is " + own.radius() + "; only radius 1 can be predicted, and effective"
                             + " rates are the same on every radius: --set matrices.radius=1");
         }
-        return switch (course.direction()) {
+        return switch (own.update()) {
             case Direction.Muon muon -> muon(c, matrix, muon);
             case NorMuon nor -> muon(c, matrix, nor.muon()); // whose norm is Muon's
             case Direction.Adam adam -> Expected.adam(matrix.rows(), matrix.cols(), adam.beta1());
@@ -98,12 +103,12 @@ public record PredictedKind(String name, List<Outline> matrices, Course course, 
 
     /** The rates of the run that the configuration asks for, as its target takes them. */
     public Prediction target() {
-        return Prediction.of(expected, course.transfer().target(), course.schedule());
+        return Prediction.of(expected, settings.transfer().target(), schedule);
     }
 
     /** The same run as its carrier takes it. */
     public Prediction carrier() {
-        Transfer transfer = course.transfer();
+        Transfer transfer = settings.transfer();
         Prediction target = target();
         return transfer.carrier().equals(transfer.target())
                 ? target
@@ -112,15 +117,16 @@ public record PredictedKind(String name, List<Outline> matrices, Course course, 
 
     /** {@code Muon, decay 0.1, shape factor rms, width 128}: what a translation can change. */
     public static String describe(Configuration c) {
-        Course common = c.algorithm().common();
+        Matrices common = c.matrices();
         Space space = common.transfer().target();
-        boolean adam = common.direction() instanceof Direction.Adam;
-        boolean shaped = common.direction().factor(3, 2) != 1; // a shape at which no factor is 1
-        return direction(common.direction())
+        Direction update = common.update();
+        boolean adam = update instanceof Direction.Adam;
+        boolean shaped = update.factor(3, 2) != 1; // a shape at which no factor is 1
+        return direction(update)
                 + (space instanceof Space.Base(double decay) ? (adam ? "W" : "") + ", decay " + decay : "H")
                 + (shaped
                         ? ", shape factor "
-                                + c.matrices().update().shapeFactor().name().toLowerCase(Locale.ROOT)
+                                + common.settings().shapeFactor().name().toLowerCase(Locale.ROOT)
                         : "")
                 + ", width " + c.model().width();
     }

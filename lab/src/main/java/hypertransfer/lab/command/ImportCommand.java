@@ -56,7 +56,7 @@ public final class ImportCommand implements Runnable {
             throw new Refusal(out + " is already there; choose another --out");
         }
         Configuration asked = Experiment.configuration(file, set.settings);
-        Configuration c = asked.on(Engines.choose(asked.engine()));
+        Configuration c = Launch.on(Engines.choose(asked.engine()), asked);
         Room.require(c);
         Imported imported = Imported.read(weights, format.dialect, c);
         Launch.create(out, c, hold -> imported.write(hold, c, Launch.provenance()));

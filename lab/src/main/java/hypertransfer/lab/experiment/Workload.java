@@ -3,7 +3,6 @@ package hypertransfer.lab.experiment;
 import hypertransfer.core.Mode;
 import hypertransfer.engine.Dims;
 import hypertransfer.engine.Memory;
-import hypertransfer.engine.cpu.thread.Twin;
 import hypertransfer.train.config.Configuration;
 import hypertransfer.train.config.ConfigurationFile;
 import hypertransfer.train.network.Preset;
@@ -35,7 +34,6 @@ public final class Workload implements AutoCloseable {
 
     /** As {@code ht train} would train it, apart from the data. */
     public Workload(Configuration c) {
-        Twin.demand(Twin.Form.VECTORS); // what a step takes in the long run is measured, not its start
         micros = c.model().accumulation();
         trainee = Trainee.open(c, Map.of());
         Dims dims = trainee.engine().dims();
@@ -80,6 +78,5 @@ public final class Workload implements AutoCloseable {
     @Override
     public void close() {
         trainee.close();
-        Twin.demand(Twin.Form.FASTER);
     }
 }

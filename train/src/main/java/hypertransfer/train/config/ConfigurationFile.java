@@ -110,7 +110,7 @@ public final class ConfigurationFile {
             throw new Refusal(key + " is " + value(all, key) + "; " + expected(e.getTargetType()) + " is expected", e);
         } catch (JacksonException e) {
             if (e.getCause() instanceof Refusal refusal) {
-                throw key(e).isEmpty() ? refusal : Algorithm.in(key(e).replaceFirst("\\..*", ""), refusal);
+                throw key(e).isEmpty() ? refusal : Configuration.in(key(e).replaceFirst("\\..*", ""), refusal);
             }
             throw new Refusal(source + ": " + Strict.reason(e), e);
         }

@@ -1,6 +1,8 @@
 package hypertransfer.train.network;
 
+import hypertransfer.core.Refusal;
 import hypertransfer.engine.Dims;
+import hypertransfer.engine.HeadRule;
 import hypertransfer.engine.Nonlinearity;
 import hypertransfer.train.network.Outline.Kind;
 import java.util.ArrayList;
@@ -9,15 +11,53 @@ import java.util.List;
 /**
  * What a network is, apart from how it is trained.
  *
+ * @param variant which of the paper's two networks it is, or differs from by its design
  * @param vocab V
  * @param layers L
  * @param width C
  * @param headWidth the width of a head, D
  * @param sequence T
  */
-public record Architecture(Design design, int vocab, int layers, int width, int headWidth, int sequence) {
+public record Architecture(
+        Variant variant, Design design, int vocab, int layers, int width, int headWidth, int sequence) {
+
+    /** Refuses biases where norms follow: these would depend on the matrices' scale, but not before the biases have grown. */
+    public Architecture {
+        if (design.bias() && (variant == Variant.M1 || design.qkNorm())) {
+            throw new Refusal(
+                    "model.bias is true, and norms follow the matrices: set network to M2 and model.qk_norm to"
+                            + " false, or model.bias to false");
+        }
+    }
+
+    /** One of the paper's two networks. */
     public Architecture(Variant variant, int vocab, int layers, int width, int headWidth, int sequence) {
-        this(Design.of(variant), vocab, layers, width, headWidth, sequence);
+        this(variant, Design.PAPER, vocab, layers, width, headWidth, sequence);
+    }
+
+    /** Whether a norm without gain follows values, projections and the MLP's matrices. */
+    public boolean postNorm() {
+        return variant == Variant.M1;
+    }
+
+    /** Whether the loss does not depend on the scale of these hidden matrices; {@code ht invariance} measures it. */
+    public boolean invariant(Kind matrix) {
+        return matrix == Kind.Q || matrix == Kind.K ? design.qkNorm() : postNorm();
+    }
+
+    /** Whether a norm follows every hidden matrix. */
+    public boolean invariant() {
+        return postNorm() && design.qkNorm();
+    }
+
+    HeadRule heads() {
+        return new HeadRule(design.qkNorm(), postNorm(), design.positions() == Design.Positions.ROTARY);
+    }
+
+    /** {@code M2}, {@code M2 with gelu, tied embedding}: the network, and what differs from it, for people. */
+    public String label() {
+        List<String> others = design.differences();
+        return others.isEmpty() ? variant.name() : variant + " with " + String.join(", ", others);
     }
 
     /** The sizes an engine is opened for. */
@@ -101,8 +141,6 @@ public record Architecture(Design design, int vocab, int layers, int width, int 
     }
 
     private void gain(List<Outline> all, int layer, String name) {
-        if (design.gain()) {
-            all.add(new Outline(name, 1, width, layer, Kind.GAIN));
-        }
+        all.add(new Outline(name, 1, width, layer, Kind.GAIN));
     }
 }

@@ -9,7 +9,6 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
 import java.util.stream.Stream;
 
 /**
@@ -40,7 +39,6 @@ public final class Parameters {
     private final Map<String, Outline> outlines = new HashMap<>();
     private final List<Parameter> all = new ArrayList<>();
     private final List<Parameter> own = new ArrayList<>();
-    private Parameter noGain;
 
     /** Of one process whose steps have one micro-batch. */
     public Parameters(Engine engine, Architecture architecture, Masters masters) {
@@ -56,15 +54,15 @@ public final class Parameters {
         share.outlines().forEach(outline -> outlines.put(outline.name(), outline));
         embed = matrix("embed.weight");
         positions = added("embed.positions");
-        embedGain = design.embedNorm() ? gain("embed.gain") : null;
+        embedGain = added("embed.gain");
         embedBias = added("embed.norm.bias");
         for (int l = 0; l < architecture.layers(); l++) {
             String attn = "blocks." + l + ".attn.", mlp = "blocks." + l + ".mlp.";
             blocks.add(new Block(
                     joined(attn, "q", "k", "v"),
-                    gain(attn + "gain"),
+                    added(attn + "gain"),
                     matrix(attn + "o.weight"),
-                    gain(mlp + "gain"),
+                    added(mlp + "gain"),
                     design.mlp() == Nonlinearity.SWIGLU ? joined(mlp, "gate", "fc") : matrix(mlp + "fc.weight"),
                     matrix(mlp + "proj.weight")));
             biases.add(new Biases(
@@ -75,14 +73,9 @@ public final class Parameters {
                     added(mlp + "fc.bias"),
                     added(mlp + "proj.bias")));
         }
-        headGain = gain("head.gain");
+        headGain = added("head.gain");
         headBias = added("head.norm.bias");
         head = design.tied() ? embed : matrix("head.weight");
-    }
-
-    /** What norms without gain have instead: zeros that nobody trains. None where they have gains. */
-    Optional<Parameter> noGain() {
-        return Optional.ofNullable(noGain);
     }
 
     /**
@@ -137,16 +130,9 @@ public final class Parameters {
         return listed(declare(Role.WEIGHT, outlines.get(name)));
     }
 
-    /** What is added, a bias or positions; null where the architecture has none. */
+    /** A gain, or what is added, a bias or positions; null where the architecture has none. */
     private Parameter added(String name) {
         return outlines.containsKey(name) ? listed(declare(Role.GAIN, outlines.get(name))) : null;
-    }
-
-    private Parameter gain(String name) {
-        if (!design.gain() && noGain == null) {
-            noGain = declare(Role.GAIN, new Outline("no gain", 1, engine.dims().C(), -1, Kind.GAIN));
-        }
-        return design.gain() ? added(name) : noGain;
     }
 
     /** Matrices one below the other in one, so that one product serves all. */

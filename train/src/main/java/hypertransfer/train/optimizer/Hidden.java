@@ -15,7 +15,11 @@ import java.util.function.Function;
  * beside each other are copied, and copied back after they have moved.
  */
 final class Hidden {
-    /** One that this rank owns; the weight is the master where nothing separates them. */
+    /**
+     * One that this rank owns; the weight is the master where nothing separates them.
+     *
+     * @param number among the hidden matrices of all ranks
+     */
     record Own(int number, Tensor master, Tensor gradient, Tensor weight) {}
 
     /** A matrix of this rank whose parts are copies. */

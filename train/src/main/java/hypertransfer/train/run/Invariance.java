@@ -5,11 +5,8 @@ import hypertransfer.core.Refusal;
 import hypertransfer.engine.Engine;
 import hypertransfer.engine.Format;
 import hypertransfer.engine.Tensor;
-import hypertransfer.train.config.Algorithm;
 import hypertransfer.train.config.Configuration;
-import hypertransfer.train.config.Course;
 import hypertransfer.train.config.Matrices;
-import hypertransfer.train.network.Design;
 import hypertransfer.train.network.Outline;
 import hypertransfer.train.network.Parameter;
 import hypertransfer.train.optimizer.Matrix;
@@ -50,12 +47,12 @@ public record Invariance(double loss, Map<String, Double> change, double roundin
             }
             double epsilon = trainee.engine().weights() == Format.FLOAT64 ? 1e-9 : 0x1p-24;
             double rounding = ROUNDINGS * epsilon;
-            Algorithm algorithm = c.algorithm();
+            Map<String, Matrices> hidden = c.hidden();
             boolean exact =
-                    algorithm.representation(trainee.engine().separateWeights()).exact();
+                    c.matrices().weights().on(trainee.engine().separateWeights()).exact();
             Map<String, GradientRule> rules = new LinkedHashMap<>();
             change.forEach((name, most) ->
-                    rules.put(name, rule(algorithm.of(name).transfer().isPlain(), most <= rounding, exact)));
+                    rules.put(name, rule(hidden.get(name).transfer().isPlain(), most <= rounding, exact)));
             return new Invariance(loss, change, rounding, rules);
         }
     }
@@ -83,8 +80,7 @@ public record Invariance(double loss, Map<String, Double> change, double roundin
             throw new Refusal(String.format(
                     Locale.ROOT,
                     "matrices.gradient is at-radius, but the loss depends on the scale of %s: scaling it by 4 or"
-                            + " less changes the loss by up to %.3g of its value; set matrices.gradient to auto, or to"
-                            + " at-radius-anyway if you want another network's gradient",
+                            + " less changes the loss by up to %.3g of its value; set matrices.gradient to auto",
                     worst,
                     change.get(worst)));
         }
@@ -92,40 +88,39 @@ public record Invariance(double loss, Map<String, Double> change, double roundin
 
     /** The gradient rules of single matrices, where they are measured. */
     static Map<String, GradientRule> needed(Configuration c) {
-        Algorithm algorithm = c.algorithm();
+        Map<String, Matrices> hidden = c.hidden();
         Map<Matrices.Gradient, List<Outline>> asked = c.architecture().hidden().stream()
                 .collect(Collectors.groupingBy(
-                        matrix -> algorithm.of(matrix.name()).gradient()));
+                        matrix -> hidden.get(matrix.name()).gradient()));
         List<Outline> auto = asked.getOrDefault(Matrices.Gradient.AUTO, List.of());
         List<Outline> atRadius = asked.getOrDefault(Matrices.Gradient.AT_RADIUS, List.of());
         requireInvariantParts(c, atRadius);
-        Design design = c.architecture().design();
         if (auto.isEmpty()
-                && atRadius.stream().allMatch(matrix -> design.invariant(matrix.kind()))) { // by the norms that follow
+                && atRadius.stream().allMatch(matrix -> c.architecture().invariant(matrix.kind()))) { // by the norms that follow
             return Map.of();
         }
         Invariance measured = measure(c);
         measured.require(atRadius.stream().map(Outline::name).toList());
         Map<String, GradientRule> rules = new LinkedHashMap<>();
         for (Outline matrix : auto) {
-            Course course = algorithm.of(matrix.name());
+            Matrices own = hidden.get(matrix.name());
             rules.put(
                     matrix.name(),
-                    course.view().keepsInvariance(matrix.kind())
+                    own.view().keepsInvariance(matrix.kind())
                             ? measured.rules().get(matrix.name())
-                            : course.transfer().isPlain() ? GradientRule.AS_IS : GradientRule.REPRESENTATIVE);
+                            : own.transfer().isPlain() ? GradientRule.AS_IS : GradientRule.REPRESENTATIVE);
         }
         return rules;
     }
 
     private static void requireInvariantParts(Configuration c, List<Outline> atRadius) {
         for (Outline matrix : atRadius) {
-            View view = c.algorithm().of(matrix.name()).view();
+            View view = c.hidden().get(matrix.name()).view();
             if (!view.keepsInvariance(matrix.kind())) {
                 throw new Refusal(
                         "matrices.gradient is at-radius, and the loss depends on the scale of the parts that"
                                 + " matrices.view " + view.text() + " makes of " + matrix.name()
-                                + "; set matrices.gradient to auto, or to at-radius-anyway if you want another network's gradient");
+                                + "; set matrices.gradient to auto");
             }
         }
     }
@@ -140,7 +135,7 @@ public record Invariance(double loss, Map<String, Double> change, double roundin
         return inexact.isEmpty()
                 ? Optional.empty()
                 : Optional.of("mode " + c.matrices().mode().label() + " is not exact on "
-                        + c.architecture().design().label()
+                        + c.architecture().label()
                         + ": the loss depends on the scale of " + String.join(", ", inexact)
                         + "; take a plus mode, or matrices.gradient=auto");
     }
@@ -149,7 +144,7 @@ public record Invariance(double loss, Map<String, Double> change, double roundin
         Outline.Kind kind = m.whole().kind();
         return switch (m.rule().transfer().gradient()) {
             case RESCALED, AT_RADIUS ->
-                c.architecture().design().invariant(kind) && m.rule().view().keepsInvariance(kind);
+                c.architecture().invariant(kind) && m.rule().view().keepsInvariance(kind);
             case AS_IS, REPRESENTATIVE -> true;
         };
     }

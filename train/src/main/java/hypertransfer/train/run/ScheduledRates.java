@@ -4,8 +4,8 @@ import hypertransfer.core.Refusal;
 import hypertransfer.core.Schedule;
 import hypertransfer.core.Space;
 import hypertransfer.core.Transfer;
-import hypertransfer.train.config.Algorithm;
 import hypertransfer.train.config.Configuration;
+import hypertransfer.train.config.Matrices;
 import hypertransfer.train.optimizer.Matrix;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -25,12 +25,12 @@ import java.util.stream.Stream;
 record ScheduledRates(List<Schedule> schedules, List<List<Double>> decays) {
     /** @param told hears how a recorded schedule was fitted, where it is not of the same steps and matrices */
     static ScheduledRates of(Configuration c, List<Matrix> matrices, Consumer<String> told) {
-        Algorithm algorithm = c.algorithm();
+        Map<String, Matrices> hidden = c.hidden();
         String file = c.matrices().recorded();
         if (file == null) {
             return new ScheduledRates(
                     matrices.stream()
-                            .map(m -> (Schedule) algorithm.of(m.whole().name()).schedule())
+                            .map(m -> (Schedule) hidden.get(m.whole().name()).schedule(c.steps()))
                             .toList(),
                     List.of());
         }

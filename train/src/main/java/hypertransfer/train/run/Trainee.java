@@ -4,6 +4,7 @@ import hypertransfer.core.Diverged;
 import hypertransfer.core.GradientRule;
 import hypertransfer.engine.Engine;
 import hypertransfer.engine.Memory;
+import hypertransfer.engine.Readings;
 import hypertransfer.engine.Span;
 import hypertransfer.engine.Stopped;
 import hypertransfer.engine.Tensor;
@@ -11,9 +12,7 @@ import hypertransfer.engine.provider.Engines;
 import hypertransfer.engine.ranks.Alone;
 import hypertransfer.engine.ranks.Exchange;
 import hypertransfer.engine.ranks.Ranks;
-import hypertransfer.train.config.Algorithm;
 import hypertransfer.train.config.Configuration;
-import hypertransfer.train.config.Course;
 import hypertransfer.train.config.Matrices;
 import hypertransfer.train.log.Line;
 import hypertransfer.train.network.Architecture;
@@ -102,25 +101,24 @@ public final class Trainee implements AutoCloseable {
     /** The same without weights: {@link #initialize} it, or load a checkpoint. */
     static Trainee bare(Configuration c, Map<String, GradientRule> rules, Ranks ranks) {
         Engine engine = engine(c);
-        Routing routing = c.algorithm().routing(c, rules, engine.separateWeights());
+        Routing routing = c.routing(rules, engine.separateWeights());
         Configuration.Model m = c.model();
         return of(
                 engine,
                 ranks,
-                c.ranks().carrier(),
+                c.ranks().transport(),
                 new Setup(c.architecture(), routing, m.accumulation(), m.recompute()));
     }
 
     /** Draws the weights as a configuration says, and starts the optimizer. */
     Trainee initialize(Configuration c) {
-        Algorithm algorithm = c.algorithm();
-        return initialize(c.seed(), name -> algorithm.of(name).start().init() == Matrices.Init.ZERO);
+        Map<String, Matrices> hidden = c.hidden();
+        return initialize(c.seed(), name -> hidden.get(name).init() == Matrices.Init.ZERO);
     }
 
     /** The same with every hidden weight kept apart from its master, so that it can be evaluated at other scales. */
     static Trainee separate(Configuration c) {
-        Course course = c.algorithm().common();
-        Routing routing = Routing.standard(course.direction(), course.transfer());
+        Routing routing = Routing.standard(c.matrices().update(), c.matrices().transfer());
         Configuration.Model m = c.model();
         Setup setup = new Setup(c.architecture(), routing, Masters.SEPARATE, m.accumulation(), m.recompute());
         return of(engine(c), new Alone(), Exchange.AUTO, setup).initialize(c.seed());
@@ -291,15 +289,15 @@ public final class Trainee implements AutoCloseable {
     /** Refuses parameters that are not finite, so that a checkpoint of them is never written. */
     void requireFinite(int step) {
         List<Tensor> masters = parameters.own().stream().map(Parameter::master).toList();
-        double[] readings = engine.motion().readings(masters, masters);
+        Readings readings = new Readings(engine.motion().readings(masters, masters));
         int first = masters.size();
         for (int k = masters.size() - 1; k >= 0; k--) {
             // Squares of larger numbers are no float32 any more: the network would compute with infinities.
             double most = masters.get(k).numberBytes() == Double.BYTES ? Double.MAX_VALUE : 1e18;
-            first = readings[3 * k] <= most ? first : k;
+            first = readings.w(k) <= most ? first : k;
         }
         boolean finite = first == masters.size();
-        String own = finite ? "" : parameters.own().get(first).name() + " " + readings[3 * first];
+        String own = finite ? "" : parameters.own().get(first).name() + " " + readings.w(first);
         for (String met : team.ranks().texts(own)) {
             if (!met.isEmpty()) {
                 String name = met.split(" ")[0], norm = met.split(" ")[1];

@@ -226,16 +226,16 @@ public final class Trainer {
 
     private boolean train(Feed feed, Trainee trainee, BooleanSupplier stop) {
         ScheduledRates rates = ScheduledRates.of(c, trainee.optimizer().matrices(), watcher::warned);
-        Schedule adamw = c.algorithm().adamSchedule();
+        Schedule adamw = c.adamw().schedule(c.steps());
         int start = step;
         try (Journal journal = new Journal(hold, c, trainee.optimizer().matrices(), start)) {
             standing(State.RUNNING, null, null);
             watcher.started(trainee, step);
             trainee.decide(feed.training(0, 0));
             while (true) {
-                if (c.matrices().proxy().prescribed()) {
+                if (c.matrices().proxyGrowth() != null) {
                     // Also for what is validated and saved here.
-                    trainee.optimizer().targetNorms(c.matrices().proxy().norm(step, c.steps()));
+                    trainee.optimizer().targetNorms(c.matrices().proxyNorm(step, c.steps()));
                 }
                 boolean known = !c.validatesBefore(step) || validated == step || validate(feed, trainee, journal, stop);
                 boolean end = known && step == c.steps(), stopped = !known || !end && ranks.any(stop.getAsBoolean());
@@ -273,7 +273,7 @@ public final class Trainer {
 
     /** Tells how often gradients were clipped in the whole run, and how much. */
     private void clipped() {
-        if (hold == null || !c.algorithm().clip().any()) {
+        if (hold == null || !c.clip().any()) {
             return;
         }
         double[] all = directory

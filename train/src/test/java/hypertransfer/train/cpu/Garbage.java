@@ -1,6 +1,5 @@
 package hypertransfer.train.cpu;
 
-import hypertransfer.engine.cpu.thread.Twin;
 import hypertransfer.train.Rig;
 import hypertransfer.train.network.Architecture;
 import hypertransfer.train.network.Variant;
@@ -8,14 +7,12 @@ import java.lang.management.ManagementFactory;
 
 /**
  * Run in a JVM of its own: what other tests have trained before decides how the compiler sees vectors through. Prints the
- * bytes that a step allocates once they are compiled. Vectors are demanded: in so small a network loops, which copy their
- * rows, may stay the faster form for thousands of steps.
+ * bytes that a step allocates once they are compiled.
  */
 final class Garbage {
     private Garbage() {}
 
     public static void main(String[] args) {
-        Twin.demand(Twin.Form.VECTORS);
         long perStep = Long.MAX_VALUE;
         try (Rig run = Rig.cpu(new Architecture(Variant.M1, 11, 1, 64, 32, 32), 2, 1)) {
             var threads = (com.sun.management.ThreadMXBean) ManagementFactory.getThreadMXBean();

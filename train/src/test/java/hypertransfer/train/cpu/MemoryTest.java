@@ -23,7 +23,7 @@ class MemoryTest {
     @Test
     void twoThousandStepsAreFlatAndTheTableIsTrue() throws Exception {
         assumeTrue(Files.isReadable(Path.of("/proc/self/status")), "only Linux tells what is resident");
-        long[] footprint = measured(Footprint.class, "-XX:TieredStopAtLevel=1", "-Dht.form=loops");
+        long[] footprint = measured(Footprint.class);
         assertThat(footprint[0]).as("growth of the heap").isLessThan(MIB / 2);
         assertThat(footprint[1]).as("growth of the process").isLessThan(MIB / 2);
         assertThat(footprint[2]).as("the table's total").isGreaterThan(150 * MIB);

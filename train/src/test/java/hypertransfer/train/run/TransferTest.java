@@ -195,13 +195,13 @@ class TransferTest {
                 "steps=12",
                 "data.train=" + window,
                 "data.validation=" + window,
-                "validation.every=1",
-                "validation.every_late=1");
+                "validation.every=1");
         Curves curves = Tiny.curves(run);
-        curves.losses()
-                .forEach((step, loss) -> assertThat(curves.validations().get(step))
-                        .as("step " + step)
-                        .isEqualTo(loss));
+        for (int step = 0; step < 11; step++) { // all but the last tenth, which has the paper's cadence
+            assertThat(curves.validations().get(step))
+                    .as("step " + step)
+                    .isEqualTo(curves.losses().get(step));
+        }
         Checkpoint last = Checkpoint.read(new Run(run).checkpoints().getFirst());
         assertThat(last.states()).allSatisfy(s -> assertThat(s.targetNorm()).isEqualTo(3 * s.R()));
     }
@@ -266,7 +266,7 @@ class TransferTest {
     private static List<Matrix> matrices(Configuration c) {
         return Matrix.of(
                 c.architecture().hidden(),
-                c.algorithm().routing(c, Map.of(), false),
+                c.routing(Map.of(), false),
                 c.model().head());
     }
 

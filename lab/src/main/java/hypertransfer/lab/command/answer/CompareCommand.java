@@ -1,7 +1,6 @@
 package hypertransfer.lab.command.answer;
 
 import hypertransfer.core.Refusal;
-import hypertransfer.lab.answer.Csv;
 import hypertransfer.lab.command.option.JsonOption;
 import hypertransfer.lab.comparison.Comparison;
 import hypertransfer.lab.comparison.TensorDifference;
@@ -41,22 +40,11 @@ public final class CompareCommand implements Callable<Integer> {
     /** The width of a tensor's columns beside its name. */
     private static final int OTHERS = 48;
 
-    private static final String COLUMNS = "side,seeds,validation,best,loss,difference,low,high,p,largest,crossover";
-    /** What the baseline is minus itself stays empty. */
-    private static final Comparison.Difference NONE =
-            new Comparison.Difference("", 0, Double.NaN, Double.NaN, null, null, null, null, null, null, null);
-
     @Parameters(paramLabel = "RUN", arity = "1..*", description = "Directories of runs, or with runs inside.")
     private List<Path> places;
 
     @Mixin
     private JsonOption json;
-
-    @Option(
-            names = "--csv",
-            paramLabel = "FILE",
-            description = "A new file: one row per side, with its difference to the first.")
-    private Path csv;
 
     @Option(names = "--tensors", description = "Compare every tensor of one checkpoint of two runs, too.")
     private boolean withTensors;
@@ -89,9 +77,6 @@ public final class CompareCommand implements Callable<Integer> {
         Run a = new Run(places.getFirst()), b = new Run(places.getLast());
         Long at = !tensors ? null : step == null ? (Long) TensorDifference.commonStep(a, b) : step;
         List<TensorDifference> rows = tensors ? TensorDifference.all(a, b, at) : null;
-        if (csv != null) {
-            Csv.write(csv, COLUMNS, table -> c.sides().forEach(side -> row(table, c, side)));
-        }
         json.both(new Answer(c.sides(), c.differing(), c.differences(), at, rows), out -> {
             print(out, c);
             if (tensors) {
@@ -100,25 +85,6 @@ public final class CompareCommand implements Callable<Integer> {
         });
         boolean apart = c.differences().stream().anyMatch(d -> d.first() != null);
         return tensors && apart ? Exit.CHECK_FAILED : Exit.FINE;
-    }
-
-    private static void row(Csv table, Comparison c, Comparison.Side s) {
-        Comparison.Difference d = c.differences().stream()
-                .filter(other -> other.name().equals(s.name()))
-                .findFirst()
-                .orElse(NONE);
-        table.row(
-                s.name(),
-                s.seeds().size(),
-                s.validation(),
-                s.best(),
-                s.loss(),
-                d.mean(),
-                d.low(),
-                d.high(),
-                d.p(),
-                d.largest(),
-                d.crossover());
     }
 
     private static void print(PrintWriter out, Comparison c) {

@@ -12,7 +12,7 @@ import hypertransfer.prediction.Fitted;
 import hypertransfer.prediction.Prediction;
 import hypertransfer.train.config.Configuration;
 import hypertransfer.train.config.ConfigurationFile;
-import hypertransfer.train.config.Update;
+import hypertransfer.train.optimizer.Directions;
 import hypertransfer.train.log.Run;
 import java.io.PrintWriter;
 import java.nio.file.Files;
@@ -91,7 +91,7 @@ public final class PredictCommand implements Runnable {
         double mean = rows.stream().mapToDouble(r -> r.endToPeak * r.count).sum()
                 / rows.stream().mapToInt(Row::count).sum();
         Optional<Measured> measured = isRun ? Measured.of(file, kinds, json::warn) : Optional.empty();
-        boolean adam = c.matrices().update().direction() == Update.Kind.ADAM;
+        boolean adam = c.matrices().direction() == Directions.ADAM;
         Fitted.Error nearest =
                 Fitted.nearest(adam, c.network().name(), c.model().width(), c.steps());
         if (csv != null) {
@@ -118,8 +118,8 @@ public final class PredictCommand implements Runnable {
         int last = target.steps() - 1;
         Equilibrium rest = null;
         Double steps = null;
-        double rate = kind.course().schedule().peak();
-        if (kind.course().transfer().target() instanceof Space.Base(double decay) && decay > 0 && rate > 0) {
+        double rate = kind.schedule().peak();
+        if (kind.settings().transfer().target() instanceof Space.Base(double decay) && decay > 0 && rate > 0) {
             rest = Equilibrium.of(kind.expected(), rate, decay);
             steps = Equilibrium.steps(rate, decay, 0.05);
         }
@@ -166,7 +166,7 @@ public final class PredictCommand implements Runnable {
         }
         // a linear schedule reaches its final ratio one step after the last
         double peak = c.matrices().rate(),
-                last = c.algorithm().common().schedule().rate(c.steps() - 1);
+                last = c.matrices().schedule(c.steps()).rate(c.steps() - 1);
         out.printf(Locale.ROOT, "mean end/peak %.4f; the schedule's own %.4f%n", mean, peak == 0 ? 0 : last / peak);
         Double steps = rows.getFirst().stepsToRest;
         if (steps != null) {

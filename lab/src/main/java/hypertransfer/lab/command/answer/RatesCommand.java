@@ -149,14 +149,14 @@ public final class RatesCommand implements Runnable {
 
     private static void print(
             PrintWriter out, Configuration from, Configuration other, List<Row> rows, List<Group> groups) {
-        Shaped tuned = from.algorithm().common().schedule();
+        Shaped tuned = from.matrices().schedule(from.steps());
         out.printf(
                 Locale.ROOT,
                 "from %s: rate %s, final ratio %s, %s, %d steps%n",
                 PredictedKind.describe(from),
                 tuned.peak(),
                 tuned.finalRatio(),
-                from.matrices().fall().schedule(),
+                from.matrices().curve().schedule().text(),
                 tuned.steps());
         out.println("to   " + PredictedKind.describe(other));
         int wide =
@@ -182,7 +182,7 @@ public final class RatesCommand implements Runnable {
                 g.finalRatio,
                 100 * g.error,
                 groups.size() == 1 ? "" : "  " + g.pattern));
-        if (from.matrices().update().direction() != other.matrices().update().direction()) {
+        if (from.matrices().direction() != other.matrices().direction()) {
             out.println("another direction at the same effective rates: a place to start a search, not a tuned rate");
         }
     }

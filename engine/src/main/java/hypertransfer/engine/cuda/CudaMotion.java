@@ -28,7 +28,7 @@ import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
 /** The optimizer's operations: each runs over a list of tensors, one launch per {@link Geometry#MAX_LIST} of them. */
-final class Lists implements Motion, AutoCloseable {
+final class CudaMotion implements Motion, AutoCloseable {
     private final Device device;
     private final Kernels kernels;
     private final Blas blas;
@@ -36,7 +36,7 @@ final class Lists implements Motion, AutoCloseable {
     private final Bases bases;
     private final Symmetric symmetric; // null where the card does not fit
 
-    Lists(Device device, Kernels kernels, Blas blas, Scratch scratch, Bases bases) {
+    CudaMotion(Device device, Kernels kernels, Blas blas, Scratch scratch, Bases bases) {
         this.device = device;
         this.kernels = kernels;
         this.blas = blas;

@@ -10,7 +10,7 @@ import java.util.List;
 import java.util.function.DoubleUnaryOperator;
 
 /** The optimizer's operations, tensor by tensor. */
-final class Lists implements Motion {
+final class ReferenceMotion implements Motion {
     @Override
     public void momentum(List<Tensor> g, double[] scale, double beta, boolean nesterov, List<Tensor> m) {
         for (int k = 0; k < g.size(); k++) {

@@ -6,23 +6,19 @@ import hypertransfer.core.Shape;
 /**
  * How a rate rises to its peak and falls from it.
  *
+ * @param schedule how it falls
  * @param warmup the part of the steps in which it rises
  * @param finalRatio what it ends at, as a fraction of the peak
  */
-public record Fall(Curve schedule, double warmup, double finalRatio) {
+public record Curve(Fall schedule, double warmup, double finalRatio) {
 
     /**
      * A shape as it was written. Runs keep the text, so that {@code trapezoid:.2} is not another configuration than
      * before.
      */
-    public record Curve(String text, Shape shape) {
-        static Curve parse(String text) {
-            return new Curve(text, Shape.parse(text));
-        }
-
-        @Override
-        public String toString() {
-            return text;
+    public record Fall(String text, Shape shape) {
+        static Fall parse(String text) {
+            return new Fall(text, Shape.parse(text));
         }
     }
 

@@ -1,0 +1,204 @@
+package hypertransfer.engine.cpu;
+
+import hypertransfer.engine.Dims;
+import hypertransfer.engine.Iteration;
+import hypertransfer.engine.Moments;
+import hypertransfer.engine.Motion;
+import hypertransfer.engine.Tensor;
+import hypertransfer.engine.cpu.memory.Blocks;
+import hypertransfer.engine.cpu.memory.Floats;
+import hypertransfer.engine.cpu.thread.Pool;
+import hypertransfer.engine.cpu.thread.Task;
+import hypertransfer.engine.cpu.vector.Doubles;
+import hypertransfer.engine.cpu.vector.Lanes;
+import hypertransfer.engine.cpu.vector.Sums;
+import java.util.Arrays;
+import java.util.List;
+
+/** The optimizer's operations. What is done to every number of many tensors is done in chunks of a fixed size. */
+final class CpuMotion implements Motion {
+    private static final int CHUNK = 1 << 15;
+
+    private final Pool pool;
+    private final NewtonSchulz newtonSchulz;
+    private final Bases bases;
+    private int[] first = {}; // the first piece of each tensor
+
+    CpuMotion(Pool pool, Dims dims, Blocks blocks) {
+        this.pool = pool;
+        newtonSchulz = new NewtonSchulz(pool, dims, blocks);
+        bases = new Bases(pool, dims, blocks, newtonSchulz);
+    }
+
+    /** What is done to n numbers of the tensors at place k, from number {@code from} on. */
+    private interface Chunk {
+        void run(int k, long from, int n, int piece);
+    }
+
+    void zero(List<Tensor> tensors) {
+        each(tensors, (k, from, n, piece) -> Lanes.fill(0, at(tensors, k, from), n));
+    }
+
+    @Override
+    public void momentum(List<Tensor> g, double[] scale, double beta, boolean nesterov, List<Tensor> m) {
+        each(g, (k, from, n, piece) -> {
+            float fresh = (float) ((1 - beta) * scale[k]);
+            Updates.momentum(at(g, k, from), at(m, k, from), (float) beta, fresh, nesterov, n);
+        });
+    }
+
+    @Override
+    public void adam(List<Tensor> g, double[] scale, Moments moments, List<Tensor> m, List<Tensor> v) {
+        each(
+                g,
+                (k, from, n, piece) ->
+                        Updates.adam(at(g, k, from), at(m, k, from), at(v, k, from), (float) scale[k], moments, n));
+    }
+
+    @Override
+    public void sign(List<Tensor> g, double[] scale, double look, double keep, List<Tensor> m) {
+        each(g, (k, from, n, piece) -> {
+            float freshLook = (float) ((1 - look) * scale[k]), freshKeep = (float) ((1 - keep) * scale[k]);
+            long at = at(g, k, from), mean = at(m, k, from);
+            Updates.sign(at, mean, (float) look, freshLook, (float) keep, freshKeep, n);
+        });
+    }
+
+    @Override
+    public void clamp(List<Tensor> g, double[] scale, double limit) {
+        each(g, (k, from, n, piece) -> Updates.clamp(at(g, k, from), (float) scale[k], (float) limit, n));
+    }
+
+    /** Every chunk's sums apart, then added in order. */
+    @Override
+    public double[] readings(List<Tensor> w, List<Tensor> u) {
+        int pieces = pieces(w);
+        double[] sums = new double[3 * pieces], readings = new double[3 * w.size()];
+        each(w, (k, from, n, piece) -> {
+            long x = at(w, k, from), y = at(u, k, from);
+            boolean exact = exact(w, k), both = exact(u, k);
+            sums[3 * piece] = exact ? Doubles.squares(x, n) : Sums.squares(x, n);
+            sums[3 * piece + 1] = both ? Doubles.squares(y, n) : Sums.squares(y, n);
+            sums[3 * piece + 2] = exact ? Doubles.dot(x, y, both, n) : Sums.dot(x, y, n);
+        });
+        for (int piece = 0; piece < pieces; piece++) {
+            for (int i = 0, k = tensor(piece, w.size()); i < 3; i++) {
+                readings[3 * k + i] += sums[3 * piece + i];
+            }
+        }
+        for (int k = 0; k < w.size(); k++) {
+            readings[3 * k] = Math.sqrt(readings[3 * k]);
+            readings[3 * k + 1] = Math.sqrt(readings[3 * k + 1]);
+        }
+        return readings;
+    }
+
+    @Override
+    public void move(List<Tensor> w, List<Tensor> u, double[] keep, double[] push) {
+        each(w, (k, from, n, piece) -> {
+            if (exact(w, k)) {
+                Doubles.move(at(w, k, from), at(u, k, from), keep[k], push[k], n);
+            } else {
+                Updates.move(at(w, k, from), at(u, k, from), (float) (1 - keep[k]), (float) push[k], n);
+            }
+        });
+    }
+
+    @Override
+    public void represent(List<Tensor> masters, double[] scale, int grid, List<Tensor> weights) {
+        each(masters, (k, from, n, piece) -> {
+            long master = at(masters, k, from), weight = at(weights, k, from);
+            if (exact(masters, k)) {
+                Doubles.represent(master, scale[k], grid, weight, n);
+            } else {
+                Lanes.scale((float) scale[k], master, weight, n);
+                Doubles.round(weight, grid, n);
+            }
+        });
+    }
+
+    @Override
+    public void equalize(List<Tensor> x, double beta, double epsilon, double[] norm, List<Tensor> v) {
+        Equalizer.run(pool, x, beta, epsilon, norm, v);
+    }
+
+    @Override
+    public void cut(Tensor whole, List<Tensor> blocks) {
+        copy((Floats) whole, blocks, false);
+    }
+
+    @Override
+    public void join(List<Tensor> blocks, Tensor whole) {
+        copy((Floats) whole, blocks, true);
+    }
+
+    private void copy(Floats whole, List<Tensor> blocks, boolean back) {
+        Task copy = (piece, worker) -> {
+            Floats block = (Floats) blocks.get(piece);
+            int across = whole.cols() / block.cols();
+            long line = (long) whole.cols() * whole.numberBytes(), bytes = (long) block.cols() * block.numberBytes();
+            long inside = whole.at() + piece / across * block.rows() * line + piece % across * bytes, own = block.at();
+            for (int row = 0; row < block.rows(); row++, inside += line, own += bytes) {
+                Lanes.copy(back ? own : inside, back ? inside : own, bytes);
+            }
+        };
+        pool.run(copy, blocks.size());
+    }
+
+    @Override
+    public void orthogonalize(List<Tensor> x, Iteration iteration) {
+        newtonSchulz.run(x, iteration);
+    }
+
+    @Override
+    public void gram(List<Tensor> g, double[] scale, double beta, List<Tensor> left, List<Tensor> right) {
+        bases.gram(g, scale, beta, left, right);
+    }
+
+    @Override
+    public void rotate(List<Tensor> g, List<Tensor> left, List<Tensor> right, boolean back) {
+        bases.rotate(g, left, right, back);
+    }
+
+    @Override
+    public void refine(List<Tensor> gram, double[] shift, List<Tensor> basis) {
+        bases.refine(gram, shift, basis);
+    }
+
+    private void each(List<Tensor> tensors, Chunk chunk) {
+        Task task = (piece, worker) -> {
+            int k = tensor(piece, tensors.size());
+            long from = (long) (piece - first[k]) * CHUNK;
+            chunk.run(k, from, (int) Math.min(CHUNK, tensors.get(k).size() - from), piece);
+        };
+        pool.run(task, pieces(tensors));
+    }
+
+    /** How many chunks the tensors have; and where each one's begin. */
+    private int pieces(List<Tensor> tensors) {
+        if (first.length < tensors.size()) {
+            first = new int[tensors.size()];
+        }
+        int pieces = 0;
+        for (int k = 0; k < tensors.size(); k++) {
+            first[k] = pieces;
+            pieces += (int) ((tensors.get(k).size() + CHUNK - 1) / CHUNK);
+        }
+        return pieces;
+    }
+
+    /** The last of so many tensors that starts at or before a piece. */
+    private int tensor(int piece, int tensors) {
+        int k = Arrays.binarySearch(first, 0, tensors, piece);
+        return k < 0 ? -k - 2 : k;
+    }
+
+    private static long at(List<Tensor> list, int k, long from) {
+        Floats tensor = (Floats) list.get(k);
+        return tensor.at() + tensor.numberBytes() * from;
+    }
+
+    private static boolean exact(List<Tensor> list, int k) {
+        return ((Floats) list.get(k)).exact();
+    }
+}
