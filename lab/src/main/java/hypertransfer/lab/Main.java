@@ -29,8 +29,10 @@ import hypertransfer.lab.experiment.Version;
 import hypertransfer.lab.terminal.Groups;
 import hypertransfer.lab.terminal.Ink;
 import java.io.PrintWriter;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
+import java.util.Map;
 import java.util.Set;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
@@ -62,32 +64,40 @@ import picocli.CommandLine.Spec;
             "limits the cpu engine. docs/USE.md lists all such variables."
         })
 public final class Main implements Runnable {
-    private static final List<Class<?>> COMMANDS = List.of(
-            BenchCommand.class,
-            CompareCommand.class,
-            CompletionCommand.class,
-            ConformanceCommand.class,
-            DataCommand.class,
-            DemoCommand.class,
-            DoctorCommand.class,
-            EffectiveCommand.class,
-            ExportCommand.class,
-            ImportCommand.class,
-            InvarianceCommand.class,
-            PredictCommand.class,
-            PresetsCommand.class,
-            RatesCommand.class,
-            ReportCommand.class,
-            ReproduceCommand.class,
-            RunsCommand.class,
-            SampleCommand.class,
-            ScheduleCommand.class,
-            SelfTestCommand.class,
-            SweepCommand.class,
-            TrainCommand.class,
-            TransferCommand.class,
-            WatchCommand.class,
-            CommandLine.HelpCommand.class);
+    /** By what they are for, in the order of the help. */
+    private static final Map<String, List<Class<?>>> COMMANDS = new LinkedHashMap<>();
+
+    static {
+        COMMANDS.put("Start", List.of(DemoCommand.class, DoctorCommand.class, PresetsCommand.class));
+        COMMANDS.put(
+                "Train",
+                List.of(
+                        TrainCommand.class,
+                        TransferCommand.class,
+                        SweepCommand.class,
+                        ReproduceCommand.class,
+                        DataCommand.class,
+                        ImportCommand.class));
+        COMMANDS.put(
+                "Look",
+                List.of(
+                        RunsCommand.class,
+                        ReportCommand.class,
+                        WatchCommand.class,
+                        CompareCommand.class,
+                        SampleCommand.class,
+                        ExportCommand.class));
+        COMMANDS.put(
+                "Answers without a run",
+                List.of(
+                        PredictCommand.class,
+                        RatesCommand.class,
+                        EffectiveCommand.class,
+                        ScheduleCommand.class,
+                        InvarianceCommand.class));
+        COMMANDS.put("Verify", List.of(SelfTestCommand.class, ConformanceCommand.class, BenchCommand.class));
+        COMMANDS.put("Other", List.of(CompletionCommand.class, CommandLine.HelpCommand.class));
+    }
 
     /** These look at all the others. */
     private static final Set<String> ABOUT_ALL = Set.of("help", "completion");
@@ -113,11 +123,16 @@ public final class Main implements Runnable {
      */
     static CommandLine commands(String... args) {
         CommandLine line = new CommandLine(new Main());
+        List<Class<?>> all =
+                COMMANDS.values().stream().<Class<?>>flatMap(List::stream).toList();
         List<Class<?>> named = args.length == 0 || ABOUT_ALL.contains(args[0])
                 ? List.of()
-                : COMMANDS.stream().filter(c -> name(c).equals(args[0])).toList();
-        (named.isEmpty() ? COMMANDS : named).forEach(command -> line.addSubcommand(new CommandLine(command)));
-        Groups.in(line);
+                : all.stream().filter(c -> name(c).equals(args[0])).toList();
+        (named.isEmpty() ? all : named).forEach(command -> line.addSubcommand(new CommandLine(command)));
+        Map<String, List<String>> groups = new LinkedHashMap<>();
+        COMMANDS.forEach((group, commands) ->
+                groups.put(group, commands.stream().map(Main::name).toList()));
+        Groups.in(line, groups);
         Labels.in(line);
         return line;
     }

@@ -49,8 +49,7 @@ final class CudaMotion implements Motion, AutoCloseable {
      * Up to three tensors of one size, and what a kernel needs to know of them.
      *
      * @param n the numbers of each
-     * @param factor the scale or what else the kernel calls s: of a move the keep, of equalize the numbers of a per number
-     *     of b
+     * @param factor the scale; {@code keep} in a move; elements of a per element of b in equalize
      * @param option what the last word says: a move's push; the norm that equalize gives, negative for a's own; 1 where the second tensor (the only one of a total) is
      *     bfloat16; or how many of a reading's two tensors are in double
      */

@@ -1,7 +1,5 @@
 package hypertransfer.lab.terminal;
 
-import java.util.ArrayList;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import picocli.CommandLine;
@@ -12,32 +10,22 @@ import picocli.CommandLine.Model.UsageMessageSpec;
 /** The commands in the help, by what they are for. */
 public final class Groups implements IHelpSectionRenderer {
     private static final int NAME = 15; // the width of the first column
-    private static final Map<String, List<String>> GROUPS = new LinkedHashMap<>();
+    private final Map<String, List<String>> groups;
 
-    static {
-        GROUPS.put("Start", List.of("demo", "doctor", "presets"));
-        GROUPS.put("Train", List.of("train", "transfer", "sweep", "reproduce", "data"));
-        GROUPS.put("Look", List.of("runs", "report", "watch", "compare", "sample", "export"));
-        GROUPS.put("Answers without a run", List.of("predict", "rates", "effective", "schedule", "invariance"));
-        GROUPS.put("Verify", List.of("selftest", "conformance", "bench"));
+    private Groups(Map<String, List<String>> groups) {
+        this.groups = groups;
     }
 
-    private Groups() {}
-
     /** Lists a command's subcommands so. */
-    public static void in(CommandLine line) {
+    public static void in(CommandLine line, Map<String, List<String>> groups) {
         line.getHelpSectionMap().put(UsageMessageSpec.SECTION_KEY_COMMAND_LIST_HEADING, help -> "");
-        line.getHelpSectionMap().put(UsageMessageSpec.SECTION_KEY_COMMAND_LIST, new Groups());
+        line.getHelpSectionMap().put(UsageMessageSpec.SECTION_KEY_COMMAND_LIST, new Groups(groups));
     }
 
     @Override
     public String render(Help help) {
         StringBuilder text = new StringBuilder();
-        Map<String, List<String>> all = new LinkedHashMap<>(GROUPS);
-        List<String> others = new ArrayList<>(help.subcommands().keySet());
-        GROUPS.values().forEach(others::removeAll);
-        all.put("Other", others);
-        all.forEach((group, commands) -> {
+        groups.forEach((group, commands) -> {
             text.append(System.lineSeparator())
                     .append(help.colorScheme().ansi().string("@|bold " + group + "|@"))
                     .append(System.lineSeparator());

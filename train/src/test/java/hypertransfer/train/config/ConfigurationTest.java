@@ -21,6 +21,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.regex.Pattern;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -204,8 +205,7 @@ class ConfigurationTest {
                         "model.qk_norm=false",
                         "model.embed_norm=false")
                 .architecture();
-        assertThat(llama.label())
-                .isEqualTo("M2 with SwiGLU, 2 key/value heads, no Q/K norm, no norm of the embedding");
+        assertThat(llama.label()).isEqualTo("M2 with SwiGLU, 2 key/value heads, no Q/K norm, no norm of the embedding");
         assertThat(llama.outlines())
                 .contains(
                         new Outline("blocks.3.attn.k.weight", 256, 768, 3, Outline.Kind.K),
@@ -218,9 +218,18 @@ class ConfigurationTest {
     void everyKeyIsExplained() throws IOException {
         String page = Files.readString(Path.of("..", "docs", "USE.md"));
         JsonNode defaults = new YAMLMapper().readTree(ConfigurationTest.class.getResourceAsStream("defaults.yaml"));
-        for (String key : keys(defaults)) {
+        List<String> keys = keys(defaults);
+        for (String key : keys) {
             assertThat(page).contains("`" + key + "`");
         }
+        assertThat(Pattern.compile("^\\| `([a-z]+\\.[a-z0-9_]+)` \\|", Pattern.MULTILINE)
+                        .matcher(page)
+                        .results()
+                        .map(row -> row.group(1))
+                        .filter(key -> defaults.has(key.replaceFirst("\\..*", ""))))
+                .as("keys that are gone")
+                .hasSizeGreaterThan(50)
+                .allMatch(key -> keys.contains(key) || key.equals("matrices.groups"));
     }
 
     private static List<String> keys(JsonNode node) {
@@ -329,10 +338,7 @@ class ConfigurationTest {
         assertThat(direction("soap")).isEqualTo(Soap.standard());
         assertThat(direction("soap", "preset=gpt2-124m").factor(8, 4)).isEqualTo(1);
         assertThat(direction(
-                        "soap",
-                        "matrices.beta2=0.9",
-                        "matrices.precondition_frequency=3",
-                        "matrices.epsilon=1e-8"))
+                        "soap", "matrices.beta2=0.9", "matrices.precondition_frequency=3", "matrices.epsilon=1e-8"))
                 .isEqualTo(new Soap(0.95, 0.9, 1e-8, 0.9, 3, 10_000));
         assertThat(direction("adamuon")).isInstanceOf(AdaMuon.class);
         assertThat(direction("adamuon", "preset=gpt2-124m").factor(8, 4)).isEqualTo(1);

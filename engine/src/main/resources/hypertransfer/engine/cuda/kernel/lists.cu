@@ -92,7 +92,7 @@ extern "C" __global__ void move_exact(const __grid_constant__ List list) {
     EACH(e.n) w[i] = e.s * w[i] - e.push * e.b[i];
 }
 
-// x on a grid of fewer bits, by Veltkamp's splitting (Grid in Java); no product may be contracted into a difference here.
+// x on a grid of fewer bits, by Veltkamp's splitting (Format in Java); no product may be contracted into a difference here.
 // Without a splitter x itself.
 __device__ __forceinline__ double onGrid(double x, double splitter) {
     double c = __dmul_rn(splitter, x);
