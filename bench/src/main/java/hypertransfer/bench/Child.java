@@ -1,8 +1,8 @@
 package hypertransfer.bench;
 
 import com.sun.management.OperatingSystemMXBean;
-import hypertransfer.core.Mode;
 import hypertransfer.lab.experiment.Workload;
+import hypertransfer.train.config.ConfigurationFile;
 import hypertransfer.train.network.Preset;
 import hypertransfer.train.network.Variant;
 import java.lang.management.ManagementFactory;
@@ -26,10 +26,15 @@ final class Child {
                 print(torch::step, seconds);
             }
         } else {
-            try (Workload ours = Workload.of(preset, network, args[0], Mode.BASE)) {
+            try (Workload ours = ours(preset, network, args[0])) {
                 print(ours::step, seconds);
             }
         }
+    }
+
+    private static Workload ours(Preset preset, Variant network, String engine) {
+        return new Workload(ConfigurationFile.of(
+                "preset=" + preset.label(), "network=" + network, "engine=" + engine, "model.accumulation=1"));
     }
 
     private static void print(Supplier<Workload.Times> step, double seconds) {

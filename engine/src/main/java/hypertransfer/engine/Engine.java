@@ -1,7 +1,7 @@
 package hypertransfer.engine;
 
-import hypertransfer.engine.ranks.Exchange;
 import hypertransfer.engine.ranks.Ranks;
+import hypertransfer.engine.ranks.Transport;
 import java.lang.foreign.MemorySegment;
 import java.nio.file.Path;
 import java.util.List;
@@ -14,13 +14,10 @@ import java.util.function.BooleanSupplier;
  * <p>First all tensors are declared, then {@link #commit}, called once, allocates them.
  *
  * <p>Everything is reproducible: the same calls give the same bits, whatever the number of threads inside the engine.
- * An engine is used by one thread at a time. {@link hypertransfer.engine.checked.Checked} refuses wrong calls; the engines behind it check nothing.
+ * An engine is used by one thread at a time. {@link hypertransfer.engine.door.Checked} refuses wrong calls; the engines behind it check nothing.
  */
 public interface Engine extends AutoCloseable {
     double NORM_EPSILON = 1e-10;
-
-    /** As many bits of mantissa as the widest format has. */
-    int FULL_GRID = 53;
 
     /** {@code reference}, {@code cpu}, {@code cuda} or {@code cuda-float32}. */
     String name();
@@ -67,6 +64,9 @@ public interface Engine extends AutoCloseable {
 
     // ------------------------------------------------------------------ memory
 
+    /** Waits for all that was asked before. Nothing to do where an operation is done when it returns. */
+    default void await() {}
+
     /** Declares a tensor of zeros. */
     Tensor tensor(Role role, String name, int rows, int cols);
 
@@ -89,9 +89,9 @@ public interface Engine extends AutoCloseable {
      * What carries this engine's tensors between ranks: the ranks themselves, through the host's memory, or what its
      * cards have for it. Called by all ranks; what it returns is closed before the engine, unless it is the ranks.
      */
-    default Ranks carrier(Ranks ranks, Exchange choice) {
-        if (choice == Exchange.NCCL) {
-            throw new EngineException("ranks.carrier is nccl, which carries the memory of cards, and the engine is "
+    default Ranks transport(Ranks ranks, Transport choice) {
+        if (choice == Transport.NCCL) {
+            throw new EngineException("ranks.transport is nccl, which carries the memory of cards, and the engine is "
                     + name() + "; set it to auto or mpi");
         }
         return ranks;

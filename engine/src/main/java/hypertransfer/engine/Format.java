@@ -7,6 +7,9 @@ public enum Format {
     /** The upper half of a float32: eight significant bits. */
     BF16;
 
+    /** As many bits of mantissa as the widest format has. */
+    public static final int FULL_GRID = 53;
+
     /** The bits of the nearest bfloat16, ties to even; infinities stay, and a NaN stays one. */
     public static short bf16(float value) {
         int bits = Float.floatToRawIntBits(value);
@@ -20,12 +23,12 @@ public enum Format {
 
     /** What Veltkamp's splitting multiplies with, so that this many bits of a double's mantissa are left. */
     public static double splitter(int bits) {
-        return (double) (1L << Engine.FULL_GRID - bits) + 1;
+        return (double) (1L << FULL_GRID - bits) + 1;
     }
 
     /** The nearest number of that many bits: x minus its low part, which the splitter's product has pushed out. */
     public static double round(double x, int bits) {
         double c = splitter(bits) * x;
-        return bits == Engine.FULL_GRID ? x : c - (c - x);
+        return bits == FULL_GRID ? x : c - (c - x);
     }
 }

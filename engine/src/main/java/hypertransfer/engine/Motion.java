@@ -74,9 +74,12 @@ public interface Motion {
     void move(List<Tensor> w, List<Tensor> u, double[] keep, double[] push);
 
     /**
-     * weight = scale master for each pair, rounded once: what the network is evaluated at.
+     * weight = scale master for each pair: what the network is evaluated at. From an exact master the product, in double, is
+     * rounded once, to the grid or to the weight's format, whichever is coarser. From a float32 master it is rounded more than
+     * once: the cpu takes scale and product as float32 and rounds that to the grid; cuda takes the product in double and rounds
+     * it to the grid, to float32, and to the weight's format.
      *
-     * @param grid the bits of mantissa that a weight keeps, {@link Engine#FULL_GRID} for all that its format has. Weights that
+     * @param grid the bits of mantissa that a weight keeps, {@link Format#FULL_GRID} for all that its format has. Weights that
      *     are rounded from exact masters to a grid coarser than the masters' error are the same in two runs whose
      *     masters agree except for that error
      */

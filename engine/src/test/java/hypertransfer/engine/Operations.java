@@ -9,9 +9,10 @@ import java.util.stream.Stream;
 
 /** An engine's methods and those of its two parts, by reflection. */
 public final class Operations {
-    /** What is no operation on numbers: CarriersTest, PackTest and what opens and closes an engine are about it. */
+    /** What is no operation on numbers: TransportsTest, PackTest and what opens and closes an engine are about it. */
     private static final String[] OTHERS = {
-        "carrier",
+        "await",
+        "transport",
         "close",
         "commit",
         "decisions",

@@ -39,6 +39,7 @@ class ArrowsTest {
         TRAIN_KNOWS_CORE_AND_ENGINE("Train.lab"),
         ENGINES_KNOW_NO_OTHER_ENGINE("Cpu.other"),
         THE_CUDA_DRIVER_KNOWS_NO_ENGINE("Driver.cuda"),
+        ENGINES_ARE_OPENED_BY_NAME("Lab.engine", "Ranks.engine"),
         VECTORS_AND_BLAS_STAY_IN_ENGINE("Train.vector", "Lab.blas"),
         FOREIGN_MEMORY_STAYS_IN_ENGINE_AND_TRAIN("Lab.memory"),
         TERMINAL_KNOWS_NO_OTHER_PACKAGE_OF_LAB("Terminal.report"),
@@ -83,6 +84,11 @@ class ArrowsTest {
                             .should()
                             .dependOnClassesThat(outside(root, "engine.cuda.driver", "engine.foreign")
                                     .and(not(simpleName("EngineException"))));
+                case ENGINES_ARE_OPENED_BY_NAME ->
+                    noClasses()
+                            .that(outside(root, "engine").or(of(root, "engine.ranks", "engine.foreign")))
+                            .should()
+                            .dependOnClassesThat(of(root, "engine.reference", "engine.cpu", "engine.cuda"));
                 case VECTORS_AND_BLAS_STAY_IN_ENGINE ->
                     noClasses()
                             .that(outside(root, "engine"))

@@ -1,9 +1,14 @@
 package hypertransfer.lab;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.within;
 import static org.assertj.core.api.Assertions.withinPercentage;
 
+import java.util.ArrayList;
+import java.util.List;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 import tools.jackson.databind.JsonNode;
 
 class BenchTest {
@@ -11,7 +16,8 @@ class BenchTest {
 
     @Test
     void theLastLineHasTheNamesThatMachinesCompare() {
-        JsonNode summary = ht.json("bench --preset demo --network M2 --engine cpu --batch 1 --seconds 0.01");
+        JsonNode summary = ht.json("bench --preset demo --network M2 --engine cpu --batch 1 --seconds 0.01"
+                + " --set model.layers=1 --set model.width=32 --set model.head=16");
         assertThat(ht.out().lines()).first().isEqualTo("memory");
         assertThat(summary.propertyNames())
                 .containsExactly(
@@ -24,33 +30,27 @@ class BenchTest {
         assertThat(summary.get("tokens_per_s").asDouble() * ms / 1000).isCloseTo(16 * 128, withinPercentage(0.001));
     }
 
-    @Test
-    void whatOneWaitsFor() {
-        JsonNode phases = ht.json("bench --preset demo --engine cpu --batch 1 --phases");
-        assertThat(phases.propertyNames())
-                .containsExactly(
-                        "the program",
-                        "engine, memory and weights",
-                        "engine, memory and weights: examining the machine",
-                        "engine, memory and weights: memory",
-                        "engine, memory and weights: fingerprint of the data",
-                        "engine, memory and weights: drawing",
-                        "engine, memory and weights: optimizer",
-                        "first validation",
-                        "step 1",
-                        "step 2",
-                        "step 3",
-                        "last validation",
-                        "saving",
-                        "saving: checking",
-                        "saving: copying",
-                        "continued: engine, memory and checkpoint",
-                        "continued: engine, memory and checkpoint: examining the machine",
-                        "continued: engine, memory and checkpoint: memory",
-                        "continued: engine, memory and checkpoint: fingerprint of the data",
-                        "continued: engine, memory and checkpoint: checksum",
-                        "continued: engine, memory and checkpoint: reading");
-        phases.forEach(seconds -> assertThat(seconds.asDouble()).isNotNegative());
+    @ParameterizedTest
+    @ValueSource(strings = {"reference", "cpu"})
+    void whichOperationTakesHowMuch(String engine) {
+        JsonNode summary = ht.json("bench --preset demo --batch 1 --seconds 0.01 --operations --set model.layers=1"
+                + " --set model.width=16 --set model.head=8 --set model.sequence=8 --engine " + engine);
+        List<String> names = new ArrayList<>();
+        summary.get("operations").forEach(o -> {
+            names.add(o.get("name").asString());
+            assertThat(o.get("count").asInt()).isPositive();
+            assertThat(o.get("ms").asDouble()).isPositive();
+        });
+        assertThat(names).contains("feed", "embed", "attention", "head", "orthogonalize", "readings", "move", "zero");
+        assertThat(names).doesNotContain("replay", "await");
+        List<String> lines = ht.out().lines().toList();
+        assertThat(lines).anyMatch(line -> line.matches("operation +calls +ms +%"));
+        assertThat(lines).anyMatch(line -> line.matches("attention +1\\.0 +[0-9.]+ +[0-9.]+"));
+        double percent = lines.stream()
+                .filter(line -> line.matches("(" + String.join("|", names) + "|between operations) .*"))
+                .mapToDouble(line -> Double.parseDouble(line.substring(line.lastIndexOf(' '))))
+                .sum();
+        assertThat(percent).isCloseTo(100, within(0.06 * (names.size() + 1)));
     }
 
     @Test

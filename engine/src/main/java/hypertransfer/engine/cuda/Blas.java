@@ -2,7 +2,6 @@ package hypertransfer.engine.cuda;
 
 import static java.lang.foreign.ValueLayout.JAVA_FLOAT;
 
-import hypertransfer.engine.Span;
 import hypertransfer.engine.cuda.driver.Cache;
 import hypertransfer.engine.cuda.driver.Device;
 import hypertransfer.engine.cuda.driver.Plans;
@@ -106,10 +105,13 @@ final class Blas implements AutoCloseable {
 
     void multiply(Product product, double by, long a, long b, double keep, long c, long d) {
         Plan known = planned.get(product);
-        Plan plan = known == null ? Span.of("plans", () -> plan(product, keep, a, b, c)) : known;
+        Plan plan = known == null ? plan(product, keep, a, b, c) : known;
         Trial trial = trials.get(product);
-        Runnable launch = () -> multiply(plan, by, a, b, keep, c, d);
-        device.profile().around(plan.name(), trial == null ? launch : () -> trial.call(plan::take, launch));
+        lt.require(
+                "cublasLtMatmul",
+                trial == null
+                        ? status(plan, by, a, b, keep, c, d)
+                        : trial.call(plan::take, () -> status(plan, by, a, b, keep, c, d)));
     }
 
     /** C = op(A) op(B) + keep C, of one pair of matrices in one format. */
@@ -126,10 +128,6 @@ final class Blas implements AutoCloseable {
             long c,
             Precision out) {
         multiply(Product.of(flipA, flipB, m, n, k, in, out, Product.alignment(a, b, c)), 1, a, b, keep, c, c);
-    }
-
-    private void multiply(Plan plan, double by, long a, long b, double keep, long c, long d) {
-        lt.require("cublasLtMatmul", status(plan, by, a, b, keep, c, d));
     }
 
     private int status(Plan plan, double by, long a, long b, double keep, long c, long d) {
@@ -217,7 +215,7 @@ final class Blas implements AutoCloseable {
                 }
                 device.record(start);
                 for (int k = 0; k < REPETITIONS; k++) {
-                    multiply(plan, 1, a, b, keep, c, d);
+                    lt.require("cublasLtMatmul", status(plan, 1, a, b, keep, c, d));
                 }
                 device.record(stop);
                 device.await(stop);

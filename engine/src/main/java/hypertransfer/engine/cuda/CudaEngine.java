@@ -10,7 +10,6 @@ import hypertransfer.engine.Layers;
 import hypertransfer.engine.Memory;
 import hypertransfer.engine.Motion;
 import hypertransfer.engine.Role;
-import hypertransfer.engine.Span;
 import hypertransfer.engine.Tensor;
 import hypertransfer.engine.cuda.CudaMotion.Entry;
 import hypertransfer.engine.cuda.driver.Cache;
@@ -25,9 +24,9 @@ import hypertransfer.engine.cuda.kernel.Kernel;
 import hypertransfer.engine.cuda.kernel.Kernels;
 import hypertransfer.engine.cuda.kernel.Precision;
 import hypertransfer.engine.foreign.Native;
-import hypertransfer.engine.ranks.Exchange;
 import hypertransfer.engine.ranks.Ranks;
-import hypertransfer.engine.ranks.library.Carriers;
+import hypertransfer.engine.ranks.Transport;
+import hypertransfer.engine.ranks.library.Transports;
 import java.lang.foreign.MemorySegment;
 import java.nio.file.Path;
 import java.util.List;
@@ -59,13 +58,13 @@ public final class CudaEngine implements Engine {
      * On the card of this number, as the driver counts them; numbers beyond the last card begin again with the first.
      */
     public CudaEngine(Dims dims, Precision precision, int card) {
-        Driver driver = Span.of("driver", () -> Driver.open(card));
+        Driver driver = Driver.open(card);
         this(
                 dims,
                 precision,
                 driver,
-                Span.of("libraries", () -> driver.library(NVRTC)),
-                Span.of("libraries", () -> driver.library(LT)),
+                driver.library(NVRTC),
+                driver.library(LT),
                 driver::solver,
                 Cache.of(System.getenv()));
     }
@@ -82,12 +81,12 @@ public final class CudaEngine implements Engine {
         this.precision = precision;
         this.solver = solver;
         geometry = new Geometry(dims, precision);
-        device = Span.of("context", () -> new Device(driver));
+        device = new Device(driver);
         storage = new Storage(device, dims, precision);
         graphs = new Graphs(device);
         try {
-            kernels = Span.of("kernels", () -> new Kernels(device, new Nvrtc(nvrtc), cache, geometry));
-            blas = Span.of("cuBLASLt", () -> new Blas(device, lt, cache));
+            kernels = new Kernels(device, new Nvrtc(nvrtc), cache, geometry);
+            blas = new Blas(device, lt, cache);
         } catch (RuntimeException | Error e) {
             try (device) {
                 throw e;
@@ -156,7 +155,7 @@ public final class CudaEngine implements Engine {
 
     @Override
     public void decide(Runnable work) {
-        Span.of("decisions", () -> blas.decide(work));
+        blas.decide(work);
     }
 
     // ------------------------------------------------------------------ memory
@@ -183,11 +182,11 @@ public final class CudaEngine implements Engine {
     }
 
     @Override
-    public Ranks carrier(Ranks ranks, Exchange choice) {
+    public Ranks transport(Ranks ranks, Transport choice) {
         Driver driver = device.driver();
-        Ranks carrier = Carriers.onCards(ranks, choice, driver.uuid(), driver.functions(), device.stream());
-        onCards = carrier != ranks;
-        return carrier;
+        Ranks transport = Transports.onCards(ranks, choice, driver.uuid(), driver.functions(), device.stream());
+        onCards = transport != ranks;
+        return transport;
     }
 
     @Override
@@ -202,12 +201,12 @@ public final class CudaEngine implements Engine {
 
     @Override
     public void store(Tensor tensor, MemorySegment to) {
-        Span.of("download", () -> storage.carry(List.of(tensor), to.address(), true, true));
+        storage.carry(List.of(tensor), to.address(), true, true);
     }
 
     @Override
     public void load(MemorySegment from, Tensor tensor) {
-        Span.of("upload", () -> storage.carry(List.of(tensor), from.address(), false, true));
+        storage.carry(List.of(tensor), from.address(), false, true);
     }
 
     @Override
@@ -222,7 +221,7 @@ public final class CudaEngine implements Engine {
 
     @Override
     public double sum(Tensor tensor) {
-        return motion.read(Kernel.TOTAL, 1, k -> Entry.of(tensor, tensor, 0).format(format(tensor)))[0];
+        return motion.read(Kernel.TOTAL, 1, k -> Entry.of(tensor, tensor, 0).narrow(format(tensor)))[0];
     }
 
     @Override
@@ -239,7 +238,6 @@ public final class CudaEngine implements Engine {
                 blas;
                 CudaMotion used = motion) { // whatever fails, all are closed
             device.synchronize();
-            System.err.print(device.profile().table());
         }
     }
 
@@ -248,6 +246,11 @@ public final class CudaEngine implements Engine {
     @Override
     public void feed(int[] inputs, int[] targets) {
         feed.send(inputs, targets);
+    }
+
+    @Override
+    public void await() {
+        device.synchronize();
     }
 
     @Override

@@ -46,28 +46,39 @@ final class CudaMotion implements Motion, AutoCloseable {
     }
 
     /**
-     * Up to three tensors of one size, and what a kernel needs to know of them.
+     * Up to three tensors of one size, and what a kernel needs to know of them: {@code lists.cu} has the same fields.
      *
      * @param n the numbers of each
-     * @param factor the scale; {@code keep} in a move; elements of a per element of b in equalize
-     * @param option what the last word says: a move's push; the norm that equalize gives, negative for a's own; 1 where the second tensor (the only one of a total) is
-     *     bfloat16; or how many of a reading's two tensors are in double
+     * @param s the scale; the keep of a move
+     * @param t the push of a move, or the norm that rescale gives, negative for a's own
+     * @param k which formats the tensors have, or how many numbers of a share one of b: see the methods that set it
      */
-    record Entry(long a, long b, long c, long n, double factor, double option) {
-        static Entry of(Tensor a, Tensor b, double factor) {
-            return new Entry(pointer(a), pointer(b), 0, a.size(), factor, 0);
+    record Entry(long a, long b, long c, long n, double s, double t, long k) {
+        static Entry of(Tensor a, Tensor b, double s) {
+            return new Entry(pointer(a), pointer(b), 0, a.size(), s, 0, 0);
         }
 
-        static Entry of(Tensor a, Tensor b, Tensor c, double factor) {
-            return new Entry(pointer(a), pointer(b), pointer(c), a.size(), factor, 0);
+        static Entry of(Tensor a, Tensor b, Tensor c, double s) {
+            return new Entry(pointer(a), pointer(b), pointer(c), a.size(), s, 0, 0);
         }
 
-        Entry option(double word) {
-            return new Entry(a, b, c, n, factor, word);
+        private Entry second(double factor) {
+            return new Entry(a, b, c, n, s, factor, k);
         }
 
-        Entry format(Precision format) {
-            return new Entry(a, b, c, n, factor, format == Precision.BF16 ? 1 : 0);
+        /** With the format of b, or of a total's a. */
+        Entry narrow(Precision format) {
+            return new Entry(a, b, c, n, s, t, format == Precision.BF16 ? 1 : 0);
+        }
+
+        /** How many of a and b are in double. */
+        private Entry doubles(int count) {
+            return new Entry(a, b, c, n, s, t, count);
+        }
+
+        /** How many numbers of a share one of b. */
+        private Entry span(int numbers) {
+            return new Entry(a, b, c, n, s, t, numbers);
         }
     }
 
@@ -76,12 +87,9 @@ final class CudaMotion implements Motion, AutoCloseable {
         long[] last = Kernels.words(more), words = new long[Geometry.LIST_WORDS + last.length];
         int at = 0;
         for (Entry e : entries) {
-            words[at++] = e.a;
-            words[at++] = e.b;
-            words[at++] = e.c;
-            words[at++] = e.n;
-            words[at++] = Double.doubleToRawLongBits(e.factor);
-            words[at++] = Double.doubleToRawLongBits(e.option);
+            long[] entry = Kernels.words(e.a, e.b, e.c, e.n, e.s, e.t, e.k);
+            System.arraycopy(entry, 0, words, at, entry.length);
+            at += entry.length;
         }
         System.arraycopy(last, 0, words, Geometry.LIST_WORDS, last.length);
         return words;
@@ -164,7 +172,9 @@ final class CudaMotion implements Motion, AutoCloseable {
     public void equalize(List<Tensor> x, double beta, double epsilon, double[] norm, List<Tensor> v) {
         List<Entry> all = entries(x.size(), k -> {
             int span = x.get(k).cols() / v.get(k).cols();
-            return Entry.of(x.get(k), v.get(k), span).option(norm == null ? -1 : norm[k]);
+            return Entry.of(x.get(k), v.get(k), 0)
+                    .second(norm == null ? -1 : norm[k])
+                    .span(span);
         });
         for (int from = 0; from < all.size(); from += Geometry.MAX_LIST) { // both kernels number the sums from 0
             sums(Kernel.EQUALIZE, some(all, from), beta, epsilon);
@@ -173,17 +183,15 @@ final class CudaMotion implements Motion, AutoCloseable {
     }
 
     /** In units of two bytes, so that all formats are one. */
-    void blocks(Tensor whole, List<Tensor> blocks, boolean back) {
-        int units = whole.numberBytes() / 2,
-                across = whole.cols() / blocks.getFirst().cols();
-        long line = (long) whole.cols() * units;
+    private void blocks(Tensor whole, List<Tensor> blocks, boolean back) {
+        Tensor first = blocks.getFirst();
+        int units = whole.numberBytes() / 2, across = whole.cols() / first.cols();
+        long line = (long) whole.cols() * units, cols = (long) first.cols() * units;
         List<Entry> entries = entries(blocks.size(), k -> {
-            Tensor block = blocks.get(k);
-            long cols = (long) block.cols() * units;
-            long inside = pointer(whole) + 2 * (k / across * block.rows() * line + k % across * cols);
-            return new Entry(pointer(block), inside, cols, block.size() * units, line, 0);
+            long inside = pointer(whole) + 2 * (k / across * first.rows() * line + k % across * cols);
+            return new Entry(pointer(blocks.get(k)), inside, 0, first.size() * units, 0, 0, 0);
         });
-        run(Kernel.BLOCKS, entries, back);
+        run(Kernel.BLOCKS, entries, cols, line, back);
     }
 
     @Override
@@ -205,7 +213,7 @@ final class CudaMotion implements Motion, AutoCloseable {
     public double[] readings(List<Tensor> w, List<Tensor> u) {
         double[] sums = read(Kernel.READINGS, w.size(), k -> {
             Entry entry = Entry.of(w.get(k), u.get(k), 0);
-            return entry.option((exact(w.get(k)) ? 1 : 0) + (exact(u.get(k)) ? 1 : 0));
+            return entry.doubles((exact(w.get(k)) ? 1 : 0) + (exact(u.get(k)) ? 1 : 0));
         });
         for (int k = 0; k < w.size(); k++) {
             sums[3 * k] = Math.sqrt(sums[3 * k]);
@@ -220,7 +228,7 @@ final class CudaMotion implements Motion, AutoCloseable {
                 Kernel.MOVE,
                 Kernel.MOVE_EXACT,
                 w,
-                k -> Entry.of(w.get(k), u.get(k), keep[k]).option(push[k]));
+                k -> Entry.of(w.get(k), u.get(k), keep[k]).second(push[k]));
     }
 
     @Override
@@ -238,7 +246,7 @@ final class CudaMotion implements Motion, AutoCloseable {
                     i -> {
                         int k = some.get(i);
                         return Entry.of(masters.get(k), weights.get(k), scale[k])
-                                .format(format);
+                                .narrow(format);
                     },
                     splitter);
         }

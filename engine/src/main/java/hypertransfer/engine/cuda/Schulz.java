@@ -55,7 +55,7 @@ record Schulz(int rows, int cols, Precision format, int batch) {
     /** Matrix number k of the batch that starts at {@code at}, beside the tensor that it is made from. */
     CudaMotion.Entry entry(Tensor tensor, long at, int k) {
         long own = at + k * stride() * format.bytes;
-        return new CudaMotion.Entry(pointer(tensor), own, 0, tensor.size(), 0, 0).format(format);
+        return new CudaMotion.Entry(pointer(tensor), own, 0, tensor.size(), 0, 0, 0).narrow(format);
     }
 
     /** A from X and X. */

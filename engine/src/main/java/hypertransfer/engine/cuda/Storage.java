@@ -4,7 +4,6 @@ import hypertransfer.engine.Dims;
 import hypertransfer.engine.EngineException;
 import hypertransfer.engine.Memory;
 import hypertransfer.engine.Role;
-import hypertransfer.engine.Span;
 import hypertransfer.engine.Tensor;
 import hypertransfer.engine.cuda.driver.Device;
 import hypertransfer.engine.cuda.kernel.DeviceTensor;
@@ -92,11 +91,9 @@ final class Storage {
         DeviceTensor to = (DeviceTensor) tensor;
         try (Arena arena = Arena.ofShared()) {
             MemorySegment host = arena.allocate(to.bytes(), 64);
-            Span.of("encoding", () -> to.format().encode(values, host));
-            Span.of("upload", () -> {
-                device.upload(host, to.pointer(), host.byteSize());
-                device.synchronize();
-            });
+            to.format().encode(values, host);
+            device.upload(host, to.pointer(), host.byteSize());
+            device.synchronize();
         }
     }
 
@@ -108,8 +105,8 @@ final class Storage {
     double[] read(long pointer, Precision format, int count) {
         try (Arena arena = Arena.ofShared()) {
             MemorySegment host = arena.allocate((long) count * format.bytes, 64);
-            Span.of("download", () -> device.download(pointer, host, host.byteSize()));
-            return Span.of("decoding", () -> format.decode(host, count));
+            device.download(pointer, host, host.byteSize());
+            return format.decode(host, count);
         }
     }
 

@@ -5,37 +5,59 @@ import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
 import java.util.function.Consumer;
-import java.util.stream.IntStream;
+import java.util.function.IntSupplier;
 
 /** The algorithms that could compute a product, taken in turn from call to call, and how long each took. */
 final class Trial {
     private static final int SAMPLES = 6; // of each; the first also loads its code, and does not count
 
     private final Device device;
-    private final List<byte[]> candidates;
+    private final List<Candidate> candidates;
     private final byte[] refused;
-    private final List<List<Float>> times;
     private final List<Call> open = new ArrayList<>();
-    private int calls;
+    private int turn;
 
-    private record Call(int candidate, long start, long stop) {}
-
-    /** @param refused what was kept before and cannot be used any more; null where nothing was */
-    Trial(Device device, List<byte[]> candidates, byte[] refused) {
-        this.device = device;
-        this.candidates = candidates;
-        this.refused = refused;
-        times = candidates.stream().<List<Float>>map(c -> new ArrayList<>()).toList();
+    private record Candidate(byte[] algorithm, List<Float> times) {
+        float median() {
+            return times.stream().skip(1).sorted().toList().get((times.size() - 1) / 2);
+        }
     }
 
-    /** One call, for which the plan takes the algorithm whose turn it is. */
-    void call(Consumer<byte[]> plan, Runnable launch) {
-        Call call = new Call(calls++ % candidates.size(), device.event(), device.event());
-        plan.accept(candidates.get(call.candidate));
-        device.record(call.start);
-        launch.run();
-        device.record(call.stop);
-        open.add(call);
+    private record Call(Candidate candidate, long start, long stop) {}
+
+    /** @param refused what was kept before and cannot be used any more; null where nothing was */
+    Trial(Device device, List<byte[]> algorithms, byte[] refused) {
+        this.device = device;
+        this.refused = refused;
+        candidates = new ArrayList<>(algorithms.stream()
+                .map(algorithm -> new Candidate(algorithm, new ArrayList<>()))
+                .toList());
+    }
+
+    /**
+     * One call, for which the plan takes the algorithm whose turn it is. One that fails, although it was offered, is left
+     * out from then on, and the next is taken.
+     *
+     * @return the status: not 0 only where every algorithm has failed
+     */
+    int call(Consumer<byte[]> plan, IntSupplier launch) {
+        int status;
+        do {
+            turn = turn % candidates.size();
+            Call call = new Call(candidates.get(turn), device.event(), device.event());
+            plan.accept(call.candidate.algorithm);
+            device.record(call.start);
+            status = launch.getAsInt();
+            device.record(call.stop);
+            if (status == 0) {
+                open.add(call);
+                turn++;
+            } else {
+                forget(call);
+                candidates.remove(turn);
+            }
+        } while (status != 0 && !candidates.isEmpty());
+        return status;
     }
 
     /** The milliseconds of the calls since the last time, which the card must have finished. */
@@ -43,29 +65,28 @@ final class Trial {
         double sum = 0;
         for (Call call : open) {
             float time = device.milliseconds(call.start, call.stop);
-            times.get(call.candidate).add(time);
+            call.candidate.times.add(time);
             sum += time;
-            device.forget(call.start);
-            device.forget(call.stop);
+            forget(call);
         }
         open.clear();
         return sum;
     }
 
+    private void forget(Call call) {
+        device.forget(call.start);
+        device.forget(call.stop);
+    }
+
     boolean enough() {
-        return times.stream().allMatch(t -> t.size() >= SAMPLES);
+        return candidates.stream().allMatch(candidate -> candidate.times.size() >= SAMPLES);
     }
 
     byte[] best() {
-        return IntStream.range(0, candidates.size())
-                .boxed()
-                .min(Comparator.comparingDouble(i -> median(times.get(i))))
-                .map(candidates::get)
-                .orElseThrow();
-    }
-
-    private static float median(List<Float> times) {
-        return times.stream().skip(1).sorted().toList().get((times.size() - 1) / 2);
+        return candidates.stream()
+                .min(Comparator.comparingDouble(Candidate::median))
+                .orElseThrow()
+                .algorithm;
     }
 
     byte[] refused() {

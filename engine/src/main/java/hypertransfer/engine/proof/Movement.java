@@ -1,6 +1,6 @@
 package hypertransfer.engine.proof;
 
-import hypertransfer.engine.Engine;
+import hypertransfer.engine.Format;
 import hypertransfer.engine.Iteration;
 import hypertransfer.engine.Moments;
 import hypertransfer.engine.Role;
@@ -82,7 +82,7 @@ final class Movement {
         pair.numbers("readings", 1, s -> s.motion().readings(s.all(w), s.all(g)))
                 .run("move", s -> s.motion().move(s.all(w), s.all(g), keep, push))
                 .same(1, w)
-                .run("represent", s -> s.motion().represent(s.all(w), scale, Engine.FULL_GRID, s.all(weights)))
+                .run("represent", s -> s.motion().represent(s.all(w), scale, Format.FULL_GRID, s.all(weights)))
                 .same(1, weights);
         pair.numbers("readings of exact masters", 1, s -> s.motion().readings(s.all(exact), s.all(g)))
                 .numbers(
@@ -91,7 +91,7 @@ final class Movement {
                         s -> s.motion().readings(s.all(exact), s.all(exact)))
                 .run("move of exact masters", s -> s.motion().move(s.all(exact), s.all(g), keep, push))
                 .same(1, exact);
-        for (int grid : new int[] {Engine.FULL_GRID, 16}) {
+        for (int grid : new int[] {Format.FULL_GRID, 16}) {
             pair.run("represent exact masters", s -> s.motion().represent(s.all(exact), scale, grid, s.all(weights)))
                     .same(1, weights);
         }

@@ -7,7 +7,7 @@ import hypertransfer.engine.Motion;
 import hypertransfer.engine.Norm;
 import hypertransfer.engine.Role;
 import hypertransfer.engine.Tensor;
-import hypertransfer.engine.checked.Checked;
+import hypertransfer.engine.door.Checked;
 import hypertransfer.engine.reference.ReferenceEngine;
 import java.util.ArrayList;
 import java.util.Arrays;

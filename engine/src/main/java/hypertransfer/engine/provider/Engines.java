@@ -4,11 +4,11 @@ import hypertransfer.engine.Dims;
 import hypertransfer.engine.Engine;
 import hypertransfer.engine.EngineException;
 import hypertransfer.engine.Format;
-import hypertransfer.engine.Span;
-import hypertransfer.engine.checked.Checked;
 import hypertransfer.engine.cpu.CpuEngine;
+import hypertransfer.engine.cpu.vector.Simd;
 import hypertransfer.engine.cuda.CudaEngine;
 import hypertransfer.engine.cuda.kernel.Precision;
+import hypertransfer.engine.door.Checked;
 import hypertransfer.engine.ranks.library.Launcher;
 import hypertransfer.engine.reference.ReferenceEngine;
 import java.util.List;
@@ -137,9 +137,13 @@ public final class Engines {
         return weights(name) == Format.BF16 ? name + "-float32" : name;
     }
 
+    /** The width in bits of the vectors that Java has on this machine; zero if the JVM was started without them. */
+    public static int vectorBits() {
+        return Simd.bits();
+    }
+
     /** Opens an engine by name, behind the door that checks every call. */
     public static Engine open(String name, Dims dims) {
-        Kind kind = Span.of("examining the machine", () -> choose(KINDS, name));
-        return new Checked(kind.open.apply(dims));
+        return new Checked(choose(KINDS, name).open.apply(dims));
     }
 }

@@ -5,8 +5,8 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import hypertransfer.engine.Dims;
 import hypertransfer.engine.Format;
-import hypertransfer.engine.checked.Checked;
 import hypertransfer.engine.cuda.kernel.Precision;
+import hypertransfer.engine.door.Checked;
 import hypertransfer.engine.proof.Comparison;
 import hypertransfer.engine.proof.Tolerance;
 import java.util.Optional;

@@ -9,12 +9,12 @@ import hypertransfer.engine.HeadRule;
 import hypertransfer.engine.Iteration;
 import hypertransfer.engine.Role;
 import hypertransfer.engine.Tensor;
-import hypertransfer.engine.checked.Checked;
 import hypertransfer.engine.cuda.driver.Cache;
 import hypertransfer.engine.cuda.driver.Card;
 import hypertransfer.engine.cuda.driver.Launch;
 import hypertransfer.engine.cuda.kernel.Kernel;
 import hypertransfer.engine.cuda.kernel.Precision;
+import hypertransfer.engine.door.Checked;
 import hypertransfer.engine.foreign.Native;
 import hypertransfer.engine.proof.Comparison;
 import java.io.IOException;
@@ -301,6 +301,16 @@ class DryRunTest {
         assertThat(card.algorithms)
                 .as("once for the first, twice for the other")
                 .hasSize(before + 3);
+    }
+
+    /** Memory is short, so nothing was tried before; such a failure ended the run. */
+    @Test
+    void anAlgorithmThatFailsInsideTheWorkIsLeftOut() {
+        card.refused = 1;
+        assertThat(decided(null, 3, 2, 1)).isIn(2, 3);
+        assertThat(card.algorithms).doesNotContain(1).startsWith(2, 3, 2, 3);
+        card.refused = 3;
+        assertThat(decided(folder.resolve("another.txt"), 1, 1, 1)).isNotEqualTo(3);
     }
 
     /** The algorithm that a large product gets, by how long each of the three takes. */

@@ -28,13 +28,14 @@ class LaunchTest {
 
     @Test
     void aListsWordsLieAsTheKernelReadsThem() {
-        long[] words = CudaMotion.words(List.of(new CudaMotion.Entry(1, 2, 3, 4, 0.5, 0.25)), 7);
+        long[] words = CudaMotion.words(List.of(new CudaMotion.Entry(1, 2, 3, 4, 0.5, 0.25, 6)), 7);
         assertThat(words)
-                .hasSize(6 * Geometry.MAX_LIST + 1)
+                .hasSize(7 * Geometry.MAX_LIST + 1)
                 .startsWith(1, 2, 3, 4)
                 .endsWith(7);
         assertThat(Double.longBitsToDouble(words[4])).isEqualTo(0.5);
         assertThat(Double.longBitsToDouble(words[5])).isEqualTo(0.25);
+        assertThat(words[6]).isEqualTo(6);
         assertThat(words.length * 8 + 5 * 8).as("bytes that a launch may carry").isLessThan(4096);
     }
 

@@ -8,7 +8,7 @@ import hypertransfer.engine.Format;
 import hypertransfer.engine.Norm;
 import hypertransfer.engine.Operations;
 import hypertransfer.engine.Tensor;
-import hypertransfer.engine.checked.Checked;
+import hypertransfer.engine.door.Checked;
 import hypertransfer.engine.reference.ReferenceEngine;
 import java.lang.reflect.Method;
 import java.util.Arrays;

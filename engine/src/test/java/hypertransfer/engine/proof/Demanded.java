@@ -3,8 +3,8 @@ package hypertransfer.engine.proof;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import hypertransfer.engine.Dims;
-import hypertransfer.engine.checked.Checked;
 import hypertransfer.engine.cpu.CpuEngine;
+import hypertransfer.engine.door.Checked;
 import java.util.stream.IntStream;
 
 /** The engine that tests are about: nothing stands in for it, unless ht.engine demands another one. */

@@ -5,7 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.within;
 
 import hypertransfer.engine.Dims;
-import hypertransfer.engine.Engine;
+import hypertransfer.engine.Format;
 import hypertransfer.engine.Role;
 import java.util.ArrayList;
 import java.util.List;
@@ -53,13 +53,28 @@ class ExactMastersTest {
     }
 
     @ParameterizedTest
-    @ValueSource(ints = {8, 16, 23, 24, Engine.FULL_GRID})
+    @ValueSource(ints = {8, 16, 23, 24, Format.FULL_GRID})
     void weightsAreRoundedOnceFromThem(int grid) {
         try (Pair pair = masters(3, 207)) {
             double[] w = pair.read("w"), x = represented(pair, grid);
             for (int i = 0; i < w.length; i++) {
                 double exact = SCALE * w[i], step = Math.ulp(exact) * 0x1p53 / (1L << Math.min(grid, 24));
                 assertThat(x[i]).isEqualTo(Math.rint(exact / step) * step);
+            }
+        }
+    }
+
+    /** What {@link hypertransfer.engine.Motion#represent} says of the cpu: scale and product as floats, then the grid. */
+    @ParameterizedTest
+    @ValueSource(ints = {8, 16, 24, Format.FULL_GRID})
+    void weightsAreRoundedTwiceFromFloats(int grid) {
+        try (Pair pair = Demanded.cpu(2, new Dims(1, 2, 4, 2, 5))
+                .tensor(Role.MASTER, "w", 3, 207)
+                .tensor(Role.WEIGHT, "x", 3, 207)
+                .commit()) {
+            double[] w = pair.read("w"), x = represented(pair, grid);
+            for (int i = 0; i < w.length; i++) {
+                assertThat(x[i]).isEqualTo(Format.round((float) SCALE * (float) w[i], Math.min(grid, 24)));
             }
         }
     }

@@ -7,7 +7,7 @@ import hypertransfer.engine.Dims;
 import hypertransfer.engine.Engine;
 import hypertransfer.engine.EngineException;
 import hypertransfer.engine.Format;
-import hypertransfer.engine.checked.Checked;
+import hypertransfer.engine.door.Checked;
 import hypertransfer.engine.provider.Engines.Kind;
 import java.util.List;
 import org.junit.jupiter.api.Test;

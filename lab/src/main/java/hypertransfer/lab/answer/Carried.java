@@ -66,8 +66,8 @@ public record Carried(boolean common, List<Part> kinds, Translation.Pair pair) {
             }
         }
         List<Carried> all = new ArrayList<>();
-        alike.forEach((both, parts) ->
-                all.add(new Carried(both.getFirst().equals(from.matrices()), parts, pair(parts))));
+        alike.forEach(
+                (both, parts) -> all.add(new Carried(both.getFirst().equals(from.matrices()), parts, pair(parts))));
         return all;
     }
 

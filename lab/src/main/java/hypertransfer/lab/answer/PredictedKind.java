@@ -27,7 +27,8 @@ import java.util.stream.Collectors;
  *
  * @param name of the kind, with the layers behind it where other layers are treated differently
  */
-public record PredictedKind(String name, List<Outline> matrices, Matrices settings, Shaped schedule, Expected expected) {
+public record PredictedKind(
+        String name, List<Outline> matrices, Matrices settings, Shaped schedule, Expected expected) {
     private static final Iteration.Step JORDAN =
             Direction.Muon.standard().iteration().steps().getFirst();
 
@@ -48,9 +49,7 @@ public record PredictedKind(String name, List<Outline> matrices, Matrices settin
                 .forEach((kind, outlines) -> {
                     Map<Matrices, List<Outline>> alike = outlines.stream()
                             .collect(Collectors.groupingBy(
-                                    outline -> hidden.get(outline.name()),
-                                    LinkedHashMap::new,
-                                    Collectors.toList()));
+                                    outline -> hidden.get(outline.name()), LinkedHashMap::new, Collectors.toList()));
                     alike.forEach((own, some) -> all.add(new PredictedKind(
                             name(some, alike.size() == 1),
                             some,
@@ -75,9 +74,8 @@ public record PredictedKind(String name, List<Outline> matrices, Matrices settin
                     + "; only whole matrices can be predicted: --set matrices.view=whole");
         }
         if (own.radius() != 1) {
-            throw new Refusal(
-                    "matrices.radius is " + own.radius() + "; only radius 1 can be predicted, and effective"
-                            + " rates are the same on every radius: --set matrices.radius=1");
+            throw new Refusal("matrices.radius is " + own.radius() + "; only radius 1 can be predicted, and effective"
+                    + " rates are the same on every radius: --set matrices.radius=1");
         }
         return switch (own.update()) {
             case Direction.Muon muon -> muon(c, matrix, muon);

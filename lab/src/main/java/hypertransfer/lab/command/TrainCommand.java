@@ -2,7 +2,7 @@ package hypertransfer.lab.command;
 
 import hypertransfer.core.Refusal;
 import hypertransfer.engine.ranks.Ranks;
-import hypertransfer.engine.ranks.library.Carriers;
+import hypertransfer.engine.ranks.library.Transports;
 import hypertransfer.lab.command.option.JsonOption;
 import hypertransfer.lab.command.option.OutOption;
 import hypertransfer.lab.command.option.SetOption;
@@ -67,7 +67,7 @@ public final class TrainCommand implements Callable<Integer> {
 
     @Override
     public Integer call() {
-        return together(Carriers.open(), this::train);
+        return together(Transports.open(), this::train);
     }
 
     /** One rank's part. Where it fails, in whatever way, the others must not wait for it. */

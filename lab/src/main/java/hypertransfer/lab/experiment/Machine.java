@@ -1,7 +1,7 @@
 package hypertransfer.lab.experiment;
 
 import com.sun.management.OperatingSystemMXBean;
-import hypertransfer.engine.cpu.vector.Simd;
+import hypertransfer.engine.provider.Engines;
 import java.io.File;
 import java.lang.management.ManagementFactory;
 
@@ -35,6 +35,6 @@ public record Machine(
                 Runtime.getRuntime().maxMemory(),
                 folder.getPath(),
                 folder.getUsableSpace(),
-                Simd.bits());
+                Engines.vectorBits());
     }
 }

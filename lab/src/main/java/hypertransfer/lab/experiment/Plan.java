@@ -102,8 +102,9 @@ public record Plan(Experiment experiment, Preset preset, List<String> settings, 
      */
     static double finalRatio(Configuration c, double wanted) {
         Curve curve = c.matrices().curve();
-        double least =
-                new Curve(curve.schedule(), curve.warmup(), 0).from(1, c.steps()).rate(c.steps() - 1);
+        double least = new Curve(curve.schedule(), curve.warmup(), 0)
+                .from(1, c.steps())
+                .rate(c.steps() - 1);
         double ratio = (wanted - least) / (1 - least);
         if (!(ratio >= 0 && ratio <= 1)) {
             throw new Refusal("a last rate of " + wanted + " of the peak cannot be reached: schedule "

@@ -1,16 +1,13 @@
 package hypertransfer.lab.experiment;
 
-import hypertransfer.core.Mode;
 import hypertransfer.engine.Dims;
+import hypertransfer.engine.Engine;
 import hypertransfer.engine.Memory;
 import hypertransfer.train.config.Configuration;
-import hypertransfer.train.config.ConfigurationFile;
-import hypertransfer.train.network.Preset;
-import hypertransfer.train.network.Variant;
 import hypertransfer.train.run.Feed;
 import hypertransfer.train.run.Trainee;
-import java.util.Map;
 import java.util.Random;
+import java.util.function.UnaryOperator;
 
 /**
  * Training steps on random tokens, to be timed: micro-batches, whose gradients are added in order where there are
@@ -25,32 +22,28 @@ public final class Workload implements AutoCloseable {
     private final int[] targets;
 
     /** How long the parts of a step took, one micro-batch and the optimizer. */
-    public record Times(double microMs, double optimizerMs) {
-        /** A step of one micro-batch. */
-        public double ms() {
-            return microMs + optimizerMs;
-        }
-    }
+    public record Times(double microMs, double optimizerMs) {}
 
     /** As {@code ht train} would train it, apart from the data. */
     public Workload(Configuration c) {
-        micros = c.model().accumulation();
-        trainee = Trainee.open(c, Map.of());
-        Dims dims = trainee.engine().dims();
-        Random random = new Random(1);
-        inputs = random.ints(dims.N(), 0, dims.V()).toArray();
-        targets = random.ints(dims.N(), 0, dims.V()).toArray();
-        trainee.decide(new Feed.Batch(inputs, targets));
+        this(c, engine -> engine);
     }
 
-    /** One micro-batch per step of a preset. */
-    public static Workload of(Preset preset, Variant network, String engine, Mode mode) {
-        return new Workload(ConfigurationFile.of(
-                "preset=" + preset.label(),
-                "network=" + network,
-                "engine=" + engine,
-                "matrices.mode=" + mode.label(),
-                "model.accumulation=1"));
+    /** The same with a door before the engine, such as {@link hypertransfer.engine.door.Timed}. */
+    public Workload(Configuration c, UnaryOperator<Engine> door) {
+        micros = c.model().accumulation();
+        trainee = Trainee.open(c, door);
+        try {
+            Dims dims = trainee.engine().dims();
+            Random random = new Random(1);
+            inputs = random.ints(dims.N(), 0, dims.V()).toArray();
+            targets = random.ints(dims.N(), 0, dims.V()).toArray();
+            trainee.decide(new Feed.Batch(inputs, targets));
+        } catch (RuntimeException | Error e) {
+            try (trainee) {
+                throw e;
+            }
+        }
     }
 
     public int tokens() {

@@ -7,7 +7,7 @@ import hypertransfer.core.Refusal;
 import hypertransfer.core.Schedule;
 import hypertransfer.core.Space;
 import hypertransfer.engine.EngineException;
-import hypertransfer.engine.ranks.Exchange;
+import hypertransfer.engine.ranks.Transport;
 import hypertransfer.train.data.text.Vocabulary;
 import hypertransfer.train.network.Architecture;
 import hypertransfer.train.network.Design;
@@ -55,7 +55,12 @@ public record Configuration(
 
     /** Everything that is no hidden matrix. */
     public record AdamW(
-            double rate, double decay, double beta1, double beta2, double epsilon, @JsonUnwrapped Curve curve) {
+            double rate,
+            double decay,
+            double beta1,
+            double beta2,
+            double epsilon,
+            @JsonUnwrapped Curve curve) {
         public Direction.Adam direction() {
             return new Direction.Adam(beta1, beta2, epsilon);
         }
@@ -104,7 +109,7 @@ public record Configuration(
      * @param limit how many seconds one waits for the others before all end
      * @param transport what tensors travel by
      */
-    public record Ranks(int limit, Exchange transport) {}
+    public record Ranks(int limit, Transport transport) {}
 
     /** Another run's checkpoint that this one continues in its own space; none where the run is null. */
     public record From(String run, int step) {}
@@ -168,8 +173,8 @@ public record Configuration(
      */
     public Routing routing(Map<String, GradientRule> rules, boolean separateWeights) {
         Map<String, Rule> hidden = new HashMap<>();
-        hidden().forEach((name, m) -> hidden.put(
-                name, m.rule(rules.getOrDefault(name, rules.get(View.part(name, 0))))));
+        hidden().forEach((name, m) ->
+                hidden.put(name, m.rule(rules.getOrDefault(name, rules.get(View.part(name, 0))))));
         return new Routing(
                 matrix -> hidden.get(matrix.name()),
                 adamw.direction(),

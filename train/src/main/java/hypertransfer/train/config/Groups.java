@@ -23,8 +23,7 @@ import java.util.stream.Collectors;
  */
 final class Groups {
     /** Keys that hold for all hidden matrices together. */
-    private static final Set<String> COMMON =
-            Set.of("groups", "recorded", "proxy_growth", "master", "grid", "placebo");
+    private static final Set<String> COMMON = Set.of("groups", "recorded", "proxy_growth", "master", "grid", "placebo");
 
     static final String KEY = "matrices.groups";
 

@@ -215,7 +215,8 @@ final class Tree {
 
     /** What a direction takes where keys are left open, of all matrices or of a group that has a direction of its own. */
     private void fillFromDirection(ObjectNode matrices, boolean paper) {
-        Directions direction = Words.find(Directions.class, matrices.get("direction").asString(""))
+        Directions direction = Words.find(
+                        Directions.class, matrices.get("direction").asString(""))
                 .orElse(Directions.MUON); // an unknown one is refused later
         Directions.open().forEach(key -> fill(matrices, key, direction.value(key, paper)));
     }

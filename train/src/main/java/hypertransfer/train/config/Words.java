@@ -5,7 +5,7 @@ import hypertransfer.core.Mode;
 import hypertransfer.core.Refusal;
 import hypertransfer.core.ShapeFactor;
 import hypertransfer.engine.Nonlinearity;
-import hypertransfer.engine.ranks.Exchange;
+import hypertransfer.engine.ranks.Transport;
 import hypertransfer.train.network.Design;
 import hypertransfer.train.network.Preset;
 import hypertransfer.train.optimizer.Directions;
@@ -40,7 +40,7 @@ final class Words extends SimpleModule {
         word(Nonlinearity.class, "model.mlp");
         word(Design.Positions.class, "model.positions");
         word(Design.Norm.class, "model.norm");
-        word(Exchange.class, "ranks.transport");
+        word(Transport.class, "ranks.transport");
     }
 
     private <E extends Enum<E>> void word(Class<E> type, String key) {

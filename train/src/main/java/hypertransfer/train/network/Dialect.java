@@ -130,10 +130,7 @@ public enum Dialect {
         int C = a.width();
         all.add(same("wte.weight", ours.get("embed.weight")));
         Outline positions = ours.get("embed.positions");
-        all.add(
-                positions == null
-                        ? Foreign.zeros("wpe.weight", a.sequence(), C)
-                        : same("wpe.weight", positions));
+        all.add(positions == null ? Foreign.zeros("wpe.weight", a.sequence(), C) : same("wpe.weight", positions));
         for (int l = 0; l < a.layers(); l++) {
             String here = "blocks." + l + ".", there = "h." + l + ".";
             all.add(norm(there + "ln_1.weight", ours.get(here + "attn.gain")));

@@ -66,7 +66,7 @@ public record Differences(Dims dims, String parameter, double error, double larg
                 Tensor master = parameter.master(), weight = parameter.weight();
                 engine.write(master, random.doubles(master.size(), -0.5, 0.5).toArray());
                 if (parameter.separate()) {
-                    engine.motion().represent(List.of(master), new double[] {1}, Engine.FULL_GRID, List.of(weight));
+                    engine.motion().represent(List.of(master), new double[] {1}, Format.FULL_GRID, List.of(weight));
                 }
                 oracle.write(theirs.all().get(p).weight(), engine.read(weight));
             }

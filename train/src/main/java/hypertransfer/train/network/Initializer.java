@@ -1,7 +1,6 @@
 package hypertransfer.train.network;
 
 import hypertransfer.engine.Engine;
-import hypertransfer.engine.Span;
 import hypertransfer.engine.Tensor;
 import hypertransfer.train.SplitMix;
 import hypertransfer.train.network.Outline.Kind;
@@ -51,7 +50,7 @@ public final class Initializer {
                 Tensor master = own.get(i).master();
                 if (piece.whole().kind() != Kind.GAIN && piece.whole().kind() != Kind.BIAS) {
                     MemorySegment values = memory.asSlice(0, bytes(master));
-                    Span.of("drawing", () -> draw(seed, piece, master.numberBytes(), values));
+                    draw(seed, piece, master.numberBytes(), values);
                     engine.load(values, master);
                 }
             }

@@ -7,6 +7,7 @@ import hypertransfer.core.State;
 import hypertransfer.core.Step;
 import hypertransfer.core.Transfer;
 import hypertransfer.engine.Engine;
+import hypertransfer.engine.Format;
 import hypertransfer.engine.Motion;
 import hypertransfer.engine.Readings;
 import hypertransfer.engine.Tensor;
@@ -92,14 +93,15 @@ public final class Optimizer {
 
     private List<Group> groups(List<Parameter> others) {
         Map<Direction, List<Hidden.Own>> directed = new LinkedHashMap<>();
-        views.own.forEach(m -> directed.computeIfAbsent(
-                        hidden.get(m.number()).rule().direction(), direction -> new ArrayList<>())
-                .add(m));
+        views.own.forEach(
+                m -> directed.computeIfAbsent(hidden.get(m.number()).rule().direction(), direction -> new ArrayList<>())
+                        .add(m));
         List<Group> all = new ArrayList<>();
         directed.forEach((direction, members) ->
                 all.add(new Group(direction, members, memories.declare(direction, remembering(members)))));
         List<Memories.Parts> rest = others.stream()
-                .map(p -> new Memories.Parts(p.name(), 1, p.master().rows(), p.master().cols()))
+                .map(p -> new Memories.Parts(
+                        p.name(), 1, p.master().rows(), p.master().cols()))
                 .toList();
         List<Hidden.Own> members = others.stream()
                 .map(p -> new Hidden.Own(hidden.size(), p.master(), p.gradient(), p.weight()))
@@ -139,9 +141,8 @@ public final class Optimizer {
 
     /** The readings of every hidden matrix, from those of this rank's own. */
     private Readings all(double[] own) {
-        int[] counts = Arrays.stream(views.counts)
-                .map(count -> Readings.EACH * count)
-                .toArray();
+        int[] counts =
+                Arrays.stream(views.counts).map(count -> Readings.EACH * count).toArray();
         return new Readings(team.hidden(own, counts));
     }
 
@@ -259,8 +260,7 @@ public final class Optimizer {
         double placebo = routing.representation().placebo();
         Arrays.setAll(scale, k -> k == n ? 1 : placebo * transfer(k).gradientScale(states.get(k)));
         clip(scale);
-        groups.forEach(group ->
-                group.direction.apply(engine, group.gradients, group.of(scale), steps, group.state));
+        groups.forEach(group -> group.direction.apply(engine, group.gradients, group.of(scale), steps, group.state));
 
         Readings readings = all(motion.readings(w, u));
         List<Step> taken = new ArrayList<>();
@@ -348,7 +348,7 @@ public final class Optimizer {
         Arrays.setAll(scale, k -> k == hidden.size() ? 1 : how.factor() * scaleOf.applyAsDouble(k));
         for (Group group : groups) {
             if (!group.weights.equals(group.masters)) {
-                int bits = group == groups.getLast() ? Engine.FULL_GRID : how.bits();
+                int bits = group == groups.getLast() ? Format.FULL_GRID : how.bits();
                 motion.represent(group.masters, group.of(scale), bits, group.weights);
             }
         }

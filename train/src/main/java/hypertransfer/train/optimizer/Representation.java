@@ -2,7 +2,7 @@ package hypertransfer.train.optimizer;
 
 import hypertransfer.core.Limits;
 import hypertransfer.core.Refusal;
-import hypertransfer.engine.Engine;
+import hypertransfer.engine.Format;
 
 /**
  * How the hidden matrices that the optimizer moves are shown to the network.
@@ -33,9 +33,9 @@ public record Representation(Master master, int grid, double placebo) {
     private static final double OFF_THE_MIDDLE = 1 + 0x1.3c6ef372fe94fp-31;
 
     public Representation {
-        if (grid < 0 || grid > Engine.FULL_GRID) {
+        if (grid < 0 || grid > Format.FULL_GRID) {
             throw new Refusal("the grid of weights is " + grid + " bits of mantissa; it must be from 1 to "
-                    + Engine.FULL_GRID + ", or 0 for all that the format has");
+                    + Format.FULL_GRID + ", or 0 for all that the format has");
         }
         Limits.aboveZero("the placebo's factor", placebo);
     }
@@ -54,7 +54,7 @@ public record Representation(Master master, int grid, double placebo) {
 
     /** The bits of mantissa, as engines take them. */
     public int bits() {
-        return grid == 0 ? Engine.FULL_GRID : grid;
+        return grid == 0 ? Format.FULL_GRID : grid;
     }
 
     /** What the masters are multiplied with, on top of the scale that a transfer evaluates at. */
@@ -63,6 +63,6 @@ public record Representation(Master master, int grid, double placebo) {
     }
 
     boolean identity() {
-        return bits() == Engine.FULL_GRID && placebo == 1;
+        return bits() == Format.FULL_GRID && placebo == 1;
     }
 }

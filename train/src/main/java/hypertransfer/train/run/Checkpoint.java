@@ -3,7 +3,6 @@ package hypertransfer.train.run;
 import com.fasterxml.jackson.annotation.JsonInclude;
 import hypertransfer.core.Refusal;
 import hypertransfer.core.State;
-import hypertransfer.engine.Span;
 import hypertransfer.train.file.Atomic;
 import hypertransfer.train.file.SafeTensors;
 import hypertransfer.train.file.Strict;
@@ -70,7 +69,7 @@ public record Checkpoint(
     /** The tensors, checked against their checksum. */
     SafeTensors open(Path numbers) {
         SafeTensors file = SafeTensors.read(tensorsOf(numbers));
-        if (Span.of("checksum", file::checksum) != tensors) {
+        if (file.checksum() != tensors) {
             file.close();
             throw new Refusal(tensorsOf(numbers) + " is damaged: its checksum is not the one in " + numbers);
         }

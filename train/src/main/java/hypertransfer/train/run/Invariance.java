@@ -2,7 +2,6 @@ package hypertransfer.train.run;
 
 import hypertransfer.core.GradientRule;
 import hypertransfer.core.Refusal;
-import hypertransfer.engine.Engine;
 import hypertransfer.engine.Format;
 import hypertransfer.engine.Tensor;
 import hypertransfer.train.config.Configuration;
@@ -48,8 +47,10 @@ public record Invariance(double loss, Map<String, Double> change, double roundin
             double epsilon = trainee.engine().weights() == Format.FLOAT64 ? 1e-9 : 0x1p-24;
             double rounding = ROUNDINGS * epsilon;
             Map<String, Matrices> hidden = c.hidden();
-            boolean exact =
-                    c.matrices().weights().on(trainee.engine().separateWeights()).exact();
+            boolean exact = c.matrices()
+                    .weights()
+                    .on(trainee.engine().separateWeights())
+                    .exact();
             Map<String, GradientRule> rules = new LinkedHashMap<>();
             change.forEach((name, most) ->
                     rules.put(name, rule(hidden.get(name).transfer().isPlain(), most <= rounding, exact)));
@@ -66,7 +67,7 @@ public record Invariance(double loss, Map<String, Double> change, double roundin
 
     private static void represent(Trainee trainee, Parameter p, double scale) {
         List<Tensor> masters = List.of(p.master()), weights = List.of(p.weight());
-        trainee.engine().motion().represent(masters, new double[] {scale}, Engine.FULL_GRID, weights);
+        trainee.engine().motion().represent(masters, new double[] {scale}, Format.FULL_GRID, weights);
     }
 
     public boolean invariant(String matrix) {
@@ -96,7 +97,8 @@ public record Invariance(double loss, Map<String, Double> change, double roundin
         List<Outline> atRadius = asked.getOrDefault(Matrices.Gradient.AT_RADIUS, List.of());
         requireInvariantParts(c, atRadius);
         if (auto.isEmpty()
-                && atRadius.stream().allMatch(matrix -> c.architecture().invariant(matrix.kind()))) { // by the norms that follow
+                && atRadius.stream()
+                        .allMatch(matrix -> c.architecture().invariant(matrix.kind()))) { // by the norms that follow
             return Map.of();
         }
         Invariance measured = measure(c);
@@ -117,10 +119,9 @@ public record Invariance(double loss, Map<String, Double> change, double roundin
         for (Outline matrix : atRadius) {
             View view = c.hidden().get(matrix.name()).view();
             if (!view.keepsInvariance(matrix.kind())) {
-                throw new Refusal(
-                        "matrices.gradient is at-radius, and the loss depends on the scale of the parts that"
-                                + " matrices.view " + view.text() + " makes of " + matrix.name()
-                                + "; set matrices.gradient to auto");
+                throw new Refusal("matrices.gradient is at-radius, and the loss depends on the scale of the parts that"
+                        + " matrices.view " + view.text() + " makes of " + matrix.name()
+                        + "; set matrices.gradient to auto");
             }
         }
     }

@@ -3,7 +3,6 @@ package hypertransfer.train.run;
 import com.sun.management.OperatingSystemMXBean;
 import hypertransfer.core.Refusal;
 import hypertransfer.core.State;
-import hypertransfer.engine.Span;
 import hypertransfer.engine.Tensor;
 import hypertransfer.train.file.Conveyor;
 import hypertransfer.train.file.SafeTensors;
@@ -64,8 +63,7 @@ record Snapshot(Trainee trainee) {
             entries.forEach(entry -> entry.source().accept(MemorySegment.NULL)); // to rank 0, which writes
             return new Saving(step, numbers, null, null);
         }
-        Conveyor file = Span.of(
-                "copying", () -> SafeTensorsWriter.begin(Checkpoint.tensorsOf(numbers), entries, Map.of(), room()));
+        Conveyor file = SafeTensorsWriter.begin(Checkpoint.tensorsOf(numbers), entries, Map.of(), room());
         return new Saving(
                 step, numbers, file, new Checkpoint(step, trainee.optimizer().states(), validation, origin, 0, 0));
     }
@@ -129,7 +127,7 @@ record Snapshot(Trainee trainee) {
         if (file.numberBytes(hidden) != numberBytes) {
             warnings.accept(converted(checkpoint.step(), numberBytes));
         }
-        Span.of("reading", () -> contents.forEach((name, content) -> write(file, name, content)));
+        contents.forEach((name, content) -> write(file, name, content));
         trainee.optimizer().restore(checkpoint.states(), checkpoint.step());
         return checkpoint;
     }

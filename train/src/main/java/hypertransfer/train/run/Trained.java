@@ -134,7 +134,8 @@ public final class Trained implements AutoCloseable {
             for (Outline matrix : hidden) {
                 if (matrix.name().equals(name)) {
                     double[] own = scales.get(name);
-                    int[] parts = settings.get(name).view().parts(matrix, c.model().head());
+                    int[] parts =
+                            settings.get(name).view().parts(matrix, c.model().head());
                     Arrays.setAll(values, i -> Format.round(own[parts[i]] * values[i], how.bits()));
                 }
             }
@@ -146,8 +147,7 @@ public final class Trained implements AutoCloseable {
         return DoubleStream.concat(Arrays.stream(a), Arrays.stream(b)).toArray();
     }
 
-    private static void write(
-            Function<String, double[]> ours, Configuration c, Dialect dialect, int step, Path file) {
+    private static void write(Function<String, double[]> ours, Configuration c, Dialect dialect, int step, Path file) {
         String prefix = dialect.prefixes().getFirst();
         List<SafeTensorsWriter.Entry> entries = new ArrayList<>();
         for (Foreign foreign : dialect.tensors(c.architecture())) {

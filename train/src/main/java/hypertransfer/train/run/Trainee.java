@@ -5,13 +5,12 @@ import hypertransfer.core.GradientRule;
 import hypertransfer.engine.Engine;
 import hypertransfer.engine.Memory;
 import hypertransfer.engine.Readings;
-import hypertransfer.engine.Span;
 import hypertransfer.engine.Stopped;
 import hypertransfer.engine.Tensor;
 import hypertransfer.engine.provider.Engines;
 import hypertransfer.engine.ranks.Alone;
-import hypertransfer.engine.ranks.Exchange;
 import hypertransfer.engine.ranks.Ranks;
+import hypertransfer.engine.ranks.Transport;
 import hypertransfer.train.config.Configuration;
 import hypertransfer.train.config.Matrices;
 import hypertransfer.train.log.Line;
@@ -30,6 +29,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.function.BooleanSupplier;
 import java.util.function.Predicate;
+import java.util.function.UnaryOperator;
 
 /** An engine with a network and its optimizer on it. */
 public final class Trainee implements AutoCloseable {
@@ -53,16 +53,16 @@ public final class Trainee implements AutoCloseable {
         }
     }
 
-    private Trainee(Engine engine, Ranks ranks, Exchange carrier, Setup setup) {
+    private Trainee(Engine engine, Ranks ranks, Transport carrier, Setup setup) {
         this.engine = engine;
         this.routing = setup.routing;
         this.ranks = ranks;
         Architecture architecture = setup.architecture;
         parameters = new Parameters(engine, architecture, setup.masters, Team.share(ranks, architecture, setup.micros));
         network = new Network(engine, architecture, parameters, setup.micros, setup.recompute);
-        team = new Team(engine, engine.carrier(ranks, carrier), parameters);
+        team = new Team(engine, engine.transport(ranks, carrier), parameters);
         optimizer = new Optimizer(engine, parameters, routing, team);
-        memory = Span.of("memory", () -> new Memory(engine.commit().bytes(), team.start()));
+        memory = new Memory(engine.commit().bytes(), team.start());
     }
 
     /**
@@ -72,10 +72,10 @@ public final class Trainee implements AutoCloseable {
      * @param micros micro-batches per step
      */
     public static Trainee of(Engine engine, Architecture architecture, Routing routing, int micros, boolean recompute) {
-        return of(engine, new Alone(), Exchange.AUTO, new Setup(architecture, routing, micros, recompute));
+        return of(engine, new Alone(), Transport.AUTO, new Setup(architecture, routing, micros, recompute));
     }
 
-    private static Trainee of(Engine engine, Ranks ranks, Exchange carrier, Setup setup) {
+    private static Trainee of(Engine engine, Ranks ranks, Transport carrier, Setup setup) {
         try {
             return new Trainee(engine, ranks, carrier, setup);
         } catch (RuntimeException | Error e) {
@@ -98,9 +98,17 @@ public final class Trainee implements AutoCloseable {
         return bare(c, rules, ranks).initialize(c);
     }
 
+    /** The same with a door of one's own before the engine. */
+    public static Trainee open(Configuration c, UnaryOperator<Engine> door) {
+        return bare(door.apply(engine(c)), c, Map.of(), new Alone()).initialize(c);
+    }
+
     /** The same without weights: {@link #initialize} it, or load a checkpoint. */
     static Trainee bare(Configuration c, Map<String, GradientRule> rules, Ranks ranks) {
-        Engine engine = engine(c);
+        return bare(engine(c), c, rules, ranks);
+    }
+
+    private static Trainee bare(Engine engine, Configuration c, Map<String, GradientRule> rules, Ranks ranks) {
         Routing routing = c.routing(rules, engine.separateWeights());
         Configuration.Model m = c.model();
         return of(
@@ -121,7 +129,7 @@ public final class Trainee implements AutoCloseable {
         Routing routing = Routing.standard(c.matrices().update(), c.matrices().transfer());
         Configuration.Model m = c.model();
         Setup setup = new Setup(c.architecture(), routing, Masters.SEPARATE, m.accumulation(), m.recompute());
-        return of(engine(c), new Alone(), Exchange.AUTO, setup).initialize(c.seed());
+        return of(engine(c), new Alone(), Transport.AUTO, setup).initialize(c.seed());
     }
 
     private static Engine engine(Configuration c) {
@@ -141,7 +149,7 @@ public final class Trainee implements AutoCloseable {
                 engine.write(p.master(), new double[Math.toIntExact(p.master().size())]);
             }
         }
-        Span.of("optimizer", optimizer::start);
+        optimizer.start();
         return this;
     }
 

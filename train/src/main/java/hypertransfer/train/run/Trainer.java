@@ -2,10 +2,8 @@ package hypertransfer.train.run;
 
 import hypertransfer.core.Clip;
 import hypertransfer.core.Diverged;
-import hypertransfer.core.GradientRule;
 import hypertransfer.core.Schedule;
 import hypertransfer.core.Step;
-import hypertransfer.engine.Span;
 import hypertransfer.engine.ranks.Alone;
 import hypertransfer.engine.ranks.Ranks;
 import hypertransfer.train.config.Configuration;
@@ -103,8 +101,7 @@ public final class Trainer {
         }
         try (Feed feed = Feed.open(c);
                 Trainee trainee = Trainee.bare(c, Invariance.needed(c), ranks)) {
-            Map<String, GradientRule> rules = trainee.rules();
-            origin = Span.of("fingerprint of the data", () -> Origin.of(c, rules, feed));
+            origin = Origin.of(c, trainee.rules(), feed);
             Invariance.warning(c, trainee.optimizer().matrices()).ifPresent(watcher::warned);
             trainee.engine().remark().ifPresent(watcher::warned);
             begin(trainee, resume, changed);
@@ -353,7 +350,7 @@ public final class Trainer {
 
     /** Begins a checkpoint, which is written while the next steps are taken. */
     private void save(Trainee trainee) {
-        Span.of("checking", () -> trainee.requireFinite(step));
+        trainee.requireFinite(step);
         Double measured = validated == step ? validation : null;
         saving = new Snapshot(trainee).begin(directory, step, measured, origin);
     }

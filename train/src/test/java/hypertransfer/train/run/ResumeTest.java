@@ -4,14 +4,13 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import hypertransfer.core.Mode;
 import hypertransfer.train.config.Configuration;
-import hypertransfer.train.optimizer.Directions;
 import hypertransfer.train.log.Curves;
 import hypertransfer.train.log.Run;
 import hypertransfer.train.log.Standing;
+import hypertransfer.train.optimizer.Directions;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
-import java.util.Locale;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;

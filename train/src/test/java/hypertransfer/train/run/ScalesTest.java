@@ -36,11 +36,7 @@ class ScalesTest {
     void theRadialPartOfTheGradientIsZeroWhereTheScaleDoesNotMatter() {
         Tiny tiny = new Tiny(dir);
         for (String network : List.of("M1", "M2")) {
-            Path run = tiny.train(
-                    network,
-                    "engine=reference",
-                    "network=" + network,
-                    "steps=12");
+            Path run = tiny.train(network, "engine=reference", "network=" + network, "steps=12");
             List<String> names = new Run(run).provenance().matrices();
             Map<Integer, Line.Matrices> lines = Tiny.matrices(run);
             lines.values().removeIf(line -> Double.isNaN(line.radial()[0]));

@@ -265,9 +265,7 @@ class TransferTest {
 
     private static List<Matrix> matrices(Configuration c) {
         return Matrix.of(
-                c.architecture().hidden(),
-                c.routing(Map.of(), false),
-                c.model().head());
+                c.architecture().hidden(), c.routing(Map.of(), false), c.model().head());
     }
 
     @Test

@@ -23,7 +23,6 @@ public final class Device implements AutoCloseable {
 
     private static final int BFLOAT16 = 9, SWIZZLE_128 = 3, PROMOTE_128 = 2; // CU_TENSOR_MAP_
     private final Driver driver;
-    private final Profile profile = new Profile(this);
     private final Arena arena = Arena.ofShared();
     private final MemorySegment out = arena.allocate(64);
     private final MemorySegment arguments = arena.allocate(4096, 8L * MAP_WORDS);
@@ -62,10 +61,6 @@ public final class Device implements AutoCloseable {
 
     public Driver driver() {
         return driver;
-    }
-
-    public Profile profile() {
-        return profile;
     }
 
     public long stream() {

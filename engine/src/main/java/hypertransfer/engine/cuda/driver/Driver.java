@@ -6,6 +6,7 @@ import static java.lang.foreign.ValueLayout.JAVA_INT;
 
 import hypertransfer.engine.EngineException;
 import hypertransfer.engine.foreign.Functions;
+import hypertransfer.engine.foreign.Library;
 import hypertransfer.engine.foreign.Native;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;

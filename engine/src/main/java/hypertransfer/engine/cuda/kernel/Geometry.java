@@ -10,7 +10,7 @@ public record Geometry(Dims dims, Precision precision) {
     /** Tensors of one list launch; 48 bytes each, below the 4096 that a launch may carry. */
     public static final int MAX_LIST = 64;
     /** Words of a launch's list, whose unused places are zeros. */
-    public static final int LIST_WORDS = 6 * MAX_LIST;
+    public static final int LIST_WORDS = 7 * MAX_LIST;
     /** Blocks that share the sums over one tensor. */
     public static final int SHARES = 128;
     /** Blocks of the kernels that walk over rows and sum columns. */

@@ -54,7 +54,7 @@ public enum Kernel {
     CLAMP("lists", Geometry.LIST_WORDS + 1),
     EQUALIZE("lists", Geometry.LIST_WORDS + 3),
     RESCALE("lists", Geometry.LIST_WORDS + 2),
-    BLOCKS("lists", Geometry.LIST_WORDS + 1),
+    BLOCKS("lists", Geometry.LIST_WORDS + 3),
     MOVE("lists", Geometry.LIST_WORDS),
     MOVE_EXACT("lists", Geometry.LIST_WORDS),
     REPRESENT("lists", Geometry.LIST_WORDS + 1),

@@ -68,13 +68,11 @@ public final class Kernels {
                     kernel + " takes " + kernel.arity + " words, but " + words.length + " were given");
         }
         long function = functions.get(kernel);
-        device.profile().around(kernel.symbol(), () -> {
-            if (kernel.maps == 0) {
-                device.launch(function, launch, words);
-            } else {
-                device.launch(function, launch, kernel.maps, words);
-            }
-        });
+        if (kernel.maps == 0) {
+            device.launch(function, launch, words);
+        } else {
+            device.launch(function, launch, kernel.maps, words);
+        }
     }
 
     /** The same where maps of matrices come first. */

@@ -16,6 +16,7 @@ import java.util.Map;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.Consumer;
 import java.util.function.IntFunction;
+import java.util.function.Supplier;
 
 /**
  * Ranks that Open MPI started, which talk through host memory. Messages are sent and received without blocking, then
@@ -28,15 +29,21 @@ public final class Mpi implements Ranks {
     private static final int SPINS = 200;
 
     private final OpenMpi mpi;
+    private final Supplier<Arena> arenas;
     private Duration limit;
     private final Arena arena = Arena.ofShared();
     private final MemorySegment flag = arena.allocate(JAVA_INT);
     private final int rank;
     private final int size;
 
-    private Mpi(OpenMpi mpi, Duration limit) {
+    /**
+     * @param arenas for what a message needs until it has arrived; one that never arrives keeps its memory, since MPI may write
+     *     to it until the process ends
+     */
+    Mpi(OpenMpi mpi, Duration limit, Supplier<Arena> arenas) {
         this.mpi = mpi;
         this.limit = limit;
+        this.arenas = arenas;
         OpenMpi.leaveSignalsToTheJvm();
         MemorySegment out = arena.allocate(JAVA_INT);
         mpi.check("MPI_Init_thread", MemorySegment.NULL, MemorySegment.NULL, FUNNELED, out);
@@ -49,7 +56,7 @@ public final class Mpi implements Ranks {
 
     /** Starts MPI in this process, which can be done once. */
     static Mpi open(Map<String, String> environment, Duration limit) {
-        return new Mpi(OpenMpi.load(environment), limit);
+        return new Mpi(OpenMpi.load(environment), limit, Arena::ofConfined);
     }
 
     @Override
@@ -112,15 +119,16 @@ public final class Mpi implements Ranks {
 
     /** The lengths go to all, the bytes where they are wanted. */
     private List<byte[]> bring(byte[] own, Consumer<List<MemorySegment>> carry) {
-        try (Arena local = Arena.ofConfined()) {
-            MemorySegment lengths = local.allocate(JAVA_LONG, size);
-            lengths.setAtIndex(JAVA_LONG, rank, own.length);
-            gather(parts(peer -> lengths.asSlice(8L * peer, 8)));
-            List<MemorySegment> texts = parts(peer -> local.allocate(lengths.getAtIndex(JAVA_LONG, peer)));
-            MemorySegment.copy(own, 0, texts.get(rank), JAVA_BYTE, 0, own.length);
-            carry.accept(texts);
-            return texts.stream().map(text -> text.toArray(JAVA_BYTE)).toList();
-        }
+        Arena local = arenas.get();
+        MemorySegment lengths = local.allocate(JAVA_LONG, size);
+        lengths.setAtIndex(JAVA_LONG, rank, own.length);
+        gather(parts(peer -> lengths.asSlice(8L * peer, 8)));
+        List<MemorySegment> texts = parts(peer -> local.allocate(lengths.getAtIndex(JAVA_LONG, peer)));
+        MemorySegment.copy(own, 0, texts.get(rank), JAVA_BYTE, 0, own.length);
+        carry.accept(texts);
+        List<byte[]> all = texts.stream().map(text -> text.toArray(JAVA_BYTE)).toList();
+        local.close();
+        return all;
     }
 
     private List<MemorySegment> parts(IntFunction<MemorySegment> part) {
@@ -146,7 +154,7 @@ public final class Mpi implements Ranks {
 
     /** Messages under way. */
     private final class Messages implements Delivery {
-        private final Arena local = Arena.ofConfined();
+        private final Arena local = arenas.get();
         private final List<Integer> peers = new ArrayList<>();
         private final List<MemorySegment> requests = new ArrayList<>();
 
@@ -169,12 +177,6 @@ public final class Mpi implements Ranks {
 
         @Override
         public void await() {
-            try (local) {
-                awaitAll();
-            }
-        }
-
-        private void awaitAll() {
             long end = System.nanoTime() + limit.toNanos();
             int done = 0;
             for (int tries = 0; ; tries++) {
@@ -182,6 +184,7 @@ public final class Mpi implements Ranks {
                     done++;
                 }
                 if (done == requests.size()) {
+                    local.close();
                     return;
                 }
                 if (System.nanoTime() > end) {

@@ -3,13 +3,16 @@
 
 struct Entry {
     float *a, *b, *c;
-    i64 n;
-    double s;
+    i64 n;    // numbers of a
+    double s; // scale; of move the keep
     union {
-        double push;   // of move
-        double norm;   // of rescale: what it gives, negative for the numbers' own
-        double narrow; // 1 where b, or a total's a, is bfloat16
-        double doubles; // of readings: how many of a and b are in double
+        double push; // of move
+        double norm; // of rescale: what it gives, negative for the numbers' own
+    };
+    union {
+        i64 narrow;  // 1 where b, or a total's a, is bfloat16
+        i64 doubles; // of readings: how many of a and b are in double
+        i64 span;    // of equalize: numbers of a that share one of b
     };
 };
 struct List {
@@ -67,11 +70,10 @@ extern "C" __global__ void clamp(const __grid_constant__ List list, double limit
 }
 
 // Between a block and the matrix it is a part of, in units of two bytes. a = the block, b = its first number in the matrix,
-// c = the units of a row of the block, s = those of a row of the matrix.
-extern "C" __global__ void blocks(const __grid_constant__ List list, i64 back) {
+// cols = the units of a row of every block, line = those of a row of the matrix.
+extern "C" __global__ void blocks(const __grid_constant__ List list, i64 cols, i64 line, i64 back) {
     const Entry& e = list.e[blockIdx.y];
     unsigned short *own = (unsigned short*)e.a, *inside = (unsigned short*)e.b;
-    i64 cols = (i64)e.c, line = (i64)e.s;
     EACH(e.n) {
         unsigned short* at = inside + i / cols * line + i % cols;
         if (back) *at = own[i];
@@ -188,12 +190,12 @@ extern "C" __global__ void total(const __grid_constant__ List list, double* part
     blockSums(sums, partial + ((i64)blockIdx.y * SHARES + blockIdx.x) * 3);
 }
 
-// a = x, b = v, s = the numbers of x that share one of v: v = beta v + (1 - beta) mean(x^2), x = x / (sqrt(v) + epsilon).
+// a = x, b = v; span numbers of x share one of v: v = beta v + (1 - beta) mean(x^2), x = x / (sqrt(v) + epsilon).
 // partial as above: the squares of x before, and after. A warp takes a number of v; gridDim.x = SHARES.
 extern "C" __global__ void equalize(const __grid_constant__ List list, double beta, double epsilon, double* partial) {
     const Entry& e = list.e[blockIdx.y];
     double sums[3] = {0, 0, 0};
-    i64 span = (i64)e.s;
+    i64 span = e.span;
     if (span == 1) {
         EACH(e.n) {
             double x = e.a[i], v = beta * e.b[i] + (1 - beta) * x * x, p = x / (sqrt(v) + epsilon);

@@ -1,13 +1,18 @@
 package hypertransfer.engine.ranks.library;
 
+import static java.lang.foreign.ValueLayout.JAVA_INT;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import hypertransfer.engine.EngineException;
 import hypertransfer.engine.foreign.Functions;
 import hypertransfer.engine.ranks.Alone;
+import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.SymbolLookup;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import org.junit.jupiter.api.Test;
@@ -37,6 +42,84 @@ class MpiTest {
         assertThat(run.output()).contains("rank 0 waited 1 s for rank 1 of 2").contains("run the same command again");
     }
 
+    /** Rank 0 of two, to which the other never speaks, or says that it has nothing to say. */
+    private static final class Silent extends Fake {
+        boolean answers = true;
+
+        public int MPI_Init_thread(MemorySegment count, MemorySegment arguments, int level, MemorySegment out) {
+            return 0;
+        }
+
+        public int MPI_Comm_set_errhandler(MemorySegment world, MemorySegment handler) {
+            return 0;
+        }
+
+        public int MPI_Comm_rank(MemorySegment world, MemorySegment out) {
+            out.reinterpret(4).set(JAVA_INT, 0, 0);
+            return 0;
+        }
+
+        public int MPI_Comm_size(MemorySegment world, MemorySegment out) {
+            out.reinterpret(4).set(JAVA_INT, 0, 2);
+            return 0;
+        }
+
+        public int MPI_Irecv(
+                MemorySegment to, int count, MemorySegment type, int peer, int tag, MemorySegment w, MemorySegment r) {
+            return 0;
+        }
+
+        public int MPI_Isend(
+                MemorySegment from,
+                int count,
+                MemorySegment type,
+                int peer,
+                int tag,
+                MemorySegment w,
+                MemorySegment r) {
+            return 0;
+        }
+
+        public int MPI_Test(MemorySegment request, MemorySegment flag, MemorySegment status) {
+            flag.reinterpret(4).set(JAVA_INT, 0, answers ? 1 : 0);
+            return 0;
+        }
+
+        public int ompi_mpi_comm_world() {
+            return 0;
+        }
+
+        public int ompi_mpi_byte() {
+            return 0;
+        }
+
+        public int ompi_mpi_errors_return() {
+            return 0;
+        }
+
+        public int MPI_Get_library_version(MemorySegment text, MemorySegment length) {
+            text.reinterpret(64).setString(0, "Open MPI v4.1.4, package");
+            return 0;
+        }
+    }
+
+    /** It was freed, while MPI could still write to it. */
+    @Test
+    void memoryThatAMessageMayStillArriveInIsNotFreed() {
+        Silent library = new Silent();
+        List<Arena> arenas = new ArrayList<>();
+        Mpi mpi = new Mpi(OpenMpi.of(new Functions("libmpi.so.40", library.lookup())), Duration.ofMillis(20), () -> {
+            arenas.add(Arena.ofShared());
+            return arenas.getLast();
+        });
+        assertThat(mpi.all(new byte[0])).hasSize(2);
+        assertThat(arenas).isNotEmpty().noneMatch(arena -> arena.scope().isAlive());
+        arenas.clear();
+        library.answers = false;
+        assertThatThrownBy(() -> mpi.all(new byte[3])).hasMessageContaining("for rank 1 of 2");
+        assertThat(arenas).hasSize(2).allMatch(arena -> arena.scope().isAlive());
+    }
+
     @Test
     void anotherBrandIsRefusedByName() {
         Fake mpich = new Fake() {
@@ -56,7 +139,7 @@ class MpiTest {
 
     @Test
     void theSurveyStartsNothing() {
-        assertThat(Carriers.survey(Map.of()))
+        assertThat(Transports.survey(Map.of()))
                 .anySatisfy(status -> assertThat(status.name()).isEqualTo("mpi"))
                 .allSatisfy(status ->
                         assertThat(status.description() + status.missing()).isNotBlank());

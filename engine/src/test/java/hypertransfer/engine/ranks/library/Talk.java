@@ -14,7 +14,7 @@ final class Talk {
     private Talk() {}
 
     public static void main(String[] arguments) throws InterruptedException {
-        Ranks ranks = Carriers.open();
+        Ranks ranks = Transports.open();
         ranks.limit(Duration.ofSeconds(arguments[0].equals("sleep") ? 1 : 600));
         if (arguments[0].equals("sleep") && ranks.rank() == 1) {
             Thread.sleep(600_000);

@@ -1,11 +1,11 @@
 package hypertransfer.lab.command.machine;
 
-import hypertransfer.core.Mode;
+import hypertransfer.engine.Engine;
+import hypertransfer.engine.door.Timed;
 import hypertransfer.lab.command.option.EngineOption;
 import hypertransfer.lab.command.option.JsonOption;
 import hypertransfer.lab.command.option.Labels;
 import hypertransfer.lab.command.option.SetOption;
-import hypertransfer.lab.experiment.Phases;
 import hypertransfer.lab.experiment.Workload;
 import hypertransfer.train.config.Configuration;
 import hypertransfer.train.config.ConfigurationFile;
@@ -15,8 +15,8 @@ import java.io.PrintWriter;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
-import java.util.Map;
 import java.util.function.ToDoubleFunction;
+import java.util.function.UnaryOperator;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
@@ -24,6 +24,7 @@ import picocli.CommandLine.Option;
 import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Spec;
 import tools.jackson.databind.json.JsonMapper;
+import tools.jackson.databind.node.ObjectNode;
 
 /** {@code ht bench}: how fast an engine trains a preset; a step is its micro-batches and one optimizer step. */
 @Command(
@@ -32,10 +33,10 @@ import tools.jackson.databind.json.JsonMapper;
         footer = {
             "  ht bench --preset demo --network M1 --engine cpu",
             "  ht bench --preset gpt2-124m --engine cuda --batch 32 --json | tail -n 1",
-            "  ht bench --preset demo --accumulation 4    what adding in order costs",
+            "  ht bench --preset demo --operations        which operation takes how much of a step",
+            "  ht bench --preset demo --set model.accumulation=4",
             "  ht bench --preset small --set matrices.direction=lion",
-            "  ht bench --preset small --set model.mlp=swiglu --set model.kv_heads=1",
-            "  ht bench --preset demo --phases            what one waits for"
+            "  ht bench --preset small --set model.mlp=swiglu --set model.kv_heads=1"
         })
 public final class BenchCommand implements Runnable {
     private static final int LEAST_STEPS = 5;
@@ -59,28 +60,15 @@ public final class BenchCommand implements Runnable {
     @Mixin
     private EngineOption engine;
 
-    @Option(
-            names = "--mode",
-            defaultValue = "base",
-            completionCandidates = Labels.Modes.class,
-            description = "One of ${COMPLETION-CANDIDATES} (default: ${DEFAULT-VALUE}).")
-    private Mode mode;
-
     @Option(names = "--batch", description = "Sequences in a micro-batch, instead of the preset's.")
     private Integer batch;
 
     @Option(
-            names = "--accumulation",
-            defaultValue = "1",
-            description = "Micro-batches per step that is measured; from 2 on their gradients are added in order, which"
-                    + " one micro-batch does not need (default: ${DEFAULT-VALUE}).")
-    private int accumulation;
-
-    @Option(names = "--phases", description = "Measure how long a run takes to start, save and continue, instead.")
-    private boolean phases;
-
-    @Option(names = "--recompute", description = "Recompute the inside of blocks in the backward pass, to save memory.")
-    private boolean recompute;
+            names = "--operations",
+            description =
+                    "Print which operation takes how much of a step. The engine is waited for before and after each,"
+                            + " so that on a card the step itself takes longer.")
+    private boolean operations;
 
     @Option(
             names = "--seconds",
@@ -99,20 +87,17 @@ public final class BenchCommand implements Runnable {
         if (!(seconds > 0)) {
             throw new ParameterException(spec.commandLine(), "--seconds is " + seconds + ", it must be above zero");
         }
-        if (accumulation < 1) {
-            throw new ParameterException(
-                    spec.commandLine(), "--accumulation is " + accumulation + ", it must be one or more");
-        }
         PrintWriter words = json.people();
-        if (phases) {
-            phases();
-            return;
-        }
-        Configuration c = configuration("model.accumulation=" + accumulation);
-        try (Workload workload = new Workload(c)) {
+        Configuration c = configuration();
+        Timed[] timed = new Timed[1];
+        UnaryOperator<Engine> door = engine -> operations ? (timed[0] = new Timed(engine)).door() : engine;
+        try (Workload workload = new Workload(c, door)) {
             words.print(workload.memory().table());
             words.flush();
             run(workload, seconds / 2);
+            if (operations) {
+                timed[0].clear();
+            }
             List<Workload.Times> steps = run(workload, seconds);
             double micro = median(steps, Workload.Times::microMs), move = median(steps, Workload.Times::optimizerMs);
             int micros = Math.max(1, preset.stepTokens() / workload.tokens());
@@ -131,7 +116,13 @@ public final class BenchCommand implements Runnable {
                     tokens,
                     micros,
                     steps.size());
-            json.line(JsonMapper.shared()
+            if (operations) {
+                double ms = steps.stream()
+                        .mapToDouble(step -> c.model().accumulation() * step.microMs() + step.optimizerMs())
+                        .sum();
+                words.print(timed[0].table(steps.size(), ms));
+            }
+            ObjectNode line = JsonMapper.shared()
                     .createObjectNode()
                     .put("preset", preset.label())
                     .put("network", variant.name())
@@ -140,30 +131,23 @@ public final class BenchCommand implements Runnable {
                     .put("micro_ms", micro)
                     .put("optimizer_ms", move)
                     .put("tokens_per_s", tokens)
-                    .put("peak_bytes", workload.memory().total()));
+                    .put("peak_bytes", workload.memory().total());
+            if (operations) {
+                line.putPOJO("operations", timed[0].operations());
+            }
+            json.line(line);
         }
     }
 
-    private Configuration configuration(String... more) {
+    /** One micro-batch per step, unless --set says otherwise. */
+    private Configuration configuration() {
         List<String> settings = new ArrayList<>(List.of(
-                "preset=" + preset.label(),
-                "network=" + variant,
-                "engine=" + engine.chosen(),
-                "matrices.mode=" + mode.label(),
-                "model.recompute=" + recompute));
+                "preset=" + preset.label(), "network=" + variant, "engine=" + engine.chosen(), "model.accumulation=1"));
         if (batch != null) {
             settings.add("model.batch=" + batch);
-            settings.add("model.accumulation=1");
         }
-        settings.addAll(List.of(more));
         settings.addAll(set.settings);
         return ConfigurationFile.of(settings.toArray(String[]::new));
-    }
-
-    private void phases() {
-        Map<String, Double> seconds = Phases.measure(configuration());
-        seconds.forEach((phase, s) -> json.people().printf(Locale.ROOT, "%-64s %8.2f s%n", phase, s));
-        json.line(seconds);
     }
 
     private static List<Workload.Times> run(Workload workload, double seconds) {

@@ -2,7 +2,7 @@ package hypertransfer.lab.command.machine;
 
 import hypertransfer.engine.provider.Engines;
 import hypertransfer.engine.provider.Engines.Status;
-import hypertransfer.engine.ranks.library.Carriers;
+import hypertransfer.engine.ranks.library.Transports;
 import hypertransfer.lab.command.option.JsonOption;
 import hypertransfer.lab.experiment.Machine;
 import hypertransfer.lab.experiment.Version;
@@ -45,7 +45,7 @@ public final class DoctorCommand implements Callable<Integer> {
             return new Line(s.name(), s.works(), s.description(), s.missing());
         }
 
-        static Line of(Carriers.Status s) {
+        static Line of(Transports.Status s) {
             return new Line(s.name(), s.works(), s.description(), s.missing());
         }
 
@@ -61,7 +61,7 @@ public final class DoctorCommand implements Callable<Integer> {
                 Version.built(),
                 Machine.here(),
                 survey.get().stream().map(Line::of).toList(),
-                Carriers.survey().stream().map(Line::of).toList());
+                Transports.survey().stream().map(Line::of).toList());
         json.either(report, out -> out.println(Width.here().fold(text(report), INDENT)));
         return report.engines().stream().anyMatch(Line::works) ? Exit.FINE : Exit.CHECK_FAILED;
     }

@@ -30,7 +30,8 @@ class SelfTestCommandTest {
 
     private int run(BiFunction<String, Dims, Engine> open, String... more) {
         List<Dims> sizes = List.of(new Dims(2, 13, 18, 6, 37), new Dims(1, 5, 6, 6, 13));
-        Map<String, Architecture> networks = Map.of(LLAMA, Differences.networks().get(LLAMA)); // DesignTest has them all
+        Map<String, Architecture> networks =
+                Map.of(LLAMA, Differences.networks().get(LLAMA)); // DesignTest has them all
         return new CommandLine(new SelfTestCommand(open, sizes, networks))
                 .setOut(new PrintWriter(out))
                 .execute(Stream.concat(Stream.of("--engine", "cpu"), Stream.of(more))

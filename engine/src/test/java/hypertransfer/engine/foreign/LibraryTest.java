@@ -1,4 +1,4 @@
-package hypertransfer.engine.cuda.driver;
+package hypertransfer.engine.foreign;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
@@ -81,11 +81,5 @@ class LibraryTest {
         assertThatThrownBy(() -> new Library(wheel, 13).open())
                 .isInstanceOf(EngineException.class)
                 .hasMessageContaining(wheel.toString());
-    }
-
-    @Test
-    void oldDriversAndCardsAreNamedWithTheFix() {
-        assertThat(Driver.tooOld(11080)).contains("CUDA 11.8").contains("12.0").contains("525");
-        assertThat(Driver.tooSmall("Tesla T4", 75)).contains("Tesla T4", "7.5", "8.0", "--engine cpu");
     }
 }

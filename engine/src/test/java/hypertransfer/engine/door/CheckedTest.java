@@ -1,4 +1,4 @@
-package hypertransfer.engine.checked;
+package hypertransfer.engine.door;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;

@@ -1,11 +1,11 @@
 package hypertransfer.engine.ranks.library;
 
 import hypertransfer.engine.EngineException;
-import hypertransfer.engine.cuda.driver.Library;
+import hypertransfer.engine.foreign.Library;
 import hypertransfer.engine.foreign.Native;
 import hypertransfer.engine.ranks.Alone;
-import hypertransfer.engine.ranks.Exchange;
 import hypertransfer.engine.ranks.Ranks;
+import hypertransfer.engine.ranks.Transport;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.HashMap;
@@ -14,13 +14,13 @@ import java.util.Map;
 import java.util.function.Supplier;
 
 /** What can carry bytes between ranks on this machine. */
-public final class Carriers {
+public final class Transports {
     private static final Duration LIMIT = Duration.ofMinutes(10);
 
-    private Carriers() {}
+    private Transports() {}
 
     /**
-     * What a carrier is like here.
+     * What a transport is like here.
      *
      * @param missing what would make it work; empty where it does
      */
@@ -68,8 +68,8 @@ public final class Carriers {
      * @param card what no other card has
      * @param cuda the driver's functions, with the card's context current in this thread
      */
-    public static Ranks onCards(Ranks ranks, Exchange choice, String card, Native cuda, long stream) {
-        if (choice == Exchange.MPI || choice == Exchange.AUTO && ranks.size() == 1) {
+    public static Ranks onCards(Ranks ranks, Transport choice, String card, Native cuda, long stream) {
+        if (choice == Transport.MPI || choice == Transport.AUTO && ranks.size() == 1) {
             return ranks;
         }
         NcclLibrary nccl = null;
@@ -83,8 +83,8 @@ public final class Carriers {
         if (obstacle.isEmpty()) {
             return new Nccl(ranks, nccl, cuda, stream, LIMIT);
         }
-        if (choice == Exchange.NCCL) {
-            throw new EngineException("ranks.carrier is nccl, but " + obstacle);
+        if (choice == Transport.NCCL) {
+            throw new EngineException("ranks.transport is nccl, but " + obstacle);
         }
         return ranks;
     }
@@ -101,7 +101,7 @@ public final class Carriers {
             if (other != null) {
                 return "ranks " + other + " and " + rank
                         + " have the same card, which NCCL refuses; start as many ranks as"
-                        + " there are cards, or set ranks.carrier to mpi";
+                        + " there are cards, or set ranks.transport to mpi";
             }
         }
         return "";

@@ -1,4 +1,4 @@
-package hypertransfer.engine.checked;
+package hypertransfer.engine.door;
 
 import hypertransfer.engine.Dims;
 import hypertransfer.engine.Engine;
@@ -8,8 +8,8 @@ import hypertransfer.engine.Memory;
 import hypertransfer.engine.Motion;
 import hypertransfer.engine.Role;
 import hypertransfer.engine.Tensor;
-import hypertransfer.engine.ranks.Exchange;
 import hypertransfer.engine.ranks.Ranks;
+import hypertransfer.engine.ranks.Transport;
 import java.lang.foreign.MemorySegment;
 import java.nio.file.Path;
 import java.util.List;
@@ -82,6 +82,12 @@ public final class Checked implements Engine {
     // ------------------------------------------------------------------ memory
 
     @Override
+    public void await() {
+        rules.outside("await");
+        engine.await();
+    }
+
+    @Override
     public Tensor tensor(Role role, String name, int rows, int cols) {
         rules.declaring("tensor");
         rules.present("role", role);
@@ -140,8 +146,8 @@ public final class Checked implements Engine {
     }
 
     @Override
-    public Ranks carrier(Ranks ranks, Exchange choice) {
-        return engine.carrier(ranks, choice);
+    public Ranks transport(Ranks ranks, Transport choice) {
+        return engine.transport(ranks, choice);
     }
 
     @Override

@@ -1,8 +1,6 @@
-package hypertransfer.engine.cuda.driver;
+package hypertransfer.engine.foreign;
 
 import hypertransfer.engine.EngineException;
-import hypertransfer.engine.foreign.Functions;
-import hypertransfer.engine.foreign.Native;
 import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.SymbolLookup;

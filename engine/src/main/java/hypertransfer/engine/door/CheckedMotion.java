@@ -1,6 +1,7 @@
-package hypertransfer.engine.checked;
+package hypertransfer.engine.door;
 
 import hypertransfer.engine.Engine;
+import hypertransfer.engine.Format;
 import hypertransfer.engine.Iteration;
 import hypertransfer.engine.Moments;
 import hypertransfer.engine.Motion;
@@ -158,7 +159,7 @@ record CheckedMotion(Engine engine, Rules rules) implements Motion {
         rules.ready("represent");
         rules.masters("masters", masters);
         rules.factors(masters, "scale", scale);
-        rules.range(1, Engine.FULL_GRID, "grid", grid);
+        rules.range(1, Format.FULL_GRID, "grid", grid);
         rules.like(masters, "weights", weights);
         engine.motion().represent(masters, scale, grid, weights);
     }

@@ -1,4 +1,4 @@
-package hypertransfer.engine.checked;
+package hypertransfer.engine.door;
 
 import hypertransfer.engine.Dims;
 import hypertransfer.engine.Engine;

@@ -8,19 +8,19 @@ import hypertransfer.engine.Engine;
 import hypertransfer.engine.EngineException;
 import hypertransfer.engine.provider.Engines;
 import hypertransfer.engine.ranks.Alone;
-import hypertransfer.engine.ranks.Exchange;
 import hypertransfer.engine.ranks.Ranks;
+import hypertransfer.engine.ranks.Transport;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
-class CarriersTest {
+class TransportsTest {
     @Test
     void ncclNeedsACardPerRank() {
-        assertThat(Carriers.obstacle(List.of("a\n", "b\n", "c\n"))).isEmpty();
-        assertThat(Carriers.obstacle(List.of("a\n", "b\n", "a\n")))
+        assertThat(Transports.obstacle(List.of("a\n", "b\n", "c\n"))).isEmpty();
+        assertThat(Transports.obstacle(List.of("a\n", "b\n", "a\n")))
                 .startsWith("ranks 0 and 2 have the same card")
-                .contains("ranks.carrier");
-        assertThat(Carriers.obstacle(List.of("a\n", "b\nNCCL is not there: look\nelsewhere")))
+                .contains("ranks.transport");
+        assertThat(Transports.obstacle(List.of("a\n", "b\nNCCL is not there: look\nelsewhere")))
                 .isEqualTo("at rank 1 NCCL is not there: look\nelsewhere");
     }
 
@@ -28,18 +28,18 @@ class CarriersTest {
     void anEngineWithoutCardsHasNoUseForIt() {
         Ranks alone = new Alone();
         try (Engine engine = Engines.open("reference", new Dims(1, 2, 4, 4, 4))) {
-            assertThat(engine.carrier(alone, Exchange.AUTO)).isSameAs(alone);
-            assertThat(engine.carrier(alone, Exchange.MPI)).isSameAs(alone);
-            assertThatThrownBy(() -> engine.carrier(alone, Exchange.NCCL))
+            assertThat(engine.transport(alone, Transport.AUTO)).isSameAs(alone);
+            assertThat(engine.transport(alone, Transport.MPI)).isSameAs(alone);
+            assertThatThrownBy(() -> engine.transport(alone, Transport.NCCL))
                     .isInstanceOf(EngineException.class)
                     .hasMessageContaining("the engine is reference; set it to auto or mpi");
         }
     }
 
     @Test
-    void oneRankIsItsOwnCarrierUnlessNcclIsAskedFor() {
+    void oneRankIsItsOwnTransportUnlessNcclIsAskedFor() {
         Ranks alone = new Alone();
-        assertThat(Carriers.onCards(alone, Exchange.AUTO, "a", null, 0)).isSameAs(alone);
-        assertThat(Carriers.onCards(alone, Exchange.MPI, "a", null, 0)).isSameAs(alone);
+        assertThat(Transports.onCards(alone, Transport.AUTO, "a", null, 0)).isSameAs(alone);
+        assertThat(Transports.onCards(alone, Transport.MPI, "a", null, 0)).isSameAs(alone);
     }
 }
