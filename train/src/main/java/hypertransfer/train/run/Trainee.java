@@ -33,7 +33,7 @@ import java.util.function.UnaryOperator;
 
 /** An engine with a network and its optimizer on it. */
 public final class Trainee implements AutoCloseable {
-    /** Of the loss of a guess: what is below it was learned. */
+    /** A loss below this fraction of ln(vocab) means that the network has learned. */
     private static final double KNOWING = 0.9;
 
     private final Engine engine;

@@ -242,7 +242,9 @@ public final class Trainer {
                         hold.check();
                     }
                     save(trainee);
-                    stopped |= !end && !stopped && ranks.any(stop.getAsBoolean()); // told while it was copied
+                    stopped |= !end
+                            && !stopped
+                            && ranks.any(stop.getAsBoolean()); // a stop may have arrived during the copy
                 }
                 if (end || stopped) {
                     saved();

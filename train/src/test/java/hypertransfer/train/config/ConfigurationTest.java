@@ -21,6 +21,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.regex.Pattern;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -217,9 +218,18 @@ class ConfigurationTest {
     void everyKeyIsExplained() throws IOException {
         String page = Files.readString(Path.of("..", "docs", "USE.md"));
         JsonNode defaults = new YAMLMapper().readTree(ConfigurationTest.class.getResourceAsStream("defaults.yaml"));
-        for (String key : keys(defaults)) {
+        List<String> keys = keys(defaults);
+        for (String key : keys) {
             assertThat(page).contains("`" + key + "`");
         }
+        assertThat(Pattern.compile("^\\| `([a-z]+\\.[a-z0-9_]+)` \\|", Pattern.MULTILINE)
+                        .matcher(page)
+                        .results()
+                        .map(row -> row.group(1))
+                        .filter(key -> defaults.has(key.replaceFirst("\\..*", ""))))
+                .as("keys that are gone")
+                .hasSizeGreaterThan(50)
+                .allMatch(key -> keys.contains(key) || key.equals("matrices.groups"));
     }
 
     private static List<String> keys(JsonNode node) {
