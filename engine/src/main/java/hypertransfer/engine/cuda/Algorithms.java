@@ -112,7 +112,7 @@ final class Algorithms {
     List<byte[]> others(Product p, Plan plan, List<byte[]> offered) {
         if (p.in() != Precision.BF16
                 || p.batched()
-                || (double) p.m() * p.n() > (double) MANY_TURNS * multiprocessors * USUAL_TILE) {
+                || (double) p.shape().m() * p.shape().n() > (double) MANY_TURNS * multiprocessors * USUAL_TILE) {
             return List.of();
         }
         Map<Integer, byte[]> kinds = new LinkedHashMap<>();
@@ -143,7 +143,9 @@ final class Algorithms {
 
     /** What the busiest multiprocessor computes, and what it writes, which counts as a twentieth. */
     private double work(Product p, Tile tile, int parts) {
-        long tiles = Math.ceilDiv(p.m(), tile.rows) * (long) Math.ceilDiv(p.n(), tile.cols) * parts;
+        long tiles = Math.ceilDiv(p.shape().m(), tile.rows)
+                * (long) Math.ceilDiv(p.shape().n(), tile.cols)
+                * parts;
         return Math.ceilDiv(tiles, multiprocessors) * tile.rows * tile.cols * (1.0 / parts + 0.05);
     }
 

@@ -128,10 +128,11 @@ class PlannerTest {
     @Test
     void newtonSchulzTakesAsManyAsFit() {
         Scratch scratch = new Scratch(0, GPT2, Precision.BF16, MATRIX, SIDE);
-        assertThat(Schulz.of(3072, 768, false, scratch.schulzBytes).batch()).isEqualTo(12);
-        assertThat(Schulz.of(768, 3072, true, scratch.schulzBytes).batch()).isEqualTo(24);
-        assertThat(Schulz.of(768, 768, true, scratch.schulzBytes).batch()).isEqualTo(60);
-        assertThatThrownBy(() -> Schulz.of(50304, 768, false, 1000))
+        assertThat(SchulzBatch.of(3072, 768, false, scratch.schulzBytes).batch())
+                .isEqualTo(12);
+        assertThat(SchulzBatch.of(768, 3072, true, scratch.schulzBytes).batch()).isEqualTo(24);
+        assertThat(SchulzBatch.of(768, 768, true, scratch.schulzBytes).batch()).isEqualTo(60);
+        assertThatThrownBy(() -> SchulzBatch.of(50304, 768, false, 1000))
                 .isInstanceOf(EngineException.class)
                 .hasMessageContaining("50304 x 768");
     }
