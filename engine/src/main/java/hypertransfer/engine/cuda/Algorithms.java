@@ -75,7 +75,7 @@ final class Algorithms {
     }
 
     /** Those that cuBLASLt offers, the one it expects most of first. */
-    List<byte[]> offered(Product p, Plan plan) {
+    List<byte[]> offered(Product p, Blas.Plan plan) {
         long preference = lt.create("cublasLtMatmulPreferenceCreate");
         lt.set("cublasLtMatmulPreferenceSetAttribute", preference, WORKSPACE, workspace);
         for (int matrix = 0; matrix < 4; matrix++) {
@@ -109,7 +109,7 @@ final class Algorithms {
     }
 
     /** Like those that are offered, with tiles that share the work out most evenly, each with all clusters. */
-    List<byte[]> others(Product p, Plan plan, List<byte[]> offered) {
+    List<byte[]> others(Product p, Blas.Plan plan, List<byte[]> offered) {
         if (p.in() != Precision.BF16
                 || p.batched()
                 || (double) p.shape().m() * p.shape().n() > (double) MANY_TURNS * multiprocessors * USUAL_TILE) {
@@ -178,7 +178,7 @@ final class Algorithms {
     }
 
     /** Whether cuBLASLt would compute the product with it, in the memory there is. */
-    boolean accepts(Plan plan, byte[] algorithm) {
+    boolean accepts(Blas.Plan plan, byte[] algorithm) {
         try (Arena local = Arena.ofConfined()) {
             MemorySegment result = local.allocate(RESULT_BYTES, 8);
             int status = lt.status(

@@ -1,5 +1,6 @@
 package hypertransfer.engine.cuda;
 
+import static java.lang.foreign.ValueLayout.JAVA_BYTE;
 import static java.lang.foreign.ValueLayout.JAVA_FLOAT;
 
 import hypertransfer.engine.cuda.Product.Batch;
@@ -38,6 +39,17 @@ final class Blas implements AutoCloseable {
     private static final double UNTIL_WARM = 1000;
     /** Free memory that timing does not touch. */
     private static final long MARGIN = 256L << 20;
+
+    /** How a product is computed: cuBLASLt's descriptor of it, its three layouts, and the algorithm. */
+    record Plan(String name, long descriptor, long a, long b, long c, MemorySegment algorithm) {
+        void take(byte[] chosen) {
+            MemorySegment.copy(chosen, 0, algorithm, JAVA_BYTE, 0, chosen.length);
+        }
+
+        byte[] bytes() {
+            return algorithm.toArray(JAVA_BYTE);
+        }
+    }
 
     private final Device device;
     private final Lt lt;

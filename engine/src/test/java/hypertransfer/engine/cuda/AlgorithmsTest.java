@@ -17,7 +17,7 @@ import org.junit.jupiter.api.Test;
 class AlgorithmsTest {
     private static final long WORKSPACE = 64 << 20;
     private static final byte[] FIRST = new byte[Plans.ALGORITHM_BYTES], SECOND = new byte[Plans.ALGORITHM_BYTES];
-    private static final Plan PLAN = new Plan("plan", 0, 0, 0, 0, MemorySegment.NULL);
+    private static final Blas.Plan PLAN = new Blas.Plan("plan", 0, 0, 0, 0, MemorySegment.NULL);
 
     static {
         SECOND[2 * 5] = 1; // another kind
