@@ -135,7 +135,7 @@ def trajectory(file, tensors, case, gradient):
 
 
 def forward(file, p, tokens):
-    """The networks M1 and M2 as docs/ARCHITECTURE.md pins them. (B, T, C); H heads."""
+    """The networks M1 and M2 as docs/IDEA.md pins them. (B, T, C); H heads."""
     torch = ht.torch
     B, T, C, D = file["batch"], file["seq"], file["dim"], file["head_dim"]
     m1 = file["network"] == "M1"

@@ -5,7 +5,7 @@ The first half is scalar algebra on floats and needs nothing but Python: one ste
     w <- keep * w - push * u
 
 and keep and push follow from |w|, |u|, <u,w>, the scheduled rate and a few floats of state. It is the algebra of the
-Java module `core`, line for line, and a test holds it to `core` within 1e-15. docs/ALGEBRA.md explains the formulas.
+Java module `core`, line for line, and a test holds it to `core` within 1e-15. docs/IDEA.md explains the formulas.
 
 The second half is one torch optimizer around it:
 

@@ -53,7 +53,7 @@ class PythonTest {
         assertThat(ended.text).contains("FAILED: line 1");
     }
 
-    /** The recipes' Python is Python: each block of docs/RECIPES.md is parsed. */
+    /** The recipes' Python is Python: each block of docs/USE.md is parsed. */
     @Test
     void recipesAreParsed() throws Exception {
         Path script = Files.writeString(directory.resolve("parse.py"), """
@@ -63,7 +63,7 @@ class PythonTest {
                     ast.parse(block)
                 print(len(blocks), "blocks")
                 """);
-        Ended ended = python(script.toString(), ROOT.resolve("docs/RECIPES.md").toString());
+        Ended ended = python(script.toString(), ROOT.resolve("docs/USE.md").toString());
         assertThat(ended.code).as(ended.text).isZero();
         assertThat(ended.text).contains("4 blocks");
     }

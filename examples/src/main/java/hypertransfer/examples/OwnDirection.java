@@ -63,7 +63,7 @@ public final class OwnDirection {
         Architecture architecture = new Architecture(Variant.M1, 32, 2, 16, 8, 12);
         Routing routing = Routing.standard(new Unit(0.9), mode.transfer(0.1));
         try (Engine engine = Engines.open("reference", architecture.dims(4))) {
-            Parameters parameters = new Parameters(engine, architecture, routing.masters(List.of("")));
+            Parameters parameters = new Parameters(engine, architecture, routing.masters(architecture.hidden()));
             Network network = new Network(engine, architecture, parameters, 1, false);
             Optimizer optimizer = new Optimizer(engine, parameters, routing);
             engine.commit(); // all memory is known now

@@ -1,12 +1,10 @@
 package hypertransfer.lab;
 
-import hypertransfer.lab.command.CleanCommand;
 import hypertransfer.lab.command.CompletionCommand;
 import hypertransfer.lab.command.DemoCommand;
 import hypertransfer.lab.command.ExportCommand;
 import hypertransfer.lab.command.ImportCommand;
 import hypertransfer.lab.command.InvarianceCommand;
-import hypertransfer.lab.command.NewCommand;
 import hypertransfer.lab.command.PresetsCommand;
 import hypertransfer.lab.command.ReportCommand;
 import hypertransfer.lab.command.ReproduceCommand;
@@ -17,7 +15,6 @@ import hypertransfer.lab.command.TrainCommand;
 import hypertransfer.lab.command.TransferCommand;
 import hypertransfer.lab.command.WatchCommand;
 import hypertransfer.lab.command.answer.CompareCommand;
-import hypertransfer.lab.command.answer.DiffCommand;
 import hypertransfer.lab.command.answer.EffectiveCommand;
 import hypertransfer.lab.command.answer.PredictCommand;
 import hypertransfer.lab.command.answer.RatesCommand;
@@ -31,8 +28,6 @@ import hypertransfer.lab.command.option.Labels;
 import hypertransfer.lab.experiment.Version;
 import hypertransfer.lab.terminal.Groups;
 import hypertransfer.lab.terminal.Ink;
-import hypertransfer.train.config.ConfigurationFile;
-import hypertransfer.train.file.ErrorStream;
 import java.io.PrintWriter;
 import java.util.List;
 import java.util.Locale;
@@ -64,24 +59,21 @@ import picocli.CommandLine.Spec;
             "disk or in memory, 5 no permission, 6 other trouble with files, 70 a bug,",
             "130 interrupted.",
             "HT_TRACE=1 in the environment adds the stack trace to an error; HT_THREADS=2",
-            "limits the cpu engine. docs/CONFIGURATION.md lists all such variables."
+            "limits the cpu engine. docs/USE.md lists all such variables."
         })
 public final class Main implements Runnable {
     private static final List<Class<?>> COMMANDS = List.of(
             BenchCommand.class,
-            CleanCommand.class,
             CompareCommand.class,
             CompletionCommand.class,
             ConformanceCommand.class,
             DataCommand.class,
             DemoCommand.class,
-            DiffCommand.class,
             DoctorCommand.class,
             EffectiveCommand.class,
             ExportCommand.class,
             ImportCommand.class,
             InvarianceCommand.class,
-            NewCommand.class,
             PredictCommand.class,
             PresetsCommand.class,
             RatesCommand.class,
@@ -100,18 +92,11 @@ public final class Main implements Runnable {
     /** These look at all the others. */
     private static final Set<String> ABOUT_ALL = Set.of("help", "completion");
 
-    /** These read a configuration next, for which classes are loaded while the command line is understood. */
-    private static final Set<String> CONFIGURED = Set.of("bench", "demo", "train", "transfer");
-
     @Spec
     private CommandSpec spec;
 
     public static void main(String[] args) {
-        ErrorStream.restore();
         Locale.setDefault(Locale.ROOT); // numbers look the same everywhere, also to programs that read them
-        if (args.length > 0 && CONFIGURED.contains(args[0])) {
-            Thread.ofPlatform().daemon().name("ht-ahead").start(ConfigurationFile::rehearse);
-        }
         var out = new PrintWriter(System.out, true);
         var err = new PrintWriter(System.err, true);
         System.exit(run(out, err, System.getenv("HT_TRACE") != null, args));

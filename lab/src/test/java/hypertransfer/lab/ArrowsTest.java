@@ -34,6 +34,7 @@ class ArrowsTest {
 
     enum Rule {
         CORE_KNOWS_ONLY_THE_JDK("Core.engine", "Core.library"),
+        PREDICTION_KNOWS_CORE("Prediction.train"),
         ENGINE_KNOWS_NOTHING_OF_OURS("Engine.core"),
         TRAIN_KNOWS_CORE_AND_ENGINE("Train.lab"),
         ENGINES_KNOW_NO_OTHER_ENGINE("Cpu.other"),
@@ -60,6 +61,12 @@ class ArrowsTest {
                             .that(of(root, "core"))
                             .should()
                             .dependOnClassesThat(not(of(root, "core").or(resideInAPackage("java.."))));
+                case PREDICTION_KNOWS_CORE ->
+                    noClasses()
+                            .that(of(root, "prediction"))
+                            .should()
+                            .dependOnClassesThat(
+                                    not(of(root, "prediction", "core").or(resideInAPackage("java.."))));
                 case ENGINE_KNOWS_NOTHING_OF_OURS ->
                     noClasses().that(of(root, "engine")).should().dependOnClassesThat(outside(root, "engine"));
                 case TRAIN_KNOWS_CORE_AND_ENGINE ->

@@ -1,6 +1,7 @@
 package hypertransfer.lab;
 
 import java.io.BufferedReader;
+import java.io.File;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -22,6 +23,23 @@ final class Child implements AutoCloseable {
         out = process.inputReader();
     }
 
+    /** The command line with its arguments, as the launcher starts it. */
+    static List<String> java(Object... args) {
+        String classes = Stream.of(System.getProperty("java.class.path").split(File.pathSeparator))
+                .map(entry -> Path.of(entry).toAbsolutePath().toString())
+                .collect(Collectors.joining(File.pathSeparator));
+        return Stream.concat(
+                        Stream.of(
+                                Path.of(System.getProperty("java.home"), "bin", "java"),
+                                "@" + Path.of("../bin/jvm.options").toAbsolutePath(),
+                                "-cp",
+                                classes,
+                                "hypertransfer.lab.Main"),
+                        Stream.of(args))
+                .map(Object::toString)
+                .toList();
+    }
+
     static Child start(List<String> args) throws Exception {
         return start(0, args);
     }
@@ -36,7 +54,7 @@ final class Child implements AutoCloseable {
                 == 0) {
             command.addAll(List.of("env", "--default-signal=INT,HUP"));
         }
-        command.addAll(Archive.java(args.toArray()));
+        command.addAll(java(args.toArray()));
         Path errors = Files.createTempFile("child", ".err");
         ProcessBuilder builder = new ProcessBuilder(command).redirectError(errors.toFile());
         if (heap > 0) {

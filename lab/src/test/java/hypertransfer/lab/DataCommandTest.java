@@ -131,7 +131,7 @@ class DataCommandTest {
     @Test
     void endedBySignalItLeavesNothing() throws Exception {
         Path shards = directory.resolve("shards");
-        Process process = new ProcessBuilder(Archive.java("data", "tokenize", "-", "--tokens=bytes", "--out=" + shards))
+        Process process = new ProcessBuilder(Child.java("data", "tokenize", "-", "--tokens=bytes", "--out=" + shards))
                 .redirectErrorStream(true)
                 .redirectOutput(directory.resolve("log").toFile())
                 .start();

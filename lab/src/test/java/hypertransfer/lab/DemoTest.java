@@ -13,7 +13,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /** What a newcomer sees first. */
-@Tag("optimized")
+@Tag("alone")
 class DemoTest {
     @TempDir
     Path directory;

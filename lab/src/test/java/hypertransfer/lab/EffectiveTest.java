@@ -75,12 +75,12 @@ class EffectiveTest {
         assertThat(out).doesNotContain("without inner_product");
     }
 
-    /** The lines of docs/RECIPES.md for PyTorch and JAX write such a file; here with stand-ins for both. */
+    /** The lines of docs/USE.md for PyTorch and JAX write such a file; here with stand-ins for both. */
     @Test
     void recipesWriteSuchALog() throws Exception {
         Path script = Path.of(getClass().getResource("recipes.py").toURI());
         Path torch = directory.resolve("torch.csv"), jax = directory.resolve("jax.csv");
-        List<String> command = List.of("python3", "" + script, "../docs/RECIPES.md", "" + torch, "" + jax);
+        List<String> command = List.of("python3", "" + script, "../docs/USE.md", "" + torch, "" + jax);
         Process process;
         try {
             process = new ProcessBuilder(command).redirectErrorStream(true).start();
@@ -96,16 +96,6 @@ class EffectiveTest {
             assertThat(fc.get("peak_effective").asDouble()).isCloseTo(effective, within(1e-15));
             assertThat(ht.err()).isEmpty();
         }
-    }
-
-    /** Names come from a stranger's file, and stay text on the page. */
-    @Test
-    void curvesAreDrawn() throws Exception {
-        Path page = directory.resolve("effective.html");
-        ht.fine("effective", log("a.csv", grown(50).replace("fc", "<script>x")), "--page", page);
-        assertThat(Files.readString(page))
-                .contains("<polyline", "&lt;script&gt;x", "One Hyperball schedule for all")
-                .doesNotContain("<script");
     }
 
     static final List<String> FORMS =

@@ -124,7 +124,7 @@ class ExperimentTest {
         Path decay = shared("decay");
         assertThat(reproduce("decay", decay)).contains("muon: finished before").doesNotContain("step 00001");
         assertThat(ht.refused("reproduce decay --out", decay))
-                .contains("muon was started with another configuration (now steps: 400)");
+                .contains("muon was started with another configuration (steps was 10, is 400; ");
     }
 
     /** Several processes on one directory: what one holds is left to it, and taken over when it is killed. */

@@ -86,7 +86,7 @@ class FaultTest {
         List<Object> expected = undisturbed(steps, 1); // a checkpoint every step: most moments are in a save
         Random random = new Random(Long.getLong("ht.seed", 17));
         for (int kill = 0, late = 0; kill < KILLS; kill++) {
-            try (Child child = Child.start(train(run, steps, 1, "--resume"))) {
+            try (Child child = Child.start(train(run, steps, 1))) {
                 boolean early = kill % 5 == 1; // while it starts, reads its checkpoint and cuts its lines
                 assertThat(child.steps(early ? 0 : 1 + random.nextInt(5)))
                         .as("still running")
@@ -104,7 +104,7 @@ class FaultTest {
             assertThat(state()).isEqualTo("killed");
         }
         assertThat(ht.fine("runs", dir)).containsPattern("run +killed");
-        ht.fine(train(run, steps, 1, "--resume"));
+        ht.fine(train(run, steps, 1));
         assertThat(result(run)).isEqualTo(expected);
     }
 
@@ -115,7 +115,7 @@ class FaultTest {
         try (Child child = Child.start(train(run, 200, 100))) {
             assertThat(child.steps(3)).isTrue();
             child.signal("STOP"); // or it is finished before this process has asked what it wants to know
-            assertThat(ht.refused("train", run, "--resume")).contains("another process is writing the run");
+            assertThat(ht.refused("train", run)).contains("another process is writing the run");
             assertThat(ht.fine("runs", dir)).containsPattern("run +running");
             // twice, as timeout(1) does: it was taken for the second Ctrl-C, and nothing was saved
             child.signal("CONT", signal, signal);
@@ -126,7 +126,7 @@ class FaultTest {
             assertThat(child.errors()).containsExactly("ht: saving, then stopping (Ctrl-C again stops immediately)");
         }
         assertThat(state()).isEqualTo("interrupted");
-        ht.fine("train", run, "--resume");
+        ht.fine("train", run);
         assertThat(result(run)).isEqualTo(expected);
     }
 
@@ -186,7 +186,7 @@ class FaultTest {
         assertThat(state()).isEqualTo("failed");
         assertThat(new Run(run).checkpoints()).allSatisfy(Checkpoint::read);
         assertThat(new Run(run).checkpoints().isEmpty()).isEqualTo(what.startsWith("step-"));
-        ht.fine("train", run, "--resume");
+        ht.fine("train", run);
         assertThat(result(run)).isEqualTo(expected);
     }
 }

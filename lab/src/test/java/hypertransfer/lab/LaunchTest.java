@@ -39,6 +39,17 @@ class LaunchTest {
         assertThat(state).hasContent(good);
     }
 
+    /** Lines of the files were compared, so that only the first difference was named, if any. */
+    @Test
+    void everySettingThatDiffersIsNamed() throws Exception {
+        ht.fine("train", file, "--out", run, Ht.TINY, Ht.set("matrices.groups.fc.rate=0.03 seed=5"));
+        assertThat(ht.refused("train", file, "--out", run, Ht.TINY, Ht.set("matrices.decay=0.2")))
+                .contains(
+                        "seed was 5, is ",
+                        "matrices.decay was 0.1, is 0.2",
+                        "matrices.groups.fc.rate was 0.03, is null");
+    }
+
     /** A directory in state 'failed' was left, and stayed in the list of runs. */
     @Test
     void whatFailsBeforeTheFirstStepLeavesNothing() throws Exception {
@@ -87,7 +98,7 @@ class LaunchTest {
         Files.move(dir.resolve("deeper"), moved.resolve("deeper"));
         twin = moved.resolve("deeper/twin");
         assertThat(new Run(twin).target()).contains(new Run(target));
-        ht.fine("transfer", target, "--mode hypertransfer --resume --out", twin);
+        ht.fine("transfer", target, "--mode hypertransfer --out", twin);
         assertThat(ht.fine("runs", moved)).containsPattern("twin +finished +3/3 .*e[-+]\\d\\d");
     }
 

@@ -4,6 +4,7 @@ import static java.nio.file.attribute.FileTime.from;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import java.io.IOException;
+import java.lang.management.ManagementFactory;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.nio.file.Path;
@@ -52,7 +53,7 @@ class LauncherTest {
 
         jdk("jdk", "25.0.3");
         tools = Files.createDirectories(dir.resolve("tools"));
-        tools("sed dirname readlink find head uname mkdir ln rm mv cp cmp sleep touch".split(" "));
+        tools("sed dirname readlink find head uname mkdir ln rm mv sleep touch".split(" "));
         script(tools.resolve("mvn"), """
                 #!/bin/sh
                 echo "mvn $JAVA_HOME $*" >>"%1$s/mvn.log"
@@ -189,48 +190,37 @@ class LauncherTest {
         assertThat(builds()).isEqualTo(1);
     }
 
-    /** The classes of a short run after the build; where that run leaves no archive, Java starts without. */
+    /** The classes of a short run after the build; a JVM that finds no archive starts without it. */
     @Test
     void laterStartsTakeTheClassesOfAShortRun() throws Exception {
-        assertThat(run("doctor").out()).contains("[-Xshare:auto]").doesNotContain("SharedArchiveFile");
         Path classes = root.resolve("lab/target/ht.jsa");
+        assertThat(run("doctor").out()).contains("[-XX:SharedArchiveFile=" + classes + "]");
+        assertThat(classes).as("the fake JVM makes none").doesNotExist();
         script(dir.resolve("jdk/bin/java"), """
                 #!/bin/sh
-                for arg; do printf '[%%s]\\n' "$arg"; done
-                case " $* " in *"-XX:ArchiveClassesAtExit="*) echo "$*" >"%s" ;; esac
-                """.formatted(classes));
+                for arg; do
+                  printf '[%s]\\n' "$arg"
+                  case $arg in -XX:ArchiveClassesAtExit=*) echo "$*" >"${arg#*=}" ;; esac
+                done
+                """);
         Files.delete(stamp);
         assertThat(run("doctor").out())
-                .contains("[-XX:SharedArchiveFile=" + classes + "]")
+                .contains("[@" + root + "/bin/jvm.options]", "[-XX:SharedArchiveFile=" + classes + "]")
                 .doesNotContain("ArchiveClassesAtExit");
         assertThat(Files.readString(classes)).contains("hypertransfer.lab.Main train " + root + "/runs/muon.yaml");
         assertThat(root.resolve("lab/target/ht.first")).doesNotExist();
+        assertThat(root.resolve("lab/target/ht.jsa.new")).doesNotExist();
     }
 
-    /** Laid beside Java's own classes, of another JDK they would be the wrong ones. */
+    /** What the tests run with is what people run with. */
     @Test
-    void vectorsAreTakenFromTheirModuleForTheJdkTheyAreFrom() throws Exception {
-        Path target = root.resolve("lab/target");
-        script(dir.resolve("jdk/bin/jimage"), "#!/bin/sh\nmkdir -p \"$5/jdk.incubator.vector\"\n");
-        script(dir.resolve("jdk/bin/jar"), "#!/bin/sh\n: >\"$3\"\n");
-        assertThat(run().out()).as("without an archive there is no use").contains("[--add-modules]");
-        script(dir.resolve("jdk/bin/java"), """
-                #!/bin/sh
-                for arg; do printf '[%%s]\\n' "$arg"; done
-                case " $* " in *"-XX:AOTCacheOutput="*) : >"%s" ;; esac
-                """.formatted(target.resolve("ht.jsa")));
-        Files.delete(stamp);
-        assertThat(run().out())
-                .contains("[-Xbootclasspath/a:" + target.resolve("ht.vectors/vectors.jar") + "]")
-                .contains("[-XX:+EnableVectorSupport]", "[-XX:SharedArchiveFile=" + target.resolve("ht.jsa") + "]")
-                .doesNotContain("[--add-modules]");
-        assertThat(target.resolve("ht.vectors")).isDirectoryNotContaining("glob:**.vector");
-        write(dir.resolve("jdk/release"), "JAVA_VERSION=\"25.0.4\"\n");
-        assertThat(run().out()).contains("[--add-modules]").doesNotContain("-Xbootclasspath", "EnableVectorSupport");
-        write(dir.resolve("jdk/release"), "JAVA_VERSION=\"26\"\n");
-        Files.delete(stamp);
-        assertThat(run().out()).as("switches that nobody has tried").contains("[--add-modules]");
-        assertThat(target.resolve("ht.vectors")).doesNotExist();
+    void theTestsHaveTheLaunchersOptions() throws Exception {
+        List<String> options = Files.readAllLines(Path.of("../bin/jvm.options")).stream()
+                .filter(line -> !line.startsWith("#"))
+                .flatMap(line -> Stream.of(line.replace(" jdk.", "=jdk.").split(" ")))
+                .toList();
+        assertThat(options).hasSizeGreaterThan(3);
+        assertThat(ManagementFactory.getRuntimeMXBean().getInputArguments()).containsAll(options);
     }
 
     @Test
@@ -268,34 +258,10 @@ class LauncherTest {
         assertThat(result.out()).startsWith("pid=" + result.pid() + "\n");
     }
 
-    /** Java's line about the incubating module stood before every answer and every error. */
     @Test
-    void oneLineOfJavasIsHeldBackAndNothingElse() throws Exception {
-        tools("mktemp", "mkfifo", "cat");
-        script(dir.resolve("jdk/bin/java"), """
-                #!/bin/sh
-                echo "pid=$$"
-                echo "NOTE: before" >&2
-                echo "WARNING: Using incubator modules: jdk.incubator.vector" >&2
-                echo "WARNING: Using incubator modules: jdk.incubator.other" >&2
-                exec 2>&9 9>&-
-                echo "WARNING: Using incubator modules: jdk.incubator.vector" >&2
-                printf 'no newline' >&2
-                kill -TERM $$
-                """);
-        run("warm up");
-        ProcessBuilder command = ht();
-        Process process = start(command);
-        Result result = finish(command, process);
-        assertThat(result.out()).startsWith("pid=" + process.pid() + "\n");
-        assertThat(result.exit()).as("of a process that SIGTERM ended").isEqualTo(128 + 15);
-        await(() -> stderr(command).contains("other"));
-        assertThat(stderr(command))
-                .contains("NOTE: before\n", "WARNING: Using incubator modules: jdk.incubator.other\n")
-                .contains("WARNING: Using incubator modules: jdk.incubator.vector\nno newline");
-        assertThat(stderr(command).split("incubator.vector", -1))
-                .as("one of two")
-                .hasSize(2);
+    void aSignalIsJavas() throws Exception {
+        script(dir.resolve("jdk/bin/java"), "#!/bin/sh\nkill -TERM $$\n");
+        assertThat(run().exit()).as("of a process that SIGTERM ended").isEqualTo(128 + 15);
     }
 
     @Test

@@ -63,7 +63,7 @@ class MainTest {
         assertThat(alone).contains("Usage: ht", "Examples:");
         assertThat(ht.fine("help")).isEqualTo(alone);
         assertThat(ht.fine("help train"))
-                .contains("Usage: ht train", "--resume")
+                .contains("Usage: ht train", "--dry-run")
                 .doesNotContain("Exit codes");
     }
 
@@ -75,7 +75,7 @@ class MainTest {
         "runz,runs",
         "conformence,conformance",
         "plot,",
-        "clena,clean",
+        "docter,doctor",
         "version,"
     })
     void aSuggestionIsNearOrThereIsNone(String typed, String meant) {
@@ -136,7 +136,7 @@ class MainTest {
     void helpOfACommandNamesWhatCanBeGiven() {
         assertThat(ht.fine("transfer --help"))
                 .contains("base, hyperball,", "inverse-hypertransfer-plus", "decay-transfer");
-        assertThat(ht.fine("reproduce --help")).contains("gpt2-124m", "dense-500m", "  exp2-tenth  M2");
+        assertThat(ht.fine("reproduce --help")).contains("paper-50m", "gpt2-124m", "dense-500m", "  exp2-tenth  M2");
         assertThat(ht.fine("data --help")).contains("ht data tokenize books/").doesNotContain("ht demo");
         assertThat(ht.fine("runs --help")).contains("[DIR]");
     }

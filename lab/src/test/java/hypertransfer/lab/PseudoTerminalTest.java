@@ -28,7 +28,7 @@ class PseudoTerminalTest {
                 dir.resolve("run.sh"),
                 "set -e\nstty cols 70 rows 20\nunset COLUMNS NO_COLOR\nexport TERM=xterm\n"
                         + command(Stream.concat(train, Ht.TINY.stream()))
-                        + command(Stream.of("diff", run, run))
+                        + command(Stream.of("compare", run, run, "--tensors"))
                         + command(Stream.of("predict", run)));
         Process process = new ProcessBuilder(List.of(SCRIPT.toString(), "-qec", "sh " + script, "/dev/null"))
                 .redirectErrorStream(true)
@@ -50,7 +50,7 @@ class PseudoTerminalTest {
     }
 
     private static String command(Stream<String> words) throws Exception {
-        return Archive.java(words.toArray()).stream()
+        return Child.java(words.toArray()).stream()
                 .map(word -> "'" + word + "'")
                 .collect(Collectors.joining(" ", "", "\n"));
     }

@@ -37,7 +37,7 @@ class RanksTest {
                         .concat(" --mca btl_tcp_if_include lo -n ")
                         .concat(Integer.toString(ranks))
                         .split(" ")));
-        command.addAll(Archive.java());
+        command.addAll(Child.java());
         command.add("train");
         command.addAll(List.of(arguments));
         return new ProcessBuilder(command)
@@ -107,12 +107,10 @@ class RanksTest {
         }
         String many = directory.resolve("many").toString();
         if (slow) {
-            assertThat(end(start(2, many, "--resume")))
-                    .as(Files.readString(output()))
-                    .isZero();
+            assertThat(end(start(2, many))).as(Files.readString(output())).isZero();
             assertThat(Files.readString(output())).contains("continuing at step 3");
         } else {
-            assertThat(ht.fine("train", many, "--resume")).contains("continuing at step 3");
+            assertThat(ht.fine("train", many)).contains("continuing at step 3");
         }
         assertThat(result("many")).isEqualTo(result("one"));
     }
@@ -125,7 +123,7 @@ class RanksTest {
         assertThat(end(killed)).isNotZero();
         assertThat(Files.readString(output())).contains("rank 1").contains("signal 9");
 
-        Process asked = start(2, directory.resolve("long").toString(), "--resume");
+        Process asked = start(2, directory.resolve("long").toString());
         long before = newest("long");
         while (newest("long") <= before && asked.isAlive()) {
             Thread.sleep(50);

@@ -3,16 +3,18 @@ package hypertransfer.lab;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
+import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.MethodSource;
 import tools.jackson.databind.JsonNode;
 
-/** What helps a newcomer: presets, a first configuration, what it takes, completion, cleaning up. */
+/** What helps a newcomer: presets, a first configuration, what it takes, completion. */
 class StartTest {
     @TempDir
     Path dir;
@@ -23,23 +25,36 @@ class StartTest {
     void presetsAreListedForPeopleAndPrograms() {
         assertThat(ht.fine("presets").lines().toList())
                 .allMatch(line -> line.length() < 80)
-                .anyMatch(line -> line.matches("gpt2-124m +162,221,568 +50304 .* 524,288 +5,723"));
+                .anyMatch(line -> line.matches("gpt2-124m +162,221,568 +50304 .* 524,288 +5,723"))
+                .anyMatch(line -> line.matches("paper-50m +49,255,680 +50304 .* 49,152 +5,723"));
         JsonNode rows = ht.json("presets", "--json");
-        assertThat(rows).hasSize(5);
+        assertThat(rows).hasSize(6);
         assertThat(rows.get(0).path("parameters").asInt()).isEqualTo(853_248);
-        assertThat(rows.get(3).path("parameters_without_head").asInt()).isEqualTo(123_588_096);
+        assertThat(rows.get(4).path("parameters_without_head").asInt()).isEqualTo(123_588_096);
     }
 
+    /** The files of {@code runs/} that are no experiments. */
+    static List<Path> configurations() throws Exception {
+        List<Path> found = new ArrayList<>();
+        try (DirectoryStream<Path> files = Files.newDirectoryStream(Path.of("..", "runs"), "*.yaml")) {
+            for (Path file : files) {
+                if (!Files.readString(file).startsWith("title:")) {
+                    found.add(file);
+                }
+            }
+        }
+        assertThat(found).hasSizeGreaterThan(5);
+        return found;
+    }
+
+    /** Each configuration of {@code runs/} trains, and says in its first line what it is. */
     @ParameterizedTest
-    @CsvSource({"muon,base,M1,M1", "muonh,hyperball,M2,M2", "adamw,base,gpt2,mlp: gelu", "adamh,hyperball,llama,swiglu"
-    })
-    void aNewConfigurationTrains(String optimizer, String mode, String network, String says) throws Exception {
-        Path file = dir.resolve("my run.yaml");
-        assertThat(ht.fine("new", file, "--optimizer", optimizer, "--network", network))
-                .contains("wrote " + file);
-        assertThat(Files.readString(file)).contains("mode: " + mode, says);
+    @MethodSource("configurations")
+    void theExamplesTrain(Path file) throws Exception {
+        assertThat(Files.readAllLines(file).getFirst())
+                .startsWith("# ")
+                .endsWith("ht train runs/" + file.getFileName());
         ht.fine("train", file, "--out", dir.resolve("run"), Ht.TINY);
-        assertThat(ht.refused("new", file)).contains("exists already");
     }
 
     @Test
@@ -65,7 +80,7 @@ class StartTest {
     void runsAreListedForPrograms() throws Exception {
         ht.fine("train ../runs/muon.yaml --out", dir.resolve("out/a"), Ht.TINY);
         ht.fine("transfer", dir.resolve("out/a"), "--mode hypertransfer");
-        assertThat(ht.out()).contains("next: ht report ", "ht diff ");
+        assertThat(ht.out()).contains("next: ht report ", "ht compare ");
         assertThat(ht.out()).doesNotContain("warning:");
         assertThat(ht.fine(
                         "transfer",
@@ -81,31 +96,6 @@ class StartTest {
         assertThat(rows.get(0).path("gap").isNull()).isTrue();
         assertThat(rows.get(1).path("step").asInt()).isEqualTo(3);
         assertThat(rows.get(1).path("gap").asDouble()).isLessThan(1e-9);
-
-        Path out = dir.resolve("out"), page = out.resolve("page.html"), mine = out.resolve("mine.html");
-        ht.fine("report", out, "--out", page);
-        Files.writeString(mine, "<title>Mine</title>");
-        Files.writeString(out.resolve("a/config.yaml.part"), "half");
-        assertThat(ht.run("clean", out)).isEqualTo(2);
-        assertThat(ht.err()).contains("no terminal to ask on; nothing was removed: give --yes");
-        assertThat(page).exists();
-        JsonNode found = ht.json("clean", out, "--json");
-        assertThat(found).hasSize(2);
-        assertThat(found.get(0).path("path").asString())
-                .isEqualTo(out.resolve("a/config.yaml.part").toString());
-        assertThat(found.get(0).path("bytes").asInt()).isEqualTo(4);
-        assertThat(page).exists();
-        assertThat(ht.fine("clean", out, "--yes --checkpoints --failed"))
-                .contains("page.html (a page; 'ht report' makes it again)", "config.yaml.part (half written)")
-                .contains("removed ");
-        assertThat(page).doesNotExist();
-        assertThat(mine).exists();
-        assertThat(out.resolve("a/checkpoints")).as("the newest stays").isNotEmptyDirectory();
-        assertThat(ht.fine("clean", out, "--yes")).startsWith("nothing to remove in");
-        assertThat(ht.refused("clean", "--run", out)).contains("is not a run");
-        ht.fine("clean", "--run", out.resolve("a-hypertransfer"), "--yes");
-        assertThat(out.resolve("a-hypertransfer")).doesNotExist();
-        assertThat(out.resolve("a")).exists();
     }
 
     /** As bash itself completes. */

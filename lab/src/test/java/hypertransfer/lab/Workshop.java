@@ -152,10 +152,10 @@ final class Workshop {
     List<Command> training() {
         return List.of(
                 command("golden", null, "conformance @golden --engine reference"),
-                command("tiny.yaml data", null, "train @tiny.yaml --resume --out @made"),
-                command("half data", "half", "train @half --resume"),
-                command("muon", null, "transfer @muon --mode hypertransfer --resume --out @made"),
-                command("muon", null, "transfer @muon --mode base --at 2 --resume --out @made"),
+                command("tiny.yaml data", null, "train @tiny.yaml --out @made"),
+                command("half data", "half", "train @half"),
+                command("muon", null, "transfer @muon --mode hypertransfer --out @made"),
+                command("muon", null, "transfer @muon --mode base --at 2 --out @made"),
                 command("tiny.yaml", null, "sweep @tiny.yaml --grid rate=0.01,0.03 --out @made"),
                 command("experiment.yaml", null, "reproduce @experiment.yaml --out @made"));
     }
@@ -176,12 +176,11 @@ final class Workshop {
                         "data tokenize @text.txt @lines.jsonl " + tokenize + "--shard-tokens 4000"),
                 command("text.txt", null, "data tokenize @text.txt " + tokenize + "--shuffle 3"),
                 command("data", null, "data inspect @data/data_train_000001.bin"),
-                command("tiny.yaml", null, "predict @tiny.yaml --csv @made.csv --page @made.html"),
-                command("tiny.yaml", null, "rates @tiny.yaml --to adamw --csv @made.csv"),
-                command("norms.csv", null, "effective @norms.csv --csv @made.csv --page @made.html"),
+                command("tiny.yaml", null, "predict @tiny.yaml --csv @made.csv"),
+                command("tiny.yaml", null, "rates @tiny.yaml --to adamw"),
+                command("norms.csv", null, "effective @norms.csv --csv @made.csv"),
                 command("norms.jsonl", null, "effective @norms.jsonl --csv @made.csv"),
-                command("muon twin", null, "compare @muon @twin --csv @made.csv"),
-                command("muon twin", null, "diff @muon @twin"),
+                command("muon twin", null, "compare @muon @twin --tensors"),
                 command("muon twin half sweep experiment", null, "runs @"),
                 command("tiny.yaml", null, "invariance @tiny.yaml"));
     }

@@ -1,4 +1,4 @@
-"""Runs the two snippets of docs/RECIPES.md that log norms, with stand-ins for PyTorch and JAX: recipes.py RECIPES TORCH.csv JAX.csv"""
+"""Runs the two snippets of docs/USE.md that log norms, with stand-ins for PyTorch and JAX: recipes.py RECIPES TORCH.csv JAX.csv"""
 import csv, math, re, sys, types
 
 

@@ -49,12 +49,12 @@ public final class Rig implements AutoCloseable {
     }
 
     public Rig(Variant variant, Routing routing) {
-        this(architecture(Design.of(variant)), routing, 1, false);
+        this(architecture(variant, Design.PAPER), routing, 1, false);
     }
 
     /** Of M1 on the reference engine, which says that its weights are bfloat16; they are not. */
     public static Rig coarse(Routing routing) {
-        Architecture architecture = architecture(Design.of(Variant.M1));
+        Architecture architecture = architecture(Variant.M1, Design.PAPER);
         Engine engine = Engines.open("reference", architecture.dims(2));
         Engine coarse = (Engine) Proxy.newProxyInstance(
                 Rig.class.getClassLoader(),
@@ -73,8 +73,8 @@ public final class Rig implements AutoCloseable {
     }
 
     /** The sizes of every other rig. */
-    public static Architecture architecture(Design design) {
-        return new Architecture(design, 11, 2, 8, 4, 5);
+    public static Architecture architecture(Variant variant, Design design) {
+        return new Architecture(variant, design, 11, 2, 8, 4, 5);
     }
 
     /** Of another design. */
@@ -84,7 +84,7 @@ public final class Rig implements AutoCloseable {
 
     private Rig(Engine engine, Architecture architecture, Routing routing, int micros, boolean recompute) {
         this.engine = engine;
-        parameters = new Parameters(engine, architecture, routing.masters(Parameters.hidden(architecture)));
+        parameters = new Parameters(engine, architecture, routing.masters(architecture.hidden()));
         network = new Network(engine, architecture, parameters, micros, recompute);
         optimizer = new Optimizer(engine, parameters, routing);
         memory = engine.commit();

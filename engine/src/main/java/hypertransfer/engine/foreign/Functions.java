@@ -61,7 +61,7 @@ public final class Functions implements Native {
     public MemorySegment address(String symbol) {
         return symbols.find(symbol)
                 .orElseThrow(() -> new EngineException(name + " has no " + symbol
-                        + "; a release that has it is needed: docs/CUDA.md and docs/CLUSTER.md name those that work"));
+                        + "; a release that has it is needed: docs/USE.md names those that work"));
     }
 
     @Override

@@ -1,11 +1,11 @@
 package hypertransfer.lab.answer;
 
 import hypertransfer.core.Refusal;
-import hypertransfer.core.Space;
-import hypertransfer.core.prediction.Prediction;
-import hypertransfer.core.prediction.Translation;
+import hypertransfer.core.Schedule.Shaped;
+import hypertransfer.prediction.Translation;
 import hypertransfer.train.config.Configuration;
-import hypertransfer.train.config.Course;
+import hypertransfer.train.config.Matrices;
+import hypertransfer.train.network.Outline;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -25,26 +25,24 @@ public record Carried(boolean common, List<Part> kinds, Translation.Pair pair) {
     /**
      * Matrices of one kind.
      *
-     * @param name of the kind, with its layers where they are not all alike
+     * @param whole whether they are all of their kind
      * @param from the kind in the tuned run
      * @param to the same matrices in the other run
-     * @param matrices their names
      */
-    public record Part(String name, Kind from, Kind to, List<String> matrices) {
+    public record Part(boolean whole, PredictedKind from, PredictedKind to, List<Outline> matrices) {
         /** Both sides for the algebra. */
         Translation.Matrix matrix() {
             return new Translation.Matrix(from.expected(), to.expected(), matrices.size());
         }
 
-        /** The rates that serve this kind best. */
-        public Translation.Pair own() {
-            return Carried.pair(List.of(this));
+        /** The kind, with its layers where they are not all alike. */
+        public String name() {
+            return PredictedKind.name(matrices, whole);
         }
 
-        /** A rate for each step instead of a pair. */
-        public Prediction induced() {
-            Course tuned = from.course();
-            return Translation.induced(matrix(), target(tuned), tuned.schedule(), target(to.course()));
+        /** The rates that serve this kind best. */
+        public Translation.Pair own() {
+            return pair(List.of(this));
         }
     }
 
@@ -54,52 +52,59 @@ public record Carried(boolean common, List<Part> kinds, Translation.Pair pair) {
             throw new Refusal("steps is " + from.steps() + " in the tuned run and " + to.steps()
                     + " in the other; rates are carried over between runs of one length");
         }
-        List<Kind> others = Kind.of(to);
-        Map<List<Course>, List<Part>> alike = new LinkedHashMap<>();
-        for (Kind kind : Kind.of(from)) {
-            List<Kind> met = others.stream()
-                    .filter(other -> kind.matrices().stream().anyMatch(other::has))
-                    .toList();
-            for (Kind other : met) {
-                List<String> shared =
-                        kind.matrices().stream().filter(other::has).toList();
-                alike.computeIfAbsent(List.of(kind.course(), other.course()), courses -> new ArrayList<>())
-                        .add(new Part(met.size() == 1 ? kind.name() : kind.name(shared), kind, other, shared));
+        List<PredictedKind> tuned = PredictedKind.of(from), others = PredictedKind.of(to);
+        Map<List<Matrices>, List<Part>> alike = new LinkedHashMap<>();
+        for (PredictedKind kind : tuned) {
+            for (PredictedKind other : others) {
+                List<Outline> shared =
+                        kind.matrices().stream().filter(m -> has(other, m)).toList();
+                if (!shared.isEmpty()) {
+                    boolean whole = shared.size() == from.model().layers();
+                    alike.computeIfAbsent(List.of(kind.settings(), other.settings()), both -> new ArrayList<>())
+                            .add(new Part(whole, kind, other, shared));
+                }
             }
         }
         List<Carried> all = new ArrayList<>();
-        alike.forEach((courses, parts) ->
-                all.add(new Carried(courses.getFirst().equals(from.algorithm().common()), parts, pair(parts))));
+        alike.forEach(
+                (both, parts) -> all.add(new Carried(both.getFirst().equals(from.matrices()), parts, pair(parts))));
         return all;
     }
 
+    /** By name: another width has another shape. */
+    private static boolean has(PredictedKind kind, Outline matrix) {
+        return kind.matrices().stream().anyMatch(m -> m.name().equals(matrix.name()));
+    }
+
     private static Translation.Pair pair(List<Part> parts) {
-        Course tuned = parts.getFirst().from.course(),
-                other = parts.getFirst().to.course();
+        PredictedKind tuned = parts.getFirst().from, other = parts.getFirst().to;
         if (tuned.schedule().peak() == 0) { // frozen matrices stay so
             return new Translation.Pair(tuned.schedule(), 0);
         }
-        List<Translation.Matrix> matrices = parts.stream().map(Part::matrix).toList();
-        return Translation.pair(matrices, target(tuned), tuned.schedule(), target(other), other.schedule());
-    }
-
-    private static Space target(Course course) {
-        return course.transfer().target();
+        return Translation.pair(
+                parts.stream().map(Part::matrix).toList(),
+                tuned.settings().transfer().target(),
+                tuned.schedule(),
+                other.settings().transfer().target(),
+                other.schedule());
     }
 
     /** The settings that give these matrices their rates. */
     public List<String> settings() {
         String key = common ? "matrices." : "matrices.groups." + pattern() + ".";
+        Shaped schedule = pair.schedule();
         return List.of(
-                String.format(Locale.ROOT, "%srate=%.4g", key, pair.schedule().peak()),
-                String.format(
-                        Locale.ROOT, "%sfinal_ratio=%.4f", key, pair.schedule().finalRatio()));
+                String.format(Locale.ROOT, "%srate=%.4g", key, schedule.peak()),
+                String.format(Locale.ROOT, "%sfinal_ratio=%.4f", key, schedule.finalRatio()));
     }
 
     /** The matrices as a pattern of {@code matrices.groups}: kinds where they are whole, else names. */
     public String pattern() {
         TreeSet<String> patterns = new TreeSet<>();
-        kinds.forEach(part -> patterns.addAll(part.name.contains(" ") ? part.matrices : List.of(part.name)));
+        kinds.forEach(part -> patterns.addAll(
+                part.whole
+                        ? List.of(part.name())
+                        : part.matrices.stream().map(Outline::name).toList()));
         return String.join("|", patterns);
     }
 }

@@ -110,15 +110,6 @@ final class Curve {
                 .toList();
     }
 
-    /** The same for a drawing. */
-    Sheet.Line line() {
-        List<Fit.Point> points = points();
-        return new Sheet.Line(
-                matrix,
-                points.stream().mapToDouble(Fit.Point::step).toArray(),
-                points.stream().mapToDouble(p -> Math.exp(p.logRate())).toArray());
-    }
-
     long horizon() {
         return lastStep + Math.max(1, stride);
     }

@@ -44,27 +44,26 @@ public record Effective(
             long gaps,
             long firstGap) {}
 
-    /** Reads a log. A table, if one is given, gets a row per step and matrix; the lines get the curve of each matrix. */
-    public static Effective read(Path file, Csv table, List<Sheet.Line> lines) {
-        Problems problems = new Problems();
+    /** Reads a log. A table, if one is given, gets a row per step and matrix. */
+    public static Effective read(Path file, Csv table) {
+        LogReader log = new LogReader(file);
         Map<String, Curve> curves = new LinkedHashMap<>();
         long[] rows = {0};
         boolean[] undecayed = {false};
-        Set<String> columns = new LogReader(file, problems, row -> {
-                    rows[0]++;
-                    undecayed[0] |= take(row, curves, problems, table);
-                })
-                .read();
+        log.read(row -> {
+            rows[0]++;
+            undecayed[0] |= take(row, curves, log, table);
+        });
+        Set<String> columns = log.columns();
         if (!columns.isEmpty()) {
             require(file, columns);
         }
         if (curves.isEmpty()) {
             throw new Refusal(file + " has no row that can be used: "
-                    + (problems.count() == 0 ? "there are none" : String.join("; ", problems.sentences())));
+                    + (log.leftOut() == 0 ? "there are none" : String.join("; ", log.problems())));
         }
         List<Summary> summaries = new ArrayList<>();
         for (Curve c : curves.values()) {
-            lines.add(c.line());
             summaries.add(c.summary(Fit.of(List.of(c.points()), c.horizon(), List.of(c.peakStep()))));
         }
         long horizon = curves.values().stream().mapToLong(Curve::horizon).max().orElseThrow();
@@ -73,30 +72,25 @@ public record Effective(
                 horizon,
                 curves.values().stream().map(Curve::peakStep).distinct().toList());
         return new Effective(
-                summaries,
-                all,
-                notes(columns, summaries, undecayed[0]),
-                problems.sentences(),
-                rows[0],
-                problems.count());
+                summaries, all, notes(columns, summaries, undecayed[0]), log.problems(), rows[0], log.leftOut());
     }
 
     /** One row into its curve; true where the decay's part was taken as zero. */
-    private static boolean take(LogReader.Row row, Map<String, Curve> curves, Problems problems, Csv table) {
+    private static boolean take(LogReader.Row row, Map<String, Curve> curves, LogReader log, Csv table) {
         double norm = row.number("weight_norm");
         double rate = row.number("rate");
         double direction = row.number("direction_norm");
-        double update = row.numbers().containsKey("update_norm") ? row.number("update_norm") : rate * direction;
+        double update = row.has("update_norm") ? row.number("update_norm") : rate * direction;
         double taken = rate * row.number("decay");
         boolean undecayed = Double.isNaN(taken);
         double kept = undecayed ? 1 : 1 - taken;
-        BiConsumer<String, String> leave = (column, what) -> problems.add(row.line(), column, row.matrix() + what);
+        BiConsumer<String, String> leave = (column, what) -> log.leaveOut(row.line(), column, row.matrix() + what);
         if (!(norm > 0 && norm < Double.POSITIVE_INFINITY)) {
             leave.accept("weight_norm", " has " + norm + ", and only a norm above zero has a direction");
             return false;
         }
         if (!(update >= 0 && update < Double.POSITIVE_INFINITY)) {
-            String column = row.numbers().containsKey("update_norm")
+            String column = row.has("update_norm")
                     ? "update_norm"
                     : direction >= 0 && direction < Double.POSITIVE_INFINITY ? "rate" : "direction_norm";
             leave.accept(column, " has " + row.number(column) + ", no finite number of zero or more");
@@ -108,7 +102,7 @@ public record Effective(
         }
         Curve curve = curves.computeIfAbsent(row.matrix(), Curve::new);
         if (row.step() <= curve.lastStep()) {
-            problems.add(
+            log.leaveOut(
                     row.line(),
                     LogReader.STEP,
                     row.step() == curve.lastStep()
@@ -127,9 +121,7 @@ public record Effective(
 
     /** The angle that the matrix turns by, where the inner product is known. */
     private static double angle(LogReader.Row row, double a, double update, double norm) {
-        double direction = row.numbers().containsKey("direction_norm")
-                ? row.number("direction_norm")
-                : update / row.number("rate");
+        double direction = row.has("direction_norm") ? row.number("direction_norm") : update / row.number("rate");
         double inner = row.number("inner_product");
         if (!(direction > 0) || Double.isNaN(inner)) {
             return Double.NaN;

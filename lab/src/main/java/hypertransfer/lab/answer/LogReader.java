@@ -8,11 +8,11 @@ import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.InputStreamReader;
+import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
@@ -21,6 +21,9 @@ import java.util.Map;
 import java.util.Set;
 import java.util.function.Consumer;
 import java.util.zip.GZIPInputStream;
+import org.apache.commons.csv.CSVFormat;
+import org.apache.commons.csv.CSVParser;
+import org.apache.commons.csv.CSVRecord;
 import tools.jackson.core.JacksonException;
 import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.json.JsonMapper;
@@ -29,22 +32,83 @@ import tools.jackson.databind.json.JsonMapper;
  * Reads a log of someone else's run, row by row: .csv (comma, semicolon or tab) or .jsonl, also .gz; long, one row per
  * step and matrix, or wide, one row per step with columns such as {@code weight_norm/layer1}.
  */
-record LogReader(Path file, Problems problems, Consumer<LogReader.Row> rows) {
+final class LogReader {
     static final String STEP = "step";
-    static final String MATRIX = "matrix";
-    /** The numbers of a row. */
-    static final List<String> NUMBERS =
-            List.of("weight_norm", "direction_norm", "update_norm", "inner_product", "rate", "decay");
+    private static final String MATRIX = "matrix";
+    private static final Set<String> NUMBERS =
+            Set.of("weight_norm", "direction_norm", "update_norm", "inner_product", "rate", "decay");
+    /** Names that people use for the same thing. */
+    private static final Map<String, String> ALIASES = Map.of(
+            "lr", "rate",
+            "learning_rate", "rate",
+            "wd", "decay",
+            "weight_decay", "decay",
+            "name", MATRIX,
+            "param", MATRIX,
+            "parameter", MATRIX,
+            "layer", MATRIX,
+            "iteration", STEP,
+            "iter", STEP);
+
+    private static final int SHOWN = 5; // problems per column; the others are counted
+
+    private final Path file;
+    private Consumer<Row> rows;
+    private final Set<String> columns = new LinkedHashSet<>();
+    private final Map<String, List<String>> shown = new LinkedHashMap<>();
+    private final Map<String, Long> counted = new LinkedHashMap<>();
 
     /** One matrix at one step; what the log does not say is NaN. */
     record Row(long line, long step, String matrix, Map<String, Double> numbers) {
         double number(String column) {
             return numbers.getOrDefault(column, Double.NaN);
         }
+
+        boolean has(String column) {
+            return numbers.containsKey(column);
+        }
     }
 
-    /** Reads to the end, and returns the names of the columns that were met. */
-    Set<String> read() {
+    LogReader(Path file) {
+        this.file = file;
+    }
+
+    /** The names of the columns that were met, without their matrices. */
+    Set<String> columns() {
+        Set<String> names = new LinkedHashSet<>();
+        columns.forEach(column -> names.add(quantity(column)));
+        return names;
+    }
+
+    /** Says why a row, or a line that is none, is left out. */
+    void leaveOut(long line, String column, String why) {
+        counted.merge(column, 1L, Long::sum);
+        List<String> places = shown.computeIfAbsent(column, c -> new ArrayList<>());
+        if (places.size() < SHOWN) {
+            places.add("line " + line + (column.isEmpty() ? "" : ", column " + column) + ": " + why);
+        }
+    }
+
+    long leftOut() {
+        return counted.values().stream().mapToLong(Long::longValue).sum();
+    }
+
+    /** One sentence for each place that is shown. */
+    List<String> problems() {
+        List<String> all = new ArrayList<>();
+        shown.forEach((column, places) -> {
+            all.addAll(places);
+            long more = counted.get(column) - places.size();
+            if (more > 0) {
+                all.add("and " + more + " more of this column");
+            }
+        });
+        return all;
+    }
+
+    /** Reads to the end. */
+    void read(Consumer<Row> rows) {
+        this.rows = rows;
         if (!Files.isRegularFile(file)) {
             throw new Refusal(file + " is not a file; give a log as .csv or .jsonl, also with .gz");
         }
@@ -57,9 +121,15 @@ record LogReader(Path file, Problems problems, Consumer<LogReader.Row> rows) {
                 throw new Refusal(file + " is empty; its first line must name the columns, such as"
                         + " step,matrix,weight_norm,update_norm,rate,decay");
             }
-            return first.stripLeading().startsWith("{") ? json(first, in) : csv(first, in);
+            if (first.stripLeading().startsWith("{")) {
+                json(first, in);
+            } else {
+                csv(first, in);
+            }
         } catch (IOException e) {
             throw new Refusal("cannot read " + file + ": " + Atomic.reason(e), e);
+        } catch (UncheckedIOException e) {
+            throw new Refusal("cannot read " + file + ": " + Atomic.reason(e.getCause()), e);
         }
     }
 
@@ -72,170 +142,114 @@ record LogReader(Path file, Problems problems, Consumer<LogReader.Row> rows) {
         return new BufferedReader(new InputStreamReader(plain, StandardCharsets.UTF_8), 1 << 16);
     }
 
-    private Set<String> csv(String header, BufferedReader in) throws IOException {
+    private void csv(String header, BufferedReader in) throws IOException {
         String clean = header.startsWith("\ufeff") ? header.substring(1) : header;
-        char separator = clean.indexOf('\t') >= 0 ? '\t' : clean.indexOf(';') >= 0 ? ';' : ',';
-        List<String> columns =
-                split(clean, separator).stream().map(LogReader::known).toList();
-        Set<String> seen = new LinkedHashSet<>(columns);
-        if (seen.size() < columns.size()) {
-            throw new Refusal(file + " line 1 names a column twice: " + columns + "; give each a name of its own");
+        CSVFormat format = CSVFormat.DEFAULT
+                .builder()
+                .setDelimiter(clean.indexOf('\t') >= 0 ? '\t' : clean.indexOf(';') >= 0 ? ';' : ',')
+                .setTrim(true)
+                .setTrailingData(true)
+                .setLenientEof(true)
+                .get();
+        List<String> names = CSVParser.parse(clean, format).getRecords().getFirst().stream()
+                .map(LogReader::known)
+                .toList();
+        columns.addAll(names);
+        if (columns.size() < names.size()) {
+            throw new Refusal(file + " line 1 names a column twice: " + names + "; give each a name of its own");
         }
-        long number = 1;
-        for (String line = in.readLine(); line != null; line = in.readLine()) {
-            number++;
-            if (line.isBlank()) {
-                continue;
-            }
-            List<String> cells = split(line, separator);
-            if (cells.size() != columns.size()) {
-                problems.add(number, "", cells.size() + " cells instead of " + columns.size());
+        for (CSVRecord cells : format.parse(in)) {
+            long line = 1 + cells.getParser().getCurrentLineNumber();
+            if (cells.size() != names.size()) {
+                leaveOut(line, "", cells.size() + " cells instead of " + names.size());
                 continue;
             }
             Map<String, String> row = new LinkedHashMap<>();
-            for (int i = 0; i < cells.size(); i++) {
-                row.put(columns.get(i), cells.get(i).strip());
+            for (int i = 0; i < names.size(); i++) {
+                row.put(names.get(i), cells.get(i));
             }
-            spread(number, row);
+            spread(line, row);
         }
-        return quantities(seen);
     }
 
-    private Set<String> json(String first, BufferedReader in) throws IOException {
-        Set<String> seen = new LinkedHashSet<>();
+    private void json(String first, BufferedReader in) throws IOException {
         long number = 0;
         for (String line = first; line != null; line = in.readLine()) {
             number++;
             if (line.isBlank()) {
                 continue;
             }
-            JsonNode node;
+            Map<String, String> row = new LinkedHashMap<>();
             try {
-                node = JsonMapper.shared().readTree(line);
+                for (Map.Entry<String, JsonNode> field :
+                        JsonMapper.shared().readTree(line).properties()) {
+                    String name = known(field.getKey());
+                    if (field.getValue().isObject()) { // {"weight_norm": {"layer1": 3.2}}
+                        field.getValue()
+                                .properties()
+                                .forEach(e -> row.put(name + "/" + e.getKey(), text(e.getValue())));
+                    } else {
+                        row.put(name, text(field.getValue()));
+                    }
+                }
             } catch (JacksonException e) {
-                problems.add(number, "", "no JSON: " + Strict.reason(e));
+                leaveOut(number, "", "no JSON: " + Strict.reason(e));
                 continue;
             }
-            Map<String, String> row = new LinkedHashMap<>();
-            for (Map.Entry<String, JsonNode> field : node.properties()) {
-                String name = known(field.getKey());
-                if (field.getValue().isObject()) { // {"weight_norm": {"layer1": 3.2}}
-                    field.getValue().properties().forEach(e -> row.put(name + "/" + e.getKey(), text(e.getValue())));
-                } else {
-                    row.put(name, text(field.getValue()));
-                }
-            }
-            seen.addAll(row.keySet());
+            columns.addAll(row.keySet());
             spread(number, row);
         }
-        return quantities(seen);
     }
 
     private static String text(JsonNode node) {
         return node.isNull() ? "" : node.isString() ? node.asString() : node.toString();
     }
 
-    /** A long row as it is; a wide one as a row per matrix. */
+    /** A long row as it is; a wide one as one row per matrix. */
     private void spread(long line, Map<String, String> cells) {
-        Long step = step(line, cells.get(STEP));
-        if (step == null) {
+        String step = cells.getOrDefault(STEP, "");
+        if (!step.matches("\\d{1,18}(\\.0*)?")) {
+            leaveOut(line, STEP, step.isEmpty() ? "there is none" : "'" + step + "' is not a step");
             return;
         }
         Map<String, Map<String, Double>> wide = new LinkedHashMap<>();
         Map<String, Double> shared = new LinkedHashMap<>();
-        for (Map.Entry<String, String> cell : cells.entrySet()) {
-            int slash = cell.getKey().indexOf('/');
-            String quantity = slash < 0 ? cell.getKey() : cell.getKey().substring(0, slash);
-            if (!NUMBERS.contains(quantity) || cell.getValue().isEmpty()) {
-                continue;
+        cells.forEach((column, text) -> {
+            String quantity = quantity(column);
+            if (NUMBERS.contains(quantity) && !text.isEmpty()) {
+                Map<String, Double> numbers = quantity.equals(column)
+                        ? shared
+                        : wide.computeIfAbsent(column.substring(quantity.length() + 1), m -> new LinkedHashMap<>());
+                numbers.put(quantity, number(line, column, text));
             }
-            double value;
-            try {
-                value = Double.parseDouble(cell.getValue());
-            } catch (NumberFormatException e) {
-                problems.add(line, cell.getKey(), "'" + cell.getValue() + "' is not a number");
-                value = Double.NaN;
-            }
-            if (slash < 0) {
-                shared.put(quantity, value);
-            } else {
-                wide.computeIfAbsent(cell.getKey().substring(slash + 1), m -> new LinkedHashMap<>())
-                        .put(quantity, value);
-            }
-        }
+        });
         if (wide.isEmpty()) {
             String matrix = cells.getOrDefault(MATRIX, "");
-            rows.accept(new Row(line, step, matrix.isEmpty() ? "all" : matrix, shared));
+            wide.put(matrix.isEmpty() ? "all" : matrix, new LinkedHashMap<>());
         }
         wide.forEach((matrix, numbers) -> {
             shared.forEach(numbers::putIfAbsent);
-            rows.accept(new Row(line, step, matrix, numbers));
+            rows.accept(new Row(line, (long) Double.parseDouble(step), matrix, numbers));
         });
     }
 
-    private Long step(long line, String text) {
+    private double number(long line, String column, String text) {
         try {
-            double step = text == null ? Double.NaN : Double.parseDouble(text);
-            if (step >= 0 && step == Math.rint(step)) {
-                return (long) step;
-            }
+            return Double.parseDouble(text);
         } catch (NumberFormatException e) {
-            // named below, with all other steps that are none
+            leaveOut(line, column, "'" + text + "' is not a number");
+            return Double.NaN;
         }
-        problems.add(line, STEP, text == null ? "there is none" : "'" + text + "' is not a step");
-        return null;
     }
 
-    /** The columns without their matrices. */
-    private static Set<String> quantities(Set<String> columns) {
-        Set<String> names = new LinkedHashSet<>();
-        columns.forEach(c -> names.add(c.indexOf('/') < 0 ? c : c.substring(0, c.indexOf('/'))));
-        return names;
+    /** The column's name without its matrix. */
+    private static String quantity(String column) {
+        int slash = column.indexOf('/');
+        return slash < 0 ? column : column.substring(0, slash);
     }
 
-    /** Names that people use for the same thing. */
     private static String known(String name) {
-        String head = name.strip();
-        String rest = "";
-        int slash = head.indexOf('/');
-        if (slash >= 0) {
-            rest = head.substring(slash);
-            head = head.substring(0, slash);
-        }
-        return switch (head.toLowerCase(Locale.ROOT)) {
-            case "lr", "learning_rate" -> "rate" + rest;
-            case "wd", "weight_decay" -> "decay" + rest;
-            case "name", "param", "parameter", "layer" -> MATRIX + rest;
-            case "iteration", "iter" -> STEP + rest;
-            default -> head.toLowerCase(Locale.ROOT) + rest;
-        };
-    }
-
-    /** Cells; a quoted one may hold the separator, and two quotes for one. */
-    private static List<String> split(String line, char separator) {
-        if (line.indexOf('"') < 0) {
-            return Arrays.asList(line.split(java.util.regex.Pattern.quote(String.valueOf(separator)), -1));
-        }
-        List<String> cells = new ArrayList<>();
-        StringBuilder cell = new StringBuilder();
-        boolean quoted = false;
-        for (int i = 0; i < line.length(); i++) {
-            char c = line.charAt(i);
-            if (c == '"') {
-                if (quoted && i + 1 < line.length() && line.charAt(i + 1) == '"') {
-                    cell.append(c);
-                    i++;
-                } else {
-                    quoted = !quoted;
-                }
-            } else if (c == separator && !quoted) {
-                cells.add(cell.toString());
-                cell.setLength(0);
-            } else {
-                cell.append(c);
-            }
-        }
-        cells.add(cell.toString());
-        return cells;
+        String column = name.strip(), quantity = quantity(column), lower = quantity.toLowerCase(Locale.ROOT);
+        return ALIASES.getOrDefault(lower, lower) + column.substring(quantity.length());
     }
 }

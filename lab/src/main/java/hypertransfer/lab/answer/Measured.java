@@ -1,13 +1,15 @@
 package hypertransfer.lab.answer;
 
-import hypertransfer.core.prediction.Prediction;
-import hypertransfer.train.config.Configuration;
 import hypertransfer.train.log.Line;
 import hypertransfer.train.log.Run;
 import hypertransfer.train.log.Tail;
+import hypertransfer.train.network.Outline;
 import java.nio.file.Path;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
+import java.util.NavigableMap;
 import java.util.Optional;
 import java.util.TreeMap;
 import java.util.function.Consumer;
@@ -28,51 +30,56 @@ public record Measured(
      *
      * @param told what could not be read
      */
-    public static Optional<Measured> of(Path run, Configuration c, List<Kind> kinds, Consumer<String> told) {
-        Map<Integer, Line.Matrices> logged = new TreeMap<>();
+    public static Optional<Measured> of(Path run, List<PredictedKind> kinds, Consumer<String> told) {
+        NavigableMap<Integer, Line.Matrices> logged = new TreeMap<>();
         Tail lines = new Run(run).matrices();
         lines.lines(Line.Matrices.class).forEach(m -> logged.put(m.step(), m));
         lines.tell(told);
-        List<String> names = new Run(run).provenance().matrices();
         if (logged.isEmpty()) {
             return Optional.empty();
         }
-        int last = logged.keySet().stream().max(Integer::compare).orElseThrow();
-        double squares = 0;
-        int compared = 0;
-        double norms = 0;
-        double ended = 0;
-        double predictedEnded = 0;
+        Map<String, PredictedKind> kindOf = new HashMap<>();
+        kinds.forEach(kind -> kind.matrices().stream().map(Outline::name).forEach(name -> kindOf.put(name, kind)));
+        List<String> names = new Run(run).provenance().matrices();
+        int last = logged.lastKey(), compared = 0;
+        double squares = 0, norms = 0, ended = 0, predictedEnded = 0;
         for (int i = 0; i < names.size(); i++) {
-            String name = names.get(i);
-            Kind kind = kinds.stream().filter(k -> k.has(name)).findFirst().orElseThrow();
-            Prediction carrier = kind.carrier();
+            var carrier = kindOf.get(names.get(i)).carrier();
             double[] effective = carrier.effective();
-            double peak = 0;
-            double predictedPeak = 0;
-            for (Map.Entry<Integer, Line.Matrices> line : logged.entrySet()) {
-                double real = line.getValue().effective()[i];
+            double peak = 0, predictedPeak = 0;
+            for (Line.Matrices line : logged.values()) {
+                double real = line.effective()[i], predicted = effective[line.step()];
                 peak = Math.max(peak, real);
-                predictedPeak = Math.max(predictedPeak, effective[line.getKey()]);
+                predictedPeak = Math.max(predictedPeak, predicted);
                 if (real > 0) {
-                    squares += square(effective[line.getKey()] / real - 1);
+                    squares += square(predicted / real - 1);
                     compared++;
                 }
             }
             norms += square(carrier.norm()[last] / logged.get(last).norm()[i] - 1);
-            ended += logged.get(last).effective()[i] / peak / names.size();
-            predictedEnded += effective[last] / predictedPeak / names.size();
+            ended += logged.get(last).effective()[i] / peak;
+            predictedEnded += effective[last] / predictedPeak;
         }
+        int n = names.size();
         return Optional.of(new Measured(
-                logged.size(),
-                names.size(),
-                Math.sqrt(squares / compared),
-                Math.sqrt(norms / names.size()),
-                ended,
-                predictedEnded));
+                logged.size(), n, Math.sqrt(squares / compared), Math.sqrt(norms / n), ended / n, predictedEnded / n));
     }
 
     private static double square(double x) {
         return x * x;
+    }
+
+    /** For people. */
+    public String text() {
+        return String.format(
+                Locale.ROOT,
+                "this run against its prediction: effective rate %.1f %% rms over %d steps and %d matrices, norm at the"
+                        + " end %.1f %%, end/peak %.4f (predicted %.4f)",
+                100 * effective,
+                steps,
+                matrices,
+                100 * endNorm,
+                endToPeak,
+                predictedEndToPeak);
     }
 }

@@ -22,7 +22,7 @@ import picocli.CommandLine.Spec;
             "  ht export out/muon --out muon.safetensors",
             "  ht export out/llama --out llama.safetensors --format llama",
             "",
-            "The weights are those the network is evaluated at. docs/FORMATS.md shows how to",
+            "The weights are those the network is evaluated at. docs/PROMISES.md shows how to",
             "read them with Python."
         })
 public final class ExportCommand implements Runnable {

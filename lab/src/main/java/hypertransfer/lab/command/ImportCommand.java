@@ -28,7 +28,7 @@ import picocli.CommandLine.Spec;
             "  ht import model.safetensors llama.yaml --format llama --out out/llama",
             "  ht train out/llama",
             "",
-            "The configuration names the network and how it is trained. docs/FORMATS.md says",
+            "The configuration names the network and how it is trained. docs/PROMISES.md says",
             "what each format can hold."
         })
 public final class ImportCommand implements Runnable {
@@ -56,7 +56,7 @@ public final class ImportCommand implements Runnable {
             throw new Refusal(out + " is already there; choose another --out");
         }
         Configuration asked = Experiment.configuration(file, set.settings);
-        Configuration c = asked.on(Engines.choose(asked.engine()));
+        Configuration c = Launch.on(Engines.choose(asked.engine()), asked);
         Room.require(c);
         Imported imported = Imported.read(weights, format.dialect, c);
         Launch.create(out, c, hold -> imported.write(hold, c, Launch.provenance()));

@@ -44,7 +44,7 @@ public final class InvarianceCommand implements Runnable {
         Room.require(c);
         Invariance measured = Invariance.measure(c);
         ObjectNode line = JsonMapper.shared().createObjectNode();
-        line.put("network", c.architecture().design().label())
+        line.put("network", c.architecture().label())
                 .put("loss", measured.loss())
                 .put("rounding", measured.rounding());
         ObjectNode matrices = line.putObject("matrices");

@@ -22,6 +22,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.concurrent.Callable;
+import java.util.function.ToIntFunction;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
@@ -39,10 +40,10 @@ import picocli.CommandLine.Parameters;
             "  mpirun -n 8 ./ht train runs/muon.yaml --set model.accumulation=8",
             "",
             "Ctrl-C saves, then stops with exit code 130; run the same command again to",
-            "continue. All keys: docs/CONFIGURATION.md"
+            "continue. All keys: docs/USE.md"
         })
 public final class TrainCommand implements Callable<Integer> {
-    /** What a rank leaves the one before it to say why it ends, and the most turns it waits. */
+    /** How long each rank waits for each lower rank to report first, and the maximum number of such waits. */
     private static final Duration TURN = Duration.ofSeconds(2);
 
     private static final int LONGEST = 10;
@@ -56,9 +57,6 @@ public final class TrainCommand implements Callable<Integer> {
     @Mixin
     private OutOption out;
 
-    @Option(names = "--resume", description = "Not needed: a run that was begun is continued.")
-    private boolean resume;
-
     @Option(
             names = "--dry-run",
             description = "Measure a few steps and show what the run would take: parameters, tokens, memory, time.")
@@ -69,12 +67,16 @@ public final class TrainCommand implements Callable<Integer> {
 
     @Override
     public Integer call() {
-        Ranks ranks = Transports.open();
+        return together(Transports.open(), this::train);
+    }
+
+    /** One rank's part. Where it fails, in whatever way, the others must not wait for it. */
+    static int together(Ranks ranks, ToIntFunction<Ranks> part) {
         try {
-            int exit = train(ranks);
+            int exit = part.applyAsInt(ranks);
             ranks.close();
             return exit;
-        } catch (RuntimeException e) {
+        } catch (RuntimeException | Error e) {
             endAll(ranks, Exit.of(e));
             throw e;
         }

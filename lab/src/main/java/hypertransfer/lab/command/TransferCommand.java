@@ -79,9 +79,6 @@ public final class TransferCommand implements Callable<Integer> {
     @Mixin
     private SetOption set;
 
-    @Option(names = "--resume", description = "Not needed: a run that was begun is continued.")
-    private boolean resume;
-
     @Override
     public Integer call() {
         Path to = out.or(Path.of(run + "-" + mode.label() + (at == null ? "" : "-at-" + at)));
@@ -135,7 +132,7 @@ public final class TransferCommand implements Callable<Integer> {
             throw new Refusal("--set steps is not possible here: a run has the steps of its target, and " + run
                     + " has " + target.steps() + "; train the target with the steps you want, then transfer that run");
         }
-        Transfer followed = target.algorithm().common().transfer();
+        Transfer followed = target.matrices().transfer();
         double followedDecay = followed.target() instanceof Space.Base base
                 ? base.decay()
                 : target.matrices().decay();

@@ -29,7 +29,7 @@ public record Angles(long step, double matrices, String matrix, double momenta, 
     /** At every checkpoint that both have, the oldest first; one that cannot be read is told and left out. */
     public static List<Angles> of(Run follower, Run target, PrintWriter out) {
         List<Angles> all = new ArrayList<>();
-        for (long step : Difference.commonSteps(follower, target).reversed()) {
+        for (long step : TensorDifference.commonSteps(follower, target).reversed()) {
             try {
                 all.add(at(follower, target, step));
             } catch (Refusal | UncheckedIOException e) { // the target may still train and remove old checkpoints
@@ -41,18 +41,18 @@ public record Angles(long step, double matrices, String matrix, double momenta, 
 
     private static Angles at(Run follower, Run target, long step) {
         Set<String> hidden = Set.copyOf(follower.provenance().matrices());
-        List<Difference> rows = Difference.all(follower, target, step).stream()
+        List<TensorDifference> rows = TensorDifference.all(follower, target, step).stream()
                 .filter(row ->
                         hidden.contains(row.tensor().substring(row.tensor().indexOf(':') + 1)))
                 .toList();
-        Difference matrix = largest(rows, false), momentum = largest(rows, true);
+        TensorDifference matrix = largest(rows, false), momentum = largest(rows, true);
         return new Angles(step, matrix.angle(), matrix.tensor(), momentum.angle(), momentum.tensor());
     }
 
-    private static Difference largest(List<Difference> rows, boolean memory) {
+    private static TensorDifference largest(List<TensorDifference> rows, boolean memory) {
         return rows.stream()
                 .filter(row -> row.tensor().contains(":") == memory)
-                .max(Comparator.comparingDouble(Difference::angle))
+                .max(Comparator.comparingDouble(TensorDifference::angle))
                 .orElseThrow(() -> new Refusal("the two checkpoints have no hidden "
                         + (memory ? "matrix's momentum" : "matrix") + " in common"));
     }
@@ -95,15 +95,10 @@ public record Angles(long step, double matrices, String matrix, double momenta, 
                     "  step %-8d matrices %.1e (%s)   momenta %.1e (%s)%n",
                     a.step,
                     a.matrices,
-                    brief(a.matrix),
+                    a.matrix,
                     a.momenta,
-                    brief(a.momentum)));
+                    a.momentum));
         }
         return table.toString();
-    }
-
-    private static String brief(String tensor) {
-        return tensor.substring(tensor.indexOf(':') + 1)
-                .replaceFirst("^blocks\\.(\\d+)\\.\\w+\\.(\\w+)\\.weight$", "$2 of layer $1");
     }
 }

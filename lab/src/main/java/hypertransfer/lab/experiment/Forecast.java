@@ -14,7 +14,7 @@ public record Forecast(Rehearsal rehearsal) {
 
     /** Builds the network and measures a few steps; writes nothing. */
     public static Forecast of(Configuration asked) {
-        Configuration c = asked.engine().equals("auto") ? asked.on(Engines.choose("auto")) : asked;
+        Configuration c = Launch.on(Engines.choose(asked.engine()), asked);
         Room.require(c);
         return new Forecast(Rehearsal.of(c, SECONDS));
     }
@@ -47,7 +47,7 @@ public record Forecast(Rehearsal rehearsal) {
                 time        %s: %.3g s per step (%d measured), %.3g s per validation
                 %snothing was written; without --dry-run it starts
                 """,
-                c.architecture().design().label(),
+                c.architecture().label(),
                 c.preset().label(),
                 rehearsal.engine(),
                 c.architecture().parameters(),

@@ -13,7 +13,6 @@ import hypertransfer.train.file.Folder;
 import hypertransfer.train.log.Hold;
 import hypertransfer.train.log.Run;
 import hypertransfer.train.log.Standing;
-import hypertransfer.train.run.Feed;
 import hypertransfer.train.run.Trainer;
 import hypertransfer.train.run.Watcher;
 import java.io.IOException;
@@ -27,9 +26,11 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import java.util.function.Consumer;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /**
@@ -58,7 +59,6 @@ public record Launch(
             out.println(directory + " is already finished; to train it again, choose another --out");
             return true;
         }
-        Feed.prepare(configuration);
         Configuration c = chosen();
         Room.require(c);
         if (ranks.rank() > 0) {
@@ -131,7 +131,12 @@ public record Launch(
         }
         String engine = Engines.choose("auto");
         out.println("engine " + engine + ": the first of " + Engines.order() + " that works here");
-        return configuration.on(engine);
+        return on(engine, configuration);
+    }
+
+    /** The same on this engine. */
+    public static Configuration on(String engine, Configuration c) {
+        return c.engine().equals(engine) ? c : ConfigurationFile.with(c, "engine=" + engine);
     }
 
     private Hold hold(Configuration c, Set<String> changed) {
@@ -160,14 +165,15 @@ public record Launch(
             stays.add(ConfigurationFile.text("target", before.target()));
         }
         Configuration now = ConfigurationFile.with(asked, stays.toArray(String[]::new));
-        List<String> old = ConfigurationFile.write(before).lines().toList();
-        List<String> fresh = ConfigurationFile.write(now).lines().toList();
-        for (int i = 0; i < fresh.size(); i++) {
-            if (i >= old.size() || !old.get(i).equals(fresh.get(i))) {
-                throw new Refusal(directory + " was started with another configuration (now "
-                        + fresh.get(i).strip() + "); continue it as it is with 'ht train " + directory
-                        + "', or choose another --out");
-            }
+        Map<String, String> old = ConfigurationFile.settings(before), fresh = ConfigurationFile.settings(now);
+        String differences = Stream.concat(old.keySet().stream(), fresh.keySet().stream())
+                .distinct()
+                .filter(key -> !Objects.equals(old.get(key), fresh.get(key)))
+                .map(key -> key + " was " + old.get(key) + ", is " + fresh.get(key))
+                .collect(Collectors.joining("; "));
+        if (!differences.isEmpty()) {
+            throw new Refusal(directory + " was started with another configuration (" + differences
+                    + "); continue it as it is with 'ht train " + directory + "', or choose another --out");
         }
         return before;
     }

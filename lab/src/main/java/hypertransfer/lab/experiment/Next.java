@@ -18,10 +18,10 @@ public final class Next {
         Map<String, String> commands = new LinkedHashMap<>();
         commands.put("ht report " + word(run), "its curves as a page");
         commands.put("ht sample " + word(run), "text from it");
-        Transfer transfer = c.algorithm().common().transfer();
+        Transfer transfer = c.matrices().transfer();
         if (transfer.isPlain()) {
             String mode = (transfer.target() instanceof Space.Base ? "" : "inverse-") + "hypertransfer"
-                    + (c.architecture().design().invariant() ? "" : "-plus");
+                    + (c.architecture().invariant() ? "" : "-plus");
             commands.put("ht transfer " + word(run) + " --mode " + mode, "the same losses in the other space");
         }
         return list(commands);
@@ -31,7 +31,7 @@ public final class Next {
     public static String transferred(Path target, Path run) {
         Map<String, String> commands = new LinkedHashMap<>();
         commands.put("ht report " + word(target) + " " + word(run), "both as a page");
-        commands.put("ht diff " + word(target) + " " + word(run), "where they part, if they do");
+        commands.put("ht compare " + word(target) + " " + word(run), "where they part, if they do");
         return list(commands);
     }
 

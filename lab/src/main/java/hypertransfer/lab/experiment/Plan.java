@@ -2,13 +2,12 @@ package hypertransfer.lab.experiment;
 
 import hypertransfer.core.Rates;
 import hypertransfer.core.Refusal;
-import hypertransfer.lab.comparison.Contrast;
 import hypertransfer.lab.report.Report;
 import hypertransfer.lab.terminal.Interrupt;
 import hypertransfer.lab.terminal.StepLine;
 import hypertransfer.train.config.Configuration;
 import hypertransfer.train.config.ConfigurationFile;
-import hypertransfer.train.config.Fall;
+import hypertransfer.train.config.Curve;
 import hypertransfer.train.log.Gap;
 import hypertransfer.train.log.Line;
 import hypertransfer.train.log.Run;
@@ -102,13 +101,14 @@ public record Plan(Experiment experiment, Preset preset, List<String> settings, 
      * the last step, so the two differ; every shape's last rate is a straight line in the final ratio.
      */
     static double finalRatio(Configuration c, double wanted) {
-        Fall fall = c.matrices().fall();
-        double least =
-                new Fall(fall.schedule(), fall.warmup(), 0).from(1, c.steps()).rate(c.steps() - 1);
+        Curve curve = c.matrices().curve();
+        double least = new Curve(curve.schedule(), curve.warmup(), 0)
+                .from(1, c.steps())
+                .rate(c.steps() - 1);
         double ratio = (wanted - least) / (1 - least);
         if (!(ratio >= 0 && ratio <= 1)) {
             throw new Refusal("a last rate of " + wanted + " of the peak cannot be reached: schedule "
-                    + fall.schedule() + " over " + c.steps() + " steps ends at " + least
+                    + curve.schedule().text() + " over " + c.steps() + " steps ends at " + least
                     + " or more; take more steps");
         }
         return ratio;

@@ -15,9 +15,9 @@ public final class Groups implements IHelpSectionRenderer {
     private static final Map<String, List<String>> GROUPS = new LinkedHashMap<>();
 
     static {
-        GROUPS.put("Start", List.of("demo", "doctor", "new", "presets"));
+        GROUPS.put("Start", List.of("demo", "doctor", "presets"));
         GROUPS.put("Train", List.of("train", "transfer", "sweep", "reproduce", "data"));
-        GROUPS.put("Look", List.of("runs", "report", "watch", "compare", "diff", "sample", "export"));
+        GROUPS.put("Look", List.of("runs", "report", "watch", "compare", "sample", "export"));
         GROUPS.put("Answers without a run", List.of("predict", "rates", "effective", "schedule", "invariance"));
         GROUPS.put("Verify", List.of("selftest", "conformance", "bench"));
     }

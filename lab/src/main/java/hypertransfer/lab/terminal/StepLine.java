@@ -49,7 +49,7 @@ public final class StepLine implements Watcher {
         out.println(width.fold(
                 format(
                         "%s, %,d parameters (%,d without the head) on engine %s; %d steps of %,d tokens",
-                        c.architecture().design().label(),
+                        c.architecture().label(),
                         c.architecture().parameters(),
                         c.architecture().parametersWithoutHead(),
                         trainee.engine().name(),

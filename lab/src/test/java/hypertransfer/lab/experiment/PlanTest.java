@@ -21,7 +21,7 @@ class PlanTest {
                     ConfigurationFile.of("steps=" + steps, "matrices.schedule=" + shape, "matrices.rate=0.02");
             double ratio = Plan.finalRatio(c, 0.1244);
             Configuration matched = ConfigurationFile.with(c, "matrices.final_ratio=" + ratio);
-            double last = matched.algorithm().common().schedule().rate(steps - 1);
+            double last = matched.matrices().schedule(steps).rate(steps - 1);
             assertThat(last / 0.02).as(shape + " " + steps).isCloseTo(0.1244, within(1e-12));
         }
     }

@@ -66,8 +66,8 @@ final class SyntheticRun {
     private void invent(Random shared, Random own, double gap, boolean carrierBall) {
         int steps = configuration.steps(), count = matrices.size();
         double decay = configuration.matrices().decay();
-        Schedule schedule = configuration.algorithm().common().schedule(),
-                adam = configuration.algorithm().adamSchedule();
+        Schedule schedule = configuration.matrices().schedule(configuration.steps()),
+                adam = configuration.adamw().schedule(configuration.steps());
         double[] start = new double[count], base = new double[count], norm = new double[count];
         for (int m = 0; m < count; m++) {
             start[m] = base[m] = norm[m] = 11 * (1 + 0.02 * shared.nextGaussian());

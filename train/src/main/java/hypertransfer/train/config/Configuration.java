@@ -1,14 +1,25 @@
 package hypertransfer.train.config;
 
 import com.fasterxml.jackson.annotation.JsonUnwrapped;
+import hypertransfer.core.Clip;
+import hypertransfer.core.GradientRule;
 import hypertransfer.core.Refusal;
-import hypertransfer.engine.Nonlinearity;
+import hypertransfer.core.Schedule;
+import hypertransfer.core.Space;
+import hypertransfer.engine.EngineException;
 import hypertransfer.engine.ranks.Transport;
 import hypertransfer.train.data.text.Vocabulary;
 import hypertransfer.train.network.Architecture;
 import hypertransfer.train.network.Design;
 import hypertransfer.train.network.Preset;
 import hypertransfer.train.network.Variant;
+import hypertransfer.train.optimizer.Direction;
+import hypertransfer.train.optimizer.Routing;
+import hypertransfer.train.optimizer.Rule;
+import hypertransfer.train.optimizer.View;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.function.Supplier;
 
 /** Everything that decides a run, every value resolved. The keys are explained in {@code defaults.yaml}. */
 public record Configuration(
@@ -30,7 +41,7 @@ public record Configuration(
         From from,
         String target) {
 
-    /** Sizes, and where the network differs from {@code network}; see {@link Design}. */
+    /** Sizes, how a step is computed, and where the network differs from {@code network}. */
     public record Model(
             int vocab,
             int layers,
@@ -40,37 +51,45 @@ public record Configuration(
             int batch,
             int accumulation,
             boolean recompute,
-            Nonlinearity mlp,
-            int mlpWidth,
-            int kvHeads,
-            int window,
-            boolean qkNorm,
-            Design.Positions positions,
-            Design.Norm norm,
-            boolean gain,
-            boolean embedNorm,
-            boolean bias,
-            boolean tied) {}
+            @JsonUnwrapped Design design) {}
 
     /** Everything that is no hidden matrix. */
     public record AdamW(
             double rate,
             double decay,
-            @JsonUnwrapped Update.Moments moments,
-            @JsonUnwrapped Fall fall) {}
+            double beta1,
+            double beta2,
+            double epsilon,
+            @JsonUnwrapped Curve curve) {
+        public Direction.Adam direction() {
+            return new Direction.Adam(beta1, beta2, epsilon);
+        }
 
-    /** The most that a step's gradients may be, together or each number; 0 for no limit. */
-    public record Clip(double norm, double value) {}
+        public Schedule schedule(int steps) {
+            return curve.from(rate, steps);
+        }
+
+        private Object check(int steps) {
+            direction();
+            schedule(steps);
+            new Space.Base(decay);
+            if (rate * decay >= 1) {
+                throw new Refusal("adamw.rate " + rate + " times adamw.decay " + decay
+                        + " is 1 or more, which would erase the weights; lower either");
+            }
+            return this;
+        }
+    }
 
     public record Data(String train, String validation, boolean shuffle) {}
 
-    public record Validation(int every, int everyLate, int batches) {}
+    public record Validation(int every, int batches) {}
 
-    /**
-     * @param matricesEvery steps from line to line of {@code matrices.jsonl}
-     * @param radialEvery lines from one to the next that has the radial part of the gradient
-     */
-    public record Log(int matricesEvery, int radialEvery) {
+    /** @param matricesEvery steps from line to line of {@code matrices.jsonl} */
+    public record Log(int matricesEvery) {
+        /** Lines from one to the next that has the radial part of the gradient. */
+        private static final int RADIAL_EVERY = 10;
+
         /** Whether a step has a line; the last one always has. */
         public boolean matrices(int step, int steps) {
             return step % matricesEvery == 0 || step == steps - 1;
@@ -78,7 +97,7 @@ public record Configuration(
 
         /** Whether the line of a step has the radial part, which takes one more reading of all hidden matrices. */
         public boolean radial(int step, int steps) {
-            return matrices(step, steps) && (step / matricesEvery % radialEvery == 0 || step == steps - 1);
+            return matrices(step, steps) && (step / matricesEvery % RADIAL_EVERY == 0 || step == steps - 1);
         }
     }
 
@@ -88,9 +107,9 @@ public record Configuration(
      * Several processes that train one run.
      *
      * @param limit how many seconds one waits for the others before all end
-     * @param carrier what tensors travel by
+     * @param transport what tensors travel by
      */
-    public record Ranks(int limit, Transport carrier) {}
+    public record Ranks(int limit, Transport transport) {}
 
     /** Another run's checkpoint that this one continues in its own space; none where the run is null. */
     public record From(String run, int step) {}
@@ -106,15 +125,13 @@ public record Configuration(
             throw new Refusal("model.layers is " + model.layers + "; it must be at most " + MOST_LAYERS);
         }
         positive("model.accumulation", model.accumulation);
-        zeroOrMore("model.mlp_width", model.mlpWidth);
-        zeroOrMore("model.kv_heads", model.kvHeads);
-        zeroOrMore("model.window", model.window);
+        zeroOrMore("model.mlp_width", model.design.mlpWidth());
+        zeroOrMore("model.kv_heads", model.design.kvHeads());
+        zeroOrMore("model.window", model.design.window());
         zeroOrMore("validation.every", validation.every);
-        zeroOrMore("validation.every_late", validation.everyLate);
         zeroOrMore("stop_above", stopAbove);
         positive("validation.batches", validation.batches);
         positive("log.matrices_every", log.matricesEvery);
-        positive("log.radial_every", log.radialEvery);
         positive("checkpoint.every", checkpoint.every);
         positive("checkpoint.keep", checkpoint.keep);
         positive("ranks.limit", ranks.limit);
@@ -125,32 +142,11 @@ public record Configuration(
         path("target", target);
     }
 
-    /** The same on this engine. */
-    public Configuration on(String name) {
-        return new Configuration(
-                network,
-                preset,
-                name,
-                seed,
-                steps,
-                model,
-                matrices,
-                adamw,
-                clip,
-                data,
-                validation,
-                log,
-                checkpoint,
-                ranks,
-                stopAbove,
-                from,
-                target);
-    }
-
     /** Refuses what cannot be trained. */
     Configuration check() {
-        Algorithm.in("model", () -> architecture().dims(model.batch));
-        algorithm();
+        in("model", () -> architecture().dims(model.batch));
+        hidden();
+        in("adamw", () -> adamw.check(steps));
         if (data.train.equals("demo") && model.vocab < Vocabulary.BYTES.size()) {
             throw new Refusal("data.train is demo, whose tokens are bytes, and model.vocab is " + model.vocab
                     + "; it must be 256 or more");
@@ -158,30 +154,38 @@ public record Configuration(
         return this;
     }
 
-    /** Directions, transfer and schedules. */
-    public Algorithm algorithm() {
-        return Algorithm.of(this);
+    /** What each hidden matrix gets, by its name: {@code matrices}, with the settings of its groups over it. */
+    public Map<String, Matrices> hidden() {
+        Map<String, Matrices> hidden = Groups.resolve(this);
+        boolean radius = hidden.values().stream().anyMatch(m -> m.radius() != 1);
+        if (from.run != null && radius) {
+            throw new Refusal("matrices.radius is set where a run starts, and this one continues from.run " + from.run
+                    + " with the norms it has there; leave it at 1");
+        }
+        return hidden;
+    }
+
+    /**
+     * Which optimizer moves what.
+     *
+     * @param rules the gradient rules measured for single matrices, or saved; empty where the mode's own holds for all
+     * @param separateWeights whether the engine keeps weights apart from masters anyway
+     */
+    public Routing routing(Map<String, GradientRule> rules, boolean separateWeights) {
+        Map<String, Rule> hidden = new HashMap<>();
+        hidden().forEach((name, m) ->
+                hidden.put(name, m.rule(rules.getOrDefault(name, rules.get(View.part(name, 0))))));
+        return new Routing(
+                matrix -> hidden.get(matrix.name()),
+                adamw.direction(),
+                adamw.decay,
+                matrices.weights().on(separateWeights),
+                clip);
     }
 
     public Architecture architecture() {
-        return new Architecture(design(), model.vocab, model.layers, model.width, model.head, model.sequence);
-    }
-
-    private Design design() {
-        Model m = model;
-        return new Design(
-                network == Variant.M1,
-                m.qkNorm,
-                m.mlp,
-                m.mlpWidth,
-                m.kvHeads,
-                m.window,
-                m.positions,
-                m.norm,
-                m.gain,
-                m.embedNorm,
-                m.bias,
-                m.tied);
+        return new Architecture(
+                network, model.design, model.vocab, model.layers, model.width, model.head, model.sequence);
     }
 
     public long tokensPerStep() {
@@ -191,17 +195,28 @@ public record Configuration(
     /** The paper validates every 125 of 5723 steps, and every 25 in the last tenth; a short run no closer than 5 and 2. */
     public boolean validatesBefore(int step) {
         boolean late = step >= 0.9 * steps;
-        int every = late ? cadence(validation.everyLate, 25, 2) : cadence(validation.every, 125, 5);
+        int paper = late ? 25 : 125, least = late ? 2 : 5, scaled = (int) Math.round((double) paper * steps / 5723);
+        int every = validation.every > 0 && !late ? validation.every : Math.max(least, scaled);
         return step == 0 || step == steps || step % every == 0;
-    }
-
-    private int cadence(int every, int paper, int least) {
-        return every > 0 ? every : (int) Math.max(least, Math.round((double) paper * steps / 5723));
     }
 
     /** The training loss above which a run has diverged. */
     public double lossLimit() {
         return stopAbove > 0 ? stopAbove : 2 * Math.log(model.vocab);
+    }
+
+    /** Says which group of keys a value was refused in. */
+    static <T> T in(String group, Supplier<T> value) {
+        try {
+            return value.get();
+        } catch (Refusal | EngineException e) {
+            throw in(group, e);
+        }
+    }
+
+    static Refusal in(String group, RuntimeException e) {
+        String message = e.getMessage();
+        return new Refusal(message.startsWith(group) ? message : group + ": " + message, e);
     }
 
     private static void zeroOrMore(String key, double value) {

@@ -53,11 +53,6 @@ public final class ConfigurationFile {
         return resolve("settings", YAML.createObjectNode(), List.of(settings));
     }
 
-    /** Reads and writes the defaults, so that a later configuration finds all that takes in place. */
-    public static void rehearse() {
-        write(of());
-    }
-
     /** A configuration with a few values changed. */
     public static Configuration with(Configuration configuration, String... settings) {
         return resolve("configuration", YAML.valueToTree(configuration), List.of(settings));
@@ -115,7 +110,7 @@ public final class ConfigurationFile {
             throw new Refusal(key + " is " + value(all, key) + "; " + expected(e.getTargetType()) + " is expected", e);
         } catch (JacksonException e) {
             if (e.getCause() instanceof Refusal refusal) {
-                throw key(e).isEmpty() ? refusal : Algorithm.in(key(e).replaceFirst("\\..*", ""), refusal);
+                throw key(e).isEmpty() ? refusal : Configuration.in(key(e).replaceFirst("\\..*", ""), refusal);
             }
             throw new Refusal(source + ": " + Strict.reason(e), e);
         }
@@ -151,7 +146,7 @@ public final class ConfigurationFile {
 
     private static JsonNode keys(String source, JsonNode file) {
         if (!file.isObject() && !file.isNull() && !file.isMissingNode()) {
-            throw new Refusal(source + " holds no keys; see docs/CONFIGURATION.md");
+            throw new Refusal(source + " holds no keys; see docs/USE.md");
         }
         return file;
     }

@@ -1,12 +1,16 @@
 package hypertransfer.train.config;
 
 import hypertransfer.core.Refusal;
+import hypertransfer.train.network.Outline;
+import hypertransfer.train.optimizer.Directions;
 import java.util.Arrays;
+import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
+import java.util.function.Predicate;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 
@@ -19,25 +23,41 @@ import java.util.stream.Collectors;
  */
 final class Groups {
     /** Keys that hold for all hidden matrices together. */
-    private static final Set<String> COMMON =
-            Set.of("groups", "recorded", "proxy_growth", "proxy_power", "master", "grid", "placebo");
+    private static final Set<String> COMMON = Set.of("groups", "recorded", "proxy_growth", "master", "grid", "placebo");
 
     static final String KEY = "matrices.groups";
 
     private final Matrices base;
-    private final Map<Pattern, String> patterns = new LinkedHashMap<>();
+    private final Map<String, Predicate<Outline>> patterns = new LinkedHashMap<>();
 
-    Groups(Matrices base) {
+    private Groups(Matrices base) {
         this.base = base;
-        base.groups().keySet().forEach(text -> patterns.put(compiled(text), text));
+        base.groups().keySet().forEach(text -> patterns.put(text, matching(text)));
+    }
+
+    /** What each hidden matrix gets, by its name; refuses what cannot be trained. */
+    static Map<String, Matrices> resolve(Configuration c) {
+        List<Outline> hidden = c.architecture().hidden();
+        Groups groups = new Groups(c.matrices().check("matrices", c.steps()));
+        groups.check(hidden);
+        Map<List<String>, Matrices> known = new HashMap<>(Map.of(List.of(), c.matrices()));
+        Map<String, Matrices> all = new LinkedHashMap<>();
+        for (Outline matrix : hidden) {
+            Matrices own = known.computeIfAbsent(
+                    groups.of(matrix), matched -> groups.over(matched).check(key(matched), c.steps()));
+            own.view().of(matrix, c.model().head());
+            all.put(matrix.name(), own);
+        }
+        return all;
     }
 
     /** Refuses patterns that no hidden matrix has, and keys that a group cannot have. */
-    void check(List<String> names) {
-        patterns.forEach((pattern, text) -> {
-            if (names.stream().noneMatch(name -> pattern.matcher(name).matches())) {
+    private void check(List<Outline> hidden) {
+        patterns.forEach((text, pattern) -> {
+            if (hidden.stream().noneMatch(pattern)) {
                 throw new Refusal(KEY + "." + text + " matches none of the hidden matrices; their names are "
-                        + names.getFirst() + " to " + names.getLast() + ", their kinds " + kinds(names));
+                        + hidden.getFirst().name() + " to " + hidden.getLast().name() + ", their kinds "
+                        + kinds(hidden));
             }
             TreeSet<String> known = new TreeSet<>(ConfigurationFile.keys(base));
             known.removeAll(COMMON);
@@ -55,58 +75,61 @@ final class Groups {
         });
     }
 
-    /** Lion's betas are of other things than those of all others, so that it takes over none that was chosen for them. */
+    /** Lion's beta2 means something else, so a group that changes to or from Lion must set it where the common one is set. */
     private void betas(String text) {
-        Map<String, Object> group = base.groups().get(text);
-        Update.Kind all = base.update().direction(),
-                own = over(List.of(text)).update().direction();
-        Update.Moments m = base.update().moments();
-        double usual = all == Update.Kind.LION ? 0.99 : 0.95;
-        boolean differ = (all == Update.Kind.LION) != (own == Update.Kind.LION)
-                && !all.betas().isEmpty()
-                && !own.betas().isEmpty();
-        if (differ && m.beta2() != usual && !group.containsKey("beta2")) {
-            throw new Refusal("matrices.beta2 is " + m.beta2() + ", and " + KEY + "." + text + " has the direction "
-                    + Words.label(own) + ", whose betas are of " + own.betas() + "; those of " + Words.label(all)
-                    + " are of " + all.betas() + ": set " + KEY + "." + text + ".beta2");
+        Directions all = base.direction(), own = over(List.of(text)).direction();
+        Object usual = all.value("beta2", false);
+        if (all.reads("beta2")
+                && own.reads("beta2")
+                && !usual.equals(own.value("beta2", false))
+                && !usual.equals(base.settings().beta2())
+                && !base.groups().get(text).containsKey("beta2")) {
+            throw new Refusal("matrices.beta2 is " + base.settings().beta2() + ", for " + all.label() + ", and " + KEY
+                    + "." + text + " has the direction " + own.label()
+                    + ", which makes something else of it: set " + KEY + "." + text + ".beta2");
         }
     }
 
-    /** The patterns that a name matches. */
-    List<String> of(String name) {
-        return patterns.entrySet().stream()
-                .filter(entry -> entry.getKey().matcher(name).matches())
-                .map(Map.Entry::getValue)
+    /** The patterns that a hidden matrix matches. */
+    private List<String> of(Outline matrix) {
+        return patterns.keySet().stream()
+                .filter(text -> patterns.get(text).test(matrix))
                 .toList();
     }
 
     /** The settings of the matrices that match just these. */
-    Matrices over(List<String> matched) {
+    private Matrices over(List<String> matched) {
         Map<String, Object> settings = new LinkedHashMap<>();
         matched.forEach(text -> settings.putAll(base.groups().get(text)));
         return matched.isEmpty() ? base : ConfigurationFile.over(key(matched), base, settings);
     }
 
     /** How messages name them. */
-    static String key(List<String> matched) {
+    private static String key(List<String> matched) {
         return matched.isEmpty() ? "matrices" : KEY + "." + String.join(" and ", matched);
     }
 
     /** {@code q, k, v, o, fc and proj}. */
-    private static String kinds(List<String> names) {
-        List<String> kinds = names.stream()
-                .map(name -> name.replaceAll("^.*\\.(\\w+)\\.weight$", "$1"))
-                .distinct()
-                .toList();
+    private static String kinds(List<Outline> hidden) {
+        List<String> kinds =
+                hidden.stream().map(matrix -> matrix.kind().label()).distinct().toList();
         return String.join(", ", kinds.subList(0, kinds.size() - 1)) + " and " + kinds.getLast();
     }
 
-    private static Pattern compiled(String text) {
-        return Pattern.compile(Arrays.stream(text.split("\\|", -1))
+    private static Predicate<Outline> matching(String text) {
+        return Arrays.stream(text.split("\\|", -1))
                 .map(String::strip)
-                .map(one -> one.contains(".") || one.contains("*") ? one : "*." + one + ".weight")
-                .map(one ->
-                        Arrays.stream(one.split("\\*", -1)).map(Pattern::quote).collect(Collectors.joining(".*")))
-                .collect(Collectors.joining("|")));
+                .map(Groups::one)
+                .reduce(matrix -> false, Predicate::or);
+    }
+
+    private static Predicate<Outline> one(String text) {
+        if (!text.contains(".") && !text.contains("*")) {
+            return matrix -> matrix.kind().label().equals(text);
+        }
+        Predicate<String> name = Pattern.compile(
+                        Arrays.stream(text.split("\\*", -1)).map(Pattern::quote).collect(Collectors.joining(".*")))
+                .asMatchPredicate();
+        return matrix -> name.test(matrix.name());
     }
 }

@@ -3,42 +3,47 @@ package hypertransfer.train.config;
 import com.fasterxml.jackson.annotation.JsonUnwrapped;
 import hypertransfer.core.GradientRule;
 import hypertransfer.core.Mode;
+import hypertransfer.core.Refusal;
+import hypertransfer.core.Schedule;
+import hypertransfer.core.Space;
+import hypertransfer.core.Transfer;
+import hypertransfer.train.optimizer.Direction;
+import hypertransfer.train.optimizer.Directions;
+import hypertransfer.train.optimizer.Representation;
+import hypertransfer.train.optimizer.Rule;
 import hypertransfer.train.optimizer.View;
 import java.util.Map;
 
 /**
- * The hidden matrices: how they are moved, and what they follow.
+ * The hidden matrices, or those of a group: how they are moved, and what they follow.
  *
  * @param rate the target's peak
  * @param decay the carrier's, or the target's where the carrier is a Hyperball
  * @param targetDecay of decay-transfer
  * @param radius of a Hyperball, as a multiple of the matrix's norm at the start
+ * @param zeroRadius the radius of a Hyperball whose matrix starts at zero, as a length; 0 for none
  * @param view the parts of a hidden matrix that count as matrices
  * @param recorded a file of rates that replace the schedule, or null
+ * @param proxyGrowth the last proxy norm over the radius, on a line; null where the norm follows the paper's recursion
  * @param groups settings of some of them, by name pattern; see {@link Groups}
  */
 public record Matrices(
-        @JsonUnwrapped Update update,
+        Directions direction,
+        @JsonUnwrapped Directions.Settings settings,
         Mode mode,
         Gradient gradient,
         double rate,
         double decay,
         double targetDecay,
         double radius,
-        @JsonUnwrapped Start start,
+        Init init,
+        double zeroRadius,
         View view,
-        @JsonUnwrapped Fall fall,
+        @JsonUnwrapped Curve curve,
         String recorded,
-        @JsonUnwrapped Proxy proxy,
-        @JsonUnwrapped Weights weights,
+        Double proxyGrowth,
+        @JsonUnwrapped Representation weights,
         Map<String, Map<String, Object>> groups) {
-
-    /**
-     * What the matrices start from.
-     *
-     * @param zeroRadius the radius of a Hyperball whose matrix starts at zero, as a length; 0 for none
-     */
-    public record Start(Init init, double zeroRadius) {}
 
     /** The numbers that a matrix starts with. */
     public enum Init {
@@ -53,48 +58,62 @@ public record Matrices(
         AS_IS,
         RESCALED,
         REPRESENTATIVE,
-        AT_RADIUS,
-        /** Also where the loss depends on the scale of a matrix. */
-        AT_RADIUS_ANYWAY;
-
-        GradientRule rule(GradientRule own) {
-            return switch (this) {
-                case MODE, AUTO -> own;
-                case AT_RADIUS_ANYWAY -> GradientRule.AT_RADIUS;
-                default -> GradientRule.valueOf(name());
-            };
-        }
+        AT_RADIUS
     }
 
-    /**
-     * The proxy norm on a schedule of its own.
-     *
-     * @param proxyGrowth the last one over the radius; null where the norm follows the paper's recursion
-     */
-    public record Proxy(Double proxyGrowth, double proxyPower) {
-        /** Whether there is such a schedule. */
-        public boolean prescribed() {
-            return proxyGrowth != null;
-        }
-
-        /** The proxy norm before a step, over the radius. */
-        public double norm(int step, int steps) {
-            return 1 + (proxyGrowth - 1) * Math.pow((double) step / steps, proxyPower);
-        }
+    /** What moves them: the direction with its settings. */
+    public Direction update() {
+        return direction.make(settings);
     }
 
-    /**
-     * What the optimizer moves and what the network sees of it.
-     *
-     * @param grid bits of mantissa that the network's weights keep; 0 for all
-     * @param placebo the factor that the network is evaluated at
-     */
-    public record Weights(Master master, int grid, double placebo) {}
+    /** What they follow, with the gradient rule that was asked for. */
+    public Transfer transfer() {
+        Transfer named = mode.transfer(decay);
+        Transfer t = mode == Mode.DECAY_TRANSFER ? named.following(new Space.Base(targetDecay)) : named;
+        boolean own = gradient == Gradient.MODE || gradient == Gradient.AUTO;
+        return new Transfer(t.target(), t.carrier(), own ? t.gradient() : GradientRule.valueOf(gradient.name()));
+    }
 
-    /** The number format of the masters. */
-    public enum Master {
-        AUTO,
-        FLOAT32,
-        FLOAT64
+    /** For the optimizer; a gradient rule that was measured, or saved, replaces the own one unless it is null. */
+    public Rule rule(GradientRule measured) {
+        Transfer t = transfer();
+        GradientRule gradient = measured == null ? t.gradient() : measured;
+        return new Rule(update(), new Transfer(t.target(), t.carrier(), gradient), radius, zeroRadius, view);
+    }
+
+    /** The target's. */
+    public Schedule.Shaped schedule(int steps) {
+        return curve.from(rate, steps);
+    }
+
+    /** The proxy norm before a step over the radius, where it is prescribed. */
+    public double proxyNorm(int step, int steps) {
+        return 1 + (proxyGrowth - 1) * ((double) step / steps);
+    }
+
+    /** Refuses what cannot be trained; {@code key} names the group of keys. */
+    Matrices check(String key, int steps) {
+        Transfer transfer = Configuration.in(key, () -> {
+            new Space.Base(targetDecay);
+            schedule(steps);
+            return rule(null).transfer();
+        });
+        boolean plainBase = transfer.isPlain() && transfer.carrier() instanceof Space.Base;
+        if (init == Init.ZERO && zeroRadius == 0 && !plainBase) { // a zero matrix has no norm that could be a radius
+            throw new Refusal(key + ".init is zero and " + key + ".mode is " + mode.label()
+                    + ", which needs a radius that a zero matrix does not have: set " + key + ".zero_radius, " + key
+                    + ".init=normal or " + key + ".mode=base");
+        }
+        if (rate * transfer.target().decay() >= 1) {
+            throw new Refusal(key + ".rate " + rate + " times the target's weight decay "
+                    + transfer.target().decay() + " is 1 or more, which would erase the matrices; lower either");
+        }
+        boolean proxied = transfer.target() instanceof Space.Base && !transfer.isPlain();
+        if (proxyGrowth != null && (!proxied || !(proxyGrowth > 0))) {
+            throw new Refusal("matrices.proxy_growth " + proxyGrowth
+                    + " must be above zero, and needs a mode with a proxy norm: "
+                    + "hypertransfer, hypertransfer-plus or decay-transfer, not " + mode.label());
+        }
+        return this;
     }
 }

@@ -5,9 +5,9 @@ import hypertransfer.train.file.Strict;
 import hypertransfer.train.network.Architecture;
 import hypertransfer.train.network.Preset;
 import hypertransfer.train.network.Variant;
+import hypertransfer.train.optimizer.Directions;
 import java.io.IOException;
 import java.io.InputStream;
-import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
@@ -23,9 +23,17 @@ final class Tree {
     private static final Set<String> PATHS =
             Set.of("matrices.recorded", "from.run", "target", "data.train", "data.validation");
 
-    /** What each direction has its own default of. */
-    private static final List<String> DIRECTIONS_OWN =
-            List.of("shape_factor", "momentum", "beta1", "beta2", "shampoo_beta");
+    /** Keys of the version before, each with the only value that it may still have: what every run has now. */
+    private static final Map<String, String> RETIRED = Map.of(
+            "model.gain", "true",
+            "matrices.schulz_steps", "0",
+            "matrices.largest_side", "10000",
+            "matrices.proxy_power", "1.0",
+            "validation.every_late", "0",
+            "log.radial_every", "10");
+
+    /** Keys that have another name now. */
+    private static final Map<String, String> RENAMED = Map.of("ranks.carrier", "transport");
 
     private final YAMLMapper yaml;
     private final ObjectNode all;
@@ -66,6 +74,13 @@ final class Tree {
     private void lay(String source, String prefix, ObjectNode under, JsonNode over) {
         for (Map.Entry<String, JsonNode> field : over.properties()) {
             String key = prefix + field.getKey();
+            if (RENAMED.containsKey(key)) {
+                under.set(RENAMED.get(key), field.getValue());
+                continue;
+            }
+            if (retired(source, key, field.getValue(), over.path("beta2"), under.path("beta2"))) {
+                continue;
+            }
             if (!under.has(field.getKey())) {
                 TreeSet<String> keys = new TreeSet<>();
                 collect("", all, keys);
@@ -88,6 +103,20 @@ final class Tree {
         }
     }
 
+    /** Whether a key is gone; refused where it would change the run. SOAP's Gram matrices always have its beta2. */
+    private static boolean retired(String source, String key, JsonNode value, JsonNode beside, JsonNode under) {
+        boolean gram = key.equals("matrices.shampoo_beta");
+        if (!gram && !RETIRED.containsKey(key)) {
+            return false;
+        }
+        String only = gram ? beside.asString(under.asString("0.95")) : RETIRED.get(key);
+        if (!value.isNull() && !value.asString("").equals(only)) {
+            throw new Refusal(source + ": the key '" + key + "' is gone; every run has what " + only
+                    + " stood for, and it was given " + value + ": leave it out, or use the version before");
+        }
+        return true;
+    }
+
     /** Patterns are of the user's choosing; null or {} leaves none. */
     private void group(String source, ObjectNode matrices, JsonNode over) {
         if (over.isNull() || over.isEmpty() && over.isObject()) {
@@ -99,9 +128,16 @@ final class Tree {
             throw new Refusal(source + ": '" + Groups.KEY + "' holds groups of keys by name pattern, such as '"
                     + Groups.KEY + ".fc.rate'; it was given " + over);
         }
-        over.properties()
-                .forEach(entry ->
-                        groups.withObject("/" + pointer(entry.getKey())).setAll((ObjectNode) entry.getValue()));
+        over.properties().forEach(entry -> {
+            ObjectNode own = groups.withObject("/" + pointer(entry.getKey()));
+            JsonNode beta2 = entry.getValue().path("beta2");
+            entry.getValue().properties().forEach(field -> {
+                String key = "matrices." + field.getKey();
+                if (!retired(source, key, field.getValue(), beta2, matrices.path("beta2"))) {
+                    own.set(field.getKey(), field.getValue());
+                }
+            });
+        });
     }
 
     private static String pointer(String key) {
@@ -159,16 +195,18 @@ final class Tree {
         fill(model, "sequence", a.sequence());
         fill(model, "batch", preset.batch());
         fill(all, "steps", preset.steps());
-        boolean paper = preset.stepTokens() > preset.batch() * a.sequence();
+        boolean paper = preset.paper();
         if (model.get("accumulation").isNull()) {
             model.put("accumulation", paper ? accumulation(preset, model) : 1);
         }
         fill(matrices, "bf16", paper);
         for (JsonNode group : matrices.get("groups")) {
             if (group instanceof ObjectNode own && own.path("direction").isString()) {
-                DIRECTIONS_OWN.stream()
-                        .filter(key -> matrices.get(key).isNull() && !own.has(key))
-                        .forEach(own::putNull);
+                Directions.open().forEach(key -> {
+                    if (matrices.get(key).isNull() && !own.has(key)) {
+                        own.putNull(key);
+                    }
+                });
                 fillFromDirection(own, paper);
             }
         }
@@ -177,13 +215,10 @@ final class Tree {
 
     /** What a direction takes where keys are left open, of all matrices or of a group that has a direction of its own. */
     private void fillFromDirection(ObjectNode matrices, boolean paper) {
-        String direction = matrices.get("direction").asString();
-        boolean ownNorm = Set.of("lion", "signum", "adamuon", "soap").contains(direction);
-        fill(matrices, "shape_factor", paper && !ownNorm ? "rms" : "none");
-        fill(matrices, "momentum", direction.equals("signum") ? 0.9 : 0.95);
-        fill(matrices, "beta1", direction.equals("soap") ? 0.95 : 0.9);
-        fill(matrices, "beta2", direction.equals("lion") ? 0.99 : 0.95);
-        fill(matrices, "shampoo_beta", matrices.path("beta2").asDouble(0.95));
+        Directions direction = Words.find(
+                        Directions.class, matrices.get("direction").asString(""))
+                .orElse(Directions.MUON); // an unknown one is refused later
+        Directions.open().forEach(key -> fill(matrices, key, direction.value(key, paper)));
     }
 
     private void fill(ObjectNode group, String key, Object value) {
@@ -192,7 +227,7 @@ final class Tree {
         }
     }
 
-    /** The micro-batches that make the paper's tokens per step. */
+    /** The micro-batches that make the preset's tokens per step. */
     private static int accumulation(Preset preset, ObjectNode model) {
         long micro = model.get("batch").asLong(0) * model.get("sequence").asLong(0);
         if (micro <= 0 || preset.stepTokens() % micro != 0) {

@@ -8,10 +8,13 @@ import hypertransfer.engine.Nonlinearity;
 import hypertransfer.engine.ranks.Transport;
 import hypertransfer.train.network.Design;
 import hypertransfer.train.network.Preset;
+import hypertransfer.train.optimizer.Directions;
+import hypertransfer.train.optimizer.Representation;
 import hypertransfer.train.optimizer.View;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
+import java.util.Optional;
 import java.util.function.Function;
 import tools.jackson.core.JsonGenerator;
 import tools.jackson.core.JsonParser;
@@ -27,9 +30,9 @@ final class Words extends SimpleModule {
         word(Mode.class, Mode::parse, Mode::label);
         word(View.class, View::parse, View::text);
         word(Preset.class, Preset::parse, Preset::label);
-        word(Fall.Curve.class, Fall.Curve::parse, Fall.Curve::text);
-        word(Update.Kind.class, "matrices.direction");
-        word(Matrices.Master.class, "matrices.master");
+        word(Curve.Fall.class, Curve.Fall::parse, Curve.Fall::text);
+        word(Directions.class, "matrices.direction");
+        word(Representation.Master.class, "matrices.master");
         word(Matrices.Init.class, "matrices.init");
         word(Coefficients.class, "matrices.coefficients");
         word(ShapeFactor.class, "matrices.shape_factor");
@@ -37,7 +40,7 @@ final class Words extends SimpleModule {
         word(Nonlinearity.class, "model.mlp");
         word(Design.Positions.class, "model.positions");
         word(Design.Norm.class, "model.norm");
-        word(Transport.class, "ranks.carrier");
+        word(Transport.class, "ranks.transport");
     }
 
     private <E extends Enum<E>> void word(Class<E> type, String key) {
@@ -62,11 +65,16 @@ final class Words extends SimpleModule {
     private static <E extends Enum<E>> E of(Class<E> type, String key, String text) {
         List<String> labels =
                 Arrays.stream(type.getEnumConstants()).map(Words::label).toList();
-        if (!labels.contains(text)) {
-            throw new Refusal(key + " is '" + text + "'; it must be "
-                    + String.join(", ", labels.subList(0, labels.size() - 1)) + " or " + labels.getLast());
-        }
-        return type.getEnumConstants()[labels.indexOf(text)];
+        return find(type, text)
+                .orElseThrow(() -> new Refusal(key + " is '" + text + "'; it must be "
+                        + String.join(", ", labels.subList(0, labels.size() - 1)) + " or " + labels.getLast()));
+    }
+
+    /** The value that a word stands for. */
+    static <E extends Enum<E>> Optional<E> find(Class<E> type, String text) {
+        return Arrays.stream(type.getEnumConstants())
+                .filter(value -> label(value).equals(text))
+                .findFirst();
     }
 
     static String label(Enum<?> value) {

@@ -31,8 +31,7 @@ public final class Strict {
 
     /** The same rules for any mapper; keys are in snake case. */
     public static <B extends MapperBuilder<?, B>> B strict(B builder) {
-        return builder.addModule(new Records())
-                .propertyNamingStrategy(PropertyNamingStrategies.SNAKE_CASE)
+        return builder.propertyNamingStrategy(PropertyNamingStrategies.SNAKE_CASE)
                 .disable(MapperFeature.ALLOW_COERCION_OF_SCALARS)
                 .disable(DeserializationFeature.ACCEPT_FLOAT_AS_INT)
                 .enable(DeserializationFeature.FAIL_ON_UNKNOWN_PROPERTIES)

@@ -20,7 +20,7 @@ import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
-/** The directory of a run, as everyone reads it; {@link Hold} writes it. docs/FORMATS.md says what is in it. */
+/** The directory of a run, as everyone reads it; {@link Hold} writes it. docs/PROMISES.md says what is in it. */
 public record Run(Path directory) {
     public static final String CONFIGURATION = "config.yaml";
     public static final String PROVENANCE = "provenance.json";

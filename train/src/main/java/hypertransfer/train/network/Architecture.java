@@ -1,22 +1,63 @@
 package hypertransfer.train.network;
 
+import hypertransfer.core.Refusal;
 import hypertransfer.engine.Dims;
+import hypertransfer.engine.HeadRule;
 import hypertransfer.engine.Nonlinearity;
+import hypertransfer.train.network.Outline.Kind;
 import java.util.ArrayList;
 import java.util.List;
 
 /**
  * What a network is, apart from how it is trained.
  *
+ * @param variant which of the paper's two networks it is, or differs from by its design
  * @param vocab V
  * @param layers L
  * @param width C
  * @param headWidth the width of a head, D
  * @param sequence T
  */
-public record Architecture(Design design, int vocab, int layers, int width, int headWidth, int sequence) {
+public record Architecture(
+        Variant variant, Design design, int vocab, int layers, int width, int headWidth, int sequence) {
+
+    /** Refuses biases where norms follow: these would depend on the matrices' scale, but not before the biases have grown. */
+    public Architecture {
+        if (design.bias() && (variant == Variant.M1 || design.qkNorm())) {
+            throw new Refusal(
+                    "model.bias is true, and norms follow the matrices: set network to M2 and model.qk_norm to"
+                            + " false, or model.bias to false");
+        }
+    }
+
+    /** One of the paper's two networks. */
     public Architecture(Variant variant, int vocab, int layers, int width, int headWidth, int sequence) {
-        this(Design.of(variant), vocab, layers, width, headWidth, sequence);
+        this(variant, Design.PAPER, vocab, layers, width, headWidth, sequence);
+    }
+
+    /** Whether a norm without gain follows values, projections and the MLP's matrices. */
+    public boolean postNorm() {
+        return variant == Variant.M1;
+    }
+
+    /** Whether the loss does not depend on the scale of these hidden matrices; {@code ht invariance} measures it. */
+    public boolean invariant(Kind matrix) {
+        return matrix == Kind.Q || matrix == Kind.K ? design.qkNorm() : postNorm();
+    }
+
+    /** Whether a norm follows every hidden matrix. */
+    public boolean invariant() {
+        return postNorm() && design.qkNorm();
+    }
+
+    HeadRule heads() {
+        return new HeadRule(design.qkNorm(), postNorm(), design.positions() == Design.Positions.ROTARY);
+    }
+
+    /** {@code M2}, {@code M2 with gelu, tied embedding}: the network, and what differs from it, for people. */
+    public String label() {
+        List<String> others = design.differences();
+        return others.isEmpty() ? variant.name() : variant + " with " + String.join(", ", others);
     }
 
     /** The sizes an engine is opened for. */
@@ -52,49 +93,54 @@ public record Architecture(Design design, int vocab, int layers, int width, int 
     public List<Outline> outlines() {
         List<Outline> all = new ArrayList<>();
         int keys = kvHeads() * headWidth, F = mlpWidth();
-        all.add(new Outline("embed.weight", vocab, width, false));
+        all.add(new Outline("embed.weight", vocab, width, -1, Kind.EMBEDDING));
         if (design.positions() == Design.Positions.LEARNED) {
-            all.add(new Outline("embed.positions", sequence, width, false));
+            all.add(new Outline("embed.positions", sequence, width, -1, Kind.POSITIONS));
         }
-        gain(all, design.embedNorm(), "embed.gain");
-        bias(all, design.embedNorm(), "embed.norm.bias", width);
+        if (design.embedNorm()) {
+            gain(all, -1, "embed.gain");
+            bias(all, -1, "embed.norm.bias", width);
+        }
         for (int l = 0; l < layers; l++) {
             String at = "blocks." + l + ".";
-            all.add(new Outline(at + "attn.q.weight", width, width, true));
-            all.add(new Outline(at + "attn.k.weight", keys, width, true));
-            all.add(new Outline(at + "attn.v.weight", keys, width, true));
-            gain(all, true, at + "attn.gain");
-            all.add(new Outline(at + "attn.o.weight", width, width, true));
-            gain(all, true, at + "mlp.gain");
+            all.add(Outline.hidden(l, Kind.Q, width, width));
+            all.add(Outline.hidden(l, Kind.K, keys, width));
+            all.add(Outline.hidden(l, Kind.V, keys, width));
+            gain(all, l, at + "attn.gain");
+            all.add(Outline.hidden(l, Kind.O, width, width));
+            gain(all, l, at + "mlp.gain");
             if (design.mlp() == Nonlinearity.SWIGLU) {
-                all.add(new Outline(at + "mlp.gate.weight", F, width, true));
+                all.add(Outline.hidden(l, Kind.GATE, F, width));
             }
-            all.add(new Outline(at + "mlp.fc.weight", F, width, true));
-            all.add(new Outline(at + "mlp.proj.weight", width, F, true));
-            bias(all, true, at + "attn.norm.bias", width);
-            bias(all, true, at + "attn.qkv.bias", width + 2 * keys);
-            bias(all, true, at + "attn.o.bias", width);
-            bias(all, true, at + "mlp.norm.bias", width);
-            bias(all, true, at + "mlp.fc.bias", F * design.mlp().inputs());
-            bias(all, true, at + "mlp.proj.bias", width);
+            all.add(Outline.hidden(l, Kind.FC, F, width));
+            all.add(Outline.hidden(l, Kind.PROJ, width, F));
+            bias(all, l, at + "attn.norm.bias", width);
+            bias(all, l, at + "attn.qkv.bias", width + 2 * keys);
+            bias(all, l, at + "attn.o.bias", width);
+            bias(all, l, at + "mlp.norm.bias", width);
+            bias(all, l, at + "mlp.fc.bias", F * design.mlp().inputs());
+            bias(all, l, at + "mlp.proj.bias", width);
         }
-        gain(all, true, "head.gain");
-        bias(all, true, "head.norm.bias", width);
+        gain(all, -1, "head.gain");
+        bias(all, -1, "head.norm.bias", width);
         if (!design.tied()) {
-            all.add(new Outline("head.weight", vocab, width, false));
+            all.add(new Outline("head.weight", vocab, width, -1, Kind.HEAD));
         }
         return all;
     }
 
-    private void bias(List<Outline> all, boolean there, String name, int cols) {
-        if (there && design.bias()) {
-            all.add(new Outline(name, 1, cols, false));
+    /** The hidden matrices among them, in the order of all arrays. */
+    public List<Outline> hidden() {
+        return outlines().stream().filter(Outline::hidden).toList();
+    }
+
+    private void bias(List<Outline> all, int layer, String name, int cols) {
+        if (design.bias()) {
+            all.add(new Outline(name, 1, cols, layer, Kind.BIAS));
         }
     }
 
-    private void gain(List<Outline> all, boolean normed, String name) {
-        if (normed && design.gain()) {
-            all.add(new Outline(name, 1, width, false));
-        }
+    private void gain(List<Outline> all, int layer, String name) {
+        all.add(new Outline(name, 1, width, layer, Kind.GAIN));
     }
 }

@@ -61,7 +61,7 @@ public enum Dialect {
         boolean gpt2 = this == GPT2;
         Map<String, Boolean> wrong = new LinkedHashMap<>();
         if (this != OWN) {
-            wrong.put("network is M1, not M2", d.postNorm());
+            wrong.put("network is M1, not M2", architecture.postNorm());
             wrong.put("model.qk_norm is true, not false", d.qkNorm());
             wrong.put("model.embed_norm is true, not false", d.embedNorm());
             wrong.put(
@@ -108,19 +108,19 @@ public enum Dialect {
         for (int l = 0; l < a.layers(); l++) {
             String here = "blocks." + l + ".", there = "layers." + l + ".";
             String attention = there + "self_attn.", mlp = there + "mlp.";
-            all.add(norm(a, there + "input_layernorm.weight", ours.get(here + "attn.gain")));
+            all.add(norm(there + "input_layernorm.weight", ours.get(here + "attn.gain")));
             for (String part : List.of("q", "k")) {
                 Outline own = ours.get(here + "attn." + part + ".weight");
                 all.add(Foreign.of(attention + part + "_proj.weight", Foreign.Form.HALVES, a.headWidth(), own));
             }
             all.add(same(attention + "v_proj.weight", ours.get(here + "attn.v.weight")));
             all.add(same(attention + "o_proj.weight", ours.get(here + "attn.o.weight")));
-            all.add(norm(a, there + "post_attention_layernorm.weight", ours.get(here + "mlp.gain")));
+            all.add(norm(there + "post_attention_layernorm.weight", ours.get(here + "mlp.gain")));
             all.add(same(mlp + "gate_proj.weight", ours.get(here + "mlp.gate.weight")));
             all.add(same(mlp + "up_proj.weight", ours.get(here + "mlp.fc.weight")));
             all.add(same(mlp + "down_proj.weight", ours.get(here + "mlp.proj.weight")));
         }
-        all.add(norm(a, "norm.weight", ours.get("head.gain")));
+        all.add(norm("norm.weight", ours.get("head.gain")));
         untied(all, ours);
         return all;
     }
@@ -130,13 +130,10 @@ public enum Dialect {
         int C = a.width();
         all.add(same("wte.weight", ours.get("embed.weight")));
         Outline positions = ours.get("embed.positions");
-        all.add(
-                positions == null
-                        ? Foreign.constant("wpe.weight", a.sequence(), C, Foreign.Form.ZEROS)
-                        : same("wpe.weight", positions));
+        all.add(positions == null ? Foreign.zeros("wpe.weight", a.sequence(), C) : same("wpe.weight", positions));
         for (int l = 0; l < a.layers(); l++) {
             String here = "blocks." + l + ".", there = "h." + l + ".";
-            all.add(norm(a, there + "ln_1.weight", ours.get(here + "attn.gain")));
+            all.add(norm(there + "ln_1.weight", ours.get(here + "attn.gain")));
             all.add(bias(there + "ln_1.bias", C, ours.get(here + "attn.norm.bias")));
             Outline q = ours.get(here + "attn.q.weight"), k = ours.get(here + "attn.k.weight");
             linear(
@@ -147,12 +144,12 @@ public enum Dialect {
                     k,
                     ours.get(here + "attn.v.weight"));
             linear(all, there + "attn.c_proj", ours.get(here + "attn.o.bias"), ours.get(here + "attn.o.weight"));
-            all.add(norm(a, there + "ln_2.weight", ours.get(here + "mlp.gain")));
+            all.add(norm(there + "ln_2.weight", ours.get(here + "mlp.gain")));
             all.add(bias(there + "ln_2.bias", C, ours.get(here + "mlp.norm.bias")));
             linear(all, there + "mlp.c_fc", ours.get(here + "mlp.fc.bias"), ours.get(here + "mlp.fc.weight"));
             linear(all, there + "mlp.c_proj", ours.get(here + "mlp.proj.bias"), ours.get(here + "mlp.proj.weight"));
         }
-        all.add(norm(a, "ln_f.weight", ours.get("head.gain")));
+        all.add(norm("ln_f.weight", ours.get("head.gain")));
         all.add(bias("ln_f.bias", C, ours.get("head.norm.bias")));
         untied(all, ours);
         return all;
@@ -175,12 +172,10 @@ public enum Dialect {
     }
 
     private static Foreign bias(String name, int cols, Outline own) {
-        return own == null ? Foreign.constant(name, 1, cols, Foreign.Form.ZEROS) : same(name, own);
+        return own == null ? Foreign.zeros(name, 1, cols) : same(name, own);
     }
 
-    private static Foreign norm(Architecture a, String name, Outline gain) {
-        return gain == null
-                ? Foreign.constant(name, 1, a.width(), Foreign.Form.ONES)
-                : Foreign.of(name, Foreign.Form.GAIN, 0, gain);
+    private static Foreign norm(String name, Outline gain) {
+        return Foreign.of(name, Foreign.Form.GAIN, 0, gain);
     }
 }

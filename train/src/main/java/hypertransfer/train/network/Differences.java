@@ -24,29 +24,32 @@ import java.util.function.Function;
 public record Differences(Dims dims, String parameter, double error, double largest) {
     private static final double STEP = 1e-5;
 
-    /** Networks that have each choice at least once, by a name for people. */
-    public static Map<String, Design> designs() {
-        Map<String, Design> designs = new LinkedHashMap<>();
+    /** Tiny networks that have each choice at least once, by a name for people. */
+    public static Map<String, Architecture> networks() {
+        Map<String, Architecture> networks = new LinkedHashMap<>();
         Nonlinearity gelu = Nonlinearity.GELU, swiglu = Nonlinearity.SWIGLU;
         Design.Positions rotary = Design.Positions.ROTARY, learned = Design.Positions.LEARNED;
         Design.Norm rms = Design.Norm.RMS, layer = Design.Norm.LAYER;
-        for (Design design : List.of(
-                Design.of(Variant.M1),
-                Design.of(Variant.M2),
-                new Design(true, true, gelu, 0, 0, 2, rotary, layer, true, true, false, false),
-                new Design(true, false, swiglu, 5, 1, 0, rotary, rms, false, true, false, true),
-                new Design(false, true, swiglu, 0, 1, 3, rotary, layer, false, true, false, false),
-                new Design(false, false, gelu, 0, 0, 0, learned, layer, true, false, true, true), // GPT-2
-                new Design(false, false, gelu, 0, 0, 0, Design.Positions.NONE, layer, true, true, true, true),
-                new Design(false, false, swiglu, 0, 1, 0, rotary, rms, true, false, false, false))) { // Llama
-            designs.put(design.label(), design);
+        for (Architecture network : List.of(
+                tiny(Variant.M1, Design.PAPER),
+                tiny(Variant.M2, Design.PAPER),
+                tiny(Variant.M1, new Design(gelu, 0, 0, 2, true, rotary, layer, true, false, false)),
+                tiny(Variant.M1, new Design(swiglu, 5, 1, 0, false, rotary, layer, true, false, true)),
+                tiny(Variant.M2, new Design(swiglu, 0, 1, 3, true, rotary, layer, true, false, false)),
+                tiny(Variant.M2, new Design(gelu, 0, 0, 0, false, learned, layer, false, true, true)), // GPT-2
+                tiny(Variant.M2, new Design(gelu, 0, 0, 0, false, Design.Positions.NONE, layer, true, true, true)),
+                tiny(Variant.M2, new Design(swiglu, 0, 1, 0, false, rotary, rms, false, false, false)))) { // Llama
+            networks.put(network.label(), network);
         }
-        return designs;
+        return networks;
     }
 
-    /** For every parameter of a tiny network. */
-    public static List<Differences> of(Function<Dims, Engine> open, Design design) {
-        Architecture tiny = new Architecture(design, 7, 1, 8, 4, 4);
+    private static Architecture tiny(Variant variant, Design design) {
+        return new Architecture(variant, design, 7, 1, 8, 4, 4);
+    }
+
+    /** For every parameter of such a network. */
+    public static List<Differences> of(Function<Dims, Engine> open, Architecture tiny) {
         Random random = new Random(11);
         int[] inputs = random.ints(8, 0, 7).toArray(),
                 targets = random.ints(8, 0, 7).toArray();

@@ -26,8 +26,6 @@ public record Foreign(String name, int rows, int cols, List<Outline> parts, Form
         TRANSPOSED,
         /** The factor of a norm, which is 1 + gain here. */
         GAIN,
-        /** All ones: the factor of a norm that has no gain here. */
-        ONES,
         /** All zeros: what is added there and not here. */
         ZEROS
     }
@@ -40,8 +38,8 @@ public record Foreign(String name, int rows, int cols, List<Outline> parts, Form
     }
 
     /** What our network has no parameter for. */
-    static Foreign constant(String name, int rows, int cols, Form form) {
-        return new Foreign(name, rows, cols, List.of(), form, 0);
+    static Foreign zeros(String name, int rows, int cols) {
+        return new Foreign(name, rows, cols, List.of(), Form.ZEROS, 0);
     }
 
     /** Its values, made of ours. */
@@ -55,8 +53,7 @@ public record Foreign(String name, int rows, int cols, List<Outline> parts, Form
             case HALVES -> halves(all);
             case TRANSPOSED -> transposed(all, cols, rows);
             case GAIN -> DoubleStream.of(all).map(gain -> 1 + gain).toArray();
-            case ONES -> filled(1);
-            case ZEROS -> filled(0);
+            case ZEROS -> new double[Math.multiplyExact(rows, cols)];
         };
     }
 
@@ -67,8 +64,7 @@ public record Foreign(String name, int rows, int cols, List<Outline> parts, Form
             case HALVES -> halves(values);
             case TRANSPOSED -> transposed(values, rows, cols);
             case GAIN -> DoubleStream.of(values).map(factor -> factor - 1).toArray();
-            case ONES -> required(values, 1, "set model.gain to true");
-            case ZEROS -> required(values, 0, "set model.bias to true, or model.positions to learned");
+            case ZEROS -> zeros(values);
         };
         Map<String, double[]> ours = new LinkedHashMap<>();
         int from = 0;
@@ -80,18 +76,11 @@ public record Foreign(String name, int rows, int cols, List<Outline> parts, Form
         return ours;
     }
 
-    private double[] filled(double value) {
-        double[] values = new double[Math.multiplyExact(rows, cols)];
-        Arrays.fill(values, value);
-        return values;
-    }
-
-    private double[] required(double[] values, double expected, String next) {
+    private double[] zeros(double[] values) {
         for (double value : values) {
-            if (value != expected) {
-                throw new Refusal(
-                        name + " has the number " + value + ", and this network has nothing there; it must be all "
-                                + (expected == 0 ? "zeros" : "ones") + ": " + next);
+            if (value != 0) {
+                throw new Refusal(name + " has the number " + value + ", and this network has nothing there; it must be"
+                        + " all zeros: set model.bias to true, or model.positions to learned");
             }
         }
         return values;

@@ -3,6 +3,7 @@ package hypertransfer.train.network;
 import hypertransfer.engine.Engine;
 import hypertransfer.engine.Tensor;
 import hypertransfer.train.SplitMix;
+import hypertransfer.train.network.Outline.Kind;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
@@ -47,7 +48,7 @@ public final class Initializer {
             for (int i = 0; i < own.size(); i++) {
                 Ownership.Piece piece = parameters.share().own().get(i);
                 Tensor master = own.get(i).master();
-                if (!piece.whole().name().matches(".*\\.(gain|bias)")) {
+                if (piece.whole().kind() != Kind.GAIN && piece.whole().kind() != Kind.BIAS) {
                     MemorySegment values = memory.asSlice(0, bytes(master));
                     draw(seed, piece, master.numberBytes(), values);
                     engine.load(values, master);

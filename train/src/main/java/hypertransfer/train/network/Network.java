@@ -15,9 +15,8 @@ import java.util.List;
 import java.util.Map;
 import java.util.function.BiConsumer;
 import java.util.function.IntConsumer;
-import java.util.stream.Stream;
 
-/** A GPT as its {@link Design} says, forward and backward, written out over an engine's operations. */
+/** A GPT as its {@link Architecture} says, forward and backward, written out over an engine's operations. */
 public final class Network {
 
     /** What the forward pass of one block leaves for its backward pass. Post norms leave null where there are none. */
@@ -44,6 +43,7 @@ public final class Network {
     private final Layers layers;
     private final Design design;
     private final HeadRule heads;
+    private final boolean postNorm;
     private final Parameters parameters;
     private final boolean recompute;
     private final List<Trace> traces = new ArrayList<>();
@@ -56,8 +56,6 @@ public final class Network {
     private final List<Tensor> microLosses = new ArrayList<>();
     private final Tensor dh, dx, dz, dqkv, ds, df; // gradients: of the stream, of what is normed, of z and y, ...
 
-    private final List<Tensor> sums; // what a backward pass begins with zeros, apart from the parameters' gradients
-
     /**
      * Declares what the passes need.
      *
@@ -69,7 +67,8 @@ public final class Network {
         this.engine = engine;
         layers = engine.layers();
         this.design = architecture.design();
-        heads = design.heads();
+        heads = architecture.heads();
+        postNorm = architecture.postNorm();
         this.parameters = parameters;
         this.recompute = recompute;
         Dims dims = engine.dims();
@@ -91,15 +90,15 @@ public final class Network {
                     inside(Role.ACTIVATION, at, "o", C),
                     inside(Role.STATISTIC, at, "lse", dims.H()),
                     inside(Role.ACTIVATION, at, "z", C),
-                    design.postNorm() ? inside(Role.STATISTIC, at, "rz", 1) : null,
+                    postNorm ? inside(Role.STATISTIC, at, "rz", 1) : null,
                     inside(Role.ACTIVATION, at, "middle", C),
                     inside(Role.ACTIVATION, at, "m", C),
                     norm(p.mlpGain(), inside(Role.STATISTIC, at, "rm", 1)),
                     inside(Role.ACTIVATION, at, "f", inputs * F),
-                    design.postNorm() && !cancels() ? inside(Role.STATISTIC, at, "rf", inputs) : null,
+                    postNorm && !cancels() ? inside(Role.STATISTIC, at, "rf", inputs) : null,
                     inside(Role.ACTIVATION, at, "s", F),
                     inside(Role.ACTIVATION, at, "y", C),
-                    design.postNorm() ? statistic(at + "ry", 1) : null,
+                    postNorm ? statistic(at + "ry", 1) : null,
                     activation(at + "end", C)));
         }
         last = activation("last", C);
@@ -113,8 +112,6 @@ public final class Network {
         dz = activation("dz", C);
         dqkv = activation("dqkv", QD);
         ds = activation("ds", F);
-        sums = Stream.concat(Stream.of(dh), parameters.noGain().map(Parameter::gradient).stream())
-                .toList();
         df = inputs == 1 ? ds : activation("df", inputs * F);
     }
 
@@ -124,7 +121,7 @@ public final class Network {
      * is left out where rounding is coarse and the engine can then finish the product and the activation in one pass.
      */
     private boolean cancels() {
-        return design.postNorm() && design.mlp() == Nonlinearity.RELU_SQUARED && engine.weights() == Format.BF16;
+        return postNorm && design.mlp() == Nonlinearity.RELU_SQUARED && engine.weights() == Format.BF16;
     }
 
     /** The mean cross entropy of a micro-batch. */
@@ -244,7 +241,7 @@ public final class Network {
         forward();
         Tensor head = parameters.head.weight();
         layers.head(last, head, microLosses.get(micro), 1.0 / losses.rows(), dx, parameters.head.gradient());
-        engine.zero(sums);
+        engine.zero(List.of(dh));
     }
 
     /** On entry dx is the loss's gradient at what follows block l's norm after it, on return at its attention's input. */
@@ -258,7 +255,7 @@ public final class Network {
         }
         throughShift(dx, biasAfter(l));
         layers.residualNormBackward(dx, t.y, t.ry, t.end, normAfter(l), dh, dz);
-        Tensor dy = design.postNorm() ? dz : dh;
+        Tensor dy = postNorm ? dz : dh;
         throughShift(dy, b.proj());
         layers.productWeight(dy, t.s, p.proj().gradient());
         if (b.fc() == null && t.rf == null) {

@@ -4,11 +4,11 @@ import hypertransfer.engine.Engine;
 import hypertransfer.engine.Nonlinearity;
 import hypertransfer.engine.Role;
 import hypertransfer.engine.Tensor;
+import hypertransfer.train.network.Outline.Kind;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
 import java.util.stream.Stream;
 
 /**
@@ -39,7 +39,6 @@ public final class Parameters {
     private final Map<String, Outline> outlines = new HashMap<>();
     private final List<Parameter> all = new ArrayList<>();
     private final List<Parameter> own = new ArrayList<>();
-    private Parameter noGain;
 
     /** Of one process whose steps have one micro-batch. */
     public Parameters(Engine engine, Architecture architecture, Masters masters) {
@@ -55,15 +54,15 @@ public final class Parameters {
         share.outlines().forEach(outline -> outlines.put(outline.name(), outline));
         embed = matrix("embed.weight");
         positions = added("embed.positions");
-        embedGain = design.embedNorm() ? gain("embed.gain") : null;
+        embedGain = added("embed.gain");
         embedBias = added("embed.norm.bias");
         for (int l = 0; l < architecture.layers(); l++) {
             String attn = "blocks." + l + ".attn.", mlp = "blocks." + l + ".mlp.";
             blocks.add(new Block(
                     joined(attn, "q", "k", "v"),
-                    gain(attn + "gain"),
+                    added(attn + "gain"),
                     matrix(attn + "o.weight"),
-                    gain(mlp + "gain"),
+                    added(mlp + "gain"),
                     design.mlp() == Nonlinearity.SWIGLU ? joined(mlp, "gate", "fc") : matrix(mlp + "fc.weight"),
                     matrix(mlp + "proj.weight")));
             biases.add(new Biases(
@@ -74,22 +73,9 @@ public final class Parameters {
                     added(mlp + "fc.bias"),
                     added(mlp + "proj.bias")));
         }
-        headGain = gain("head.gain");
+        headGain = added("head.gain");
         headBias = added("head.norm.bias");
         head = design.tied() ? embed : matrix("head.weight");
-    }
-
-    /** What norms without gain have instead: zeros that nobody trains. None where they have gains. */
-    Optional<Parameter> noGain() {
-        return Optional.ofNullable(noGain);
-    }
-
-    /** The names of an architecture's hidden matrices, in the order of all arrays. */
-    public static List<String> hidden(Architecture architecture) {
-        return architecture.outlines().stream()
-                .filter(Outline::hidden)
-                .map(Outline::name)
-                .toList();
     }
 
     /**
@@ -97,10 +83,7 @@ public final class Parameters {
      * head's matrix before all blocks, after the number of blocks; -1 for the embedding, which is at the end, and for gains.
      */
     public int completed(Outline parameter) {
-        if (parameter.hidden()) {
-            return Integer.parseInt(parameter.name().split("\\.")[1]);
-        }
-        return parameter.name().equals("head.weight") ? blocks.size() : -1;
+        return parameter.kind() == Kind.HEAD ? blocks.size() : parameter.hidden() ? parameter.layer() : -1;
     }
 
     /** Every parameter under the name it has in files, always in the same order. */
@@ -147,16 +130,9 @@ public final class Parameters {
         return listed(declare(Role.WEIGHT, outlines.get(name)));
     }
 
-    /** What is added, a bias or positions; null where the architecture has none. */
+    /** A gain, or what is added, a bias or positions; null where the architecture has none. */
     private Parameter added(String name) {
         return outlines.containsKey(name) ? listed(declare(Role.GAIN, outlines.get(name))) : null;
-    }
-
-    private Parameter gain(String name) {
-        if (!design.gain() && noGain == null) {
-            noGain = declare(Role.GAIN, new Outline("no gain", 1, engine.dims().C(), false));
-        }
-        return design.gain() ? added(name) : noGain;
     }
 
     /** Matrices one below the other in one, so that one product serves all. */
@@ -166,10 +142,10 @@ public final class Parameters {
                 .toList();
         String name = at + String.join("", parts) + ".weight";
         int rows = own.stream().mapToInt(Outline::rows).sum(), from = 0;
-        Parameter whole =
-                declare(Role.WEIGHT, new Outline(name, rows, own.getFirst().cols(), true));
+        Outline first = own.getFirst();
+        Parameter whole = declare(Role.WEIGHT, new Outline(name, rows, first.cols(), first.layer(), first.kind()));
         for (Outline part : own) {
-            listed(part(whole, part.name(), from, part.rows()));
+            listed(part(whole, part, from));
             from += part.rows();
         }
         return whole;
@@ -179,17 +155,17 @@ public final class Parameters {
         boolean separate = engine.separateWeights() || o.hidden() && masters != Masters.SHARED;
         Tensor weight = engine.tensor(separate ? role : Role.MASTER, o.name(), o.rows(), o.cols());
         Tensor gradient = gradient(o.name(), o.rows(), o.cols(), o.hidden());
-        return new Parameter(o.name(), o.hidden(), weight, separate ? null : weight, gradient);
+        return new Parameter(o, weight, separate ? null : weight, gradient);
     }
 
     private Tensor gradient(String name, int rows, int cols, boolean hidden) {
         return engine.tensor(hidden ? Role.HIDDEN_GRADIENT : Role.GRADIENT, name, rows, cols);
     }
 
-    private Parameter part(Parameter whole, String name, int from, int rows) {
-        Tensor weight = engine.slice(whole.weight(), name, from, rows);
-        Tensor gradient = engine.slice(whole.gradient(), name, from, rows);
-        return new Parameter(name, true, weight, whole.separate() ? null : weight, gradient);
+    private Parameter part(Parameter whole, Outline part, int from) {
+        Tensor weight = engine.slice(whole.weight(), part.name(), from, part.rows());
+        Tensor gradient = engine.slice(whole.gradient(), part.name(), from, part.rows());
+        return new Parameter(part, weight, whole.separate() ? null : weight, gradient);
     }
 
     /** Adds a parameter, and what this rank owns of it. */
@@ -211,10 +187,10 @@ public final class Parameters {
         Role role = whole.hidden() && masters == Masters.EXACT ? Role.EXACT_MASTER : Role.MASTER;
         Tensor master = whole.separate() ? engine.tensor(role, name, rows, cols) : weight;
         Tensor sum = share.sums() ? gradient(name, rows, cols, whole.hidden()) : gradient(piece);
-        Parameter owned = new Parameter(name, whole.hidden(), weight, master, sum);
+        Parameter owned = new Parameter(whole.outline(), weight, master, sum);
         own.add(owned);
         if (piece.isWhole()) { // so that whoever looks at a whole parameter of one process finds its master
-            all.set(piece.parameter(), new Parameter(name, whole.hidden(), weight, master, whole.gradient()));
+            all.set(piece.parameter(), new Parameter(whole.outline(), weight, master, whole.gradient()));
         }
     }
 }

@@ -11,6 +11,7 @@ public enum Preset {
     DEMO(256, 4, 128, 32, 128, 16, 400, 2_048),
     SMALL(256, 6, 256, 64, 256, 8, 400, 2_048),
     MID(50304, 6, 384, 128, 256, 4, 400, 1_024),
+    PAPER_50M(50304, 6, 384, 128, 1024, 48, 5_723, 49_152),
     GPT2_124M(50304, 12, 768, 128, 1024, 64, 5_723, 524_288),
     DENSE_500M(50304, 24, 1280, 128, 1024, 32, 133_500, 524_288);
 
@@ -35,12 +36,23 @@ public enum Preset {
         return batch;
     }
 
-    /** Steps of a run: the paper's for networks of its size. */
+    /**
+     * Whether runs are meant to be compared with the paper's: its number of steps (or tokens), Muon's shape factor, Newton-Schulz
+     * in bfloat16.
+     */
+    public boolean paper() {
+        return switch (this) {
+            case DEMO, SMALL, MID -> false;
+            case PAPER_50M, GPT2_124M, DENSE_500M -> true;
+        };
+    }
+
+    /** Steps of a run. */
     public int steps() {
         return steps;
     }
 
-    /** Tokens of a step: the paper's for networks of its size, else one micro-batch's. */
+    /** Tokens of a step: the paper's for networks of its sizes, else one micro-batch's. */
     public int stepTokens() {
         return stepTokens;
     }

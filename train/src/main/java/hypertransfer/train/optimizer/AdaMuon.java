@@ -5,6 +5,7 @@ import hypertransfer.engine.Engine;
 import hypertransfer.engine.Iteration;
 import hypertransfer.engine.Tensor;
 import java.util.List;
+import java.util.Map;
 
 /**
  * Muon with a second moment per number after the orthogonalisation (Si et al., arXiv 2507.11005): O orthogonalises the
@@ -13,6 +14,12 @@ import java.util.List;
  */
 public record AdaMuon(double momentum, boolean nesterov, Iteration iteration, double beta2, double epsilon)
         implements Direction {
+    static final Directions.Facts FACTS = new Directions.Facts(
+            "Muon of the momentum's sign with a second moment per number, of length 0.2 sqrt(rows cols)",
+            List.of("momentum", "nesterov", "coefficients", "bf16", "beta2", "epsilon"),
+            Map.of(),
+            s -> new AdaMuon(s.momentum(), s.nesterov(), s.iteration(), s.beta2(), s.epsilon()));
+
     public AdaMuon {
         Limits.fraction("AdaMuon's momentum", momentum);
         Limits.fraction("AdaMuon's beta2", beta2);

@@ -9,6 +9,7 @@ import hypertransfer.engine.Moments;
 import hypertransfer.engine.Tensor;
 import java.util.List;
 import java.util.Locale;
+import java.util.Map;
 
 /**
  * How gradients become directions u. All work in place: the gradient's tensor holds the direction afterwards.
@@ -56,6 +57,16 @@ public interface Direction {
 
     /** Momentum, orthogonalised. */
     record Muon(double momentum, boolean nesterov, Iteration iteration, ShapeFactor shape) implements Direction {
+        static final Directions.Facts FACTS = new Directions.Facts(
+                "the momentum, orthogonalised",
+                List.of("momentum", "nesterov", "coefficients", "bf16", "shape_factor"),
+                Map.of(),
+                Muon::of);
+
+        static Muon of(Directions.Settings s) {
+            return new Muon(s.momentum(), s.nesterov(), s.iteration(), s.shapeFactor());
+        }
+
         public Muon {
             Limits.fraction("Muon's momentum", momentum);
         }
@@ -100,6 +111,12 @@ public interface Direction {
 
     /** Adam's quotient, with bias correction. */
     record Adam(double beta1, double beta2, double epsilon) implements Direction {
+        static final Directions.Facts FACTS = new Directions.Facts(
+                "Adam's quotient",
+                List.of("beta1", "beta2", "epsilon", "shape_factor"), // the last is ignored, as it always was
+                Map.of(),
+                s -> new Adam(s.beta1(), s.beta2(), s.epsilon()));
+
         public Adam {
             Limits.fraction("Adam's beta1", beta1);
             Limits.fraction("Adam's beta2", beta2);
@@ -130,6 +147,12 @@ public interface Direction {
 
     /** The momentum itself, an exponential mean that starts at the first gradient. */
     record Sgd(double momentum, boolean nesterov) implements Direction {
+        static final Directions.Facts FACTS = new Directions.Facts(
+                "the momentum itself",
+                List.of("momentum", "nesterov", "shape_factor"), // the last is ignored, as it always was
+                Map.of(),
+                s -> new Sgd(s.momentum(), s.nesterov()));
+
         public Sgd {
             Limits.fraction("SGD's momentum", momentum);
         }

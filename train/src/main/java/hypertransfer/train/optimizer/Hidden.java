@@ -3,6 +3,7 @@ package hypertransfer.train.optimizer;
 import hypertransfer.engine.Engine;
 import hypertransfer.engine.Role;
 import hypertransfer.engine.Tensor;
+import hypertransfer.train.network.Outline;
 import hypertransfer.train.network.Parameter;
 import hypertransfer.train.network.Parameters;
 import java.util.ArrayList;
@@ -14,10 +15,11 @@ import java.util.function.Function;
  * beside each other are copied, and copied back after they have moved.
  */
 final class Hidden {
-    /** One of them, at whichever rank. */
-    record Matrix(String name, String whole, int rows, int cols, Rule rule) {}
-
-    /** One that this rank owns; the weight is the master where nothing separates them. */
+    /**
+     * One that this rank owns; the weight is the master where nothing separates them.
+     *
+     * @param number among the hidden matrices of all ranks
+     */
     record Own(int number, Tensor master, Tensor gradient, Tensor weight) {}
 
     /** A matrix of this rank whose parts are copies. */
@@ -27,7 +29,7 @@ final class Hidden {
         }
     }
 
-    final List<Matrix> all = new ArrayList<>();
+    final List<Matrix> all;
     final int[] counts; // the parts of each hidden matrix
     final List<Own> own = new ArrayList<>();
     private final List<Copied> copied = new ArrayList<>();
@@ -35,24 +37,21 @@ final class Hidden {
 
     Hidden(Engine engine, Parameters parameters, Routing routing) {
         this.engine = engine;
-        List<Parameter> wholes = parameters.hidden();
+        List<Outline> wholes =
+                parameters.hidden().stream().map(Parameter::outline).toList();
+        int head = engine.dims().D(), first = 0;
+        all = Matrix.of(wholes, routing, head);
         counts = new int[wholes.size()];
-        for (int p = 0; p < wholes.size(); p++) {
-            Parameter whole = wholes.get(p);
-            String name = whole.name();
-            Rule rule = routing.rule().apply(name);
-            int rows = whole.weight().rows(), cols = whole.weight().cols();
-            View.Cut cut = rule.view().of(name, rows, cols, engine.dims().D());
+        boolean exact = routing.representation().exact();
+        for (int p = 0; p < counts.length; first += counts[p++]) {
+            Outline whole = wholes.get(p);
+            View.Cut cut = routing.rule().apply(whole).view().of(whole, head);
             counts[p] = cut.count();
-            int first = all.size();
-            for (int k = 0; k < cut.count(); k++) {
-                String part = cut.count() == 1 ? name : View.part(name, k);
-                all.add(new Matrix(part, name, rows / cut.down(), cols / cut.across(), rule));
+            for (Parameter mine : parameters.own()) {
+                if (mine.outline() == whole) {
+                    cut(mine, cut, first, exact);
+                }
             }
-            parameters.own().stream()
-                    .filter(mine -> mine.name().equals(name))
-                    .forEach(mine ->
-                            cut(mine, cut, first, routing.representation().exact()));
         }
     }
 
@@ -61,9 +60,9 @@ final class Hidden {
         for (int k = 0; k < cut.count(); k++) {
             Matrix m = all.get(first + k);
             if (cut.across() > 1) {
-                Tensor master = engine.tensor(exact ? Role.EXACT_MASTER : Role.MASTER, m.name, m.rows, m.cols);
-                Tensor gradient = engine.tensor(Role.HIDDEN_GRADIENT, m.name, m.rows, m.cols);
-                Tensor weight = mine.separate() ? engine.tensor(Role.WEIGHT, m.name, m.rows, m.cols) : master;
+                Tensor master = engine.tensor(exact ? Role.EXACT_MASTER : Role.MASTER, m.name(), m.rows(), m.cols());
+                Tensor gradient = engine.tensor(Role.HIDDEN_GRADIENT, m.name(), m.rows(), m.cols());
+                Tensor weight = mine.separate() ? engine.tensor(Role.WEIGHT, m.name(), m.rows(), m.cols()) : master;
                 parts.add(new Own(first + k, master, gradient, weight));
             } else {
                 Tensor master = rows(mine.master(), m, k), gradient = rows(mine.gradient(), m, k);
@@ -78,7 +77,7 @@ final class Hidden {
     }
 
     private Tensor rows(Tensor whole, Matrix m, int k) {
-        return whole.rows() == m.rows ? whole : engine.slice(whole, m.name, k * m.rows, m.rows);
+        return whole.rows() == m.rows() ? whole : engine.slice(whole, m.name(), k * m.rows(), m.rows());
     }
 
     /** Takes the masters as they were written. */

@@ -64,9 +64,9 @@ public final class Memories {
             Direction direction = routing.rest();
             View.Cut cut = new View.Cut(1, 1);
             if (whole.hidden()) {
-                Rule rule = routing.rule().apply(whole.name());
+                Rule rule = routing.rule().apply(whole);
                 direction = rule.direction();
-                cut = rule.view().of(whole.name(), whole.rows(), whole.cols(), headWidth);
+                cut = rule.view().of(whole, headWidth);
             }
             for (String memory : direction.memory()) {
                 Direction.Extent extent =

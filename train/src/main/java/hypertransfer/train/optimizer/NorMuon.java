@@ -4,6 +4,7 @@ import hypertransfer.core.Limits;
 import hypertransfer.engine.Engine;
 import hypertransfer.engine.Tensor;
 import java.util.List;
+import java.util.Map;
 
 /**
  * Muon with a second moment per neuron after the orthogonalisation (Li et al., arXiv 2510.05491): with O Muon's direction,
@@ -11,6 +12,12 @@ import java.util.List;
  * {@code u = P |O| / (|P| + epsilon)}.
  */
 public record NorMuon(Muon muon, double beta2, double epsilon) implements Direction {
+    static final Directions.Facts FACTS = new Directions.Facts(
+            "Muon with a second moment per row",
+            List.of("momentum", "nesterov", "coefficients", "bf16", "shape_factor", "beta2", "epsilon"),
+            Map.of(),
+            s -> new NorMuon(Muon.of(s), s.beta2(), s.epsilon()));
+
     public NorMuon {
         Limits.fraction("NorMuon's beta2", beta2);
         Limits.aboveZero("NorMuon's epsilon", epsilon);

@@ -9,6 +9,7 @@ import hypertransfer.core.Transfer;
 import hypertransfer.engine.Engine;
 import hypertransfer.engine.Format;
 import hypertransfer.engine.Motion;
+import hypertransfer.engine.Readings;
 import hypertransfer.engine.Tensor;
 import hypertransfer.train.network.Parameter;
 import hypertransfer.train.network.Parameters;
@@ -19,12 +20,12 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.function.DoubleSupplier;
-import java.util.function.Function;
 import java.util.function.IntToDoubleFunction;
 
 /**
  * Moves the parameters of a network: directions, readings, the algebra, moves. Tensors are touched at their owner only;
- * the algebra, which is a few doubles per matrix, is computed for all hidden matrices at every rank.
+ * the algebra, which is a few doubles per matrix, is computed for all hidden matrices at every rank. In arrays over the
+ * hidden matrices one more number, the last, stands for everything else, which AdamW moves.
  */
 public final class Optimizer {
     private final Engine engine;
@@ -32,22 +33,44 @@ public final class Optimizer {
     private final Team team;
     private final Routing routing;
     private final Hidden views;
-    private final List<Hidden.Matrix> hidden; // of all ranks
-    private final int[] mine; // the numbers of the hidden matrices that this rank owns
-    private final List<Tensor> w; // their masters
+    private final List<Matrix> hidden; // of all ranks
+    private final List<Tensor> w; // the masters of this rank's hidden matrices
     private final List<Tensor> u; // their gradients, which become directions
-    private final List<Tensor> restW;
-    private final List<Tensor> restU;
-    private final Apart hiddenApart;
-    private final Apart restApart;
-    private final List<Rule> rules;
-    private final List<Transfer> transfers;
-    private final List<Directed> directed;
-    private final List<List<Tensor>> restState;
+    private final List<Group> groups; // of this rank: the hidden matrices by their directions, then everything else
     private final Memories memories;
     private List<State> states;
     private Clip.Outcome clipped = Clip.Outcome.NONE;
     private long steps;
+
+    /**
+     * Parameters of this rank that have one direction in common.
+     *
+     * @param numbers among the hidden matrices of all ranks
+     * @param weights what the network is evaluated at: all of them the masters, or none
+     * @param state what the direction remembers
+     */
+    private record Group(
+            Direction direction,
+            int[] numbers,
+            List<Tensor> masters,
+            List<Tensor> gradients,
+            List<Tensor> weights,
+            List<List<Tensor>> state) {
+        Group(Direction direction, List<Hidden.Own> members, List<List<Tensor>> state) {
+            this(
+                    direction,
+                    members.stream().mapToInt(Hidden.Own::number).toArray(),
+                    members.stream().map(Hidden.Own::master).toList(),
+                    members.stream().map(Hidden.Own::gradient).toList(),
+                    members.stream().map(Hidden.Own::weight).toList(),
+                    state);
+        }
+
+        /** The members' own. */
+        double[] of(double[] all) {
+            return Arrays.stream(numbers).mapToDouble(k -> all[k]).toArray();
+        }
+    }
 
     /** Of one process. */
     public Optimizer(Engine engine, Parameters parameters, Routing routing) {
@@ -60,87 +83,67 @@ public final class Optimizer {
         motion = engine.motion();
         this.team = team;
         this.routing = routing;
-        List<Parameter> own = parameters.own();
         views = new Hidden(engine, parameters, routing);
         hidden = views.all;
-        mine = views.own.stream().mapToInt(Hidden.Own::number).toArray();
         w = views.own.stream().map(Hidden.Own::master).toList();
         u = views.own.stream().map(Hidden.Own::gradient).toList();
-        List<Parameter> rest = own.stream().filter(p -> !p.hidden()).toList();
-        restW = rest.stream().map(Parameter::master).toList();
-        restU = rest.stream().map(Parameter::gradient).toList();
-        hiddenApart = Apart.of(
-                views.own.stream().filter(m -> m.weight() != m.master()).toList(),
-                Hidden.Own::master,
-                Hidden.Own::weight);
-        restApart = Apart.of(rest.stream().filter(Parameter::separate).toList(), Parameter::master, Parameter::weight);
-        rules = hidden.stream().map(Hidden.Matrix::rule).toList();
-        transfers = rules.stream().map(Rule::transfer).toList();
         memories = new Memories(engine);
-        directed = directed();
-        restState = memories.declare(
-                routing.rest(),
-                rest.stream()
-                        .map(p -> new Memories.Parts(
-                                p.name(), 1, p.master().rows(), p.master().cols()))
-                        .toList());
+        groups = groups(parameters.own().stream().filter(p -> !p.hidden()).toList());
+    }
+
+    private List<Group> groups(List<Parameter> others) {
+        Map<Direction, List<Hidden.Own>> directed = new LinkedHashMap<>();
+        views.own.forEach(
+                m -> directed.computeIfAbsent(hidden.get(m.number()).rule().direction(), direction -> new ArrayList<>())
+                        .add(m));
+        List<Group> all = new ArrayList<>();
+        directed.forEach((direction, members) ->
+                all.add(new Group(direction, members, memories.declare(direction, remembering(members)))));
+        List<Memories.Parts> rest = others.stream()
+                .map(p -> new Memories.Parts(
+                        p.name(), 1, p.master().rows(), p.master().cols()))
+                .toList();
+        List<Hidden.Own> members = others.stream()
+                .map(p -> new Hidden.Own(hidden.size(), p.master(), p.gradient(), p.weight()))
+                .toList();
+        all.add(new Group(routing.rest(), members, memories.declare(routing.rest(), rest)));
+        return all;
+    }
+
+    /** The wholes of these matrices, whose parts follow each other. */
+    private List<Memories.Parts> remembering(List<Hidden.Own> members) {
+        Map<String, Memories.Parts> wholes = new LinkedHashMap<>();
+        for (Hidden.Own member : members) {
+            Matrix m = hidden.get(member.number());
+            String whole = m.whole().name();
+            wholes.merge(whole, new Memories.Parts(whole, 1, m.rows(), m.cols()), Memories.Parts::with);
+        }
+        return List.copyOf(wholes.values());
     }
 
     /** The weights are as they should start: measures their norms, brings them to their radius and represents them. */
     public void start() {
         views.takeMasters();
-        double[] readings = numbers(motion.readings(w, w));
+        Readings readings = all(motion.readings(w, w));
         List<State> start = new ArrayList<>();
         for (int k = 0; k < hidden.size(); k++) {
-            start.add(rules.get(k).start(hidden.get(k).name(), readings[3 * k]));
+            start.add(hidden.get(k).rule().start(hidden.get(k).name(), readings.w(k)));
         }
-        for (int i = 0; i < mine.length; i++) {
-            double scale = rules.get(mine[i]).startScale();
+        for (Hidden.Own m : views.own) {
+            double scale = hidden.get(m.number()).rule().startScale();
             if (scale != 1) {
-                multiply(w.get(i), scale);
+                multiply(m.master(), scale);
             }
         }
         views.giveMasters();
         restore(start, 0);
     }
 
-    /** Three numbers of every hidden matrix, from those of this rank's own. */
-    private double[] numbers(double[] own) {
-        return team.hidden(
-                own, Arrays.stream(views.counts).map(count -> 3 * count).toArray());
-    }
-
-    /** Those of this rank's hidden matrices that have one direction in common. */
-    private record Directed(Direction direction, int[] at, List<Tensor> u, List<List<Tensor>> state) {
-        void apply(Engine engine, double[] scale, long steps) {
-            direction.apply(
-                    engine, u, Arrays.stream(at).mapToDouble(i -> scale[i]).toArray(), steps, state);
-        }
-    }
-
-    private List<Directed> directed() {
-        Map<Direction, List<Integer>> groups = new LinkedHashMap<>();
-        for (int i = 0; i < mine.length; i++) {
-            groups.computeIfAbsent(rules.get(mine[i]).direction(), direction -> new ArrayList<>())
-                    .add(i);
-        }
-        List<Directed> all = new ArrayList<>();
-        groups.forEach((direction, at) -> all.add(new Directed(
-                direction,
-                at.stream().mapToInt(i -> i).toArray(),
-                at.stream().map(u::get).toList(),
-                memories.declare(direction, remembering(at)))));
-        return all;
-    }
-
-    /** The wholes of these matrices, whose parts follow each other. */
-    private List<Memories.Parts> remembering(List<Integer> at) {
-        Map<String, Memories.Parts> wholes = new LinkedHashMap<>();
-        for (int i : at) {
-            Hidden.Matrix m = hidden.get(mine[i]);
-            wholes.merge(m.whole(), new Memories.Parts(m.whole(), 1, m.rows(), m.cols()), Memories.Parts::with);
-        }
-        return List.copyOf(wholes.values());
+    /** The readings of every hidden matrix, from those of this rank's own. */
+    private Readings all(double[] own) {
+        int[] counts =
+                Arrays.stream(views.counts).map(count -> Readings.EACH * count).toArray();
+        return new Readings(team.hidden(own, counts));
     }
 
     /** Continues from a saved state; {@link #tensors} and the masters must have been written. */
@@ -156,16 +159,21 @@ public final class Optimizer {
         represent();
     }
 
-    /** The names of the hidden matrices, or of the parts that count as such, in the order of all arrays. */
+    /** The hidden matrices, or the parts that count as such, in the order of all arrays. */
+    public List<Matrix> matrices() {
+        return hidden;
+    }
+
+    /** Their names. */
     public List<String> names() {
-        return hidden.stream().map(Hidden.Matrix::name).toList();
+        return hidden.stream().map(Matrix::name).toList();
     }
 
     /** Multiplies the master of a hidden matrix, or of a part, where this rank owns it; a restore must follow. */
     public void scale(String name, double factor) {
-        for (int i = 0; i < mine.length; i++) {
-            if (hidden.get(mine[i]).name().equals(name)) {
-                multiply(w.get(i), factor);
+        for (Hidden.Own m : views.own) {
+            if (hidden.get(m.number()).name().equals(name)) {
+                multiply(m.master(), factor);
             }
         }
         views.giveMasters();
@@ -211,15 +219,15 @@ public final class Optimizer {
      */
     public double[] radial() {
         views.takeGradients();
-        double[] readings = numbers(motion.readings(w, u));
+        Readings readings = all(motion.readings(w, u));
         double[] cosines = new double[hidden.size()];
-        Arrays.setAll(cosines, k -> readings[3 * k + 2] / (readings[3 * k] * readings[3 * k + 1]));
+        Arrays.setAll(cosines, k -> readings.uw(k) / (readings.w(k) * readings.u(k)));
         return cosines;
     }
 
     /** Whether some hidden matrix is evaluated at another scale than the carrier's own. */
     public boolean evaluatesElsewhere() {
-        return transfers.stream().anyMatch(transfer -> transfer.gradient().evaluatesElsewhere());
+        return hidden.stream().anyMatch(m -> m.rule().transfer().gradient().evaluatesElsewhere());
     }
 
     /** Evaluates the network with every hidden matrix at the carrier's own scale, then puts the weights back as they were. */
@@ -247,32 +255,29 @@ public final class Optimizer {
                     + "; it must be zero or more, and their product below 1");
         }
         views.takeGradients();
-        double[] scale = new double[mine.length];
+        int n = hidden.size();
+        double[] scale = new double[n + 1], keep = new double[n + 1], push = new double[n + 1];
         double placebo = routing.representation().placebo();
-        Arrays.setAll(scale, i -> placebo * transfers.get(mine[i]).gradientScale(states.get(mine[i])));
-        double[] restScale = filled(restU, 1);
-        clip(scale, restScale);
-        directed.forEach(group -> group.apply(engine, scale, steps));
-        double[] readings = numbers(motion.readings(w, u));
+        Arrays.setAll(scale, k -> k == n ? 1 : placebo * transfer(k).gradientScale(states.get(k)));
+        clip(scale);
+        groups.forEach(group -> group.direction.apply(engine, group.gradients, group.of(scale), steps, group.state));
 
+        Readings readings = all(motion.readings(w, u));
         List<Step> taken = new ArrayList<>();
-        double[] keep = new double[hidden.size()], push = new double[hidden.size()];
-        for (int k = 0; k < hidden.size(); k++) {
-            double factor = factor(k);
-            Reading reading = new Reading(readings[3 * k], factor * readings[3 * k + 1], factor * readings[3 * k + 2]);
-            Transfer transfer = transfers.get(k);
-            double decay = decays == null ? transfer.target().decay() : decays[k];
-            Step step = transfer.step(states.get(k), reading, rates[k], decay);
+        for (int k = 0; k < n; k++) {
+            Matrix m = hidden.get(k);
+            double factor = m.rule().direction().factor(m.rows(), m.cols());
+            Reading reading = new Reading(readings.w(k), factor * readings.u(k), factor * readings.uw(k));
+            double decay = decays == null ? transfer(k).target().decay() : decays[k];
+            Step step = transfer(k).step(states.get(k), reading, rates[k], decay);
             keep[k] = step.keep();
             push[k] = step.push() * factor;
             taken.add(step);
         }
-        motion.move(w, u, of(keep), of(push));
+        keep[n] = 1 - restRate * routing.restDecay(); // the plain Base optimizer, which needs no reading
+        push[n] = restRate;
+        groups.forEach(group -> motion.move(group.masters, group.gradients, group.of(keep), group.of(push)));
         views.giveMasters();
-
-        routing.rest().apply(engine, restU, restScale, steps, restState);
-        double restKeep = 1 - restRate * routing.restDecay();
-        motion.move(restW, restU, filled(restU, restKeep), filled(restU, restRate));
 
         states = taken.stream().map(Step::next).toList();
         steps++;
@@ -280,43 +285,44 @@ public final class Optimizer {
         return taken;
     }
 
+    private Transfer transfer(int k) {
+        return hidden.get(k).rule().transfer();
+    }
+
     /** Clips the gradients that stand ready, after these scales; changes the scales where that is enough. */
-    private void clip(double[] scale, double[] restScale) {
+    private void clip(double[] scale) {
         Clip clip = routing.clip();
         if (!clip.any()) {
             return;
         }
-        double norm = norm(scale, restScale), kept = clip.factor(norm);
+        double norm = norm(scale), kept = clip.factor(norm);
         if (clip.value() > 0) {
-            motion.clamp(u, scale, clip.value());
-            motion.clamp(restU, restScale, clip.value());
+            groups.forEach(group -> motion.clamp(group.gradients, group.of(scale), clip.value()));
             Arrays.fill(scale, 1);
-            kept = norm == 0 ? 1 : norm(scale, restScale) / norm;
+            kept = norm == 0 ? 1 : norm(scale) / norm;
         } else {
-            for (double[] scales : List.of(scale, restScale)) {
-                for (int i = 0; i < scales.length; i++) {
-                    scales[i] *= kept;
-                }
+            for (int k = 0; k < scale.length; k++) {
+                scale[k] *= kept;
             }
         }
         clipped = new Clip.Outcome(norm, kept);
     }
 
     /** The norm of all gradients of all ranks, each after its scale. */
-    private double norm(double[] scale, double[] restScale) {
-        double[] own = motion.readings(u, u), rest = motion.readings(restU, restU);
-        for (int i = 0; i < scale.length; i++) {
-            own[3 * i] *= scale[i];
+    private double norm(double[] scale) {
+        int n = hidden.size();
+        Readings all = all(motion.readings(u, u));
+        List<Tensor> rest = groups.getLast().gradients;
+        Readings others = new Readings(motion.readings(rest, rest));
+        double squares = 0, restSquares = 0;
+        for (int k = 0; k < n; k++) {
+            double met = all.w(k) * scale[k];
+            squares += met * met;
         }
-        double[] all = numbers(own);
-        double squares = 0, others = 0;
-        for (int k = 0; k < hidden.size(); k++) {
-            squares += all[3 * k] * all[3 * k];
+        for (int i = 0; i < rest.size(); i++) {
+            restSquares += others.w(i) * others.w(i) * scale[n] * scale[n];
         }
-        for (int i = 0; i < restScale.length; i++) {
-            others += rest[3 * i] * rest[3 * i] * restScale[i] * restScale[i];
-        }
-        return Math.sqrt(squares + team.sum(others));
+        return Math.sqrt(squares + team.sum(restSquares));
     }
 
     /** What clipping did in the last step. */
@@ -331,45 +337,22 @@ public final class Optimizer {
         return step(rates, null, restRate);
     }
 
-    /** The numbers of this rank's own hidden matrices. */
-    private double[] of(double[] all) {
-        return Arrays.stream(mine).mapToDouble(k -> all[k]).toArray();
-    }
-
     /** Writes the weights that the network is evaluated at, where they are not the masters, and brings them to all. */
     private void represent() {
-        represent(k -> transfers.get(k).evaluationScale(states.get(k)));
+        represent(k -> transfer(k).evaluationScale(states.get(k)));
     }
 
     private void represent(IntToDoubleFunction scaleOf) {
         Representation how = routing.representation();
-        if (!hiddenApart.masters.isEmpty()) { // all of them then, in the order of the states
-            double[] scale = new double[mine.length];
-            Arrays.setAll(scale, i -> how.factor() * scaleOf.applyAsDouble(mine[i]));
-            motion.represent(hiddenApart.masters, scale, how.grid(), hiddenApart.weights);
-            views.giveWeights();
+        double[] scale = new double[hidden.size() + 1];
+        Arrays.setAll(scale, k -> k == hidden.size() ? 1 : how.factor() * scaleOf.applyAsDouble(k));
+        for (Group group : groups) {
+            if (!group.weights.equals(group.masters)) {
+                int bits = group == groups.getLast() ? Format.FULL_GRID : how.bits();
+                motion.represent(group.masters, group.of(scale), bits, group.weights);
+            }
         }
-        motion.represent(restApart.masters, filled(restApart.masters, 1), Format.FULL_GRID, restApart.weights);
+        views.giveWeights();
         team.gather();
-    }
-
-    /** The parameters whose weights are not their masters. */
-    private record Apart(List<Tensor> masters, List<Tensor> weights) {
-        static <T> Apart of(List<T> apart, Function<T, Tensor> master, Function<T, Tensor> weight) {
-            return new Apart(
-                    apart.stream().map(master).toList(),
-                    apart.stream().map(weight).toList());
-        }
-    }
-
-    private double factor(int k) {
-        Hidden.Matrix m = hidden.get(k);
-        return m.rule().direction().factor(m.rows(), m.cols());
-    }
-
-    private static double[] filled(List<Tensor> tensors, double value) {
-        double[] values = new double[tensors.size()];
-        Arrays.fill(values, value);
-        return values;
     }
 }

@@ -7,14 +7,22 @@ import hypertransfer.engine.Format;
 /**
  * How the hidden matrices that the optimizer moves are shown to the network.
  *
- * @param exact whether their masters are kept in double precision
- * @param grid the bits of mantissa that the network's weights keep; {@link Format#FULL_GRID} for all they have
+ * @param master the number format of their masters
+ * @param grid the bits of mantissa that the network's weights keep; 0 for all they have
  * @param placebo a further factor that the network is evaluated at and the gradient multiplied with: on a
  *     scale-invariant matrix it changes nothing in exact arithmetic, and every rounding in practice
  */
-public record Representation(boolean exact, int grid, double placebo) {
+public record Representation(Master master, int grid, double placebo) {
     /** The masters in the engine's own format, their weights as they are. */
-    public static final Representation PLAIN = new Representation(false, Format.FULL_GRID, 1);
+    public static final Representation PLAIN = new Representation(Master.FLOAT32, 0, 1);
+
+    /** The number format of the masters. */
+    public enum Master {
+        /** Double precision where the engine keeps weights apart from masters anyway: there it is nearly free. */
+        AUTO,
+        FLOAT32,
+        FLOAT64
+    }
 
     /**
      * A float's start, a float's direction and rates with few decimals make masters that lie exactly halfway between two
@@ -25,19 +33,36 @@ public record Representation(boolean exact, int grid, double placebo) {
     private static final double OFF_THE_MIDDLE = 1 + 0x1.3c6ef372fe94fp-31;
 
     public Representation {
-        if (grid < 1 || grid > Format.FULL_GRID) {
-            throw new Refusal(
-                    "the grid of weights is " + grid + " bits of mantissa; it must be from 1 to " + Format.FULL_GRID);
+        if (grid < 0 || grid > Format.FULL_GRID) {
+            throw new Refusal("the grid of weights is " + grid + " bits of mantissa; it must be from 1 to "
+                    + Format.FULL_GRID + ", or 0 for all that the format has");
         }
         Limits.aboveZero("the placebo's factor", placebo);
     }
 
+    /** The same for an engine, with nothing left open. */
+    public Representation on(boolean separateWeights) {
+        return master == Master.AUTO
+                ? new Representation(separateWeights ? Master.FLOAT64 : Master.FLOAT32, grid, placebo)
+                : this;
+    }
+
+    /** Whether the masters are kept in double precision. */
+    public boolean exact() {
+        return master == Master.FLOAT64;
+    }
+
+    /** The bits of mantissa, as engines take them. */
+    public int bits() {
+        return grid == 0 ? Format.FULL_GRID : grid;
+    }
+
     /** What the masters are multiplied with, on top of the scale that a transfer evaluates at. */
-    double factor() {
-        return exact ? placebo * OFF_THE_MIDDLE : placebo;
+    public double factor() {
+        return exact() ? placebo * OFF_THE_MIDDLE : placebo;
     }
 
     boolean identity() {
-        return grid == Format.FULL_GRID && placebo == 1;
+        return bits() == Format.FULL_GRID && placebo == 1;
     }
 }

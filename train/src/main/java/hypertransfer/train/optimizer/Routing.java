@@ -4,6 +4,7 @@ import hypertransfer.core.Clip;
 import hypertransfer.core.Limits;
 import hypertransfer.core.Transfer;
 import hypertransfer.train.network.Masters;
+import hypertransfer.train.network.Outline;
 import hypertransfer.train.network.Parameter;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -14,14 +15,14 @@ import java.util.function.Function;
 /**
  * Which optimizer moves what: every hidden matrix has a direction and a transfer of its own, all else goes to AdamW.
  *
- * @param rule of a hidden matrix, by its name
+ * @param rule of each hidden matrix
  * @param rest the direction of all other parameters
  * @param restDecay their weight decay
  * @param representation how the network sees the hidden matrices
  * @param clip the most that gradients may be
  */
 public record Routing(
-        Function<String, Rule> rule, Direction.Adam rest, double restDecay, Representation representation, Clip clip) {
+        Function<Outline, Rule> rule, Direction.Adam rest, double restDecay, Representation representation, Clip clip) {
 
     public Routing {
         Limits.zeroOrMore("AdamW's weight decay", restDecay);
@@ -30,7 +31,7 @@ public record Routing(
     /** The paper's, with one direction and transfer for all hidden matrices. */
     public static Routing standard(Direction direction, Transfer transfer) {
         Rule rule = new Rule(direction, transfer);
-        return new Routing(name -> rule, Direction.Adam.standard(), 0.1, Representation.PLAIN, Clip.NONE);
+        return new Routing(matrix -> rule, Direction.Adam.standard(), 0.1, Representation.PLAIN, Clip.NONE);
     }
 
     public Routing with(Clip other) {
@@ -38,12 +39,12 @@ public record Routing(
     }
 
     /** The masters that these hidden matrices need. */
-    public Masters masters(List<String> hidden) {
+    public Masters masters(List<Outline> hidden) {
         if (representation.exact()) {
             return Masters.EXACT;
         }
         boolean elsewhere = hidden.stream()
-                .anyMatch(name -> rule.apply(name).transfer().gradient().evaluatesElsewhere());
+                .anyMatch(matrix -> rule.apply(matrix).transfer().gradient().evaluatesElsewhere());
         return elsewhere || !representation.identity() ? Masters.SEPARATE : Masters.SHARED;
     }
 
@@ -51,7 +52,8 @@ public record Routing(
     public String table(List<Parameter> parameters) {
         Map<String, Integer> lines = new LinkedHashMap<>();
         for (Parameter p : parameters) {
-            String name = p.name().replaceFirst("^blocks\\.\\d+\\.", "blocks.*.");
+            int layer = p.outline().layer();
+            String name = layer < 0 ? p.name() : p.name().replace("blocks." + layer + ".", "blocks.*.");
             String shape = "(" + p.weight().rows() + "," + p.weight().cols() + ")";
             lines.merge(String.format(Locale.ROOT, "%-26s %-14s %%3d x  %s", name, shape, how(p)), 1, Integer::sum);
         }
@@ -63,6 +65,6 @@ public record Routing(
     }
 
     private String how(Parameter p) {
-        return p.hidden() ? rule.apply(p.name()).label() : rest.label() + ", decay " + restDecay;
+        return p.hidden() ? rule.apply(p.outline()).label() : rest.label() + ", decay " + restDecay;
     }
 }

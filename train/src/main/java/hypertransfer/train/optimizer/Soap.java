@@ -4,9 +4,11 @@ import hypertransfer.core.Limits;
 import hypertransfer.core.Refusal;
 import hypertransfer.engine.Engine;
 import hypertransfer.engine.Moments;
+import hypertransfer.engine.Readings;
 import hypertransfer.engine.Tensor;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Map;
 
 /**
  * Adam in the eigenbases of the gradient's Gram matrices (Vyas et al., arXiv 2409.11321): {@code L <- beta L + (1 - beta)
@@ -24,6 +26,14 @@ import java.util.List;
  */
 public record Soap(double beta1, double beta2, double epsilon, double gramBeta, int frequency, int largestSide)
         implements Direction {
+    private static final int LARGEST_SIDE = 10_000;
+
+    static final Directions.Facts FACTS = new Directions.Facts(
+            "Adam in the eigenbases of the gradient's Gram matrices, whose means have beta2 too",
+            List.of("beta1", "beta2", "epsilon", "precondition_frequency"),
+            Map.of("beta1", 0.95),
+            s -> new Soap(s.beta1(), s.beta2(), s.epsilon(), s.beta2(), s.preconditionFrequency(), LARGEST_SIDE));
+
     /** Turns that make the first bases. */
     private static final int FIRST = 10;
 
@@ -36,20 +46,20 @@ public record Soap(double beta1, double beta2, double epsilon, double gramBeta, 
         Limits.aboveZero("SOAP's epsilon", epsilon);
         Limits.fraction("SOAP's shampoo_beta", gramBeta);
         if (frequency < 1 || largestSide < 1) {
-            throw new Refusal("SOAP's frequency is " + frequency + " and its largest_side " + largestSide
+            throw new Refusal("SOAP's precondition_frequency is " + frequency + " and its largest side " + largestSide
                     + "; both must be 1 or more");
         }
     }
 
     /** The authors' settings, and the paper's epsilon. */
     public static Soap standard() {
-        return new Soap(0.95, 0.95, 1e-10, 0.95, 10, 10_000);
+        return new Soap(0.95, 0.95, 1e-10, 0.95, 10, LARGEST_SIDE);
     }
 
     @Override
     public String label() {
         return "SOAP " + beta1 + " " + beta2 + ", Gram " + gramBeta + " every " + frequency
-                + (largestSide == 10_000 ? "" : ", sides to " + largestSide);
+                + (largestSide == LARGEST_SIDE ? "" : ", sides to " + largestSide);
     }
 
     @Override
@@ -93,11 +103,12 @@ public record Soap(double beta1, double beta2, double epsilon, double gramBeta, 
     private static void refine(Engine engine, List<List<Tensor>> state) {
         for (int side = 0; side < 2; side++) {
             List<Tensor> gram = state.get(side);
-            double[] readings = engine.motion().readings(gram, gram), shift = new double[gram.size()];
+            Readings readings = new Readings(engine.motion().readings(gram, gram));
+            double[] shift = new double[gram.size()];
             Arrays.setAll(
                     shift,
-                    k -> readings[3 * k] > 0
-                            ? SHIFT * readings[3 * k] / Math.sqrt(gram.get(k).rows())
+                    k -> readings.w(k) > 0
+                            ? SHIFT * readings.w(k) / Math.sqrt(gram.get(k).rows())
                             : 1); // no gradient yet, and nothing turns; or no number, which the step refuses
             engine.motion().refine(gram, shift, state.get(2 + side));
         }

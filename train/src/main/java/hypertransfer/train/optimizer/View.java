@@ -1,6 +1,7 @@
 package hypertransfer.train.optimizer;
 
 import hypertransfer.core.Refusal;
+import hypertransfer.train.network.Outline;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
@@ -62,18 +63,22 @@ public record View(Kind kind, int down, int across) {
      *
      * @param head the width of a head
      */
-    public Cut of(String matrix, int rows, int cols, int head) {
+    public Cut of(Outline matrix, int head) {
+        int rows = matrix.rows(), cols = matrix.cols();
         Cut cut = switch (kind) {
             case WHOLE -> new Cut(1, 1);
             case HEADS ->
-                matrix.matches(".*\\.attn\\.[qkv]\\.weight")
-                        ? new Cut(rows / head, 1)
-                        : matrix.endsWith(".attn.o.weight") ? new Cut(1, cols / head) : new Cut(1, 1);
+                switch (matrix.kind()) {
+                    case Q, K, V -> new Cut(rows / head, 1);
+                    case O -> new Cut(1, cols / head);
+                    default -> new Cut(1, 1);
+                };
             case BLOCKS -> new Cut(down, across);
         };
         if (rows % cut.down != 0 || cols % cut.across != 0) {
-            throw new Refusal("matrices.view is " + text() + ", and " + matrix + " has " + rows + " rows and " + cols
-                    + " columns, which it does not divide; choose divisors, or name the matrices in matrices.groups");
+            throw new Refusal(
+                    "matrices.view is " + text() + ", and " + matrix.name() + " has " + rows + " rows and " + cols
+                            + " columns, which it does not divide; choose divisors, or name the matrices in matrices.groups");
         }
         return cut;
     }
@@ -83,10 +88,10 @@ public record View(Kind kind, int down, int across) {
      *
      * @param head the width of a head
      */
-    public int[] parts(String matrix, int rows, int cols, int head) {
-        Cut cut = of(matrix, rows, cols, head);
-        int high = rows / cut.down, wide = cols / cut.across;
-        int[] parts = new int[Math.multiplyExact(rows, cols)];
+    public int[] parts(Outline matrix, int head) {
+        Cut cut = of(matrix, head);
+        int cols = matrix.cols(), high = matrix.rows() / cut.down, wide = cols / cut.across;
+        int[] parts = new int[Math.toIntExact(matrix.size())];
         for (int i = 0; i < parts.length; i++) {
             parts[i] = i / cols / high * cut.across + i % cols / wide;
         }
@@ -94,8 +99,8 @@ public record View(Kind kind, int down, int across) {
     }
 
     /** Whether each part of a scale-invariant matrix is scale-invariant too: a norm follows every head, not every part. */
-    public boolean keepsInvariance(String matrix) {
-        return kind == Kind.WHOLE || kind == Kind.HEADS && !matrix.endsWith(".attn.o.weight");
+    public boolean keepsInvariance(Outline.Kind matrix) {
+        return kind == Kind.WHOLE || kind == Kind.HEADS && matrix != Outline.Kind.O;
     }
 
     /** The name of a part: {@code blocks.0.attn.q#3.weight} of {@code blocks.0.attn.q.weight}. */

@@ -36,13 +36,6 @@ public final class Feed implements AutoCloseable {
         batch = new Batch(new int[windows.size()], new int[windows.size()]);
     }
 
-    /** Reads the demo's text in a thread beside the caller, who does something else before the run needs it. */
-    public static void prepare(Configuration c) {
-        if (c.data().train().equals("demo")) {
-            Thread.ofPlatform().daemon().start(() -> DemoText.corpus(Split.TRAIN));
-        }
-    }
-
     public static Feed open(Configuration c) {
         List<Corpus> opened = new ArrayList<>();
         try {

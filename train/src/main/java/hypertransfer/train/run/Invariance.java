@@ -4,11 +4,11 @@ import hypertransfer.core.GradientRule;
 import hypertransfer.core.Refusal;
 import hypertransfer.engine.Format;
 import hypertransfer.engine.Tensor;
-import hypertransfer.train.config.Algorithm;
 import hypertransfer.train.config.Configuration;
 import hypertransfer.train.config.Matrices;
+import hypertransfer.train.network.Outline;
 import hypertransfer.train.network.Parameter;
-import hypertransfer.train.network.Parameters;
+import hypertransfer.train.optimizer.Matrix;
 import hypertransfer.train.optimizer.View;
 import java.util.Comparator;
 import java.util.LinkedHashMap;
@@ -46,12 +46,14 @@ public record Invariance(double loss, Map<String, Double> change, double roundin
             }
             double epsilon = trainee.engine().weights() == Format.FLOAT64 ? 1e-9 : 0x1p-24;
             double rounding = ROUNDINGS * epsilon;
-            Algorithm algorithm = c.algorithm();
-            boolean exact =
-                    algorithm.representation(trainee.engine().separateWeights()).exact();
+            Map<String, Matrices> hidden = c.hidden();
+            boolean exact = c.matrices()
+                    .weights()
+                    .on(trainee.engine().separateWeights())
+                    .exact();
             Map<String, GradientRule> rules = new LinkedHashMap<>();
             change.forEach((name, most) ->
-                    rules.put(name, rule(algorithm.of(name).transfer().isPlain(), most <= rounding, exact)));
+                    rules.put(name, rule(hidden.get(name).transfer().isPlain(), most <= rounding, exact)));
             return new Invariance(loss, change, rounding, rules);
         }
     }
@@ -79,8 +81,7 @@ public record Invariance(double loss, Map<String, Double> change, double roundin
             throw new Refusal(String.format(
                     Locale.ROOT,
                     "matrices.gradient is at-radius, but the loss depends on the scale of %s: scaling it by 4 or"
-                            + " less changes the loss by up to %.3g of its value; set matrices.gradient to auto, or to"
-                            + " at-radius-anyway if you want another network's gradient",
+                            + " less changes the loss by up to %.3g of its value; set matrices.gradient to auto",
                     worst,
                     change.get(worst)));
         }
@@ -88,58 +89,64 @@ public record Invariance(double loss, Map<String, Double> change, double roundin
 
     /** The gradient rules of single matrices, where they are measured. */
     static Map<String, GradientRule> needed(Configuration c) {
-        Algorithm algorithm = c.algorithm();
-        Map<Matrices.Gradient, List<String>> asked = Parameters.hidden(c.architecture()).stream()
-                .collect(Collectors.groupingBy(name -> algorithm.of(name).gradient()));
-        List<String> auto = asked.getOrDefault(Matrices.Gradient.AUTO, List.of());
-        List<String> atRadius = asked.getOrDefault(Matrices.Gradient.AT_RADIUS, List.of());
+        Map<String, Matrices> hidden = c.hidden();
+        Map<Matrices.Gradient, List<Outline>> asked = c.architecture().hidden().stream()
+                .collect(Collectors.groupingBy(
+                        matrix -> hidden.get(matrix.name()).gradient()));
+        List<Outline> auto = asked.getOrDefault(Matrices.Gradient.AUTO, List.of());
+        List<Outline> atRadius = asked.getOrDefault(Matrices.Gradient.AT_RADIUS, List.of());
         requireInvariantParts(c, atRadius);
         if (auto.isEmpty()
-                && atRadius.stream().allMatch(c.architecture().design()::invariant)) { // by the norms that follow
+                && atRadius.stream()
+                        .allMatch(matrix -> c.architecture().invariant(matrix.kind()))) { // by the norms that follow
             return Map.of();
         }
         Invariance measured = measure(c);
-        measured.require(atRadius);
-        Map<String, GradientRule> rules = new LinkedHashMap<>(measured.rules());
-        rules.keySet().retainAll(auto);
-        rules.replaceAll((name, rule) -> algorithm.of(name).view().keepsInvariance(name)
-                ? rule
-                : algorithm.of(name).transfer().isPlain() ? GradientRule.AS_IS : GradientRule.REPRESENTATIVE);
+        measured.require(atRadius.stream().map(Outline::name).toList());
+        Map<String, GradientRule> rules = new LinkedHashMap<>();
+        for (Outline matrix : auto) {
+            Matrices own = hidden.get(matrix.name());
+            rules.put(
+                    matrix.name(),
+                    own.view().keepsInvariance(matrix.kind())
+                            ? measured.rules().get(matrix.name())
+                            : own.transfer().isPlain() ? GradientRule.AS_IS : GradientRule.REPRESENTATIVE);
+        }
         return rules;
     }
 
-    private static void requireInvariantParts(Configuration c, List<String> atRadius) {
-        for (String name : atRadius) {
-            View view = c.algorithm().of(name).view();
-            if (!view.keepsInvariance(name)) {
-                throw new Refusal(
-                        "matrices.gradient is at-radius, and the loss depends on the scale of the parts that"
-                                + " matrices.view " + view.text() + " makes of " + name
-                                + "; set matrices.gradient to auto, or to at-radius-anyway if you want another network's gradient");
+    private static void requireInvariantParts(Configuration c, List<Outline> atRadius) {
+        for (Outline matrix : atRadius) {
+            View view = c.hidden().get(matrix.name()).view();
+            if (!view.keepsInvariance(matrix.kind())) {
+                throw new Refusal("matrices.gradient is at-radius, and the loss depends on the scale of the parts that"
+                        + " matrices.view " + view.text() + " makes of " + matrix.name()
+                        + "; set matrices.gradient to auto");
             }
         }
     }
 
     /** What to tell where the rules are not exact: the lemma holds for scale-invariant matrices only. */
-    static Optional<String> warning(Configuration c, Map<String, GradientRule> rules) {
-        Algorithm algorithm = c.algorithm();
-        List<String> inexact = rules.entrySet().stream()
-                .filter(e -> e.getValue() == GradientRule.RESCALED || e.getValue() == GradientRule.AT_RADIUS)
-                .filter(e -> !algorithm.of(e.getKey()).transfer().isPlain() && !invariant(c, e.getKey()))
-                .map(e -> e.getKey().replaceFirst("^blocks\\.\\d+\\.(.*)\\.weight$", "$1"))
+    static Optional<String> warning(Configuration c, List<Matrix> matrices) {
+        List<String> inexact = matrices.stream()
+                .filter(m -> !m.rule().transfer().isPlain() && !exact(c, m))
+                .map(m -> m.whole().kind().path())
                 .distinct()
                 .toList();
         return inexact.isEmpty()
                 ? Optional.empty()
                 : Optional.of("mode " + c.matrices().mode().label() + " is not exact on "
-                        + c.architecture().design().label()
+                        + c.architecture().label()
                         + ": the loss depends on the scale of " + String.join(", ", inexact)
                         + "; take a plus mode, or matrices.gradient=auto");
     }
 
-    private static boolean invariant(Configuration c, String part) {
-        String whole = View.whole(part);
-        return c.architecture().design().invariant(whole)
-                && c.algorithm().of(whole).view().keepsInvariance(whole);
+    private static boolean exact(Configuration c, Matrix m) {
+        Outline.Kind kind = m.whole().kind();
+        return switch (m.rule().transfer().gradient()) {
+            case RESCALED, AT_RADIUS ->
+                c.architecture().invariant(kind) && m.rule().view().keepsInvariance(kind);
+            case AS_IS, REPRESENTATIVE -> true;
+        };
     }
 }

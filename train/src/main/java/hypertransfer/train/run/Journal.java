@@ -5,7 +5,9 @@ import hypertransfer.train.log.Hold;
 import hypertransfer.train.log.Line;
 import hypertransfer.train.log.Log;
 import hypertransfer.train.log.Run;
+import hypertransfer.train.optimizer.Matrix;
 import hypertransfer.train.tensorboard.Scalars;
+import java.util.List;
 
 /** The files that grow while a run trains. Rank 0 writes them; at the other ranks there are none. */
 final class Journal implements AutoCloseable {
@@ -18,10 +20,10 @@ final class Journal implements AutoCloseable {
      *
      * @param hold null at other ranks than 0
      */
-    Journal(Hold hold, Configuration c, int step) {
+    Journal(Hold hold, Configuration c, List<Matrix> matrices, int step) {
         metrics = hold == null ? null : new Log(hold.run().file(Run.METRICS));
-        matrices = hold == null ? null : new Log(hold.run().file(Run.MATRICES));
-        scalars = hold == null ? null : new Scalars(hold.run(), c, step);
+        this.matrices = hold == null ? null : new Log(hold.run().file(Run.MATRICES));
+        scalars = hold == null ? null : new Scalars(hold.run(), c, matrices, step);
     }
 
     void add(Line line) {

@@ -28,8 +28,8 @@ public record Rehearsal(
     public static Rehearsal of(Configuration c, double seconds) {
         try (Feed feed = Feed.open(c);
                 Trainee trainee = Trainee.open(c, Invariance.needed(c))) {
-            ScheduledRates rates = ScheduledRates.of(c, trainee.matrices(), told -> {});
-            Schedule adam = c.algorithm().adamSchedule();
+            ScheduledRates rates = ScheduledRates.of(c, trainee.optimizer().matrices(), told -> {});
+            Schedule adam = c.adamw().schedule(c.steps());
             trainee.decide(feed.training(0, 0));
             long begun = 0, end = System.nanoTime() + (long) (1e9 * seconds);
             int step = 0;

@@ -4,17 +4,17 @@ import hypertransfer.core.Refusal;
 import hypertransfer.core.Schedule;
 import hypertransfer.core.Space;
 import hypertransfer.core.Transfer;
-import hypertransfer.train.config.Algorithm;
 import hypertransfer.train.config.Configuration;
+import hypertransfer.train.config.Matrices;
+import hypertransfer.train.optimizer.Matrix;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.TreeMap;
-import java.util.TreeSet;
+import java.util.Objects;
 import java.util.function.Consumer;
-import java.util.regex.Matcher;
-import java.util.regex.Pattern;
+import java.util.stream.Stream;
 
 /**
  * The rate of each hidden matrix at each step, as configured, or as recorded and fitted to this run.
@@ -23,23 +23,19 @@ import java.util.regex.Pattern;
  * @param decays the weight decay of each at each step; empty where each keeps its own
  */
 record ScheduledRates(List<Schedule> schedules, List<List<Double>> decays) {
-    private static final Pattern BLOCK = Pattern.compile("blocks\\.(\\d+)\\.(.+)");
-
     /** @param told hears how a recorded schedule was fitted, where it is not of the same steps and matrices */
-    static ScheduledRates of(Configuration c, List<String> matrices, Consumer<String> told) {
-        Algorithm algorithm = c.algorithm();
+    static ScheduledRates of(Configuration c, List<Matrix> matrices, Consumer<String> told) {
+        Map<String, Matrices> hidden = c.hidden();
         String file = c.matrices().recorded();
         if (file == null) {
             return new ScheduledRates(
                     matrices.stream()
-                            .map(m -> (Schedule) algorithm.of(m).schedule())
+                            .map(m -> (Schedule) hidden.get(m.whole().name()).schedule(c.steps()))
                             .toList(),
                     List.of());
         }
         RecordedRates recorded = RecordedRates.read(Path.of(file));
-        for (String matrix : matrices) {
-            require(recorded, algorithm.of(matrix).transfer());
-        }
+        matrices.forEach(m -> require(recorded, m.rule().transfer()));
         if (recorded.replays() && recorded.steps() != c.steps()) {
             throw new Refusal(source(recorded) + " has rates and weight decays of " + recorded.steps()
                     + " steps, which keep a norm only if all are taken, and this run has " + c.steps()
@@ -52,12 +48,11 @@ record ScheduledRates(List<Schedule> schedules, List<List<Double>> decays) {
         }
         return new ScheduledRates(
                 matrices.stream()
-                        .map(m -> (Schedule) new Schedule.Recorded(rates.get(m)).resampled(c.steps()))
+                        .map(m -> (Schedule) new Schedule.Recorded(rates.get(m.name())).resampled(c.steps()))
                         .toList(),
                 recorded.replays()
-                        ? matrices.stream()
-                                .map(byDepth(recorded, recorded.decays(), matrices, text -> {})::get)
-                                .toList()
+                        ? List.copyOf(byDepth(recorded, recorded.decays(), matrices, text -> {})
+                                .values())
                         : List.of());
     }
 
@@ -91,41 +86,31 @@ record ScheduledRates(List<Schedule> schedules, List<List<Double>> decays) {
 
     /** By name where the names are the same, else by kind and relative depth, between the two nearest recorded layers. */
     private static Map<String, List<Double>> byDepth(
-            RecordedRates recorded, Map<String, List<Double>> series, List<String> matrices, Consumer<String> told) {
-        if (series.keySet().equals(new TreeSet<>(matrices))) {
-            return series;
-        }
-        Map<String, TreeMap<Integer, List<Double>>> kinds = new TreeMap<>();
-        series.forEach((name, rates) -> {
-            Matcher block = BLOCK.matcher(name);
-            if (block.matches()) {
-                kinds.computeIfAbsent(block.group(2), kind -> new TreeMap<>())
-                        .put(Integer.parseInt(block.group(1)), rates);
-            }
-        });
-        int layers = matrices.stream().mapToInt(ScheduledRates::layer).max().orElseThrow() + 1;
-        Map<String, List<Double>> fitted = new TreeMap<>();
-        for (String name : matrices) {
-            Matcher block = BLOCK.matcher(name);
-            TreeMap<Integer, List<Double>> kind = block.matches() ? kinds.get(block.group(2)) : null;
-            if (kind == null) {
-                throw new Refusal(source(recorded) + " has no rates for " + name
+            RecordedRates recorded, Map<String, List<Double>> series, List<Matrix> matrices, Consumer<String> told) {
+        int layers = matrices.getLast().whole().layer() + 1, deepest = 0;
+        boolean same = series.size() == matrices.size();
+        Map<String, List<Double>> fitted = new LinkedHashMap<>();
+        for (Matrix m : matrices) {
+            same &= series.containsKey(m.name());
+            List<List<Double>> deep = Stream.iterate(0, layer -> layer + 1)
+                    .map(layer -> series.get(m.in(layer)))
+                    .takeWhile(Objects::nonNull)
+                    .toList();
+            if (deep.isEmpty()) {
+                throw new Refusal(source(recorded) + " has no rates for " + m.name()
                         + " and none of its kind; it has those of " + series.keySet());
             }
-            List<List<Double>> deep = List.copyOf(kind.values());
-            double at = layers == 1 ? (deep.size() - 1) / 2.0 : layer(name) * (deep.size() - 1.0) / (layers - 1);
+            double last = deep.size() - 1,
+                    at = layers == 1 ? last / 2 : m.whole().layer() * last / (layers - 1);
             int below = (int) at, above = Math.min(below + 1, deep.size() - 1);
-            fitted.put(name, between(deep.get(below), deep.get(above), at - below));
+            fitted.put(m.name(), between(deep.get(below), deep.get(above), at - below));
+            deepest = Math.max(deepest, deep.size());
         }
-        int deep = kinds.values().stream().mapToInt(Map::size).max().orElse(0);
-        told.accept(source(recorded) + " has " + deep + " layers and this run " + layers
-                + ": matrices take the rates of their kind at the same relative depth");
+        if (!same) {
+            told.accept(source(recorded) + " has " + deepest + " layers and this run " + layers
+                    + ": matrices take the rates of their kind at the same relative depth");
+        }
         return fitted;
-    }
-
-    private static int layer(String name) {
-        Matcher block = BLOCK.matcher(name);
-        return block.matches() ? Integer.parseInt(block.group(1)) : 0;
     }
 
     private static List<Double> between(List<Double> a, List<Double> b, double part) {

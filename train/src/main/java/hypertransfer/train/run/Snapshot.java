@@ -9,7 +9,7 @@ import hypertransfer.train.file.SafeTensors;
 import hypertransfer.train.file.SafeTensorsWriter;
 import hypertransfer.train.log.Run;
 import hypertransfer.train.network.Outline;
-import hypertransfer.train.optimizer.View;
+import hypertransfer.train.optimizer.Matrix;
 import hypertransfer.train.ranks.Team;
 import java.lang.foreign.MemorySegment;
 import java.lang.management.ManagementFactory;
@@ -122,7 +122,7 @@ record Snapshot(Trainee trainee) {
                         + " is " + Arrays.toString(file.shape(name)) + ", not " + Arrays.toString(shape));
             }
         });
-        String hidden = View.whole(trainee.matrices().getFirst());
+        String hidden = trainee.optimizer().matrices().getFirst().whole().name();
         int numberBytes = contents.get(hidden).numberBytes();
         if (file.numberBytes(hidden) != numberBytes) {
             warnings.accept(converted(checkpoint.step(), numberBytes));
@@ -170,8 +170,10 @@ record Snapshot(Trainee trainee) {
             load(c, file, warnings);
         }
         List<State> changed = new ArrayList<>();
-        for (State s : c.states()) {
-            boolean plain = trainee.transfer(s.matrix()).isPlain();
+        List<Matrix> matrices = trainee.optimizer().matrices();
+        for (int k = 0; k < matrices.size(); k++) {
+            State s = c.states().get(k);
+            boolean plain = matrices.get(k).rule().transfer().isPlain();
             if (plain && s.norm() != s.targetNorm()) {
                 trainee.optimizer().scale(s.matrix(), s.targetNorm() / s.norm());
             }

@@ -3,17 +3,19 @@ package hypertransfer.train.run;
 import hypertransfer.core.GradientRule;
 import hypertransfer.core.Refusal;
 import hypertransfer.core.State;
-import hypertransfer.core.Transfer;
+import hypertransfer.engine.Format;
 import hypertransfer.engine.provider.Engines;
-import hypertransfer.train.config.Algorithm;
 import hypertransfer.train.config.Configuration;
 import hypertransfer.train.config.ConfigurationFile;
+import hypertransfer.train.config.Matrices;
 import hypertransfer.train.file.SafeTensors;
 import hypertransfer.train.file.SafeTensorsWriter;
 import hypertransfer.train.log.Run;
 import hypertransfer.train.network.Dialect;
 import hypertransfer.train.network.Foreign;
-import hypertransfer.train.optimizer.View;
+import hypertransfer.train.network.Outline;
+import hypertransfer.train.optimizer.Matrix;
+import hypertransfer.train.optimizer.Representation;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -23,6 +25,7 @@ import java.util.Map;
 import java.util.TreeMap;
 import java.util.function.Consumer;
 import java.util.function.Function;
+import java.util.stream.DoubleStream;
 
 /** A run's network at its newest good checkpoint, evaluated where training evaluates it. */
 public final class Trained implements AutoCloseable {
@@ -103,41 +106,48 @@ public final class Trained implements AutoCloseable {
     public static int export(Run run, Path file, Dialect dialect, Consumer<String> passedOver) {
         Configuration c = run.configuration();
         dialect.require(c.architecture());
-        Algorithm algorithm = c.algorithm();
         return new Checkpoints(run)
                 .newest(
                         (checkpoint, tensors) -> {
-                            Map<String, Double> scales = new HashMap<>();
-                            rules(run, c, checkpoint).forEach((name, rule) -> {
-                                Transfer transfer =
-                                        algorithm.of(name).rule(rule).transfer();
-                                scales.put(name, transfer.evaluationScale(checkpoint.state(name)));
-                            });
-                            write(tensors, scales, c, dialect, checkpoint.step(), file);
+                            Function<String, double[]> weights =
+                                    weights(c, rules(run, c, checkpoint), checkpoint, tensors);
+                            write(weights, c, dialect, checkpoint.step(), file);
                             return checkpoint.step();
                         },
                         passedOver);
     }
 
-    /** A tensor as the network is evaluated: every part of a matrix has a scale of its own. */
-    private static double[] scaled(SafeTensors tensors, String name, Map<String, Double> scales, Configuration c) {
-        double[] values = tensors.values(name);
-        if (scales.containsKey(View.part(name, 0))) {
-            int[] shape = tensors.shape(name);
-            int[] parts = c.algorithm()
-                    .of(name)
-                    .view()
-                    .parts(name, shape[0], shape[1], c.model().head());
-            Arrays.setAll(values, i -> scales.get(View.part(name, parts[i])) * values[i]);
-        } else if (scales.containsKey(name)) {
-            Arrays.setAll(values, i -> scales.get(name) * values[i]);
+    /** Tensors as the network sees them: hidden matrices scaled, each part by its own factor, and rounded to the grid. */
+    private static Function<String, double[]> weights(
+            Configuration c, Map<String, GradientRule> rules, Checkpoint checkpoint, SafeTensors tensors) {
+        List<Outline> hidden = c.architecture().hidden();
+        boolean exact = tensors.numberBytes(hidden.getFirst().name()) == Double.BYTES;
+        Representation how = c.matrices().weights().on(exact);
+        Map<String, double[]> scales = new HashMap<>(); // of each matrix's parts
+        for (Matrix m : Matrix.of(hidden, c.routing(rules, exact), c.model().head())) {
+            double scale = how.factor() * m.rule().transfer().evaluationScale(checkpoint.state(m.name()));
+            scales.merge(m.whole().name(), new double[] {scale}, Trained::joined);
         }
-        return values;
+        Map<String, Matrices> settings = c.hidden();
+        return name -> {
+            double[] values = tensors.values(name);
+            for (Outline matrix : hidden) {
+                if (matrix.name().equals(name)) {
+                    double[] own = scales.get(name);
+                    int[] parts =
+                            settings.get(name).view().parts(matrix, c.model().head());
+                    Arrays.setAll(values, i -> Format.round(own[parts[i]] * values[i], how.bits()));
+                }
+            }
+            return values;
+        };
     }
 
-    private static void write(
-            SafeTensors tensors, Map<String, Double> scales, Configuration c, Dialect dialect, int step, Path file) {
-        Function<String, double[]> ours = name -> scaled(tensors, name, scales, c);
+    private static double[] joined(double[] a, double[] b) {
+        return DoubleStream.concat(Arrays.stream(a), Arrays.stream(b)).toArray();
+    }
+
+    private static void write(Function<String, double[]> ours, Configuration c, Dialect dialect, int step, Path file) {
         String prefix = dialect.prefixes().getFirst();
         List<SafeTensorsWriter.Entry> entries = new ArrayList<>();
         for (Foreign foreign : dialect.tensors(c.architecture())) {

@@ -2,18 +2,16 @@ package hypertransfer.train.run;
 
 import hypertransfer.core.Diverged;
 import hypertransfer.core.GradientRule;
-import hypertransfer.core.Transfer;
 import hypertransfer.engine.Engine;
 import hypertransfer.engine.Memory;
+import hypertransfer.engine.Readings;
 import hypertransfer.engine.Stopped;
 import hypertransfer.engine.Tensor;
 import hypertransfer.engine.provider.Engines;
 import hypertransfer.engine.ranks.Alone;
 import hypertransfer.engine.ranks.Ranks;
 import hypertransfer.engine.ranks.Transport;
-import hypertransfer.train.config.Algorithm;
 import hypertransfer.train.config.Configuration;
-import hypertransfer.train.config.Course;
 import hypertransfer.train.config.Matrices;
 import hypertransfer.train.log.Line;
 import hypertransfer.train.network.Architecture;
@@ -24,7 +22,6 @@ import hypertransfer.train.network.Parameter;
 import hypertransfer.train.network.Parameters;
 import hypertransfer.train.optimizer.Optimizer;
 import hypertransfer.train.optimizer.Routing;
-import hypertransfer.train.optimizer.View;
 import hypertransfer.train.ranks.Team;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -52,7 +49,7 @@ public final class Trainee implements AutoCloseable {
     private record Setup(Architecture architecture, Routing routing, Masters masters, int micros, boolean recompute) {
         /** With the masters that the routing needs. */
         Setup(Architecture architecture, Routing routing, int micros, boolean recompute) {
-            this(architecture, routing, routing.masters(Parameters.hidden(architecture)), micros, recompute);
+            this(architecture, routing, routing.masters(architecture.hidden()), micros, recompute);
         }
     }
 
@@ -112,31 +109,24 @@ public final class Trainee implements AutoCloseable {
     }
 
     private static Trainee bare(Engine engine, Configuration c, Map<String, GradientRule> rules, Ranks ranks) {
-        Algorithm algorithm = c.algorithm();
-        Routing routing = new Routing(
-                name -> algorithm.of(name).rule(rules.getOrDefault(name, rules.get(View.part(name, 0)))),
-                algorithm.adam(),
-                c.adamw().decay(),
-                algorithm.representation(engine.separateWeights()),
-                algorithm.clip());
+        Routing routing = c.routing(rules, engine.separateWeights());
         Configuration.Model m = c.model();
         return of(
                 engine,
                 ranks,
-                c.ranks().carrier(),
+                c.ranks().transport(),
                 new Setup(c.architecture(), routing, m.accumulation(), m.recompute()));
     }
 
     /** Draws the weights as a configuration says, and starts the optimizer. */
     Trainee initialize(Configuration c) {
-        Algorithm algorithm = c.algorithm();
-        return initialize(c.seed(), name -> algorithm.of(name).start().init() == Matrices.Init.ZERO);
+        Map<String, Matrices> hidden = c.hidden();
+        return initialize(c.seed(), name -> hidden.get(name).init() == Matrices.Init.ZERO);
     }
 
     /** The same with every hidden weight kept apart from its master, so that it can be evaluated at other scales. */
     static Trainee separate(Configuration c) {
-        Course course = c.algorithm().common();
-        Routing routing = Routing.standard(course.direction(), course.transfer());
+        Routing routing = Routing.standard(c.matrices().update(), c.matrices().transfer());
         Configuration.Model m = c.model();
         Setup setup = new Setup(c.architecture(), routing, Masters.SEPARATE, m.accumulation(), m.recompute());
         return of(engine(c), new Alone(), Transport.AUTO, setup).initialize(c.seed());
@@ -298,27 +288,24 @@ public final class Trainee implements AutoCloseable {
     /** The gradient rule of each hidden matrix, in the order of all arrays. */
     Map<String, GradientRule> rules() {
         Map<String, GradientRule> rules = new LinkedHashMap<>();
-        matrices().forEach(name -> rules.put(name, transfer(name).gradient()));
+        optimizer
+                .matrices()
+                .forEach(m -> rules.put(m.name(), m.rule().transfer().gradient()));
         return rules;
-    }
-
-    /** How a hidden matrix, or a part of one, follows its target. */
-    Transfer transfer(String matrix) {
-        return routing.rule().apply(View.whole(matrix)).transfer();
     }
 
     /** Refuses parameters that are not finite, so that a checkpoint of them is never written. */
     void requireFinite(int step) {
         List<Tensor> masters = parameters.own().stream().map(Parameter::master).toList();
-        double[] readings = engine.motion().readings(masters, masters);
+        Readings readings = new Readings(engine.motion().readings(masters, masters));
         int first = masters.size();
         for (int k = masters.size() - 1; k >= 0; k--) {
             // Squares of larger numbers are no float32 any more: the network would compute with infinities.
             double most = masters.get(k).numberBytes() == Double.BYTES ? Double.MAX_VALUE : 1e18;
-            first = readings[3 * k] <= most ? first : k;
+            first = readings.w(k) <= most ? first : k;
         }
         boolean finite = first == masters.size();
-        String own = finite ? "" : parameters.own().get(first).name() + " " + readings[3 * first];
+        String own = finite ? "" : parameters.own().get(first).name() + " " + readings.w(first);
         for (String met : team.ranks().texts(own)) {
             if (!met.isEmpty()) {
                 String name = met.split(" ")[0], norm = met.split(" ")[1];

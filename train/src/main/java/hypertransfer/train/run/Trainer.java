@@ -2,7 +2,6 @@ package hypertransfer.train.run;
 
 import hypertransfer.core.Clip;
 import hypertransfer.core.Diverged;
-import hypertransfer.core.GradientRule;
 import hypertransfer.core.Schedule;
 import hypertransfer.core.Step;
 import hypertransfer.engine.ranks.Alone;
@@ -102,9 +101,8 @@ public final class Trainer {
         }
         try (Feed feed = Feed.open(c);
                 Trainee trainee = Trainee.bare(c, Invariance.needed(c), ranks)) {
-            Map<String, GradientRule> rules = trainee.rules();
-            origin = Origin.of(c, rules, feed);
-            Invariance.warning(c, rules).ifPresent(watcher::warned);
+            origin = Origin.of(c, trainee.rules(), feed);
+            Invariance.warning(c, trainee.optimizer().matrices()).ifPresent(watcher::warned);
             trainee.engine().remark().ifPresent(watcher::warned);
             begin(trainee, resume, changed);
             return train(feed, trainee, stop);
@@ -224,17 +222,17 @@ public final class Trainer {
     }
 
     private boolean train(Feed feed, Trainee trainee, BooleanSupplier stop) {
-        ScheduledRates rates = ScheduledRates.of(c, trainee.matrices(), watcher::warned);
-        Schedule adamw = c.algorithm().adamSchedule();
+        ScheduledRates rates = ScheduledRates.of(c, trainee.optimizer().matrices(), watcher::warned);
+        Schedule adamw = c.adamw().schedule(c.steps());
         int start = step;
-        try (Journal journal = new Journal(hold, c, start)) {
+        try (Journal journal = new Journal(hold, c, trainee.optimizer().matrices(), start)) {
             standing(State.RUNNING, null, null);
             watcher.started(trainee, step);
             trainee.decide(feed.training(0, 0));
             while (true) {
-                if (c.matrices().proxy().prescribed()) {
+                if (c.matrices().proxyGrowth() != null) {
                     // Also for what is validated and saved here.
-                    trainee.optimizer().targetNorms(c.matrices().proxy().norm(step, c.steps()));
+                    trainee.optimizer().targetNorms(c.matrices().proxyNorm(step, c.steps()));
                 }
                 boolean known = !c.validatesBefore(step) || validated == step || validate(feed, trainee, journal, stop);
                 boolean end = known && step == c.steps(), stopped = !known || !end && ranks.any(stop.getAsBoolean());
@@ -272,7 +270,7 @@ public final class Trainer {
 
     /** Tells how often gradients were clipped in the whole run, and how much. */
     private void clipped() {
-        if (hold == null || !c.algorithm().clip().any()) {
+        if (hold == null || !c.clip().any()) {
             return;
         }
         double[] all = directory

@@ -4,7 +4,7 @@ import hypertransfer.train.config.Configuration;
 import hypertransfer.train.log.Counterpart;
 import hypertransfer.train.log.Line;
 import hypertransfer.train.log.Run;
-import hypertransfer.train.optimizer.View;
+import hypertransfer.train.optimizer.Matrix;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -14,16 +14,15 @@ import java.util.Map;
 public final class Scalars implements AutoCloseable {
     private final Events events;
     private final long tokensPerStep;
-    private final Map<String, List<Integer>> kinds = new LinkedHashMap<>(); // blocks.3.attn.q.weight is an attn.q
+    private final Map<String, List<Integer>> kinds = new LinkedHashMap<>(); // the numbers of each kind's matrices
     private final Counterpart target;
 
-    public Scalars(Run run, Configuration c, int step) {
+    public Scalars(Run run, Configuration c, List<Matrix> matrices, int step) {
         events = new Events(run.directory(), step);
         tokensPerStep = c.tokensPerStep();
-        List<String> matrices = run.provenance().matrices();
         for (int k = 0; k < matrices.size(); k++) {
-            String kind = View.whole(matrices.get(k)).replaceFirst("^blocks\\.\\d+\\.(.*)\\.weight$", "$1");
-            kinds.computeIfAbsent(kind, none -> new ArrayList<>()).add(k);
+            kinds.computeIfAbsent(matrices.get(k).whole().kind().path(), none -> new ArrayList<>())
+                    .add(k);
         }
         target = new Counterpart(run.target(c));
     }

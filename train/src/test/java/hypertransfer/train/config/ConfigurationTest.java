@@ -86,7 +86,8 @@ class ConfigurationTest {
             matrices.view=blocks:0x1 | matrices.view is 'blocks:0x1'; it must be whole, heads or blocks:
             matrices.view=blocks:2   | matrices.view is 'blocks:2'; it must be whole, heads or blocks:
             matrices.view=blocks:9999999x1 | matrices.view is 'blocks:9999999x1'; it must be whole, heads or blocks:
-            matrices.schulz_steps=-1 | matrices: Newton-Schulz is asked for -1 steps; it must be from 1 to 100, or 0 for the usual 5
+            matrices.schulz_steps=3 | --set: the key 'matrices.schulz_steps' is gone; every run has what 0 stood for, and it was given 3: leave it out, or use the version before
+            matrices.shampoo_beta=0.9 & matrices.direction=soap | the key 'matrices.shampoo_beta' is gone
             matrices.coefficients=x  | matrices.coefficients is 'x'; it must be jordan, convergent or polar-express
             matrices.shape_factor=x  | matrices.shape_factor is 'x'; it must be none, tall, spectral or rms
             matrices.schedule=square | matrices: unknown schedule shape 'square'; the shapes are linear
@@ -114,15 +115,13 @@ class ConfigurationTest {
             matrices.direction=soap & matrices.nesterov=true | matrices.nesterov is true, and soap has no momentum
             matrices.direction=lion & matrices.nesterov=true | matrices.nesterov is true, and lion has no momentum
             matrices.direction=adam & matrices.nesterov=true | matrices.nesterov is true, and adam has no momentum
-            matrices.direction=soap & matrices.shampoo_beta=1 | matrices: SOAP's shampoo_beta is 1.0
-            matrices.direction=soap & matrices.precondition_frequency=0 | matrices: SOAP's frequency is 0 and its largest_side 10000; both must be 1 or more
+            matrices.direction=soap & matrices.precondition_frequency=0 | matrices: SOAP's precondition_frequency is 0 and its largest side 10000; both must be 1 or more
             matrices.direction=adamuon & matrices.shape_factor=rms | matrices.shape_factor is rms, and the norm of adamuon follows from the shape already
             matrices.direction=normuon & matrices.epsilon=0 | matrices: NorMuon's epsilon is 0.0
             matrices.direction=lion & matrices.beta2=1 | matrices: Lion's beta2 is 1.0
             matrices.direction=signum & matrices.momentum=-0.1 | matrices: Signum's momentum is -0.1
             matrices.direction=adamuon & matrices.beta2=.nan | matrices: AdaMuon's beta2 is NaN
             matrices.direction=soap & matrices.epsilon=0 | matrices: SOAP's epsilon is 0.0
-            matrices.schulz_steps=101 | matrices: Newton-Schulz is asked for 101 steps
             matrices.mode=hyperball & matrices.radius=2 & from.run=x | matrices.radius is set where a run starts
             matrices.radius=2                 | matrices: the radius is 2.0, and Base(0.1) in Base(0.1) has no Hyperball
             matrices.radius=0                 | the radius is 0.0
@@ -192,8 +191,11 @@ class ConfigurationTest {
     /** Each choice is one key, and M1 and M2 are what no key makes. */
     @Test
     void networks() {
-        assertThat(ConfigurationFile.of("network=M1").architecture().design()).isEqualTo(Design.of(Variant.M1));
-        assertThat(ConfigurationFile.of("network=M2").architecture().design()).isEqualTo(Design.of(Variant.M2));
+        for (Variant variant : Variant.values()) {
+            Architecture own = ConfigurationFile.of("network=" + variant).architecture();
+            assertThat(own.variant()).isEqualTo(variant);
+            assertThat(own.design()).isEqualTo(Design.PAPER);
+        }
         Architecture llama = ConfigurationFile.of(
                         "network=M2",
                         "preset=gpt2-124m",
@@ -202,19 +204,18 @@ class ConfigurationTest {
                         "model.qk_norm=false",
                         "model.embed_norm=false")
                 .architecture();
-        assertThat(llama.design().label())
-                .isEqualTo("M2 with SwiGLU, 2 key/value heads, no Q/K norm, no norm of the embedding");
+        assertThat(llama.label()).isEqualTo("M2 with SwiGLU, 2 key/value heads, no Q/K norm, no norm of the embedding");
         assertThat(llama.outlines())
                 .contains(
-                        new Outline("blocks.3.attn.k.weight", 256, 768, true),
-                        new Outline("blocks.3.mlp.gate.weight", 2048, 768, true),
-                        new Outline("blocks.3.mlp.proj.weight", 768, 2048, true))
+                        new Outline("blocks.3.attn.k.weight", 256, 768, 3, Outline.Kind.K),
+                        new Outline("blocks.3.mlp.gate.weight", 2048, 768, 3, Outline.Kind.GATE),
+                        new Outline("blocks.3.mlp.proj.weight", 768, 2048, 3, Outline.Kind.PROJ))
                 .noneMatch(outline -> outline.name().equals("embed.gain"));
     }
 
     @Test
     void everyKeyIsExplained() throws IOException {
-        String page = Files.readString(Path.of("..", "docs", "CONFIGURATION.md"));
+        String page = Files.readString(Path.of("..", "docs", "USE.md"));
         JsonNode defaults = new YAMLMapper().readTree(ConfigurationTest.class.getResourceAsStream("defaults.yaml"));
         for (String key : keys(defaults)) {
             assertThat(page).contains("`" + key + "`");
@@ -280,9 +281,9 @@ class ConfigurationTest {
                 .endsWith(5675, 5700, 5723)
                 .contains(5125, 5175)
                 .doesNotContain(5140, 25);
-        Configuration own = ConfigurationFile.of("steps=100", "validation.every=30", "validation.every_late=4");
+        Configuration own = ConfigurationFile.of("steps=100", "validation.every=30");
         assertThat(IntStream.rangeClosed(0, 100).filter(own::validatesBefore).toArray())
-                .containsExactly(0, 30, 60, 92, 96, 100);
+                .containsExactly(0, 30, 60, 90, 92, 94, 96, 98, 100);
     }
 
     @Test
@@ -291,8 +292,8 @@ class ConfigurationTest {
         assertThat(c.tokensPerStep()).isEqualTo(524_288);
         assertThat(c.model().accumulation()).isEqualTo(8);
         assertThat(c.steps()).isEqualTo(5723);
-        assertThat(c.matrices().update().shapeFactor()).isEqualTo(ShapeFactor.RMS);
-        assertThat(c.matrices().update().bf16()).isTrue();
+        assertThat(c.matrices().settings().shapeFactor()).isEqualTo(ShapeFactor.RMS);
+        assertThat(c.matrices().settings().bf16()).isTrue();
         assertThat(ConfigurationFile.of("preset=gpt2-124m", "model.batch=32")
                         .model()
                         .accumulation())
@@ -302,11 +303,19 @@ class ConfigurationTest {
                 .isEqualTo(65_536);
         Configuration dense = ConfigurationFile.of("preset=dense-500m");
         assertThat(dense.tokensPerStep() * dense.steps()).isBetween(69_900_000_000L, 70_100_000_000L);
+        Configuration pilot = ConfigurationFile.of("preset=paper-50m");
+        assertThat(pilot.steps()).isEqualTo(5723);
+        assertThat(pilot.tokensPerStep()).isEqualTo(49_152);
+        assertThat(pilot.model().accumulation()).isEqualTo(1);
+        assertThat(pilot.matrices().settings().shapeFactor()).isEqualTo(ShapeFactor.RMS);
+        assertThat(pilot.matrices().settings().bf16()).isTrue();
+        assertThat(ConfigurationFile.of("preset=paper-50m", "model.batch=24").tokensPerStep())
+                .isEqualTo(49_152);
         Configuration demo = ConfigurationFile.of();
         assertThat(demo.steps()).isEqualTo(400);
         assertThat(demo.model().accumulation()).isEqualTo(1);
-        assertThat(demo.matrices().update().shapeFactor()).isEqualTo(ShapeFactor.NONE);
-        assertThat(demo.matrices().update().bf16()).isFalse();
+        assertThat(demo.matrices().settings().shapeFactor()).isEqualTo(ShapeFactor.NONE);
+        assertThat(demo.matrices().settings().bf16()).isFalse();
     }
 
     @Test
@@ -319,24 +328,19 @@ class ConfigurationTest {
         assertThat(direction("soap")).isEqualTo(Soap.standard());
         assertThat(direction("soap", "preset=gpt2-124m").factor(8, 4)).isEqualTo(1);
         assertThat(direction(
-                        "soap",
-                        "matrices.beta2=0.9",
-                        "matrices.precondition_frequency=3",
-                        "matrices.largest_side=99",
-                        "matrices.epsilon=1e-8"))
-                .isEqualTo(new Soap(0.95, 0.9, 1e-8, 0.9, 3, 99));
+                        "soap", "matrices.beta2=0.9", "matrices.precondition_frequency=3", "matrices.epsilon=1e-8"))
+                .isEqualTo(new Soap(0.95, 0.9, 1e-8, 0.9, 3, 10_000));
         assertThat(direction("adamuon")).isInstanceOf(AdaMuon.class);
         assertThat(direction("adamuon", "preset=gpt2-124m").factor(8, 4)).isEqualTo(1);
         assertThat(direction("normuon", "preset=gpt2-124m").factor(8, 4)).isEqualTo(0.2 * Math.sqrt(8));
-        assertThat(direction("muon", "matrices.schulz_steps=7", "matrices.coefficients=polar-express")
-                        .label())
-                .contains("7 steps from (8.2");
+        assertThat(direction("muon", "matrices.coefficients=polar-express").label())
+                .contains("8 steps from (8.2");
     }
 
     private static Direction direction(String name, String... settings) {
         String[] all = Arrays.copyOf(settings, settings.length + 1);
         all[settings.length] = "matrices.direction=" + name;
-        return ConfigurationFile.of(all).algorithm().common().direction();
+        return ConfigurationFile.of(all).matrices().update();
     }
 
     @Test

@@ -8,12 +8,10 @@ import hypertransfer.train.network.Parameter;
 import hypertransfer.train.network.Variant;
 import java.util.LinkedHashMap;
 import java.util.Map;
-import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /** The same run gives the same bits, whatever the number of threads, and on a second start. */
-@Tag("optimized")
 class BitsTest {
     private static Map<String, double[]> train(Variant variant, int threads) {
         Architecture odd = new Architecture(variant, 307, 2, 160, 32, 71);

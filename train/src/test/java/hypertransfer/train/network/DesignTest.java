@@ -18,16 +18,20 @@ import org.junit.jupiter.params.provider.MethodSource;
 class DesignTest {
     private static final Routing ROUTING = Routing.standard(Direction.Muon.standard(), Rig.MUON);
 
-    static Stream<Design> designs() {
-        return Differences.designs().values().stream();
+    static Stream<Architecture> networks() {
+        return Differences.networks().values().stream();
+    }
+
+    private static Architecture rig(Architecture network) {
+        return Rig.architecture(network.variant(), network.design());
     }
 
     @ParameterizedTest
-    @MethodSource("designs")
-    void gradientsAreFiniteDifferences(Design design) {
-        assertThat(Differences.of(dims -> Engines.open("reference", dims), design))
+    @MethodSource("networks")
+    void gradientsAreFiniteDifferences(Architecture network) {
+        assertThat(Differences.of(dims -> Engines.open("reference", dims), network))
                 .allMatch(parameter -> parameter.accepted(Format.FLOAT64) && parameter.largest() > 1e-4);
-        assertThat(Differences.of(dims -> Engines.open("cpu", dims), design))
+        assertThat(Differences.of(dims -> Engines.open("cpu", dims), network))
                 .allMatch(parameter -> parameter.accepted(Format.FLOAT32));
     }
 
@@ -39,15 +43,15 @@ class DesignTest {
     }
 
     @ParameterizedTest
-    @MethodSource("designs")
-    void scaleMattersJustWhereNoNormFollows(Design design) {
-        try (Rig rig = new Rig(Rig.architecture(design), ROUTING, 1, false)) {
+    @MethodSource("networks")
+    void scaleMattersJustWhereNoNormFollows(Architecture network) {
+        try (Rig rig = new Rig(rig(network), ROUTING, 1, false)) {
             double loss = rig.loss();
             for (Parameter p : rig.parameters.hidden()) {
                 for (double factor : new double[] {0.5, 3}) {
                     double change = Math.abs(rig.scaledLoss(p, factor) - loss);
-                    if (design.invariant(
-                            p.name())) { // up to the norm's epsilon of 1e-10 beside mean squares of order one
+                    if (network.invariant(
+                            p.outline().kind())) { // up to the norm's epsilon of 1e-10 beside mean squares of order one
                         assertThat(change).as(p.name()).isLessThan(1e-8);
                     } else {
                         assertThat(change).as(p.name()).isGreaterThan(1e-4);
@@ -59,11 +63,11 @@ class DesignTest {
     }
 
     @ParameterizedTest
-    @MethodSource("designs")
-    void microBatchesAddUp(Design design) {
+    @MethodSource("networks")
+    void microBatchesAddUp(Architecture network) {
         int[] others = {3, 1, 4, 1, 5, 9, 2, 6, 5, 3};
-        try (Rig one = new Rig(Rig.architecture(design), ROUTING, 1, false);
-                Rig two = new Rig(Rig.architecture(design), ROUTING, 2, true)) {
+        try (Rig one = new Rig(rig(network), ROUTING, 1, false);
+                Rig two = new Rig(rig(network), ROUTING, 2, true)) {
             one.gradient();
             one.network.gradient(others, one.targets);
             two.engine.zero(two.parameters.gradients());
@@ -84,10 +88,10 @@ class DesignTest {
 
     /** What is computed again is the same to the last bit, and takes less memory. */
     @ParameterizedTest
-    @MethodSource("designs")
-    void recomputationChangesNothingButTheMemory(Design design) {
-        try (Rig kept = new Rig(Rig.architecture(design), ROUTING, 1, false);
-                Rig again = new Rig(Rig.architecture(design), ROUTING, 1, true)) {
+    @MethodSource("networks")
+    void recomputationChangesNothingButTheMemory(Architecture network) {
+        try (Rig kept = new Rig(rig(network), ROUTING, 1, false);
+                Rig again = new Rig(rig(network), ROUTING, 1, true)) {
             kept.gradient();
             again.gradient();
             assertThat(again.network.meanLoss()).isEqualTo(kept.network.meanLoss());
@@ -101,13 +105,17 @@ class DesignTest {
     }
 
     @ParameterizedTest
-    @MethodSource("designs")
-    void outlinesAreThoseOfTheParameters(Design design) {
-        Architecture architecture = Rig.architecture(design);
+    @MethodSource("networks")
+    void outlinesAreThoseOfTheParameters(Architecture network) {
+        Architecture architecture = rig(network);
         try (Rig rig = new Rig(architecture, ROUTING, 1, false)) {
             assertThat(rig.parameters.all().stream()
                             .map(p -> new Outline(
-                                    p.name(), p.weight().rows(), p.weight().cols(), p.hidden())))
+                                    p.name(),
+                                    p.weight().rows(),
+                                    p.weight().cols(),
+                                    p.outline().layer(),
+                                    p.outline().kind())))
                     .isEqualTo(architecture.outlines());
         }
     }
@@ -115,11 +123,12 @@ class DesignTest {
     /** With a tied embedding, biases and learned positions it has as many parameters as it is known for. */
     @Test
     void gpt2IsAsLargeAsGpt2() {
-        Design gpt2 = designs()
+        Design gpt2 = networks()
+                .map(Architecture::design)
                 .filter(design -> design.positions() == Design.Positions.LEARNED)
                 .findFirst()
                 .orElseThrow();
-        Architecture small = new Architecture(gpt2, 50_257, 12, 768, 64, 1024);
+        Architecture small = new Architecture(Variant.M2, gpt2, 50_257, 12, 768, 64, 1024);
         assertThat(small.parameters()).isEqualTo(small.parametersWithoutHead()).isEqualTo(124_439_808);
     }
 

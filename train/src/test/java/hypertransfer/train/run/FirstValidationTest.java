@@ -23,8 +23,8 @@ class FirstValidationTest {
                     .isEqualTo(mean(trainee, feed))
                     .isNotEqualTo(validation(trainee, feed, 0));
 
-            ScheduledRates rates = ScheduledRates.of(c, trainee.matrices(), told -> {});
-            Schedule adam = c.algorithm().adamSchedule();
+            ScheduledRates rates = ScheduledRates.of(c, trainee.optimizer().matrices(), told -> {});
+            Schedule adam = c.adamw().schedule(c.steps());
             for (int step = 0; step < c.steps(); step++) {
                 trainee.gradient(feed, step, () -> false);
                 trainee.optimizer().step(rates.at(step), rates.decaysAt(step), adam.rate(step));

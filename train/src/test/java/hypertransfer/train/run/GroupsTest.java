@@ -131,17 +131,15 @@ class GroupsTest {
     }
 
     private static Direction direction(Configuration c, String kind) {
-        return c.algorithm().of("blocks.0.attn." + kind + ".weight").direction();
+        return c.hidden().get("blocks.0.attn." + kind + ".weight").update();
     }
 
     @Test
     void betasThatTwoDirectionsReadDifferentlyAreNotSharedSilently() {
         String[] adam = {"matrices.direction=adam", "matrices.beta2=0.9", "matrices.groups.o.direction=lion"};
         assertRefused(() -> configuration(adam))
-                .hasMessage(
-                        "matrices.beta2 is 0.9, and matrices.groups.o has the direction lion, whose betas are of what"
-                                + " the sign looks back by and the mean that is kept; those of adam are of the first and the"
-                                + " second moment: set matrices.groups.o.beta2");
+                .hasMessage("matrices.beta2 is 0.9, for adam, and matrices.groups.o has the direction lion, which makes"
+                        + " something else of it: set matrices.groups.o.beta2");
         assertThat(direction(tiny.configuration(List.of(adam), "matrices.groups.o.beta2=0.9"), "o"))
                 .isEqualTo(new Lion(0.9, 0.9));
         assertThat(direction(configuration("matrices.beta2=0.9", "matrices.groups.o.direction=lion"), "o"))

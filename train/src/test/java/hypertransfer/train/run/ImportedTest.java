@@ -147,7 +147,6 @@ class ImportedTest {
             LLAMA | model.layers=1 | has the tensor model.layers.1. & no place
             LLAMA | model.layers=3 | has no tensor model.layers.2.input_layernorm.weight
             LLAMA | model.tied=true | set model.tied to false
-            LLAMA | model.gain=false | input_layernorm.weight has the number & model.gain
             LLAMA | network=M1 model.qk_norm=true model.mlp=gelu | the format llama has no place for this network: network is M1, not M2, model.qk_norm is true & model.mlp is not swiglu
             GPT2  | model.bias=false model.positions=none | wpe.weight has the number & model.positions to learned
             GPT2  | model.bias=false | h.0.ln_1.bias has the number & set model.bias to true

@@ -7,11 +7,11 @@ import hypertransfer.core.Mode;
 import hypertransfer.engine.Role;
 import hypertransfer.engine.ranks.Alone;
 import hypertransfer.train.config.Configuration;
-import hypertransfer.train.config.Update;
 import hypertransfer.train.log.Line;
 import hypertransfer.train.log.Run;
 import hypertransfer.train.network.Outline;
 import hypertransfer.train.network.Parameters;
+import hypertransfer.train.optimizer.Directions;
 import hypertransfer.train.ranks.Threads;
 import java.nio.ByteBuffer;
 import java.nio.file.Files;
@@ -20,7 +20,6 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
-import java.util.Locale;
 import java.util.Map;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
@@ -75,7 +74,7 @@ class RanksTest {
         assertThat(one).hasSize(6);
         for (int size : sizes) {
             assertThat(trained(c, size))
-                    .as("%s on %d ranks", c.matrices().update().direction(), size)
+                    .as("%s on %d ranks", c.matrices().direction(), size)
                     .isEqualTo(one);
         }
     }
@@ -115,13 +114,13 @@ class RanksTest {
     @ParameterizedTest
     @EnumSource(Mode.class)
     void norDoTheyInAnyModeAndDirection(Mode mode) throws Exception {
-        Update.Kind[] all = Update.Kind.values();
+        Directions[] all = Directions.values();
         for (int k = 0; k < (Boolean.getBoolean("ht.slow") ? all.length : 2); k++) {
-            Update.Kind direction = all[(mode.ordinal() + k) % all.length];
+            Directions direction = all[(mode.ordinal() + k) % all.length];
             Configuration c = new Tiny(directory)
                     .configuration(
                             "matrices.mode=" + mode.label(),
-                            "matrices.direction=" + direction.name().toLowerCase(Locale.ROOT),
+                            "matrices.direction=" + direction.label(),
                             "matrices.master=float64",
                             "matrices.target_decay=0.2",
                             "model.accumulation=4");
@@ -135,7 +134,6 @@ class RanksTest {
                 .configuration(
                         "matrices.mode=hypertransfer",
                         "model.tied=true",
-                        "model.gain=false",
                         "model.norm=layer",
                         "model.mlp=swiglu",
                         "model.kv_heads=1",

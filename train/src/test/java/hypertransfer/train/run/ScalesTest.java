@@ -36,16 +36,12 @@ class ScalesTest {
     void theRadialPartOfTheGradientIsZeroWhereTheScaleDoesNotMatter() {
         Tiny tiny = new Tiny(dir);
         for (String network : List.of("M1", "M2")) {
-            Path run = tiny.train(
-                    network,
-                    "engine=reference",
-                    "network=" + network,
-                    "steps=6",
-                    "log.matrices_every=2",
-                    "log.radial_every=1");
+            Path run = tiny.train(network, "engine=reference", "network=" + network, "steps=12");
             List<String> names = new Run(run).provenance().matrices();
-            assertThat(Tiny.matrices(run)).hasSize(4);
-            Tiny.matrices(run).forEach((step, line) -> {
+            Map<Integer, Line.Matrices> lines = Tiny.matrices(run);
+            lines.values().removeIf(line -> Double.isNaN(line.radial()[0]));
+            assertThat(lines).containsOnlyKeys(0, 10, 11);
+            lines.forEach((step, line) -> {
                 for (int k = 0; k < names.size(); k++) {
                     double radial = Math.abs(line.radial()[k]);
                     boolean invariant = network.equals("M1") || names.get(k).matches(".*attn\\.[qk]\\.weight");

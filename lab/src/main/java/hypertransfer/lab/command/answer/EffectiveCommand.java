@@ -2,12 +2,9 @@ package hypertransfer.lab.command.answer;
 
 import hypertransfer.lab.answer.Csv;
 import hypertransfer.lab.answer.Effective;
-import hypertransfer.lab.answer.Sheet;
 import hypertransfer.lab.command.option.JsonOption;
 import java.io.PrintWriter;
 import java.nio.file.Path;
-import java.util.ArrayList;
-import java.util.List;
 import java.util.Locale;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
@@ -34,7 +31,7 @@ import picocli.CommandLine.Spec;
             "  rate, decay     learning rate and decoupled weight decay",
             "  inner_product   <u,w>, optional: gives the exact angle of a step",
             "",
-            "docs/RECIPES.md has the lines of PyTorch and JAX that write such a file.",
+            "docs/USE.md has the lines of PyTorch and JAX that write such a file.",
             "at rest: the norm at which decay and growth balance. implied: rate * decay /",
             "effective. The last column is the schedule of angles with which a Hyperball",
             "does the same. Rows that cannot be used are named on the error stream."
@@ -42,7 +39,7 @@ import picocli.CommandLine.Spec;
 public final class EffectiveCommand implements Runnable {
     private static final int MOST = 200;
     private static final String HEAD =
-            "matrix,steps,norm,at end,at rest,peak eff.,step,end eff.,end/peak,implied," + "as a Hyperball's schedule";
+            "matrix,steps,norm,at end,at rest,peak eff.,step,end eff.,end/peak,implied,as a Hyperball's schedule";
 
     @Spec
     private CommandSpec spec;
@@ -59,28 +56,21 @@ public final class EffectiveCommand implements Runnable {
             description = "A new file: step, matrix, weight_norm, effective, angle, implied_decay.")
     private Path csv;
 
-    @Option(names = "--page", paramLabel = "FILE", description = "A new .html page with the curves.")
-    private Path page;
-
     private Effective answer;
 
     @Override
     public void run() {
-        List<Sheet.Line> lines = new ArrayList<>();
         if (csv == null) {
-            answer = Effective.read(log, null, lines);
+            answer = Effective.read(log, null);
         } else {
             String header = "step,matrix,weight_norm,effective,angle,implied_decay";
-            Csv.write(csv, header, table -> answer = Effective.read(log, table, lines));
+            Csv.write(csv, header, table -> answer = Effective.read(log, table));
         }
         PrintWriter err = spec.commandLine().getErr();
         answer.problems().forEach(p -> err.println("ht: " + log + " " + p));
         if (answer.leftOut() > 0) {
             err.println("ht: of " + answer.rows() + " rows, and lines that are none, " + answer.leftOut()
                     + " were left out");
-        }
-        if (page != null) {
-            write(lines);
         }
         json.both(answer, this::print);
     }
@@ -117,34 +107,9 @@ public final class EffectiveCommand implements Runnable {
         out.printf(Locale.ROOT, "mean end/peak %.4f%n", mean);
         out.println("one Hyperball schedule for all: " + answer.all().text());
         answer.notes().forEach(note -> out.println("note: " + note));
-        if (page != null) {
-            out.println("the curves are in " + page);
-        }
         if (csv != null) {
             out.println("every row is in " + csv);
         }
-    }
-
-    private void write(List<Sheet.Line> lines) {
-        List<List<String>> table = new ArrayList<>();
-        table.add(List.of(
-                "matrix", "steps", "norm", "at end", "at rest", "peak effective", "end/peak", "as a Hyperball"));
-        answer.matrices()
-                .forEach(m -> table.add(List.of(
-                        m.matrix(),
-                        "" + m.steps(),
-                        number(m.firstNorm()),
-                        number(m.lastNorm()),
-                        number(m.restNorm()),
-                        number(m.peakEffective()),
-                        number(m.endToPeak()),
-                        m.hyperball().text())));
-        List<String> notes = new ArrayList<>(
-                List.of("One Hyperball schedule for all: " + answer.all().text()));
-        notes.addAll(answer.notes());
-        notes.addAll(answer.problems());
-        List<Sheet.Chart> charts = List.of(new Sheet.Chart("Effective rate", true, lines));
-        Sheet.write(page, "Effective rates of " + log.getFileName(), notes, charts, List.of(), table);
     }
 
     private static String number(Double value) {

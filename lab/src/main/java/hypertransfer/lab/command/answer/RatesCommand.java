@@ -2,14 +2,12 @@ package hypertransfer.lab.command.answer;
 
 import hypertransfer.core.Refusal;
 import hypertransfer.core.Schedule.Shaped;
-import hypertransfer.core.Space;
-import hypertransfer.core.prediction.Prediction;
-import hypertransfer.core.prediction.Translation;
 import hypertransfer.lab.answer.Carried;
-import hypertransfer.lab.answer.Csv;
-import hypertransfer.lab.answer.Kind;
+import hypertransfer.lab.answer.PredictedKind;
 import hypertransfer.lab.command.option.JsonOption;
 import hypertransfer.lab.command.option.SetOption;
+import hypertransfer.prediction.Prediction;
+import hypertransfer.prediction.Translation;
 import hypertransfer.train.config.Configuration;
 import hypertransfer.train.config.ConfigurationFile;
 import java.io.PrintWriter;
@@ -17,7 +15,6 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
-import java.util.function.Consumer;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
@@ -34,16 +31,15 @@ import picocli.CommandLine.Parameters;
             "  ht rates runs/muon.yaml --with matrices.decay=0.3     the same curve",
             "  ht rates runs/muon.yaml --to adamw",
             "  ht rates runs/muon.yaml --with model.width=256",
-            "  ht rates runs/muon.yaml --ends 0.1    the ratio to end at an effective tenth",
             "",
             "error: of the effective rates that one pair of numbers gives instead of a",
-            "schedule of its own for every matrix and step (--csv writes these), rms. It adds",
-            "to the error of the prediction itself, see 'ht predict'. Matrices that",
-            "matrices.groups treats differently have a pair of their own.",
+            "schedule of its own for every matrix and step, rms. It adds to the error of the",
+            "prediction itself, see 'ht predict'. Matrices that matrices.groups treats",
+            "differently have a pair of their own.",
             "",
             "Checked by training, Muon carried to MuonH: at preset demo it ended 0.002 above",
             "a MuonH tuned by a sweep, at 124M 0.064 above it, and 0.17 below its Muon",
-            "(validation losses, one seed; docs/LOG.md)."
+            "(validation losses, one seed; notes/LOG.md)."
         })
 public final class RatesCommand implements Runnable {
     @Parameters(paramLabel = "CONFIG", description = "The configuration with the tuned rates.")
@@ -61,17 +57,8 @@ public final class RatesCommand implements Runnable {
             description = "A key of the configuration that is different there; may be repeated.")
     private List<String> with = List.of();
 
-    @Option(
-            names = "--ends",
-            paramLabel = "PART",
-            description = "Print the nominal final ratio that ends at this part of the peak effective rate.")
-    private Double ends;
-
     @Mixin
     private JsonOption json;
-
-    @Option(names = "--csv", paramLabel = "FILE", description = "A new file: step, kind, rate, effective.")
-    private Path csv;
 
     /** One kind's answer. */
     record Row(String kind, double effectivePeak, double endToPeak, double rate, double finalRatio, double error) {}
@@ -87,22 +74,15 @@ public final class RatesCommand implements Runnable {
             Double finalRatio,
             Double error,
             List<Row> kinds,
-            List<Group> groups,
-            Double endsNominal) {}
+            List<Group> groups) {}
 
     @Override
     public void run() {
         Configuration from = ConfigurationFile.read(file, set.settings);
-        if (to == null && with.isEmpty() && ends == null) {
-            throw new Refusal(
-                    "nothing to carry the rates to; give --to muonh, --with matrices.decay=0.3 or --ends 0.1");
-        }
-        Configuration other = ConfigurationFile.with(from, settings().toArray(String[]::new));
         if (to == null && with.isEmpty()) {
-            reverse(from);
-        } else {
-            translate(from, other);
+            throw new Refusal("nothing to carry the rates to; give --to muonh or --with matrices.decay=0.3");
         }
+        translate(from, ConfigurationFile.with(from, settings().toArray(String[]::new)));
     }
 
     private List<String> settings() {
@@ -135,19 +115,15 @@ public final class RatesCommand implements Runnable {
             groups.add(new Group(
                     name, pair.peak(), pair.finalRatio(), carried.pair().error()));
         }
-        if (csv != null) {
-            write(answers);
-        }
         Group pair = one ? groups.getFirst() : null;
         Answer answer = new Answer(
-                Kind.describe(from),
-                Kind.describe(other),
+                PredictedKind.describe(from),
+                PredictedKind.describe(other),
                 one ? pair.rate : null,
                 one ? pair.finalRatio : null,
                 one ? pair.error : null,
                 rows,
-                groups,
-                null);
+                groups);
         json.both(answer, out -> {
             print(out, from, other, rows, groups);
             StringBuilder next = new StringBuilder("next: ht train " + file);
@@ -156,9 +132,6 @@ public final class RatesCommand implements Runnable {
             answers.forEach(carried ->
                     carried.settings().forEach(s -> next.append(" --set ").append(quoted(s))));
             out.println(next);
-            if (csv != null) {
-                out.println("a rate for every step and kind is in " + csv);
-            }
         });
     }
 
@@ -176,16 +149,16 @@ public final class RatesCommand implements Runnable {
 
     private static void print(
             PrintWriter out, Configuration from, Configuration other, List<Row> rows, List<Group> groups) {
-        Shaped tuned = from.algorithm().common().schedule();
+        Shaped tuned = from.matrices().schedule(from.steps());
         out.printf(
                 Locale.ROOT,
                 "from %s: rate %s, final ratio %s, %s, %d steps%n",
-                Kind.describe(from),
+                PredictedKind.describe(from),
                 tuned.peak(),
                 tuned.finalRatio(),
-                from.matrices().fall().schedule(),
+                from.matrices().curve().schedule().text(),
                 tuned.steps());
-        out.println("to   " + Kind.describe(other));
+        out.println("to   " + PredictedKind.describe(other));
         int wide =
                 Math.max(5, rows.stream().mapToInt(r -> r.kind.length()).max().orElseThrow());
         String start = "%-" + wide + "s %10s %9s   ";
@@ -209,54 +182,8 @@ public final class RatesCommand implements Runnable {
                 g.finalRatio,
                 100 * g.error,
                 groups.size() == 1 ? "" : "  " + g.pattern));
-        if (from.matrices().update().direction() != other.matrices().update().direction()) {
+        if (from.matrices().direction() != other.matrices().direction()) {
             out.println("another direction at the same effective rates: a place to start a search, not a tuned rate");
         }
-    }
-
-    private void reverse(Configuration from) {
-        List<Kind> kinds = Kind.of(from);
-        if (kinds.stream().allMatch(kind -> kind.course().transfer().target() instanceof Space.Hyperball)) {
-            throw new Refusal(
-                    "on a Hyperball the nominal schedule is the effective one: set matrices.final_ratio=" + ends);
-        }
-        List<Row> rows = new ArrayList<>();
-        double sum = 0;
-        int count = 0;
-        for (Kind kind : kinds) {
-            Shaped schedule = kind.course().schedule();
-            double ratio = kind.course().transfer().target() instanceof Space.Base(double decay)
-                    ? Translation.finalRatio(kind.expected(), decay, schedule, ends)
-                    : ends;
-            Prediction p = kind.target();
-            rows.add(new Row(kind.name(), p.peak(), p.finalToPeak(), schedule.peak(), ratio, 0));
-            sum += ratio * kind.count();
-            count += kind.count();
-        }
-        boolean one = from.matrices().groups().isEmpty();
-        String described = Kind.describe(from);
-        double rate = from.algorithm().common().schedule().peak(), mean = sum / count;
-        Answer answer = new Answer(
-                described, described, one ? rate : null, one ? mean : null, one ? 0.0 : null, rows, List.of(), ends);
-        json.both(answer, out -> {
-            out.println(described + ": the final ratio that ends at an effective " + ends);
-            out.printf("%-12s %12s %12s%n", "kind", "end/peak now", "final ratio");
-            rows.forEach(r -> out.printf(Locale.ROOT, "%-12s %12.4f %12.4f%n", r.kind, r.endToPeak, r.finalRatio));
-            if (one) {
-                out.printf(Locale.ROOT, "%-12s %12s %12.4f%n", "all", "", mean);
-            }
-        });
-    }
-
-    private void write(List<Carried> answers) {
-        Consumer<Csv> rows = table -> answers.forEach(carried -> carried.kinds().forEach(part -> {
-            Prediction induced = part.induced();
-            double[] rate = induced.nominal();
-            double[] effective = induced.effective();
-            for (int t = 0; t < rate.length; t++) {
-                table.row(t, part.name(), rate[t], effective[t]);
-            }
-        }));
-        Csv.write(csv, "step,kind,rate,effective", rows);
     }
 }

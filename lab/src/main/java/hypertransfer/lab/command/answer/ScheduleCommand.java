@@ -3,19 +3,15 @@ package hypertransfer.lab.command.answer;
 import hypertransfer.core.Refusal;
 import hypertransfer.lab.answer.Csv;
 import hypertransfer.lab.answer.Fit;
-import hypertransfer.lab.answer.Heat;
 import hypertransfer.lab.answer.Induced;
-import hypertransfer.lab.answer.Sheet;
 import hypertransfer.lab.command.option.JsonOption;
 import hypertransfer.train.log.Run;
 import hypertransfer.train.run.RecordedRates;
 import java.io.PrintWriter;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
-import java.util.stream.IntStream;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
@@ -31,7 +27,7 @@ import picocli.CommandLine.Parameters;
             "  ht schedule out/muon --series effective --out muon-as-angles.json",
             "  ht train runs/muon.yaml --out out/replayed \\",
             "      --set matrices.recorded=out/fair/schedule-rate.json",
-            "  ht schedule out/muonh --series replay --csv replay.csv --page replay.html",
+            "  ht schedule out/muonh --series replay --csv replay.csv",
             "",
             "The series: rate, for a Base optimizer; effective, an angle for a Hyperball;",
             "replay, rate and weight decay with which plain Muon of any framework takes the",
@@ -41,8 +37,6 @@ import picocli.CommandLine.Parameters;
         })
 public final class ScheduleCommand implements Runnable {
     private static final int MOST = 200;
-    private static final List<String> HEAD =
-            List.of("matrix", "peak", "step", "end", "end/peak", "nearest named schedule");
 
     @Parameters(paramLabel = "RUN", description = "A finished run; steps between logged ones are interpolated.")
     private Path run;
@@ -58,9 +52,6 @@ public final class ScheduleCommand implements Runnable {
 
     @Option(names = "--csv", paramLabel = "FILE", description = "A new file: step, matrix, rate, and decay of replay.")
     private Path csv;
-
-    @Option(names = "--page", paramLabel = "FILE", description = "A new .html page with curves and heat maps.")
-    private Path page;
 
     @Mixin
     private JsonOption json;
@@ -79,9 +70,6 @@ public final class ScheduleCommand implements Runnable {
         if (csv != null) {
             write(recorded);
         }
-        if (page != null) {
-            draw(recorded, induced);
-        }
         recorded.write(to);
         json.both(
                 new Answer(
@@ -95,8 +83,17 @@ public final class ScheduleCommand implements Runnable {
                 .max()
                 .orElse(6);
         String format = "%-" + Math.max(6, width) + "s %10s %6s %10s %9s  %s%n";
-        print.printf(format, HEAD.toArray());
-        rows(induced, "all rates are zero").stream().limit(MOST).forEach(row -> print.printf(format, row.toArray()));
+        print.printf(format, "matrix", "peak", "step", "end", "end/peak", "nearest named schedule");
+        induced.matrices().stream()
+                .limit(MOST)
+                .forEach(m -> print.printf(
+                        format,
+                        m.matrix(),
+                        number(m.peak()),
+                        m.peakStep(),
+                        number(m.end()),
+                        number(m.endToPeak()),
+                        m.shape() == null ? "all rates are zero" : m.shape().text()));
         if (induced.matrices().size() > MOST) {
             print.println("and " + (induced.matrices().size() - MOST) + " more; --json has all");
         }
@@ -128,43 +125,6 @@ public final class ScheduleCommand implements Runnable {
                         }
                     }
                 }));
-    }
-
-    /** The table's rows, with what to say of a matrix whose rates are all zero. */
-    private static List<List<String>> rows(Induced induced, String zero) {
-        return induced.matrices().stream()
-                .map(m -> List.of(
-                        m.matrix(),
-                        number(m.peak()),
-                        "" + m.peakStep(),
-                        number(m.end()),
-                        number(m.endToPeak()),
-                        m.shape() == null ? zero : m.shape().text()))
-                .toList();
-    }
-
-    private void draw(RecordedRates recorded, Induced induced) {
-        double[] steps = IntStream.range(0, recorded.steps()).asDoubleStream().toArray();
-        List<Sheet.Line> lines = new ArrayList<>();
-        recorded.rates()
-                .forEach((name, rates) -> lines.add(new Sheet.Line(
-                        name, steps, rates.stream().mapToDouble(rate -> rate).toArray())));
-        List<List<String>> table = new ArrayList<>(List.of(HEAD));
-        table.addAll(rows(induced, "-"));
-        List<Heat> heats = List.of(
-                Heat.of("Peak", induced.matrices(), Induced.Summary::matrix, Induced.Summary::peak),
-                Heat.of("Step of the peak", induced.matrices(), Induced.Summary::matrix, Induced.Summary::peakStep),
-                Heat.of("End over peak", induced.matrices(), Induced.Summary::matrix, Induced.Summary::endToPeak));
-        Sheet.write(
-                page,
-                "The " + series + " schedule of " + recorded.source(),
-                List.of("One schedule for all: "
-                        + (induced.all() == null
-                                ? "all rates are zero"
-                                : induced.all().text())),
-                List.of(new Sheet.Chart("Rate", true, lines)),
-                heats,
-                table);
     }
 
     private static String number(double value) {

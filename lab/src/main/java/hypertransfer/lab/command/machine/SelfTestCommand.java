@@ -9,7 +9,7 @@ import hypertransfer.engine.provider.Engines;
 import hypertransfer.lab.command.option.EngineOption;
 import hypertransfer.lab.command.option.JsonOption;
 import hypertransfer.lab.terminal.Exit;
-import hypertransfer.train.network.Design;
+import hypertransfer.train.network.Architecture;
 import hypertransfer.train.network.Differences;
 import java.io.PrintWriter;
 import java.util.ArrayList;
@@ -31,7 +31,7 @@ import picocli.CommandLine.Mixin;
 public final class SelfTestCommand implements Callable<Integer> {
     private final BiFunction<String, Dims, Engine> open;
     private final List<Dims> sizes;
-    private final Map<String, Design> designs;
+    private final Map<String, Architecture> networks;
 
     @Mixin
     private EngineOption engine;
@@ -45,14 +45,14 @@ public final class SelfTestCommand implements Callable<Integer> {
     private record Check(Dims dims, String operation, String tensor, double error, boolean passed) {}
 
     public SelfTestCommand() {
-        this(Engines::open, Comparison.SIZES, Differences.designs());
+        this(Engines::open, Comparison.SIZES, Differences.networks());
     }
 
     /** With engines, sizes and networks of the caller's. */
-    SelfTestCommand(BiFunction<String, Dims, Engine> open, List<Dims> sizes, Map<String, Design> designs) {
+    SelfTestCommand(BiFunction<String, Dims, Engine> open, List<Dims> sizes, Map<String, Architecture> networks) {
         this.open = open;
         this.sizes = sizes;
-        this.designs = designs;
+        this.networks = networks;
     }
 
     @Override
@@ -70,9 +70,9 @@ public final class SelfTestCommand implements Callable<Integer> {
                 print(words, "%-24s %-12s".formatted(check.operation, check.tensor), check);
             }
         }
-        designs.forEach((label, design) -> {
+        networks.forEach((label, network) -> {
             words.println(label);
-            for (Differences gradient : Differences.of(d -> open.apply(name, d), design)) {
+            for (Differences gradient : Differences.of(d -> open.apply(name, d), network)) {
                 boolean good = gradient.accepted(Engines.weights(name));
                 Check check = new Check(
                         gradient.dims(), "gradient of " + label, gradient.parameter(), gradient.error(), good);

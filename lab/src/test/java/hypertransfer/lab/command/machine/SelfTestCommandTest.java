@@ -8,7 +8,7 @@ import hypertransfer.engine.Layers;
 import hypertransfer.engine.Tensor;
 import hypertransfer.engine.provider.Engines;
 import hypertransfer.lab.terminal.Exit;
-import hypertransfer.train.network.Design;
+import hypertransfer.train.network.Architecture;
 import hypertransfer.train.network.Differences;
 import java.io.PrintWriter;
 import java.io.StringWriter;
@@ -30,8 +30,9 @@ class SelfTestCommandTest {
 
     private int run(BiFunction<String, Dims, Engine> open, String... more) {
         List<Dims> sizes = List.of(new Dims(2, 13, 18, 6, 37), new Dims(1, 5, 6, 6, 13));
-        Map<String, Design> designs = Map.of(LLAMA, Differences.designs().get(LLAMA)); // DesignTest has them all
-        return new CommandLine(new SelfTestCommand(open, sizes, designs))
+        Map<String, Architecture> networks =
+                Map.of(LLAMA, Differences.networks().get(LLAMA)); // DesignTest has them all
+        return new CommandLine(new SelfTestCommand(open, sizes, networks))
                 .setOut(new PrintWriter(out))
                 .execute(Stream.concat(Stream.of("--engine", "cpu"), Stream.of(more))
                         .toArray(String[]::new));

@@ -1,0 +1,44 @@
+#!/usr/bin/env bash
+# Trains a queue of runs on a card, several at a time. Lines may be added to the queue, or changed, while it works.
+#   bench/gpu/queue.sh JAVA JARS OUT AT_ONCE [key=value ...]
+# JAVA: a JDK 25's java. JARS: a folder with ht's jars. OUT: a folder for the runs; OUT/queue holds one run per line: NAME SETTING ...
+# The settings behind AT_ONCE are those of all runs. A run that has begun is not begun again; a run that failed or was
+# stopped is continued from its checkpoint when its line is there once more after OUT/NAME.taken was removed. The weights of a
+# finished run are deleted. Ends when OUT/stop exists, after the runs under way.
+set -uo pipefail
+java=$1 jars=$2 out=$3 at_once=$4
+shift 4
+mkdir -p "$out"
+touch "$out/queue"
+echo 'network: M1' >"$out/empty.yaml"
+export XDG_CACHE_HOME=$out/cache
+
+next() { # the first line whose run nobody has taken
+  while read -r name settings; do
+    case $name in '' | '#'*) continue ;; esac
+    if mkdir "$out/$name.taken" 2>/dev/null; then
+      echo "$name $settings"
+      return
+    fi
+  done <"$out/queue"
+}
+
+worker() {
+  while [ ! -e "$out/stop" ]; do
+    read -r -a line < <(next)
+    if [ ${#line[@]} = 0 ]; then
+      sleep 0.5
+      continue
+    fi
+    name=${line[0]} start=$SECONDS set=()
+    for setting in "$@" "${line[@]:1}"; do set+=(--set "$setting"); done
+    "$java" -XX:+UseSerialGC --add-modules jdk.incubator.vector --enable-native-access=ALL-UNNAMED -cp "$jars/*:$jars/app/*" \
+      hypertransfer.lab.Main train "$out/empty.yaml" --out "$out/$name" "${set[@]}" >"$out/$name.log" 2>&1
+    status=$?
+    [ $status != 0 ] || rm -rf "$out/$name/checkpoints"
+    echo "$name status $status, $((SECONDS - start)) s: $(tail -n 1 "$out/$name.log" | cut -c1-200)" >>"$out/done"
+  done
+}
+
+for ((i = 0; i < at_once; i++)); do worker "$@" & done
+wait

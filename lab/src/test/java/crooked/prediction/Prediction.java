@@ -1,0 +1,6 @@
+package crooked.prediction;
+
+import crooked.train.Train;
+
+/** Knows more than core. */
+public record Prediction(Train train) {}

@@ -1,0 +1,29 @@
+package hypertransfer.train.config;
+
+import hypertransfer.core.Schedule;
+import hypertransfer.core.Shape;
+
+/**
+ * How a rate rises to its peak and falls from it.
+ *
+ * @param schedule how it falls
+ * @param warmup the part of the steps in which it rises
+ * @param finalRatio what it ends at, as a fraction of the peak
+ */
+public record Curve(Fall schedule, double warmup, double finalRatio) {
+
+    /**
+     * A shape as it was written. Runs keep the text, so that {@code trapezoid:.2} is not another configuration than
+     * before.
+     */
+    public record Fall(String text, Shape shape) {
+        static Fall parse(String text) {
+            return new Fall(text, Shape.parse(text));
+        }
+    }
+
+    /** The rates of a whole run. */
+    public Schedule.Shaped from(double peak, int steps) {
+        return new Schedule.Shaped(peak, steps, warmup, finalRatio, schedule.shape());
+    }
+}

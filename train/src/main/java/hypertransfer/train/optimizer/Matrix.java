@@ -1,0 +1,42 @@
+package hypertransfer.train.optimizer;
+
+import hypertransfer.train.network.Outline;
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * What counts as a hidden matrix: a whole one, or one of the parts that a {@link View} makes of it.
+ *
+ * @param name {@code blocks.0.attn.q.weight}, or {@code blocks.0.attn.q#3.weight} of a part
+ * @param part its number among the parts; -1 where it is whole
+ */
+public record Matrix(String name, Outline whole, int part, int rows, int cols, Rule rule) {
+
+    /**
+     * Those of these hidden matrices, in the order of all arrays.
+     *
+     * @param head the width of a head
+     */
+    public static List<Matrix> of(List<Outline> hidden, Routing routing, int head) {
+        List<Matrix> all = new ArrayList<>();
+        for (Outline whole : hidden) {
+            Rule rule = routing.rule().apply(whole);
+            View.Cut cut = rule.view().of(whole, head);
+            int rows = whole.rows() / cut.down(), cols = whole.cols() / cut.across();
+            for (int k = 0; k < cut.count(); k++) {
+                int part = cut.count() == 1 ? -1 : k;
+                all.add(new Matrix(name(whole.name(), part), whole, part, rows, cols, rule));
+            }
+        }
+        return all;
+    }
+
+    /** The name of the same matrix in another layer. */
+    public String in(int layer) {
+        return name(whole.kind().in(layer), part);
+    }
+
+    private static String name(String whole, int part) {
+        return part < 0 ? whole : View.part(whole, part);
+    }
+}
