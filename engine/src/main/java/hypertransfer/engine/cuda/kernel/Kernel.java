@@ -5,8 +5,8 @@ import java.util.Locale;
 
 /** Every kernel: its source file, and the number of its 8-byte arguments; its symbol is the name in lower case. */
 public enum Kernel {
-    SHIFT("rows", 5),
-    SHIFT_BACKWARD("rows", 5),
+    ADD_ROWS("rows", 5),
+    ADD_ROWS_BACKWARD("rows", 5),
     ROW_NORM("rows", 8),
     ROW_NORM_BACKWARD("rows", 11),
     LAYER_NORM("rows", 8),

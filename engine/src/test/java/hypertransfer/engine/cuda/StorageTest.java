@@ -15,7 +15,7 @@ import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
 
-class PlannerTest {
+class StorageTest {
     private static final Dims GPT2 = new Dims(64, 1024, 768, 128, 50304);
     private static final long MATRIX = 4L * 768 * 768, SIDE = 768;
 
@@ -24,12 +24,12 @@ class PlannerTest {
         DeviceTensor weight = new DeviceTensor("w", 50304, 768, Precision.BF16);
         DeviceTensor stream = new DeviceTensor("h", dims.N(), 768, Precision.BF16);
         long scratch = new Scratch(0, dims, Precision.BF16, MATRIX, SIDE).bytes();
-        return Planner.memory(Map.of(Role.WEIGHT, List.of(weight), Role.ACTIVATION, List.of(stream)), scratch);
+        return Storage.memory(Map.of(Role.WEIGHT, List.of(weight), Role.ACTIVATION, List.of(stream)), scratch);
     }
 
     @Test
     void countsAlignedBytes() {
-        Memory memory = Planner.memory(
+        Memory memory = Storage.memory(
                 Map.of(
                         Role.STATE,
                         List.of(
@@ -43,7 +43,7 @@ class PlannerTest {
     void theLargestBatchFitsAndNoLargerDoes() {
         for (int B : new int[] {1, 7, 40, 63}) {
             long room = plan(B).total();
-            int largest = Planner.largestBatch(plan(64), room, GPT2, Precision.BF16, MATRIX, SIDE);
+            int largest = Storage.largestBatch(plan(64), room, GPT2, Precision.BF16, MATRIX, SIDE);
             assertThat(largest).isGreaterThanOrEqualTo(B); // a larger one may need less, its logits dividing better
             assertThat(plan(largest).total()).isLessThanOrEqualTo(room);
             for (int more = largest + 1; more < 64; more++) {
@@ -54,11 +54,11 @@ class PlannerTest {
 
     @Test
     void refusesWithTheTableAndTheBatch() {
-        assertThat(Planner.refusal(plan(64), plan(63).total(), GPT2, Precision.BF16, MATRIX, SIDE))
+        assertThat(Storage.refusal(plan(64), plan(63).total(), GPT2, Precision.BF16, MATRIX, SIDE))
                 .contains("activation")
                 .contains("total")
                 .contains("the largest batch that fits is 63");
-        assertThat(Planner.refusal(plan(64), 1, GPT2, Precision.BF16, MATRIX, SIDE))
+        assertThat(Storage.refusal(plan(64), 1, GPT2, Precision.BF16, MATRIX, SIDE))
                 .contains("not even a batch of 1");
     }
 
@@ -128,10 +128,11 @@ class PlannerTest {
     @Test
     void newtonSchulzTakesAsManyAsFit() {
         Scratch scratch = new Scratch(0, GPT2, Precision.BF16, MATRIX, SIDE);
-        assertThat(Schulz.of(3072, 768, false, scratch.schulzBytes).batch()).isEqualTo(12);
-        assertThat(Schulz.of(768, 3072, true, scratch.schulzBytes).batch()).isEqualTo(24);
-        assertThat(Schulz.of(768, 768, true, scratch.schulzBytes).batch()).isEqualTo(60);
-        assertThatThrownBy(() -> Schulz.of(50304, 768, false, 1000))
+        assertThat(SchulzBatch.of(3072, 768, false, scratch.schulzBytes).batch())
+                .isEqualTo(12);
+        assertThat(SchulzBatch.of(768, 3072, true, scratch.schulzBytes).batch()).isEqualTo(24);
+        assertThat(SchulzBatch.of(768, 768, true, scratch.schulzBytes).batch()).isEqualTo(60);
+        assertThatThrownBy(() -> SchulzBatch.of(50304, 768, false, 1000))
                 .isInstanceOf(EngineException.class)
                 .hasMessageContaining("50304 x 768");
     }

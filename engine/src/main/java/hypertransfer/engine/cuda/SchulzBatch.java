@@ -4,6 +4,7 @@ import static hypertransfer.engine.cuda.kernel.DeviceTensor.pointer;
 
 import hypertransfer.engine.EngineException;
 import hypertransfer.engine.Tensor;
+import hypertransfer.engine.cuda.Product.Shape;
 import hypertransfer.engine.cuda.kernel.Geometry;
 import hypertransfer.engine.cuda.kernel.Precision;
 
@@ -13,16 +14,16 @@ import hypertransfer.engine.cuda.kernel.Precision;
  *
  * @param batch how many fit at a time
  */
-record Schulz(int rows, int cols, Precision format, int batch) {
-    static Schulz of(int rows, int cols, boolean bf16, long room) {
-        Schulz one = new Schulz(rows, cols, bf16 ? Precision.BF16 : Precision.FLOAT32, 1);
+record SchulzBatch(int rows, int cols, Precision format, int batch) {
+    static SchulzBatch of(int rows, int cols, boolean bf16, long room) {
+        SchulzBatch one = new SchulzBatch(rows, cols, bf16 ? Precision.BF16 : Precision.FLOAT32, 1);
         long each = 2 * one.bytes() + 2 * one.sideBytes();
         int batch = (int) Math.min(Geometry.MAX_LIST, room / each);
         if (batch == 0) {
             throw new EngineException("Newton-Schulz of a " + rows + " x " + cols + " matrix needs " + each
                     + " bytes of scratch, but " + room + " were set aside for the declared gradients");
         }
-        return new Schulz(rows, cols, one.format, batch);
+        return new SchulzBatch(rows, cols, one.format, batch);
     }
 
     boolean tall() {
@@ -60,22 +61,28 @@ record Schulz(int rows, int cols, Precision format, int batch) {
 
     /** A from X and X. */
     Product gram(int count) {
-        return product(!tall(), tall(), side(), side(), Math.max(rows, cols), count, stride(), stride(), sideStride());
+        return product(
+                new Shape(!tall(), tall(), side(), side(), Math.max(rows, cols)),
+                count,
+                stride(),
+                stride(),
+                sideStride());
     }
 
     /** B from A and A, both symmetric. */
     Product square(int count) {
-        return product(false, false, side(), side(), side(), count, sideStride(), sideStride(), sideStride());
+        return product(
+                new Shape(false, false, side(), side(), side()), count, sideStride(), sideStride(), sideStride());
     }
 
     /** Y from X and B, or B and X where X is tall. */
     Product apply(int count) {
         return tall()
-                ? product(false, false, cols, rows, cols, count, sideStride(), stride(), stride())
-                : product(false, false, cols, rows, rows, count, stride(), sideStride(), stride());
+                ? product(new Shape(false, false, cols, rows, cols), count, sideStride(), stride(), stride())
+                : product(new Shape(false, false, cols, rows, rows), count, stride(), sideStride(), stride());
     }
 
-    private Product product(boolean flipA, boolean flipB, int m, int n, int k, int count, long a, long b, long c) {
-        return new Product(flipA, flipB, m, n, k, format, format, count, a, b, c, Scratch.ALIGNMENT);
+    private Product product(Shape shape, int count, long a, long b, long c) {
+        return new Product(shape, format, format, new Product.Batch(count, a, b, c), Scratch.ALIGNMENT);
     }
 }

@@ -15,7 +15,7 @@ import java.util.List;
 import java.util.Map;
 
 /** The tensors of an engine and their memory outside the heap: one block per role, freed by closing. */
-public final class Blocks implements AutoCloseable {
+public final class Storage implements AutoCloseable {
     /** A cache line, and the widest vector. */
     private static final int ALIGN = 64;
 
@@ -32,7 +32,7 @@ public final class Blocks implements AutoCloseable {
     public Memory commit() {
         Map<Role, Long> bytes = new EnumMap<>(Role.class);
         declared.forEach((role, tensors) ->
-                bytes.put(role, tensors.stream().mapToLong(Blocks::size).sum()));
+                bytes.put(role, tensors.stream().mapToLong(Storage::size).sum()));
         Memory memory = new Memory(bytes);
         long free = available();
         if (memory.total() > free) {
