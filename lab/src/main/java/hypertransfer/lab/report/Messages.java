@@ -9,7 +9,7 @@ import hypertransfer.train.log.Line.Validation;
 import hypertransfer.train.log.Pair;
 import hypertransfer.train.log.Provenance;
 import hypertransfer.train.log.Run;
-import hypertransfer.train.log.Standing;
+import hypertransfer.train.log.RunStatus;
 import hypertransfer.train.log.Tail;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -111,7 +111,7 @@ final class Messages {
             Arrays.fill(end, Double.NaN);
         }
         // The state comes first: a run that was finished before its lines were read has all of them.
-        Standing now = run.standing();
+        RunStatus now = run.status();
         // What was written before is thinned; what comes while somebody looks is taken as it comes.
         boolean thin = lines(first ? points : Integer.MAX_VALUE, first ? rows : Integer.MAX_VALUE, messages);
         if (pair != null) {
@@ -139,8 +139,8 @@ final class Messages {
         return node.toString();
     }
 
-    private String state(Standing now) {
-        boolean over = now.state() != Standing.State.RUNNING && now.state() != Standing.State.KILLED;
+    private String state(RunStatus now) {
+        boolean over = now.state() != RunStatus.State.RUNNING && now.state() != RunStatus.State.KILLED;
         ObjectNode node = message("state");
         node.put("state", now.state().label());
         node.put("step", now.step());

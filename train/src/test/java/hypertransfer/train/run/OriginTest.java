@@ -7,8 +7,8 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import hypertransfer.train.config.Configuration;
 import hypertransfer.train.config.ConfigurationFile;
 import hypertransfer.train.log.FailureKind;
-import hypertransfer.train.log.Hold;
 import hypertransfer.train.log.Run;
+import hypertransfer.train.log.RunLock;
 import hypertransfer.train.network.Dialect;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -41,8 +41,8 @@ class OriginTest {
     }
 
     private boolean resume(Configuration with, Set<String> changed) {
-        try (Hold hold = Hold.open(run.directory())) {
-            return new Trainer(hold, with, Map.of(), new Watcher() {}).run(true, changed, () -> false);
+        try (RunLock lock = RunLock.open(run.directory())) {
+            return new Trainer(lock, with, Map.of(), new Watcher() {}).run(true, changed, () -> false);
         }
     }
 
@@ -153,9 +153,9 @@ class OriginTest {
     @Test
     void exportTrustsTheCheckpointAndNotTheProvenance() throws IOException {
         Path good = dir.resolve("good"), bad = dir.resolve("bad");
-        Trained.export(run, good, Dialect.OWN, Tiny::unexpected);
+        TrainedNetwork.export(run, good, Dialect.OWN, Tiny::unexpected);
         Files.writeString(run.file(Run.PROVENANCE), "{}");
-        Trained.export(run, bad, Dialect.OWN, Tiny::unexpected);
+        TrainedNetwork.export(run, bad, Dialect.OWN, Tiny::unexpected);
         assertThat(bad).hasSameBinaryContentAs(good);
         assertThat(good)
                 .content(java.nio.charset.StandardCharsets.ISO_8859_1)
@@ -163,7 +163,7 @@ class OriginTest {
         String config = Files.readString(run.file(Run.CONFIGURATION));
         Files.writeString(run.file(Run.CONFIGURATION), config.replace("hypertransfer-plus", "base"));
         assertRefused(
-                () -> Trained.export(run, bad, Dialect.OWN, Tiny::unexpected),
+                () -> TrainedNetwork.export(run, bad, Dialect.OWN, Tiny::unexpected),
                 "matrices.mode was hypertransfer-plus, is base");
     }
 

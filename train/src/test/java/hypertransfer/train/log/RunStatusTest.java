@@ -10,17 +10,17 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-class StandingTest {
+class RunStatusTest {
     @TempDir
     private Path directory;
 
     @Test
     void whatIsWrittenIsRead() {
         Path file = directory.resolve("state.json");
-        Standing diverged =
-                new Standing(Standing.State.FAILED, 7, 9, Double.NaN, 2.5, FailureKind.DIVERGED, "the loss is NaN");
+        RunStatus diverged =
+                new RunStatus(RunStatus.State.FAILED, 7, 9, Double.NaN, 2.5, FailureKind.DIVERGED, "the loss is NaN");
         diverged.write(file);
-        assertThat(Standing.read(file)).isEqualTo(diverged);
+        assertThat(RunStatus.read(file)).isEqualTo(diverged);
     }
 
     @ParameterizedTest
@@ -38,6 +38,6 @@ class StandingTest {
     void whatIsOddIsRefusedWithItsKey(String text, String named) throws Exception {
         Path file = directory.resolve("state.json");
         Files.writeString(file, text);
-        assertRefused(() -> Standing.read(file), "state.json", named);
+        assertRefused(() -> RunStatus.read(file), "state.json", named);
     }
 }

@@ -8,11 +8,11 @@ import java.util.OptionalDouble;
  * The losses of the run that another one follows, asked for in the order of their steps while both may still be training.
  * It begins at the first step asked for, and has one line in memory.
  */
-public final class Counterpart {
+public final class TargetLosses {
     private Tail target; // null where there is none, or where it cannot be read any more
     private Line theirs; // the line read last
 
-    public Counterpart(Optional<Run> target) {
+    public TargetLosses(Optional<Run> target) {
         this.target = target.map(Run::metrics).orElse(null);
     }
 

@@ -11,8 +11,8 @@ import java.util.Set;
 import java.util.stream.Collectors;
 
 /** What must be the same at all ranks, or they would train different runs. */
-public final class Passport {
-    private Passport() {}
+public final class Agreement {
+    private Agreement() {}
 
     /** Refuses ranks that differ, at every rank with the same sentence, which names the first key that differs. */
     public static void compare(Ranks ranks, Map<String, String> facts) {

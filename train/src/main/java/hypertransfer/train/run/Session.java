@@ -32,7 +32,7 @@ import java.util.function.Predicate;
 import java.util.function.UnaryOperator;
 
 /** An engine with a network and its optimizer on it. */
-public final class Trainee implements AutoCloseable {
+public final class Session implements AutoCloseable {
     /** A loss below this fraction of ln(vocab) means that the network has learned. */
     private static final double KNOWING = 0.9;
 
@@ -53,7 +53,7 @@ public final class Trainee implements AutoCloseable {
         }
     }
 
-    private Trainee(Engine engine, Ranks ranks, Transport carrier, Setup setup) {
+    private Session(Engine engine, Ranks ranks, Transport carrier, Setup setup) {
         this.engine = engine;
         this.routing = setup.routing;
         this.ranks = ranks;
@@ -66,18 +66,18 @@ public final class Trainee implements AutoCloseable {
     }
 
     /**
-     * Puts a network and its optimizer onto an engine, which from now on is closed with the trainee, also where it does
+     * Puts a network and its optimizer onto an engine, which from now on is closed with the session, also where it does
      * not fit. It has no weights yet: {@link #initialize} it, or write them and start the optimizer.
      *
      * @param micros micro-batches per step
      */
-    public static Trainee of(Engine engine, Architecture architecture, Routing routing, int micros, boolean recompute) {
+    public static Session of(Engine engine, Architecture architecture, Routing routing, int micros, boolean recompute) {
         return of(engine, new Alone(), Transport.AUTO, new Setup(architecture, routing, micros, recompute));
     }
 
-    private static Trainee of(Engine engine, Ranks ranks, Transport carrier, Setup setup) {
+    private static Session of(Engine engine, Ranks ranks, Transport carrier, Setup setup) {
         try {
-            return new Trainee(engine, ranks, carrier, setup);
+            return new Session(engine, ranks, carrier, setup);
         } catch (RuntimeException | Error e) {
             engine.close();
             throw e;
@@ -89,26 +89,26 @@ public final class Trainee implements AutoCloseable {
      *
      * @param rules the gradient rules measured for single matrices; empty where the mode's own holds for all
      */
-    public static Trainee open(Configuration c, Map<String, GradientRule> rules) {
+    public static Session open(Configuration c, Map<String, GradientRule> rules) {
         return open(c, rules, new Alone());
     }
 
     /** The same as one of several ranks, each of which keeps the masters and the optimizer's state of its own share. */
-    public static Trainee open(Configuration c, Map<String, GradientRule> rules, Ranks ranks) {
+    public static Session open(Configuration c, Map<String, GradientRule> rules, Ranks ranks) {
         return bare(c, rules, ranks).initialize(c);
     }
 
     /** The same with a door of one's own before the engine. */
-    public static Trainee open(Configuration c, UnaryOperator<Engine> door) {
+    public static Session open(Configuration c, UnaryOperator<Engine> door) {
         return bare(door.apply(engine(c)), c, Map.of(), new Alone()).initialize(c);
     }
 
     /** The same without weights: {@link #initialize} it, or load a checkpoint. */
-    static Trainee bare(Configuration c, Map<String, GradientRule> rules, Ranks ranks) {
+    static Session bare(Configuration c, Map<String, GradientRule> rules, Ranks ranks) {
         return bare(engine(c), c, rules, ranks);
     }
 
-    private static Trainee bare(Engine engine, Configuration c, Map<String, GradientRule> rules, Ranks ranks) {
+    private static Session bare(Engine engine, Configuration c, Map<String, GradientRule> rules, Ranks ranks) {
         Routing routing = c.routing(rules, engine.separateWeights());
         Configuration.Model m = c.model();
         return of(
@@ -119,13 +119,13 @@ public final class Trainee implements AutoCloseable {
     }
 
     /** Draws the weights as a configuration says, and starts the optimizer. */
-    Trainee initialize(Configuration c) {
+    Session initialize(Configuration c) {
         Map<String, Matrices> hidden = c.hidden();
         return initialize(c.seed(), name -> hidden.get(name).init() == Matrices.Init.ZERO);
     }
 
     /** The same with every hidden weight kept apart from its master, so that it can be evaluated at other scales. */
-    static Trainee separate(Configuration c) {
+    static Session separate(Configuration c) {
         Routing routing = Routing.standard(c.matrices().update(), c.matrices().transfer());
         Configuration.Model m = c.model();
         Setup setup = new Setup(c.architecture(), routing, Masters.SEPARATE, m.accumulation(), m.recompute());
@@ -137,12 +137,12 @@ public final class Trainee implements AutoCloseable {
     }
 
     /** Draws the weights and starts the optimizer. */
-    public Trainee initialize(long seed) {
+    public Session initialize(long seed) {
         return initialize(seed, name -> false);
     }
 
     /** The same with some hidden matrices at zero. */
-    private Trainee initialize(long seed, Predicate<String> zero) {
+    private Session initialize(long seed, Predicate<String> zero) {
         Initializer.initialize(engine, parameters, seed);
         for (Parameter p : parameters.own()) {
             if (p.hidden() && zero.test(p.name())) {

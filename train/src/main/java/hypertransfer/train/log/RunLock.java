@@ -17,7 +17,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Consumer;
 
 /** A run held for writing, by one process at a time. */
-public final class Hold implements AutoCloseable {
+public final class RunLock implements AutoCloseable {
     private static final String LOCK = "lock";
     /** What this process holds. A second open of a lock file would, when closed, release the first one's lock. */
     private static final Set<Path> HELD = ConcurrentHashMap.newKeySet();
@@ -27,7 +27,7 @@ public final class Hold implements AutoCloseable {
     private final FileChannel channel; // which is locked until it is closed
     private final Object identity; // of the lock's file
 
-    private Hold(Run run, Path key, FileChannel channel) throws IOException {
+    private RunLock(Run run, Path key, FileChannel channel) throws IOException {
         this.run = run;
         this.key = key;
         this.channel = channel;
@@ -51,7 +51,7 @@ public final class Hold implements AutoCloseable {
                 + " see that no other process writes it, then run the same command again");
     }
 
-    private static Hold hold(Path path) {
+    private static RunLock lock(Path path) {
         try {
             Files.createDirectories(path);
             Path key = path.toRealPath();
@@ -64,7 +64,7 @@ public final class Hold implements AutoCloseable {
                 if (channel.tryLock() == null) {
                     throw inUse(path);
                 }
-                return new Hold(new Run(path), key, channel);
+                return new RunLock(new Run(path), key, channel);
             } catch (IOException | RuntimeException | Error e) {
                 HELD.remove(key);
                 if (channel != null) {
@@ -82,16 +82,16 @@ public final class Hold implements AutoCloseable {
     }
 
     /** A new run; refuses a directory that already holds one. */
-    public static Hold create(Path path, Configuration configuration) {
-        return hold(path).with(configuration, true); // held first, so that no other can start here meanwhile
+    public static RunLock create(Path path, Configuration configuration) {
+        return lock(path).with(configuration, true); // held first, so that no other can start here meanwhile
     }
 
     /** A run that is there, with another configuration from here on. */
-    public static Hold change(Path path, Configuration configuration) {
+    public static RunLock change(Path path, Configuration configuration) {
         return open(path).with(configuration, false);
     }
 
-    private Hold with(Configuration configuration, boolean fresh) {
+    private RunLock with(Configuration configuration, boolean fresh) {
         try {
             if (fresh && run.begun()) {
                 throw new Refusal(run.directory() + " already holds a run; choose another --out");
@@ -120,9 +120,9 @@ public final class Hold implements AutoCloseable {
     }
 
     /** A run that is there. */
-    public static Hold open(Path path) {
+    public static RunLock open(Path path) {
         new Run(path).configuration();
-        return hold(path);
+        return lock(path);
     }
 
     public Run run() {
@@ -130,7 +130,7 @@ public final class Hold implements AutoCloseable {
     }
 
     /** Says how the run stands. */
-    public void standing(Standing standing) {
+    public void status(RunStatus standing) {
         standing.write(run.file(Run.STATE));
     }
 

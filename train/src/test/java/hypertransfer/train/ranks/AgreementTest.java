@@ -9,13 +9,13 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-class PassportTest {
+class AgreementTest {
     @Test
     void theKeyThatDiffersIsNamedAtEveryRank() throws Exception {
         AtomicInteger refused = new AtomicInteger();
         Threads.run(3, ranks -> {
             Map<String, String> facts = Map.of("matrices.rate", ranks.rank() == 2 ? "0.02" : "0.01");
-            assertRefused(() -> Passport.compare(ranks, facts))
+            assertRefused(() -> Agreement.compare(ranks, facts))
                     .hasMessageStartingWith("the ranks differ: matrices.rate is 0.01 at rank 0 and 0.02 at rank 2;");
             refused.incrementAndGet();
         });
@@ -30,12 +30,12 @@ class PassportTest {
     void aKeyThatOnlySomeHaveDiffersToo(String first, String second, String sentence) throws Exception {
         Threads.run(2, ranks -> {
             String key = ranks.rank() == 0 ? first : second;
-            assertRefused(() -> Passport.compare(ranks, key == null ? Map.of() : Map.of(key, "1")), sentence);
+            assertRefused(() -> Agreement.compare(ranks, key == null ? Map.of() : Map.of(key, "1")), sentence);
         });
     }
 
     @Test
     void tabsAndLinesInAValueDoNotMatter() throws Exception {
-        Threads.run(2, ranks -> Passport.compare(ranks, Map.of("seed", "a\tb\nc")));
+        Threads.run(2, ranks -> Agreement.compare(ranks, Map.of("seed", "a\tb\nc")));
     }
 }

@@ -28,14 +28,14 @@ import java.util.function.Function;
 import java.util.stream.DoubleStream;
 
 /** A run's network at its newest good checkpoint, evaluated where training evaluates it. */
-public final class Trained implements AutoCloseable {
+public final class TrainedNetwork implements AutoCloseable {
     private final Configuration c;
-    private final Trainee trainee;
+    private final Session session;
     private final int[] window;
 
-    private Trained(Configuration c, Trainee trainee) {
+    private TrainedNetwork(Configuration c, Session session) {
         this.c = c;
-        this.trainee = trainee;
+        this.session = session;
         window = new int[c.model().sequence()];
     }
 
@@ -44,19 +44,19 @@ public final class Trained implements AutoCloseable {
      *
      * @param passedOver is told of checkpoints that are not good
      */
-    public static Trained load(Run run, Consumer<String> passedOver) {
+    public static TrainedNetwork load(Run run, Consumer<String> passedOver) {
         Configuration trained = run.configuration();
         String engine = Engines.works(trained.engine()) ? trained.engine() : "auto";
         Configuration c = ConfigurationFile.with(trained, "model.batch=1", "model.accumulation=1", "engine=" + engine);
         return new Checkpoints(run)
                 .newest(
                         (checkpoint, tensors) -> {
-                            Trainee trainee = Trainee.open(c, rules(run, trained, checkpoint));
+                            Session session = Session.open(c, rules(run, trained, checkpoint));
                             try {
-                                new Snapshot(trainee).load(checkpoint, tensors, converted -> {}); // nothing continues
-                                return new Trained(c, trainee);
+                                new Snapshot(session).load(checkpoint, tensors, converted -> {}); // nothing continues
+                                return new TrainedNetwork(c, session);
                             } catch (RuntimeException e) {
-                                trainee.close();
+                                session.close();
                                 throw e;
                             }
                         },
@@ -89,12 +89,12 @@ public final class Trained implements AutoCloseable {
         for (int i = 0; i < length; i++) {
             window[i] = context.get(context.size() - length + i);
         }
-        return trainee.network().logits(window, length - 1);
+        return session.network().logits(window, length - 1);
     }
 
     @Override
     public void close() {
-        trainee.close();
+        session.close();
     }
 
     /**
@@ -126,7 +126,7 @@ public final class Trained implements AutoCloseable {
         Map<String, double[]> scales = new HashMap<>(); // of each matrix's parts
         for (Matrix m : Matrix.of(hidden, c.routing(rules, exact), c.model().head())) {
             double scale = how.factor() * m.rule().transfer().evaluationScale(checkpoint.state(m.name()));
-            scales.merge(m.whole().name(), new double[] {scale}, Trained::joined);
+            scales.merge(m.whole().name(), new double[] {scale}, TrainedNetwork::joined);
         }
         Map<String, Matrices> settings = c.hidden();
         return name -> {

@@ -5,15 +5,15 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import hypertransfer.train.config.Configuration;
-import hypertransfer.train.log.Hold;
 import hypertransfer.train.log.Run;
+import hypertransfer.train.log.RunLock;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-class HoldTest {
+class RunLockTest {
     @TempDir
     Path dir;
 
@@ -22,17 +22,17 @@ class HoldTest {
         Tiny tiny = new Tiny(dir);
         Configuration c = tiny.configuration("steps=2");
         Path run = tiny.train("run", c);
-        assertThat(Hold.held(run)).isFalse();
-        try (Hold held = Hold.open(run)) {
-            assertThat(Hold.held(held.run().directory())).isTrue();
-            assertRefused(() -> Hold.open(run.resolve(".")), "another process is writing the run");
-            assertThatThrownBy(() -> Hold.create(run, c)).hasMessageContaining("another process");
-            assertThat(Hold.held(run)).as("still").isTrue();
+        assertThat(RunLock.held(run)).isFalse();
+        try (RunLock held = RunLock.open(run)) {
+            assertThat(RunLock.held(held.run().directory())).isTrue();
+            assertRefused(() -> RunLock.open(run.resolve(".")), "another process is writing the run");
+            assertThatThrownBy(() -> RunLock.create(run, c)).hasMessageContaining("another process");
+            assertThat(RunLock.held(run)).as("still").isTrue();
         }
-        assertThat(Hold.held(run)).isFalse();
-        Hold.open(run).close();
-        assertRefused(() -> Hold.create(run, c), "already holds a run; choose another --out");
-        assertThat(Hold.held(run)).as("let go again").isFalse();
+        assertThat(RunLock.held(run)).isFalse();
+        RunLock.open(run).close();
+        assertRefused(() -> RunLock.create(run, c), "already holds a run; choose another --out");
+        assertThat(RunLock.held(run)).as("let go again").isFalse();
     }
 
     /** A second process could take the run then, and both wrote it. */
@@ -41,8 +41,8 @@ class HoldTest {
         Tiny tiny = new Tiny(dir);
         Configuration c = tiny.configuration("steps=4", "checkpoint.every=2");
         Path run = tiny.path("run");
-        try (Hold hold = Hold.create(run, c)) {
-            Trainer trainer = new Trainer(hold, c, Map.of(), new Watcher() {
+        try (RunLock lock = RunLock.create(run, c)) {
+            Trainer trainer = new Trainer(lock, c, Map.of(), new Watcher() {
                 @Override
                 public void stepped(int step, double loss, double seconds, long tokens) {
                     run.resolve("lock").toFile().delete();
@@ -66,8 +66,8 @@ class HoldTest {
 
     @Test
     void noRun() {
-        assertThat(Hold.held(dir)).isFalse();
-        assertRefused(() -> Hold.open(dir), "is not a run: it has no config.yaml");
+        assertThat(RunLock.held(dir)).isFalse();
+        assertRefused(() -> RunLock.open(dir), "is not a run: it has no config.yaml");
         assertRefused(() -> new Run(dir).provenance(), "provenance.json");
     }
 }

@@ -22,7 +22,7 @@ import tools.jackson.databind.node.ObjectNode;
  * @param kind the kind of its failure; null where it did not fail, or an older version wrote it
  * @param message the failure in a sentence; null where it did not fail
  */
-public record Standing(
+public record RunStatus(
         State state, int step, int steps, double loss, double validation, FailureKind kind, String message) {
 
     public enum State {
@@ -50,9 +50,9 @@ public record Standing(
     private static final List<State> WRITTEN = List.of(State.RUNNING, State.INTERRUPTED, State.FAILED, State.FINISHED);
 
     /** As the run last said; running where it never did. */
-    static Standing read(Path file) {
+    static RunStatus read(Path file) {
         if (!Files.exists(file)) {
-            return new Standing(State.RUNNING, 0, 0, Double.NaN, Double.NaN, null, null);
+            return new RunStatus(State.RUNNING, 0, 0, Double.NaN, Double.NaN, null, null);
         }
         try {
             Written said = JSON.readValue(file, Written.class);
@@ -64,7 +64,7 @@ public record Standing(
                     .findFirst()
                     .orElseThrow(() -> new Refusal(file + " has state \"" + said.state + "\"; expected one of "
                             + Arrays.toString(WRITTEN.stream().map(State::label).toArray())));
-            return new Standing(
+            return new RunStatus(
                     state,
                     said.step,
                     said.steps,
@@ -96,7 +96,7 @@ public record Standing(
         Atomic.write(file, node.toString());
     }
 
-    Standing with(State other) {
-        return new Standing(other, step, steps, loss, validation, kind, message);
+    RunStatus with(State other) {
+        return new RunStatus(other, step, steps, loss, validation, kind, message);
     }
 }
