@@ -305,7 +305,7 @@ class RunCommandsTest {
         Files.writeString(config, good);
         ht.fine("train", run, "--set", "matrices.rate=0.005");
         assertThat(Files.readString(config)).contains("rate: 0.005");
-        assertThat(new Run(run).standing().step()).isEqualTo(12);
+        assertThat(new Run(run).status().step()).isEqualTo(12);
     }
 
     @ParameterizedTest

@@ -130,8 +130,8 @@ public final class RunLock implements AutoCloseable {
     }
 
     /** Says how the run stands. */
-    public void status(RunStatus standing) {
-        standing.write(run.file(Run.STATE));
+    public void status(RunStatus status) {
+        status.write(run.file(Run.STATE));
     }
 
     public void provenance(Provenance provenance) {

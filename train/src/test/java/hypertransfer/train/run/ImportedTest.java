@@ -101,7 +101,7 @@ class ImportedTest {
             }
         }
         assertThat(new Tiny(dir).resume("run")).isEmpty();
-        assertThat(run.standing().state().label()).isEqualTo("finished");
+        assertThat(run.status().state().label()).isEqualTo("finished");
     }
 
     @Test

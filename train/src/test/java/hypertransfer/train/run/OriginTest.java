@@ -180,7 +180,7 @@ class OriginTest {
                     .hasMessageContaining("cannot read " + file)
                     .hasMessageContaining("run the same command again to continue");
             assertThat(Tiny.files(run.file(Run.CHECKPOINTS))).isEqualTo(before);
-            assertThat(run.standing().kind()).isEqualTo(FailureKind.FILES);
+            assertThat(run.status().kind()).isEqualTo(FailureKind.FILES);
             Files.delete(file);
             Files.move(aside, file);
         }
