@@ -70,7 +70,7 @@ public record Launch(
             }
         }
         boolean ours = Files.notExists(directory);
-        try (RunLock held = hold(c, changed)) {
+        try (RunLock held = lock(c, changed)) {
             return train(held, c, stop, changed);
         } catch (RuntimeException | Error e) {
             if (ours && !new Run(directory).begun()) {
