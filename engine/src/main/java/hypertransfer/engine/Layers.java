@@ -26,10 +26,10 @@ public interface Layers {
     /**
      * y += b, where row n of y gets row n modulo R of b: a bias with R = 1, learned positions with R = T. y (N,out), b (R,out).
      */
-    void shift(Tensor y, Tensor b);
+    void addRows(Tensor y, Tensor b);
 
     /** db += the sum of the rows of dy that share it. */
-    void shiftBackward(Tensor dy, Tensor db);
+    void addRowsBackward(Tensor dy, Tensor db);
 
     /** y = norm(x). x, y (N,C). */
     void norm(Tensor x, Norm norm, Tensor y);

@@ -14,23 +14,25 @@ import hypertransfer.lab.command.SweepCommand;
 import hypertransfer.lab.command.TrainCommand;
 import hypertransfer.lab.command.TransferCommand;
 import hypertransfer.lab.command.WatchCommand;
-import hypertransfer.lab.command.answer.CompareCommand;
-import hypertransfer.lab.command.answer.EffectiveCommand;
-import hypertransfer.lab.command.answer.PredictCommand;
-import hypertransfer.lab.command.answer.RatesCommand;
-import hypertransfer.lab.command.answer.ScheduleCommand;
 import hypertransfer.lab.command.data.DataCommand;
 import hypertransfer.lab.command.machine.BenchCommand;
 import hypertransfer.lab.command.machine.ConformanceCommand;
 import hypertransfer.lab.command.machine.DoctorCommand;
 import hypertransfer.lab.command.machine.SelfTestCommand;
 import hypertransfer.lab.command.option.Labels;
+import hypertransfer.lab.compare.CompareCommand;
+import hypertransfer.lab.effective.EffectiveCommand;
+import hypertransfer.lab.effective.ScheduleCommand;
 import hypertransfer.lab.experiment.Version;
-import hypertransfer.lab.terminal.Groups;
+import hypertransfer.lab.predict.PredictCommand;
+import hypertransfer.lab.predict.RatesCommand;
+import hypertransfer.lab.terminal.CommandGroups;
 import hypertransfer.lab.terminal.Ink;
 import java.io.PrintWriter;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
+import java.util.Map;
 import java.util.Set;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
@@ -62,32 +64,39 @@ import picocli.CommandLine.Spec;
             "limits the cpu engine. docs/USE.md lists all such variables."
         })
 public final class Main implements Runnable {
-    private static final List<Class<?>> COMMANDS = List.of(
-            BenchCommand.class,
-            CompareCommand.class,
-            CompletionCommand.class,
-            ConformanceCommand.class,
-            DataCommand.class,
-            DemoCommand.class,
-            DoctorCommand.class,
-            EffectiveCommand.class,
-            ExportCommand.class,
-            ImportCommand.class,
-            InvarianceCommand.class,
-            PredictCommand.class,
-            PresetsCommand.class,
-            RatesCommand.class,
-            ReportCommand.class,
-            ReproduceCommand.class,
-            RunsCommand.class,
-            SampleCommand.class,
-            ScheduleCommand.class,
-            SelfTestCommand.class,
-            SweepCommand.class,
-            TrainCommand.class,
-            TransferCommand.class,
-            WatchCommand.class,
-            CommandLine.HelpCommand.class);
+    /** By what they are for, as the help lists them. */
+    private static final Map<String, List<Class<?>>> GROUPS = new LinkedHashMap<>();
+
+    static {
+        GROUPS.put("Start", List.of(DemoCommand.class, DoctorCommand.class, PresetsCommand.class));
+        GROUPS.put(
+                "Train",
+                List.of(
+                        TrainCommand.class,
+                        TransferCommand.class,
+                        SweepCommand.class,
+                        ReproduceCommand.class,
+                        DataCommand.class));
+        GROUPS.put(
+                "Look",
+                List.of(
+                        RunsCommand.class,
+                        ReportCommand.class,
+                        WatchCommand.class,
+                        CompareCommand.class,
+                        SampleCommand.class,
+                        ExportCommand.class));
+        GROUPS.put(
+                "Answers without a run",
+                List.of(
+                        PredictCommand.class,
+                        RatesCommand.class,
+                        EffectiveCommand.class,
+                        ScheduleCommand.class,
+                        InvarianceCommand.class));
+        GROUPS.put("Verify", List.of(SelfTestCommand.class, ConformanceCommand.class, BenchCommand.class));
+        GROUPS.put("Other", List.of(CompletionCommand.class, ImportCommand.class, CommandLine.HelpCommand.class));
+    }
 
     /** These look at all the others. */
     private static final Set<String> ABOUT_ALL = Set.of("help", "completion");
@@ -113,11 +122,16 @@ public final class Main implements Runnable {
      */
     static CommandLine commands(String... args) {
         CommandLine line = new CommandLine(new Main());
+        List<Class<?>> all =
+                GROUPS.values().stream().<Class<?>>flatMap(List::stream).toList();
         List<Class<?>> named = args.length == 0 || ABOUT_ALL.contains(args[0])
                 ? List.of()
-                : COMMANDS.stream().filter(c -> name(c).equals(args[0])).toList();
-        (named.isEmpty() ? COMMANDS : named).forEach(command -> line.addSubcommand(new CommandLine(command)));
-        Groups.in(line);
+                : all.stream().filter(c -> name(c).equals(args[0])).toList();
+        (named.isEmpty() ? all : named).forEach(command -> line.addSubcommand(new CommandLine(command)));
+        Map<String, List<String>> names = new LinkedHashMap<>();
+        GROUPS.forEach(
+                (group, some) -> names.put(group, some.stream().map(Main::name).toList()));
+        CommandGroups.in(line, names);
         Labels.in(line);
         return line;
     }

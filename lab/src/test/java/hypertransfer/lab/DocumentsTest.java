@@ -32,7 +32,7 @@ class DocumentsTest {
             Map.entry("mpirun -n 2 ./ht train out/muon", "RanksTest resumes on another number of ranks"),
             Map.entry("ht selftest --engine cuda", "a card"),
             Map.entry("ht conformance DIR --engine cuda", "a card"),
-            Map.entry("HT_CUDA_PROFILE=1 ./ht bench --preset gpt2-124m --engine cuda", "a card"),
+            Map.entry("ht bench --preset gpt2-124m --engine cuda --operations", "a card"),
             Map.entry("ht bench --preset gpt2-124m --network M1 --engine cuda --seconds 4 --json", "a card"));
 
     private static final Pattern INLINE = Pattern.compile("`((?:\\./)?ht [^`]*)`");

@@ -77,7 +77,7 @@ class FaultTest {
     }
 
     private String state() {
-        return new Run(run).standing().state().label();
+        return new Run(run).status().state().label();
     }
 
     @Test

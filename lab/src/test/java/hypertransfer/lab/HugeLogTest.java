@@ -2,8 +2,8 @@ package hypertransfer.lab;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import hypertransfer.train.log.Hold;
 import hypertransfer.train.log.Run;
+import hypertransfer.train.log.RunLock;
 import java.io.BufferedWriter;
 import java.io.RandomAccessFile;
 import java.nio.file.Files;
@@ -71,8 +71,8 @@ class HugeLogTest {
 
         List<String> told = new ArrayList<>();
         int last = steps - 10;
-        try (Hold hold = Hold.open(run)) {
-            time("ht train cuts it", () -> hold.rewind(last, false, 6, told::add));
+        try (RunLock lock = RunLock.open(run)) {
+            time("ht train cuts it", () -> lock.rewind(last, false, 6, told::add));
             assertThat(told).isEmpty();
             assertThat(Files.size(log)).isGreaterThan(1L << 31);
             assertThat(end(log)).startsWith("{\"step\":" + (last - 1) + ",").endsWith("}\n");
@@ -80,7 +80,7 @@ class HugeLogTest {
                 damaged.seek(damaged.length() - 100_000);
                 damaged.write("?!".getBytes());
             }
-            time("and again with a damaged line near its end", () -> hold.rewind(last, false, 6, told::add));
+            time("and again with a damaged line near its end", () -> lock.rewind(last, false, 6, told::add));
             assertThat(told).singleElement().asString().contains("matrices.jsonl has 1 damaged line");
             assertThat(end(log)).startsWith("{\"step\":" + (last - 1) + ",").endsWith("}\n");
         }

@@ -5,7 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.within;
 
 import hypertransfer.core.Refusal;
-import hypertransfer.lab.comparison.TensorDifference;
+import hypertransfer.lab.compare.TensorDifference;
 import hypertransfer.lab.terminal.Exit;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;

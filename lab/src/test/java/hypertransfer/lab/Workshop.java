@@ -192,8 +192,7 @@ final class Workshop {
 
     /** Those that write files. */
     List<Command> writing() {
-        Command writesOnly = command("tiny.yaml", null, "new @made.yaml");
-        return Stream.concat(commands().stream(), Stream.of(writesOnly))
+        return commands().stream()
                 .filter(c -> c.into() != null || c.args().stream().anyMatch(arg -> arg.contains("/" + OUT)))
                 .toList();
     }

@@ -33,15 +33,6 @@ public record Memory(List<Term> terms) {
     }
 
     /**
-     * Directions that know nothing of each other.
-     *
-     * @return no terms
-     */
-    public static Memory none() {
-        return new Memory(List.of());
-    }
-
-    /**
      * Momentum of gradients that know nothing of each other.
      *
      * @param beta of the momentum
@@ -49,17 +40,5 @@ public record Memory(List<Term> terms) {
      */
     public static Memory momentum(double beta) {
         return new Memory(List.of(new Term(1, beta)));
-    }
-
-    /**
-     * The cosine of directions that are j steps apart.
-     *
-     * @param j one or more
-     * @return the expected cosine
-     */
-    public double cosine(int j) {
-        return terms.stream()
-                .mapToDouble(term -> term.weight * Math.pow(term.decay, j))
-                .sum();
     }
 }

@@ -24,6 +24,7 @@ import org.junit.jupiter.api.Test;
 class PredictionTest {
     private static final Expected SQUARE = Expected.muon(128, 128, 1, 0.95);
     private static final Expected TALL = Expected.muon(512, 128, 1, 0.95);
+    private static final Memory NO_MEMORY = new Memory(List.of());
     private static final Shaped TENTH = new Shaped(0.03, 400, 0.05, 0.1, new Shape.Linear());
 
     @Test
@@ -61,7 +62,7 @@ class PredictionTest {
     /** No memory: every step is a right angle, and the recursion is Pythagoras. */
     @Test
     void withoutMemoryTheNormIsPythagoras() {
-        Expected matrix = new Expected(3, 2, Memory.none());
+        Expected matrix = new Expected(3, 2, NO_MEMORY);
         Shaped schedule = new Shaped(0.5, 2, 0, 1, new Shape.Constant());
         assertThat(Prediction.of(matrix, new Base(0.4), schedule).norm()[1])
                 .isCloseTo(Math.sqrt(0.64 * 9 + 1), within(1e-15));
@@ -91,7 +92,7 @@ class PredictionTest {
     /** The control for the test above: without the memory the same walk is far from predicted. */
     @Test
     void memoryIsNotSmall() {
-        Expected forgetful = new Expected(SQUARE.norm(), SQUARE.direction(), Memory.none());
+        Expected forgetful = new Expected(SQUARE.norm(), SQUARE.direction(), NO_MEMORY);
         double with = Prediction.of(SQUARE, new Base(0.1), TENTH).norm()[399];
         double without = Prediction.of(forgetful, new Base(0.1), TENTH).norm()[399];
         assertThat(with / without).isGreaterThan(1.5);
@@ -119,7 +120,7 @@ class PredictionTest {
     @Test
     void persistentStartIsAStraightLine() {
         Onset always = new Onset(1, 1e300, Math.nextDown(1.0));
-        Expected matrix = new Expected(1, 1, Memory.none()).withOnset(always);
+        Expected matrix = new Expected(1, 1, NO_MEMORY).withOnset(always);
         Shaped schedule = new Shaped(0.5, 3, 0, 1, new Shape.Constant());
         double[] norm = Prediction.of(matrix, new Base(0), schedule).norm();
         assertThat(norm[1]).as("a right angle first").isCloseTo(Math.sqrt(1.25), within(1e-12));
@@ -219,8 +220,8 @@ class PredictionTest {
 
     @Test
     void refusals() {
-        refused(() -> new Expected(0, 1, Memory.none()), "norm at the start is 0.0");
-        refused(() -> new Expected(1, Double.NaN, Memory.none()), "direction's norm is NaN");
+        refused(() -> new Expected(0, 1, NO_MEMORY), "norm at the start is 0.0");
+        refused(() -> new Expected(1, Double.NaN, NO_MEMORY), "direction's norm is NaN");
         refused(() -> Expected.muon(0, 4, 1, 0.95), "0 x 4 is empty");
         refused(() -> Memory.momentum(1), "decay 1.0");
         refused(() -> new Onset(1.5, 1, 0), "part 1.5");
@@ -242,7 +243,9 @@ class PredictionTest {
     private static double sum(Memory memory) {
         double sum = 0;
         for (int j = 1; j < 60; j++) {
-            sum += memory.cosine(j);
+            for (Memory.Term term : memory.terms()) {
+                sum += term.weight() * Math.pow(term.decay(), j);
+            }
         }
         return sum;
     }

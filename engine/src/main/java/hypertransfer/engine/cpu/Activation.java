@@ -3,78 +3,51 @@ package hypertransfer.engine.cpu;
 import hypertransfer.engine.Nonlinearity;
 import hypertransfer.engine.cpu.thread.Chunks;
 import hypertransfer.engine.cpu.thread.Pool;
-import hypertransfer.engine.cpu.thread.Task;
-import hypertransfer.engine.cpu.vector.Gelu;
+import hypertransfer.engine.cpu.vector.Exp;
 import hypertransfer.engine.cpu.vector.Lanes;
-import hypertransfer.engine.cpu.vector.Swiglu;
 import jdk.incubator.vector.FloatVector;
 
-/** What an MLP does between its matrices, forward and backward, after the post norms of its inputs. */
-final class Activation {
-    private final Pool pool;
-    private final Task forward = this::forward;
-    private final Task backward = this::backward;
-    private Nonlinearity kind;
-    private int rows, cols;
-    private long f, fr, s, df;
+/**
+ * What an MLP does between its matrices, forward and backward, after the post norms of its inputs.
+ *
+ * @param f the inputs of a row beside each other
+ * @param fr the factors of their post norms; 0: post is the identity
+ */
+record Activation(Nonlinearity kind, int rows, int cols, long f, long fr) {
+    /** GELU with the hyperbolic tangent is x sigmoid(2 sqrt(2/pi) (x + 0.044715 x^3)). */
+    private static final float A = (float) (2 * Math.sqrt(2 / Math.PI)), B = A * 0.044715f;
 
-    Activation(Pool pool) {
-        this.pool = pool;
-    }
-
-    /** fr = 0: post is the identity. */
-    void forward(Nonlinearity kind, int rows, int cols, long f, long fr, long s) {
-        run(forward, kind, rows, cols, f, fr, s);
-    }
-
-    void backward(Nonlinearity kind, int rows, int cols, long f, long fr, long ds, long df) {
-        this.df = df;
-        run(backward, kind, rows, cols, f, fr, ds);
-    }
-
-    private void run(Task task, Nonlinearity kind, int rows, int cols, long f, long fr, long s) {
-        this.kind = kind;
-        this.rows = rows;
-        this.cols = cols;
-        this.f = f;
-        this.fr = fr;
-        this.s = s;
-        pool.run(task, Chunks.count(rows));
-    }
-
-    private void forward(int piece, int worker) {
-        int from = piece * Chunks.rows(rows), to = Math.min(rows, from + Chunks.rows(rows));
-        for (int n = from; n < to; n++) {
+    void forward(Pool pool, long s) {
+        Chunks.each(pool, rows, n -> {
             long row = s + 4L * n * cols, x = input(f, n, 0), y = input(f, n, 1);
             float post = fr == 0 ? 1 : Norms.factor(x, cols, factor(n, 0));
             switch (kind) {
                 case RELU_SQUARED -> square(x, post, row, cols);
-                case GELU -> Gelu.forward(x, post, row, cols);
-                case SWIGLU -> Swiglu.forward(x, post, y, fr == 0 ? 1 : Norms.factor(y, cols, factor(n, 1)), row, cols);
+                case GELU -> gelu(x, post, row, cols);
+                case SWIGLU -> swiglu(x, post, y, fr == 0 ? 1 : Norms.factor(y, cols, factor(n, 1)), row, cols);
             }
-        }
+        });
     }
 
-    private void backward(int piece, int worker) {
-        int from = piece * Chunks.rows(rows), to = Math.min(rows, from + Chunks.rows(rows));
-        for (int n = from; n < to; n++) {
-            long ds = s + 4L * n * cols, x = input(f, n, 0), dx = input(df, n, 0);
+    void backward(Pool pool, long gradient, long df) {
+        Chunks.each(pool, rows, n -> {
+            long ds = gradient + 4L * n * cols, x = input(f, n, 0), dx = input(df, n, 0);
             float post = fr == 0 ? 1 : Lanes.get(factor(n, 0));
             switch (kind) {
-                case RELU_SQUARED -> throughPost(n, 0, slope(x, post, ds, dx, cols));
+                case RELU_SQUARED -> throughPost(n, 0, df, slope(x, post, ds, dx, cols));
                 case GELU -> {
-                    Gelu.backward(x, post, ds, dx, cols);
-                    throughPost(n, 0, Lanes.dot(dx, x, cols));
+                    geluBackward(x, post, ds, dx, cols);
+                    throughPost(n, 0, df, Lanes.dot(dx, x, cols));
                 }
                 case SWIGLU -> {
                     long y = input(f, n, 1), dy = input(df, n, 1);
                     float second = fr == 0 ? 1 : Lanes.get(factor(n, 1));
-                    Swiglu.backward(x, post, y, second, ds, dx, cols);
-                    throughPost(n, 0, Lanes.dot(dx, x, cols));
-                    throughPost(n, 1, Lanes.dot(dy, y, cols));
+                    swigluBackward(x, post, y, second, ds, dx, cols);
+                    throughPost(n, 0, df, Lanes.dot(dx, x, cols));
+                    throughPost(n, 1, df, Lanes.dot(dy, y, cols));
                 }
             }
-        }
+        });
     }
 
     /** Where input i of row n starts. */
@@ -87,7 +60,7 @@ final class Activation {
     }
 
     /** From the gradient behind an input's post norm to the one before it; along is their sum of products with it. */
-    private void throughPost(int n, int i, float along) {
+    private void throughPost(int n, int i, long df, float along) {
         if (fr != 0) {
             long d = input(df, n, i);
             float post = Lanes.get(factor(n, i));
@@ -125,5 +98,66 @@ final class Activation {
             sum += g * Lanes.get(f);
         }
         return sum;
+    }
+
+    /** s = gelu(f r). */
+    private static void gelu(long f, float r, long s, int n) {
+        long ds = s - f, whole = Lanes.whole(f, n), end = Lanes.end(f, n);
+        for (; f < whole; f += Lanes.STEP) {
+            FloatVector x = Lanes.load(f).mul(r);
+            FloatVector bent = x.mul(x.mul(x).mul(B).add(A));
+            Lanes.store(x.mul(Exp.sigmoid(bent)), f + ds);
+        }
+        for (; f < end; f += 4) {
+            float x = Lanes.get(f) * r;
+            Lanes.put(f + ds, x * Exp.sigmoid(x * (A + B * x * x)));
+        }
+    }
+
+    /** to = d gelu'(f r). */
+    private static void geluBackward(long f, float r, long d, long to, int n) {
+        long dd = d - f, dt = to - f, whole = Lanes.whole(f, n), end = Lanes.end(f, n);
+        for (; f < whole; f += Lanes.STEP) {
+            FloatVector x = Lanes.load(f).mul(r), square = x.mul(x);
+            FloatVector sigma = Exp.sigmoid(x.mul(square.mul(B).add(A)));
+            FloatVector steep =
+                    x.mul(square.mul(3 * B).add(A)).mul(sigma.mul(-1f).add(1f));
+            Lanes.store(Lanes.load(f + dd).mul(sigma).mul(steep.add(1f)), f + dt);
+        }
+        for (; f < end; f += 4) {
+            float x = Lanes.get(f) * r, sigma = Exp.sigmoid(x * (A + B * x * x));
+            Lanes.put(f + dt, Lanes.get(f + dd) * sigma * (1 + x * (A + 3 * B * x * x) * (1 - sigma)));
+        }
+    }
+
+    /** s = f rx sigmoid(f rx) g ry. */
+    private static void swiglu(long f, float rx, long g, float ry, long s, int n) {
+        long dg = g - f, ds = s - f, whole = Lanes.whole(f, n), end = Lanes.end(f, n);
+        for (; f < whole; f += Lanes.STEP) {
+            FloatVector x = Lanes.load(f).mul(rx), y = Lanes.load(f + dg).mul(ry);
+            Lanes.store(x.mul(Exp.sigmoid(x)).mul(y), f + ds);
+        }
+        for (; f < end; f += 4) {
+            float x = Lanes.get(f) * rx, y = Lanes.get(f + dg) * ry;
+            Lanes.put(f + ds, x * Exp.sigmoid(x) * y);
+        }
+    }
+
+    /** The gradient at x into to, the one at y beside it. */
+    private static void swigluBackward(long f, float rx, long g, float ry, long d, long to, int n) {
+        long dg = g - f, dd = d - f, dt = to - f, whole = Lanes.whole(f, n), end = Lanes.end(f, n);
+        for (; f < whole; f += Lanes.STEP) {
+            FloatVector x = Lanes.load(f).mul(rx), y = Lanes.load(f + dg).mul(ry), sigma = Exp.sigmoid(x);
+            FloatVector in = Lanes.load(f + dd).mul(sigma),
+                    steep = x.mul(sigma.mul(-1f).add(1f)).add(1f);
+            Lanes.store(in.mul(steep).mul(y), f + dt);
+            Lanes.store(in.mul(x), f + dt + dg);
+        }
+        for (; f < end; f += 4) {
+            float x = Lanes.get(f) * rx, y = Lanes.get(f + dg) * ry, sigma = Exp.sigmoid(x);
+            float in = Lanes.get(f + dd) * sigma;
+            Lanes.put(f + dt, in * (1 + x * (1 - sigma)) * y);
+            Lanes.put(f + dt + dg, in * x);
+        }
     }
 }

@@ -2,12 +2,12 @@ package hypertransfer.engine.cpu;
 
 import hypertransfer.engine.Dims;
 import hypertransfer.engine.Role;
-import hypertransfer.engine.cpu.memory.Blocks;
 import hypertransfer.engine.cpu.memory.Floats;
+import hypertransfer.engine.cpu.memory.Storage;
 import hypertransfer.engine.cpu.product.Blas;
 import hypertransfer.engine.cpu.thread.Chunks;
 import hypertransfer.engine.cpu.thread.Pool;
-import hypertransfer.engine.cpu.thread.Task;
+import hypertransfer.engine.cpu.thread.Pool.Task;
 import hypertransfer.engine.cpu.vector.Exp;
 import hypertransfer.engine.cpu.vector.Lanes;
 import jdk.incubator.vector.FloatVector;
@@ -31,17 +31,16 @@ final class Attention {
     private final float scale;
     private final Task forward = this::forward;
     private final Task backward = this::backward;
-    private final Task toMeans = this::means;
     private long qkv, o, lse, dO, dqkv;
 
-    Attention(Pool pool, Dims dims, Blocks blocks) {
+    Attention(Pool pool, Dims dims, Storage storage) {
         this.pool = pool;
         this.dims = dims;
         row = dims.Q() * dims.D();
         share = dims.H() / dims.G();
         width = (dims.T() + 31) / 32 * 32;
-        strips = blocks.declare(Role.SCRATCH, "attention.strips", pool.size() * 2 * STRIP, width);
-        means = blocks.declare(Role.SCRATCH, "attention.means", dims.N(), dims.H());
+        strips = storage.declare(Role.SCRATCH, "attention.strips", pool.size() * 2 * STRIP, width);
+        means = storage.declare(Role.SCRATCH, "attention.means", dims.N(), dims.H());
         scale = (float) (1 / Math.sqrt(dims.D()));
     }
 
@@ -58,7 +57,7 @@ final class Attention {
         this.lse = lse;
         this.dO = dO;
         this.dqkv = dqkv;
-        pool.run(toMeans, Chunks.count(dims.N()));
+        Chunks.each(pool, dims.N(), this::means);
         pool.run(backward, dims.B() * dims.G());
     }
 
@@ -70,9 +69,8 @@ final class Attention {
     }
 
     /** The sum of p dp over a row, which is that of do o over the head. Apart, to keep the next method compilable. */
-    private void means(int piece, int worker) {
-        int rows = Chunks.rows(dims.N()), from = piece * rows, to = Math.min(dims.N(), from + rows);
-        for (int i = from * dims.H(); i < to * dims.H(); i++) {
+    private void means(int n) {
+        for (int i = n * dims.H(); i < (n + 1) * dims.H(); i++) {
             long head = 4L * i * dims.D();
             Lanes.put(means.at() + 4L * i, Lanes.dot(dO + head, o + head, dims.D()));
         }

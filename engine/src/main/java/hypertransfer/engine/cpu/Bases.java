@@ -5,12 +5,11 @@ import static hypertransfer.engine.cpu.memory.Floats.at;
 import hypertransfer.engine.Dims;
 import hypertransfer.engine.Role;
 import hypertransfer.engine.Tensor;
-import hypertransfer.engine.cpu.memory.Blocks;
 import hypertransfer.engine.cpu.memory.Floats;
+import hypertransfer.engine.cpu.memory.Storage;
 import hypertransfer.engine.cpu.product.Blas;
-import hypertransfer.engine.cpu.product.Lapack;
 import hypertransfer.engine.cpu.thread.Pool;
-import hypertransfer.engine.cpu.thread.Task;
+import hypertransfer.engine.cpu.thread.Pool.Task;
 import hypertransfer.engine.cpu.vector.Lanes;
 import java.util.List;
 
@@ -19,7 +18,7 @@ import java.util.List;
  * ones first.
  */
 final class Bases {
-    /** Rows that are multiplied at a time, and the width of LAPACK's blocks. */
+    /** Rows that are multiplied at a time, and the width of LAPACK's storage. */
     private static final int STRIP = 64;
 
     private final Pool pool;
@@ -27,11 +26,11 @@ final class Bases {
     private final int longest;
     private final Floats scratch; // (workers, 2 STRIP + 1, the longest side): a strip, LAPACK's own, its factors
 
-    Bases(Pool pool, Dims dims, Blocks blocks, NewtonSchulz room) {
+    Bases(Pool pool, Dims dims, Storage storage, NewtonSchulz room) {
         this.pool = pool;
         this.room = room;
         longest = Math.max(4 * dims.C(), dims.F());
-        scratch = blocks.declare(Role.SCRATCH, "bases", pool.size() * (2 * STRIP + 1), longest);
+        scratch = storage.declare(Role.SCRATCH, "bases", pool.size() * (2 * STRIP + 1), longest);
     }
 
     void gram(List<Tensor> g, double[] scale, double beta, List<Tensor> left, List<Tensor> right) {
@@ -97,6 +96,6 @@ final class Bases {
             Lanes.copy(some, strip, 4L * rows * n);
             Blas.gemm(Blas.N, Blas.N, rows, n, n, 1, strip, n, gram, n, shift, some, n);
         }
-        Lapack.orthonormalize(n, basis, factors, own, STRIP * n);
+        Blas.orthonormalize(n, basis, factors, own, STRIP * n);
     }
 }

@@ -13,11 +13,11 @@ import hypertransfer.engine.Nonlinearity;
 import hypertransfer.engine.Norm;
 import hypertransfer.engine.Role;
 import hypertransfer.engine.Tensor;
-import hypertransfer.engine.cpu.memory.Blocks;
 import hypertransfer.engine.cpu.memory.Floats;
-import hypertransfer.engine.cpu.product.Blas;
+import hypertransfer.engine.cpu.memory.Storage;
 import hypertransfer.engine.cpu.product.Natives;
 import hypertransfer.engine.cpu.product.Product;
+import hypertransfer.engine.cpu.product.Product.Matrix;
 import hypertransfer.engine.cpu.thread.Pool;
 import hypertransfer.engine.cpu.vector.Doubles;
 import hypertransfer.engine.cpu.vector.Lanes;
@@ -33,14 +33,10 @@ import java.util.List;
 public final class CpuEngine implements Engine, Layers {
     private final Dims dims;
     private final Pool pool;
-    private final Blocks blocks = new Blocks();
+    private final Storage storage = new Storage();
     private final int[] inputs;
     private final int[] targets;
-    private final float[] room = new float[4096];
 
-    private final Embedding embedding;
-    private final Norms norms;
-    private final Activation activation;
     private final NormGradients normGradients;
     private final Heads heads;
     private final Attention attention;
@@ -58,14 +54,11 @@ public final class CpuEngine implements Engine, Layers {
         inputs = new int[dims.N()];
         targets = new int[dims.N()];
         pool = new Pool(threads); // after all that can fail, since it starts threads
-        embedding = new Embedding(pool);
-        norms = new Norms(pool);
-        normGradients = new NormGradients(pool, dims, blocks);
-        heads = new Heads(pool, dims, blocks);
-        attention = new Attention(pool, dims, blocks);
-        activation = new Activation(pool);
-        crossEntropy = new CrossEntropy(pool, dims, blocks);
-        motion = new CpuMotion(pool, dims, blocks);
+        normGradients = new NormGradients(pool, dims, storage);
+        heads = new Heads(pool, dims, storage);
+        attention = new Attention(pool, dims, storage);
+        crossEntropy = new CrossEntropy(pool, dims, storage);
+        motion = new CpuMotion(pool, dims, storage);
     }
 
     /** What this machine or this JVM lacks for the engine to work; empty where nothing is missing. */
@@ -101,7 +94,7 @@ public final class CpuEngine implements Engine, Layers {
 
     @Override
     public Tensor tensor(Role role, String name, int rows, int cols) {
-        return blocks.declare(role, name, rows, cols);
+        return storage.declare(role, name, rows, cols);
     }
 
     @Override
@@ -111,7 +104,7 @@ public final class CpuEngine implements Engine, Layers {
 
     @Override
     public Memory commit() {
-        Memory memory = blocks.commit();
+        Memory memory = storage.commit();
         heads.commit();
         return memory;
     }
@@ -158,7 +151,7 @@ public final class CpuEngine implements Engine, Layers {
     @Override
     public void close() {
         pool.close();
-        blocks.close();
+        storage.close();
     }
 
     // ----------------------------------------------------------------- network
@@ -171,45 +164,45 @@ public final class CpuEngine implements Engine, Layers {
 
     @Override
     public void embed(Tensor w, Tensor x) {
-        embedding.forward(inputs, dims.C(), at(w), at(x));
+        Embedding.forward(pool, inputs, dims.C(), at(w), at(x));
     }
 
     @Override
     public void embedBackward(Tensor dx, Tensor dw) {
-        embedding.backward(inputs, dims.C(), at(dx), at(dw));
+        Embedding.backward(pool, inputs, dims.C(), at(dx), at(dw));
     }
 
     @Override
     public void product(Tensor x, Tensor w, Tensor y) {
         int n = x.rows(), in = x.cols(), out = w.rows();
-        new Product(Blas.N, Blas.T, n, out, in, at(x), in, at(w), in, 0, at(y), out).run(pool);
+        new Product(n, out, in, Matrix.at(at(x), in), Matrix.flipped(at(w), in), 0, Matrix.at(at(y), out)).run(pool);
     }
 
     @Override
     public void productInput(Tensor dy, Tensor w, Tensor dx) {
         int n = dy.rows(), in = w.cols(), out = dy.cols();
-        new Product(Blas.N, Blas.N, n, in, out, at(dy), out, at(w), in, 0, at(dx), in).run(pool);
+        new Product(n, in, out, Matrix.at(at(dy), out), Matrix.at(at(w), in), 0, Matrix.at(at(dx), in)).run(pool);
     }
 
     @Override
     public void productWeight(Tensor dy, Tensor x, Tensor dw) {
         int n = dy.rows(), in = x.cols(), out = dy.cols();
-        new Product(Blas.T, Blas.N, out, in, n, at(dy), out, at(x), in, 1, at(dw), in).run(pool);
+        new Product(out, in, n, Matrix.flipped(at(dy), out), Matrix.at(at(x), in), 1, Matrix.at(at(dw), in)).run(pool);
     }
 
     @Override
-    public void shift(Tensor y, Tensor b) {
-        Shift.run(pool, false, y.rows(), y.cols(), b.rows(), at(y), at(b));
+    public void addRows(Tensor y, Tensor b) {
+        Embedding.repeated(pool, false, y.rows(), y.cols(), b.rows(), at(y), at(b));
     }
 
     @Override
-    public void shiftBackward(Tensor dy, Tensor db) {
-        Shift.run(pool, true, dy.rows(), dy.cols(), db.rows(), at(dy), at(db));
+    public void addRowsBackward(Tensor dy, Tensor db) {
+        Embedding.repeated(pool, true, dy.rows(), dy.cols(), db.rows(), at(dy), at(db));
     }
 
     @Override
     public void norm(Tensor x, Norm norm, Tensor y) {
-        norms.norm(x, norm, y);
+        Norms.norm(pool, x, norm, y);
     }
 
     @Override
@@ -219,7 +212,7 @@ public final class CpuEngine implements Engine, Layers {
 
     @Override
     public void residualNorm(Tensor h, Tensor z, Tensor zr, Tensor out, Norm norm, Tensor y) {
-        norms.residual(h, z, zr, out, norm, y);
+        Norms.residual(pool, h, z, zr, out, norm, y);
     }
 
     @Override
@@ -249,12 +242,12 @@ public final class CpuEngine implements Engine, Layers {
 
     @Override
     public void activation(Tensor f, Tensor fr, Tensor s, Nonlinearity kind) {
-        activation.forward(kind, s.rows(), s.cols(), at(f), at(fr), at(s));
+        new Activation(kind, s.rows(), s.cols(), at(f), at(fr)).forward(pool, at(s));
     }
 
     @Override
     public void activationBackward(Tensor f, Tensor fr, Tensor ds, Tensor df, Nonlinearity kind) {
-        activation.backward(kind, ds.rows(), ds.cols(), at(f), at(fr), at(ds), at(df));
+        new Activation(kind, ds.rows(), ds.cols(), at(f), at(fr)).backward(pool, at(ds), at(df));
     }
 
     @Override
@@ -274,7 +267,7 @@ public final class CpuEngine implements Engine, Layers {
 
     @Override
     public double sum(Tensor tensor) {
-        return Sums.sum(at(tensor), tensor.size(), room);
+        return Sums.sum(at(tensor), tensor.size());
     }
 
     @Override

@@ -5,10 +5,10 @@ import hypertransfer.engine.Iteration;
 import hypertransfer.engine.Moments;
 import hypertransfer.engine.Motion;
 import hypertransfer.engine.Tensor;
-import hypertransfer.engine.cpu.memory.Blocks;
 import hypertransfer.engine.cpu.memory.Floats;
+import hypertransfer.engine.cpu.memory.Storage;
 import hypertransfer.engine.cpu.thread.Pool;
-import hypertransfer.engine.cpu.thread.Task;
+import hypertransfer.engine.cpu.thread.Pool.Task;
 import hypertransfer.engine.cpu.vector.Doubles;
 import hypertransfer.engine.cpu.vector.Lanes;
 import hypertransfer.engine.cpu.vector.Sums;
@@ -24,10 +24,10 @@ final class CpuMotion implements Motion {
     private final Bases bases;
     private int[] first = {}; // the first piece of each tensor
 
-    CpuMotion(Pool pool, Dims dims, Blocks blocks) {
+    CpuMotion(Pool pool, Dims dims, Storage storage) {
         this.pool = pool;
-        newtonSchulz = new NewtonSchulz(pool, dims, blocks);
-        bases = new Bases(pool, dims, blocks, newtonSchulz);
+        newtonSchulz = new NewtonSchulz(pool, dims, storage);
+        bases = new Bases(pool, dims, storage, newtonSchulz);
     }
 
     /** What is done to n numbers of the tensors at place k, from number {@code from} on. */

@@ -1,54 +1,52 @@
 package hypertransfer.engine.cpu;
 
 import hypertransfer.engine.cpu.thread.Pool;
-import hypertransfer.engine.cpu.thread.Task;
 import hypertransfer.engine.cpu.vector.Lanes;
 
-/** Rows of a table by token, and their gradients back into it. */
+/** Rows of a table added to the rows of a batch, by token or over and over, and their gradients back into it. */
 final class Embedding {
     /** Each piece serves the tokens of one residue, in order: every row of the table has one writer. */
     private static final int PIECES = 16;
 
-    private final Pool pool;
-    private final Task forward = this::forward;
-    private final Task backward = this::backward;
-    private int[] tokens;
-    private int cols;
-    private long table, x;
+    private static final int COLUMNS = 64;
 
-    Embedding(Pool pool) {
-        this.pool = pool;
+    private Embedding() {}
+
+    static void forward(Pool pool, int[] tokens, int cols, long table, long x) {
+        pool.run(
+                (piece, worker) -> {
+                    for (int n = 0; n < tokens.length; n++) {
+                        if (tokens[n] % PIECES == piece) {
+                            Lanes.copy(table + 4L * tokens[n] * cols, x + 4L * n * cols, 4L * cols);
+                        }
+                    }
+                },
+                PIECES);
     }
 
-    void forward(int[] tokens, int cols, long table, long x) {
-        run(forward, tokens, cols, table, x);
+    static void backward(Pool pool, int[] tokens, int cols, long dx, long dtable) {
+        pool.run(
+                (piece, worker) -> {
+                    for (int n = 0; n < tokens.length; n++) {
+                        if (tokens[n] % PIECES == piece) {
+                            Lanes.add(dx + 4L * n * cols, dtable + 4L * tokens[n] * cols, cols);
+                        }
+                    }
+                },
+                PIECES);
     }
 
-    void backward(int[] tokens, int cols, long dx, long dtable) {
-        run(backward, tokens, cols, dtable, dx);
-    }
-
-    private void run(Task task, int[] tokens, int cols, long table, long x) {
-        this.tokens = tokens;
-        this.cols = cols;
-        this.table = table;
-        this.x = x;
-        pool.run(task, PIECES);
-    }
-
-    private void forward(int piece, int worker) {
-        for (int n = 0; n < tokens.length; n++) {
-            if (tokens[n] % PIECES == piece) {
-                Lanes.copy(table + 4L * tokens[n] * cols, x + 4L * n * cols, 4L * cols);
-            }
-        }
-    }
-
-    private void backward(int piece, int worker) {
-        for (int n = 0; n < tokens.length; n++) {
-            if (tokens[n] % PIECES == piece) {
-                Lanes.add(x + 4L * n * cols, table + 4L * tokens[n] * cols, cols);
-            }
-        }
+    /** A few rows added to many, over and over, or back the sums. A piece is some columns of all rows, so each sum has one order. */
+    static void repeated(Pool pool, boolean backward, int rows, int cols, int period, long many, long few) {
+        pool.run(
+                (piece, worker) -> {
+                    int first = piece * COLUMNS, count = Math.min(COLUMNS, cols - first);
+                    for (int n = 0; n < rows; n++) {
+                        long one = many + 4L * ((long) n * cols + first),
+                                other = few + 4L * ((long) (n % period) * cols + first);
+                        Lanes.add(backward ? one : other, backward ? other : one, count);
+                    }
+                },
+                (cols + COLUMNS - 1) / COLUMNS);
     }
 }

@@ -3,11 +3,10 @@ package hypertransfer.engine.cpu;
 import hypertransfer.engine.Dims;
 import hypertransfer.engine.HeadRule;
 import hypertransfer.engine.Role;
-import hypertransfer.engine.cpu.memory.Blocks;
 import hypertransfer.engine.cpu.memory.Floats;
+import hypertransfer.engine.cpu.memory.Storage;
 import hypertransfer.engine.cpu.thread.Chunks;
 import hypertransfer.engine.cpu.thread.Pool;
-import hypertransfer.engine.cpu.thread.Task;
 import hypertransfer.engine.cpu.vector.Lanes;
 import jdk.incubator.vector.FloatVector;
 
@@ -16,16 +15,12 @@ final class Heads {
     private final Pool pool;
     private final Dims dims;
     private final Floats cos, sin; // (T, D/2)
-    private final Task forward = this::forward;
-    private final Task backward = this::backward;
-    private HeadRule rule;
-    private long d, qkv, r;
 
-    Heads(Pool pool, Dims dims, Blocks blocks) {
+    Heads(Pool pool, Dims dims, Storage storage) {
         this.pool = pool;
         this.dims = dims;
-        cos = blocks.declare(Role.SCRATCH, "heads.cos", dims.T(), dims.D() / 2);
-        sin = blocks.declare(Role.SCRATCH, "heads.sin", dims.T(), dims.D() / 2);
+        cos = storage.declare(Role.SCRATCH, "heads.cos", dims.T(), dims.D() / 2);
+        sin = storage.declare(Role.SCRATCH, "heads.sin", dims.T(), dims.D() / 2);
     }
 
     /** Fills the tables of angles, once there is memory for them. */
@@ -41,24 +36,8 @@ final class Heads {
     }
 
     void forward(long qkv, long r, HeadRule rule) {
-        this.qkv = qkv;
-        this.r = r;
-        this.rule = rule;
-        pool.run(forward, Chunks.count(dims.N()));
-    }
-
-    void backward(long dqkv, long qkv, long r, HeadRule rule) {
-        this.d = dqkv;
-        this.qkv = qkv;
-        this.r = r;
-        this.rule = rule;
-        pool.run(backward, Chunks.count(dims.N()));
-    }
-
-    private void forward(int piece, int worker) {
-        int rows = Chunks.rows(dims.N()), from = piece * rows, to = Math.min(dims.N(), from + rows);
         int D = dims.D(), Q = dims.Q(), turned = dims.H() + dims.G(), heads = rule.normV() ? Q : turned;
-        for (int n = from; n < to; n++) {
+        Chunks.each(pool, dims.N(), n -> {
             long turn = 4L * (n % dims.T()) * (D / 2);
             for (int head = 0; head < heads; head++) { // queries, then keys, then values: they lie one after the other
                 long at = qkv + 4L * ((long) n * Q + head) * D;
@@ -70,16 +49,15 @@ final class Heads {
                     Lanes.scale(rn, at, at, D);
                 }
             }
-        }
+        });
     }
 
-    private void backward(int piece, int worker) {
-        int rows = Chunks.rows(dims.N()), from = piece * rows, to = Math.min(dims.N(), from + rows);
+    void backward(long dqkv, long qkv, long r, HeadRule rule) {
         int D = dims.D(), Q = dims.Q(), turned = dims.H() + dims.G(), heads = rule.normV() ? Q : turned;
-        for (int n = from; n < to; n++) {
+        Chunks.each(pool, dims.N(), n -> {
             long turn = 4L * (n % dims.T()) * (D / 2);
             for (int head = 0; head < heads; head++) {
-                long offset = 4L * ((long) n * Q + head) * D, at = d + offset, xhat = qkv + offset;
+                long offset = 4L * ((long) n * Q + head) * D, at = dqkv + offset, xhat = qkv + offset;
                 if (head >= turned || rule.normQK()) {
                     float rn = Lanes.get(r + 4L * ((long) n * Q + head)), mean = Lanes.dot(at, xhat, D) / D;
                     NormGradients.through(at, xhat, rn, -rn * mean, at, D);
@@ -88,7 +66,7 @@ final class Heads {
                     rotate(at, D / 2, 1, cos.at() + turn, sin.at() + turn, -1);
                 }
             }
-        }
+        });
     }
 
     /** (x1, x2) -> r (x1 cos + x2 sin, x2 cos - x1 sin) over the two halves; signed is r, or -r to turn back. */

@@ -5,11 +5,11 @@ import hypertransfer.engine.Format;
 import hypertransfer.engine.Iteration;
 import hypertransfer.engine.Role;
 import hypertransfer.engine.Tensor;
-import hypertransfer.engine.cpu.memory.Blocks;
 import hypertransfer.engine.cpu.memory.Floats;
+import hypertransfer.engine.cpu.memory.Storage;
 import hypertransfer.engine.cpu.product.Blas;
 import hypertransfer.engine.cpu.thread.Pool;
-import hypertransfer.engine.cpu.thread.Task;
+import hypertransfer.engine.cpu.thread.Pool.Task;
 import hypertransfer.engine.cpu.vector.Lanes;
 import hypertransfer.engine.cpu.vector.Sums;
 import java.util.List;
@@ -35,11 +35,11 @@ final class NewtonSchulz {
     private Iteration iteration;
     private int[] order = {};
 
-    NewtonSchulz(Pool pool, Dims dims, Blocks blocks) {
+    NewtonSchulz(Pool pool, Dims dims, Storage storage) {
         this.pool = pool;
         this.dims = dims;
         rows = 4 * dims.C() + Math.max(4 * dims.C(), dims.F());
-        scratch = blocks.declare(Role.SCRATCH, "newtonSchulz", pool.size() * rows, dims.C());
+        scratch = storage.declare(Role.SCRATCH, "newtonSchulz", pool.size() * rows, dims.C());
     }
 
     void run(List<Tensor> x, Iteration iteration) {

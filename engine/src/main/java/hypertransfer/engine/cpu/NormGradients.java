@@ -6,11 +6,11 @@ import hypertransfer.engine.Dims;
 import hypertransfer.engine.Norm;
 import hypertransfer.engine.Role;
 import hypertransfer.engine.Tensor;
-import hypertransfer.engine.cpu.memory.Blocks;
 import hypertransfer.engine.cpu.memory.Floats;
+import hypertransfer.engine.cpu.memory.Storage;
 import hypertransfer.engine.cpu.thread.Chunks;
 import hypertransfer.engine.cpu.thread.Pool;
-import hypertransfer.engine.cpu.thread.Task;
+import hypertransfer.engine.cpu.thread.Pool.Task;
 import hypertransfer.engine.cpu.vector.Lanes;
 import jdk.incubator.vector.FloatVector;
 
@@ -19,15 +19,11 @@ final class NormGradients {
     private final Pool pool;
     private final Floats partial; // (chunks, C)
     private final Floats centered; // (workers, 2, C): a row without its mean, and the gradient there
-    private boolean residual, center;
-    private int rows, cols;
-    private final Task task = this::piece;
-    private long dy, z, zr, out, gain, r, dh, dz;
 
-    NormGradients(Pool pool, Dims dims, Blocks blocks) {
+    NormGradients(Pool pool, Dims dims, Storage storage) {
         this.pool = pool;
-        partial = blocks.declare(Role.SCRATCH, "norms", Chunks.count(dims.N()), dims.C());
-        centered = blocks.declare(Role.SCRATCH, "norms.centered", 2 * pool.size(), dims.C());
+        partial = storage.declare(Role.SCRATCH, "norms", Chunks.count(dims.N()), dims.C());
+        centered = storage.declare(Role.SCRATCH, "norms.centered", 2 * pool.size(), dims.C());
     }
 
     /**
@@ -35,64 +31,49 @@ final class NormGradients {
      * through the post norm of z.
      */
     void run(boolean residual, Tensor dy, Tensor z, Tensor zr, Tensor out, Norm norm, Tensor dh, Tensor dz) {
-        this.residual = residual;
-        rows = out.rows();
-        cols = out.cols();
-        this.dy = at(dy);
-        this.z = at(z);
-        this.zr = at(zr);
-        this.out = at(out);
-        center = norm.center();
-        gain = at(norm.gain());
-        r = at(norm.r());
-        this.dh = at(dh);
-        this.dz = at(dz);
-        long dgain = at(norm.dgain());
+        int rows = out.rows(), cols = out.cols(), chunk = Chunks.rows(rows);
+        long d = at(dy), x = at(out), gain = at(norm.gain()), r = at(norm.r()), to = at(dh);
+        long inner = at(z), posts = at(zr), toInner = at(dz);
+        Task task = (piece, worker) -> {
+            long sums = partial.at() + 4L * piece * cols, free = centered.at() + 8L * worker * cols;
+            Lanes.fill(0, sums, cols);
+            for (int n = piece * chunk; n < Math.min(rows, (piece + 1) * chunk); n++) {
+                long row = 4L * n * cols;
+                float rn = Lanes.get(r + 4L * n), along;
+                if (norm.center()) {
+                    layer(d + row, x + row, gain, rn, sums, free, to + row, residual, cols);
+                    along = zr == null ? 0 : Lanes.dot(to + row, inner + row, cols);
+                } else {
+                    float mean = toGain(d + row, x + row, gain, rn, sums, cols) * rn / cols;
+                    long with = (zr == null ? x : inner) + row;
+                    along = toRow(d + row, x + row, gain, rn, mean, to + row, residual, with, cols);
+                }
+                if (zr != null) {
+                    float post = Lanes.get(posts + 4L * n);
+                    throughPost(to + row, inner + row, post, along * post / cols, toInner + row, cols);
+                }
+            }
+        };
         int chunks = Chunks.count(rows);
         pool.run(task, chunks);
-        for (int chunk = 0; chunk < chunks; chunk++) {
-            Lanes.add(partial.at() + 4L * chunk * cols, dgain, cols);
+        for (int piece = 0; piece < chunks; piece++) {
+            Lanes.add(partial.at() + 4L * piece * cols, at(norm.dgain()), cols);
         }
     }
 
-    private void piece(int piece, int worker) {
-        int from = piece * Chunks.rows(rows), to = Math.min(rows, from + Chunks.rows(rows));
-        long sums = partial.at() + 4L * piece * cols;
-        Lanes.fill(0, sums, cols);
-        for (int n = from; n < to; n++) {
-            long row = 4L * n * cols;
-            if (center) {
-                layer(n, sums, centered.at() + 8L * worker * cols);
-                continue;
-            }
-            float rn = Lanes.get(r + 4L * n);
-            float mean = toGain(dy + row, out + row, gain, rn, sums, cols) * rn / cols;
-            float post = zr == 0 ? 0 : Lanes.get(zr + 4L * n);
-            float along =
-                    toRow(dy + row, out + row, gain, rn, mean, dh + row, residual, zr == 0 ? out + row : z + row, cols);
-            if (zr != 0) {
-                throughPost(dh + row, z + row, post, along * post / cols, dz + row, cols);
-            }
-        }
-    }
-
-    /** Row n where the norm takes its mean away: a symmetric projection, so the same is done to the gradient. */
-    private void layer(int n, long sums, long x) {
-        long row = 4L * n * cols, d = x + 4L * cols;
-        float rn = Lanes.get(r + 4L * n);
-        Lanes.copy(out + row, x, 4L * cols);
-        Lanes.center(x, cols);
-        float mean = toGain(dy + row, x, gain, rn, sums, cols) * rn / cols;
-        toRow(dy + row, x, gain, rn, mean, d, false, x, cols);
+    /** A row where the norm takes its mean away: a symmetric projection, so the same is done to the gradient. */
+    private static void layer(
+            long dy, long out, long gain, float r, long sums, long free, long dh, boolean add, int cols) {
+        long d = free + 4L * cols;
+        Lanes.copy(out, free, 4L * cols);
+        Lanes.center(free, cols);
+        float mean = toGain(dy, free, gain, r, sums, cols) * r / cols;
+        toRow(dy, free, gain, r, mean, d, false, free, cols);
         Lanes.center(d, cols);
-        if (residual) {
-            Lanes.add(d, dh + row, cols);
+        if (add) {
+            Lanes.add(d, dh, cols);
         } else {
-            Lanes.copy(d, dh + row, 4L * cols);
-        }
-        if (zr != 0) {
-            float post = Lanes.get(zr + 4L * n), along = Lanes.dot(dh + row, z + row, cols);
-            throughPost(dh + row, z + row, post, along * post / cols, dz + row, cols);
+            Lanes.copy(d, dh, 4L * cols);
         }
     }
 

@@ -6,65 +6,51 @@ import hypertransfer.engine.Norm;
 import hypertransfer.engine.Tensor;
 import hypertransfer.engine.cpu.thread.Chunks;
 import hypertransfer.engine.cpu.thread.Pool;
-import hypertransfer.engine.cpu.thread.Task;
 import hypertransfer.engine.cpu.vector.Lanes;
 import jdk.incubator.vector.FloatVector;
 
 /** The norms of rows, by themselves and where one sublayer ends and the next begins, forward. */
 final class Norms {
-    private final Pool pool;
-    private final Task plain = this::norm;
-    private final Task residual = this::residual;
-    private boolean center;
-    private int rows, cols;
-    private long h, z, zr, out, gain, y, r;
-
-    Norms(Pool pool) {
-        this.pool = pool;
-    }
+    private Norms() {}
 
     /** y = norm(x). */
-    void norm(Tensor x, Norm norm, Tensor y) {
-        run(plain, x, norm, y);
-    }
-
-    /** out = h + post(z), y = norm(out). Without zr post is the identity. */
-    void residual(Tensor h, Tensor z, Tensor zr, Tensor out, Norm norm, Tensor y) {
-        this.h = at(h);
-        this.z = at(z);
-        this.zr = at(zr);
-        run(residual, out, norm, y);
-    }
-
-    private void run(Task task, Tensor out, Norm norm, Tensor y) {
-        rows = out.rows();
-        cols = out.cols();
-        this.out = at(out);
-        center = norm.center();
-        gain = at(norm.gain());
-        r = at(norm.r());
-        this.y = at(y);
-        pool.run(task, Chunks.count(rows));
-    }
-
-    private void norm(int piece, int worker) {
-        int from = piece * Chunks.rows(rows), to = Math.min(rows, from + Chunks.rows(rows));
-        for (int n = from; n < to; n++) {
-            long row = 4L * n * cols;
-            if (center) {
-                layer(n);
+    static void norm(Pool pool, Tensor x, Norm norm, Tensor y) {
+        int cols = x.cols();
+        long from = at(x), to = at(y), gain = at(norm.gain()), r = at(norm.r());
+        Chunks.each(pool, x.rows(), n -> {
+            long row = from + 4L * n * cols;
+            if (norm.center()) {
+                layer(row, gain, to + 4L * n * cols, r + 4L * n, cols);
             } else {
-                gained(out + row, factor(out + row, cols, r + 4L * n), gain, y + row, cols);
+                gained(row, factor(row, cols, r + 4L * n), gain, to + 4L * n * cols, cols);
             }
-        }
+        });
     }
 
-    /** The norm of row n with its mean taken away, by way of y. */
-    private void layer(int n) {
-        long row = 4L * n * cols;
-        Lanes.copy(out + row, y + row, 4L * cols);
-        Lanes.center(y + row, cols);
-        gained(y + row, factor(y + row, cols, r + 4L * n), gain, y + row, cols);
+    /** sum = h + post(z), y = norm(sum). Without zr post is the identity. */
+    static void residual(Pool pool, Tensor h, Tensor z, Tensor zr, Tensor sum, Norm norm, Tensor y) {
+        int cols = sum.cols();
+        long one = at(h), other = at(z), posts = at(zr), out = at(sum), to = at(y);
+        long gain = at(norm.gain()), r = at(norm.r());
+        Chunks.each(pool, sum.rows(), n -> {
+            long row = 4L * n * cols;
+            float post = zr == null ? 1 : factor(other + row, cols, posts + 4L * n);
+            float squares = residual(one + row, other + row, post, out + row, cols);
+            if (norm.center()) {
+                layer(out + row, gain, to + row, r + 4L * n, cols);
+            } else {
+                float rn = Lanes.rms(squares, cols);
+                Lanes.put(r + 4L * n, rn);
+                gained(out + row, rn, gain, to + row, cols);
+            }
+        });
+    }
+
+    /** The norm of a row with its mean taken away, by way of y. */
+    private static void layer(long x, long gain, long y, long r, int cols) {
+        Lanes.copy(x, y, 4L * cols);
+        Lanes.center(y, cols);
+        gained(y, factor(y, cols, r), gain, y, cols);
     }
 
     /** A row's factor, which the backward pass will want. */
@@ -72,22 +58,6 @@ final class Norms {
         float r = Lanes.rms(Lanes.dot(x, x, n), n);
         Lanes.put(kept, r);
         return r;
-    }
-
-    private void residual(int piece, int worker) {
-        int from = piece * Chunks.rows(rows), to = Math.min(rows, from + Chunks.rows(rows));
-        for (int n = from; n < to; n++) {
-            long row = 4L * n * cols;
-            float post = zr == 0 ? 1 : factor(z + row, cols, zr + 4L * n);
-            float squares = residual(h + row, z + row, post, out + row, cols);
-            if (center) {
-                layer(n);
-            } else {
-                float rn = Lanes.rms(squares, cols);
-                Lanes.put(r + 4L * n, rn);
-                gained(out + row, rn, gain, y + row, cols);
-            }
-        }
     }
 
     /** out = h + post z; returns the sum of its squares. */

@@ -75,7 +75,7 @@ final class Algorithms {
     }
 
     /** Those that cuBLASLt offers, the one it expects most of first. */
-    List<byte[]> offered(Product p, Plan plan) {
+    List<byte[]> offered(Product p, Blas.Plan plan) {
         long preference = lt.create("cublasLtMatmulPreferenceCreate");
         lt.set("cublasLtMatmulPreferenceSetAttribute", preference, WORKSPACE, workspace);
         for (int matrix = 0; matrix < 4; matrix++) {
@@ -109,10 +109,10 @@ final class Algorithms {
     }
 
     /** Like those that are offered, with tiles that share the work out most evenly, each with all clusters. */
-    List<byte[]> others(Product p, Plan plan, List<byte[]> offered) {
+    List<byte[]> others(Product p, Blas.Plan plan, List<byte[]> offered) {
         if (p.in() != Precision.BF16
                 || p.batched()
-                || (double) p.m() * p.n() > (double) MANY_TURNS * multiprocessors * USUAL_TILE) {
+                || (double) p.shape().m() * p.shape().n() > (double) MANY_TURNS * multiprocessors * USUAL_TILE) {
             return List.of();
         }
         Map<Integer, byte[]> kinds = new LinkedHashMap<>();
@@ -143,7 +143,9 @@ final class Algorithms {
 
     /** What the busiest multiprocessor computes, and what it writes, which counts as a twentieth. */
     private double work(Product p, Tile tile, int parts) {
-        long tiles = Math.ceilDiv(p.m(), tile.rows) * (long) Math.ceilDiv(p.n(), tile.cols) * parts;
+        long tiles = Math.ceilDiv(p.shape().m(), tile.rows)
+                * (long) Math.ceilDiv(p.shape().n(), tile.cols)
+                * parts;
         return Math.ceilDiv(tiles, multiprocessors) * tile.rows * tile.cols * (1.0 / parts + 0.05);
     }
 
@@ -176,7 +178,7 @@ final class Algorithms {
     }
 
     /** Whether cuBLASLt would compute the product with it, in the memory there is. */
-    boolean accepts(Plan plan, byte[] algorithm) {
+    boolean accepts(Blas.Plan plan, byte[] algorithm) {
         try (Arena local = Arena.ofConfined()) {
             MemorySegment result = local.allocate(RESULT_BYTES, 8);
             int status = lt.status(

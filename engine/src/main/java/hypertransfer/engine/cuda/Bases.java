@@ -4,6 +4,7 @@ import static hypertransfer.engine.cuda.kernel.DeviceTensor.pointer;
 
 import hypertransfer.engine.EngineException;
 import hypertransfer.engine.Tensor;
+import hypertransfer.engine.cuda.Product.Shape;
 import hypertransfer.engine.cuda.driver.Device;
 import hypertransfer.engine.cuda.driver.Solver;
 import hypertransfer.engine.cuda.kernel.DeviceTensor;
@@ -36,10 +37,10 @@ final class Bases implements AutoCloseable {
             double fresh = (1 - beta) * scale[k] * scale[k];
             long x = pointer(g.get(k)), l = pointer(left.get(k)), r = pointer(right.get(k));
             if (left.get(k).size() > 1) {
-                blas.multiply(product(true, false, rows, rows, cols, x, x, l), fresh, x, x, beta, l, l);
+                multiply(new Shape(true, false, rows, rows, cols), fresh, x, x, beta, l, l);
             }
             if (right.get(k).size() > 1) {
-                blas.multiply(product(false, true, cols, cols, rows, x, x, r), fresh, x, x, beta, r, r);
+                multiply(new Shape(false, true, cols, cols, rows), fresh, x, x, beta, r, r);
             }
         }
     }
@@ -54,12 +55,12 @@ final class Bases implements AutoCloseable {
         int rows = x.rows(), cols = x.cols();
         long home = x.pointer(), free = scratch.schulz, from = home, l = pointer(left), r = pointer(right);
         if (left.size() > 1) {
-            blas.multiply(product(false, back, cols, rows, rows, from, l, free), 1, from, l, 0, free, free);
+            multiply(new Shape(false, back, cols, rows, rows), 1, from, l, 0, free, free);
             from = free;
         }
         long to = from == home ? free : home;
         if (right.size() > 1) {
-            blas.multiply(product(!back, false, cols, rows, cols, r, from, to), 1, r, from, 0, to, to);
+            multiply(new Shape(!back, false, cols, rows, cols), 1, r, from, 0, to, to);
             from = to;
         }
         if (from == free) {
@@ -80,16 +81,15 @@ final class Bases implements AutoCloseable {
             }
             if (n > 1) {
                 long p = pointer(gram.get(k)), b = q.pointer(), s = scratch.schulz;
-                blas.multiply(product(false, false, n, n, n, p, b, s), 1, p, b, shift[k], b, s);
+                multiply(new Shape(false, false, n, n, n), 1, p, b, shift[k], b, s);
                 solver.orthonormalize(n, s, scratch.blas, Blas.WORKSPACE_BYTES);
                 device.copy(s, b, q.bytes());
             }
         }
     }
 
-    private static Product product(boolean flipA, boolean flipB, int m, int n, int k, long a, long b, long c) {
-        int alignment = Product.alignment(a, b, c);
-        return Product.of(flipA, flipB, m, n, k, Precision.FLOAT32, Precision.FLOAT32, alignment);
+    private void multiply(Shape shape, double by, long a, long b, double keep, long c, long d) {
+        blas.multiply(Product.of(shape, Precision.FLOAT32, Precision.FLOAT32, a, b, d), by, a, b, keep, c, d);
     }
 
     @Override

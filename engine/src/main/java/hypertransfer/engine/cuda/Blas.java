@@ -1,7 +1,10 @@
 package hypertransfer.engine.cuda;
 
+import static java.lang.foreign.ValueLayout.JAVA_BYTE;
 import static java.lang.foreign.ValueLayout.JAVA_FLOAT;
 
+import hypertransfer.engine.cuda.Product.Batch;
+import hypertransfer.engine.cuda.Product.Shape;
 import hypertransfer.engine.cuda.driver.Cache;
 import hypertransfer.engine.cuda.driver.Device;
 import hypertransfer.engine.cuda.driver.Plans;
@@ -36,6 +39,17 @@ final class Blas implements AutoCloseable {
     private static final double UNTIL_WARM = 1000;
     /** Free memory that timing does not touch. */
     private static final long MARGIN = 256L << 20;
+
+    /** How a product is computed: cuBLASLt's descriptor of it, its three layouts, and the algorithm. */
+    record Plan(String name, long descriptor, long a, long b, long c, MemorySegment algorithm) {
+        void take(byte[] chosen) {
+            MemorySegment.copy(chosen, 0, algorithm, JAVA_BYTE, 0, chosen.length);
+        }
+
+        byte[] bytes() {
+            return algorithm.toArray(JAVA_BYTE);
+        }
+    }
 
     private final Device device;
     private final Lt lt;
@@ -115,19 +129,8 @@ final class Blas implements AutoCloseable {
     }
 
     /** C = op(A) op(B) + keep C, of one pair of matrices in one format. */
-    void multiply(
-            boolean flipA,
-            boolean flipB,
-            int m,
-            int n,
-            int k,
-            Precision in,
-            long a,
-            long b,
-            double keep,
-            long c,
-            Precision out) {
-        multiply(Product.of(flipA, flipB, m, n, k, in, out, Product.alignment(a, b, c)), 1, a, b, keep, c, c);
+    void multiply(Shape shape, Precision in, long a, long b, double keep, long c, Precision out) {
+        multiply(Product.of(shape, in, out, a, b, c), 1, a, b, keep, c, c);
     }
 
     private int status(Plan plan, double by, long a, long b, double keep, long c, long d) {
@@ -154,15 +157,17 @@ final class Blas implements AutoCloseable {
     }
 
     private Plan plan(Product p, double keep, long a, long b, long c) {
+        Shape s = p.shape();
+        Batch batch = p.batch();
         long descriptor = lt.create("cublasLtMatmulDescCreate", COMPUTE_32F, R_32F);
-        lt.set("cublasLtMatmulDescSetAttribute", descriptor, FLIP_A, p.flipA() ? 1 : 0);
-        lt.set("cublasLtMatmulDescSetAttribute", descriptor, FLIP_B, p.flipB() ? 1 : 0);
+        lt.set("cublasLtMatmulDescSetAttribute", descriptor, FLIP_A, s.flipA() ? 1 : 0);
+        lt.set("cublasLtMatmulDescSetAttribute", descriptor, FLIP_B, s.flipB() ? 1 : 0);
         Plan plan = new Plan(
                 p.key(),
                 descriptor,
-                layout(p.in(), p.flipA() ? p.k() : p.m(), p.flipA() ? p.m() : p.k(), p.batch(), p.strideA()),
-                layout(p.in(), p.flipB() ? p.n() : p.k(), p.flipB() ? p.k() : p.n(), p.batch(), p.strideB()),
-                layout(p.out(), p.m(), p.n(), p.batch(), p.strideC()),
+                layout(p.in(), s.flipA() ? s.k() : s.m(), s.flipA() ? s.m() : s.k(), batch.count(), batch.a()),
+                layout(p.in(), s.flipB() ? s.n() : s.k(), s.flipB() ? s.k() : s.n(), batch.count(), batch.b()),
+                layout(p.out(), s.m(), s.n(), batch.count(), batch.c()),
                 arena.allocate(Plans.ALGORITHM_BYTES, 8));
         byte[] kept = plans.find(plan.name()).orElse(null);
         if (kept == null || !usable(plan, kept)) {

@@ -9,6 +9,7 @@ import hypertransfer.engine.Layers;
 import hypertransfer.engine.Nonlinearity;
 import hypertransfer.engine.Norm;
 import hypertransfer.engine.Tensor;
+import hypertransfer.engine.cuda.Product.Shape;
 import hypertransfer.engine.cuda.driver.Device;
 import hypertransfer.engine.cuda.driver.Launch;
 import hypertransfer.engine.cuda.kernel.Blocks;
@@ -84,33 +85,32 @@ final class CudaLayers implements Layers {
     @Override
     public void product(Tensor x, Tensor w, Tensor y) {
         // Row after row here is column after column there: y^T = w x^T.
-        multiply(true, false, w.rows(), x.rows(), x.cols(), w, x, 0, y);
+        multiply(new Shape(true, false, w.rows(), x.rows(), x.cols()), w, x, 0, y);
     }
 
     @Override
     public void productInput(Tensor dy, Tensor w, Tensor dx) {
-        multiply(false, false, w.cols(), dy.rows(), w.rows(), w, dy, 0, dx);
+        multiply(new Shape(false, false, w.cols(), dy.rows(), w.rows()), w, dy, 0, dx);
     }
 
     @Override
     public void productWeight(Tensor dy, Tensor x, Tensor dw) {
-        multiply(false, true, x.cols(), dy.cols(), x.rows(), x, dy, 1, dw);
+        multiply(new Shape(false, true, x.cols(), dy.cols(), x.rows()), x, dy, 1, dw);
     }
 
-    private void multiply(
-            boolean flipA, boolean flipB, int m, int n, int k, Tensor a, Tensor b, double keep, Tensor c) {
+    private void multiply(Shape shape, Tensor a, Tensor b, double keep, Tensor c) {
         Precision in = geometry.precision(), out = ((DeviceTensor) c).format();
-        blas.multiply(flipA, flipB, m, n, k, in, pointer(a), pointer(b), keep, pointer(c), out);
+        blas.multiply(shape, in, pointer(a), pointer(b), keep, pointer(c), out);
     }
 
     @Override
-    public void shift(Tensor y, Tensor b) {
-        kernels.launch(Kernel.SHIFT, geometry.shift(y), y, b, y.rows(), y.cols(), b.rows());
+    public void addRows(Tensor y, Tensor b) {
+        kernels.launch(Kernel.ADD_ROWS, geometry.addRows(y), y, b, y.rows(), y.cols(), b.rows());
     }
 
     @Override
-    public void shiftBackward(Tensor dy, Tensor db) {
-        kernels.launch(Kernel.SHIFT_BACKWARD, geometry.sums(db), dy, db, dy.rows(), dy.cols(), db.rows());
+    public void addRowsBackward(Tensor dy, Tensor db) {
+        kernels.launch(Kernel.ADD_ROWS_BACKWARD, geometry.sums(db), dy, db, dy.rows(), dy.cols(), db.rows());
     }
 
     @Override

@@ -278,14 +278,14 @@ final class CudaMotion implements Motion, AutoCloseable {
                     .add(t);
         }
         shapes.forEach((shape, same) -> {
-            Schulz schulz = Schulz.of(shape.get(0), shape.get(1), iteration.bf16(), scratch.schulzBytes);
+            SchulzBatch schulz = SchulzBatch.of(shape.get(0), shape.get(1), iteration.bf16(), scratch.schulzBytes);
             for (int from = 0; from < same.size(); from += schulz.batch()) {
                 orthogonalize(schulz, same.subList(from, Math.min(same.size(), from + schulz.batch())), iteration);
             }
         });
     }
 
-    private void orthogonalize(Schulz schulz, List<Tensor> tensors, Iteration iteration) {
+    private void orthogonalize(SchulzBatch schulz, List<Tensor> tensors, Iteration iteration) {
         int count = tensors.size();
         long x = scratch.schulz, y = x + schulz.bytes(), a = y + schulz.bytes(), b = a + schulz.sideBytes();
         sums(Kernel.READINGS, entries(count, k -> Entry.of(tensors.get(k), tensors.get(k), 0)));

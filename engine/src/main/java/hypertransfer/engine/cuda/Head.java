@@ -4,6 +4,7 @@ import static hypertransfer.engine.cuda.kernel.DeviceTensor.pointer;
 
 import hypertransfer.engine.Dims;
 import hypertransfer.engine.Tensor;
+import hypertransfer.engine.cuda.Product.Shape;
 import hypertransfer.engine.cuda.kernel.Fused;
 import hypertransfer.engine.cuda.kernel.Geometry;
 import hypertransfer.engine.cuda.kernel.Kernel;
@@ -52,8 +53,9 @@ final class Head {
             }
             if (gradient) {
                 long to = pointer(dx) + row, scaled = powers ? scratch.scaled : input;
-                blas.multiply(false, false, C, rows, V, precision, pointer(w), logits, 0, to, precision);
-                blas.multiply(false, true, C, V, rows, precision, scaled, logits, 1, pointer(dw), Precision.FLOAT32);
+                blas.multiply(new Shape(false, false, C, rows, V), precision, pointer(w), logits, 0, to, precision);
+                Shape weights = new Shape(false, true, C, V, rows);
+                blas.multiply(weights, precision, scaled, logits, 1, pointer(dw), Precision.FLOAT32);
                 if (powers) {
                     kernels.launch(Kernel.HEAD_SCALE, geometry.lines(rows), to, scratch.factors, rows);
                 }
@@ -65,7 +67,8 @@ final class Head {
     private void softmax(long x, int from, int rows, Tensor w, Tensor losses, double scale, boolean gradient) {
         int held = kernels.softmaxBytes();
         long targets = tokens.targets() + 4L * from, loss = pointer(losses) + 4L * from, logits = scratch.logits;
-        blas.multiply(true, false, dims.V(), rows, dims.C(), precision, pointer(w), x, 0, logits, precision);
+        Shape shape = new Shape(true, false, dims.V(), rows, dims.C());
+        blas.multiply(shape, precision, pointer(w), x, 0, logits, precision);
         kernels.launch(Kernel.SOFTMAX, geometry.softmax(rows, held), logits, targets, loss, scale, gradient, held);
     }
 

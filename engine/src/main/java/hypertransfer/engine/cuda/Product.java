@@ -3,31 +3,33 @@ package hypertransfer.engine.cuda;
 import hypertransfer.engine.cuda.kernel.Precision;
 
 /**
- * One shape of {@code D = alpha op(A) op(B) + beta C}, column after column as cuBLAS has it, each matrix without gaps.
+ * {@code D = alpha op(A) op(B) + beta C}, column after column as cuBLAS has it, each matrix without gaps.
  *
- * @param flipA whether A is stored (k,m) instead of (m,k)
- * @param flipB whether B is stored (n,k) instead of (k,n)
  * @param in the format of A and B
  * @param out the format of C and D
- * @param batch how many such products lie one after the other
- * @param strideA numbers from one A to the next; strideB, strideC alike
+ * @param batch several such products, one after the other
  * @param alignment bytes that every matrix's start is a multiple of
  */
-record Product(
-        boolean flipA,
-        boolean flipB,
-        int m,
-        int n,
-        int k,
-        Precision in,
-        Precision out,
-        int batch,
-        long strideA,
-        long strideB,
-        long strideC,
-        int alignment) {
-    static Product of(boolean flipA, boolean flipB, int m, int n, int k, Precision in, Precision out, int alignment) {
-        return new Product(flipA, flipB, m, n, k, in, out, 1, 0, 0, 0, alignment);
+record Product(Shape shape, Precision in, Precision out, Batch batch, int alignment) {
+    /**
+     * op(A) is (m,k), op(B) is (k,n).
+     *
+     * @param flipA whether A is stored (k,m)
+     * @param flipB whether B is stored (n,k)
+     */
+    record Shape(boolean flipA, boolean flipB, int m, int n, int k) {}
+
+    /**
+     * @param count how many products
+     * @param a numbers from one A to the next; b and c alike
+     */
+    record Batch(int count, long a, long b, long c) {
+        static final Batch ONE = new Batch(1, 0, 0, 0);
+    }
+
+    /** One product of matrices in a format, at these addresses. */
+    static Product of(Shape shape, Precision in, Precision out, long... addresses) {
+        return new Product(shape, in, out, Batch.ONE, alignment(addresses));
     }
 
     /** The largest power of two, up to 256, that divides all these addresses. */
@@ -41,17 +43,17 @@ record Product(
 
     /** Multiplications and additions. */
     double operations() {
-        return 2.0 * m * n * k * batch;
+        return 2.0 * shape.m * shape.n * shape.k * batch.count;
     }
 
     /** Bytes of all D. */
     long outputBytes() {
-        return ((batch - 1) * strideC + (long) m * n) * out.bytes;
+        return ((batch.count - 1) * batch.c + (long) shape.m * shape.n) * out.bytes;
     }
 
     /** Whether it is one of a number of products that varies, with the number of ranks for one. */
     boolean batched() {
-        return strideC > 0;
+        return batch.c > 0;
     }
 
     /**
@@ -61,10 +63,10 @@ record Product(
     String key() {
         return String.join(
                 "-",
-                (flipA ? "t" : "n") + (flipB ? "t" : "n"),
-                m + "x" + n + "x" + k,
+                (shape.flipA ? "t" : "n") + (shape.flipB ? "t" : "n"),
+                shape.m + "x" + shape.n + "x" + shape.k,
                 in + ">" + out,
-                (batched() ? "batch" : "1") + ":" + strideA + ":" + strideB + ":" + strideC,
+                (batched() ? "batch" : "1") + ":" + batch.a + ":" + batch.b + ":" + batch.c,
                 "a" + alignment);
     }
 }

@@ -75,17 +75,17 @@ final class CheckedLayers implements Layers {
     }
 
     @Override
-    public void shift(Tensor y, Tensor b) {
-        rules.ready("shift");
+    public void addRows(Tensor y, Tensor b) {
+        rules.ready("addRows");
         rules.periods(N, "y", y, "b", b);
-        engine.layers().shift(y, b);
+        engine.layers().addRows(y, b);
     }
 
     @Override
-    public void shiftBackward(Tensor dy, Tensor db) {
-        rules.ready("shiftBackward");
+    public void addRowsBackward(Tensor dy, Tensor db) {
+        rules.ready("addRowsBackward");
         rules.periods(N, "dy", dy, "db", db);
-        engine.layers().shiftBackward(dy, db);
+        engine.layers().addRowsBackward(dy, db);
     }
 
     @Override

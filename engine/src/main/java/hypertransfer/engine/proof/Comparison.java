@@ -207,9 +207,9 @@ public final class Comparison {
             activation(post ? " swiglu M1" : " swiglu", post, Nonlinearity.SWIGLU, "gated", "rgated", "dgated");
         }
         for (String b : List.of("bias", "positions")) {
-            pair.run("shift " + b, s -> s.layers().shift(s.t("y"), s.t(b)))
+            pair.run("addRows " + b, s -> s.layers().addRows(s.t("y"), s.t(b)))
                     .same(1, "y")
-                    .run("shiftBackward " + b, s -> s.layers().shiftBackward(s.t("dy"), s.t("d" + b)))
+                    .run("addRowsBackward " + b, s -> s.layers().addRowsBackward(s.t("dy"), s.t("d" + b)))
                     .same(N, "d" + b);
         }
         heads(" turned only", new HeadRule(false, false, true));

@@ -4,17 +4,17 @@ import hypertransfer.engine.Tensor;
 import java.util.Arrays;
 
 /**
- * A tensor of doubles: the whole of a block that is allocated when the engine commits, or some of its rows.
+ * A tensor of doubles: all of some numbers that are allocated when the engine commits, or some rows of them.
  *
- * @param offset where it starts in the block
+ * @param offset where it starts among them
  */
-record Array(String name, int rows, int cols, Block block, int offset) implements Tensor {
-    static final class Block {
+record Array(String name, int rows, int cols, Numbers numbers, int offset) implements Tensor {
+    static final class Numbers {
         private double[] data;
     }
 
     Array(String name, int rows, int cols) {
-        this(name, rows, cols, new Block(), 0);
+        this(name, rows, cols, new Numbers(), 0);
     }
 
     @Override
@@ -23,16 +23,16 @@ record Array(String name, int rows, int cols, Block block, int offset) implement
     }
 
     Array allocate() {
-        block.data = new double[Math.multiplyExact(rows, cols)];
+        numbers.data = new double[Math.multiplyExact(rows, cols)];
         return this;
     }
 
     void free() {
-        block.data = null;
+        numbers.data = null;
     }
 
     double[] data() {
-        return block.data;
+        return numbers.data;
     }
 
     /** Where row i starts in {@link #data}. */
@@ -41,7 +41,7 @@ record Array(String name, int rows, int cols, Block block, int offset) implement
     }
 
     Array slice(String sliceName, int from, int count) {
-        return new Array(sliceName, count, cols, block, row(from));
+        return new Array(sliceName, count, cols, numbers, row(from));
     }
 
     double[] read() {

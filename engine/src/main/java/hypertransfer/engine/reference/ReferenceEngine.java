@@ -181,7 +181,7 @@ public final class ReferenceEngine implements Engine, Layers {
     }
 
     @Override
-    public void shift(Tensor y, Tensor b) {
+    public void addRows(Tensor y, Tensor b) {
         Array to = (Array) y, from = (Array) b;
         for (int n = 0; n < y.rows(); n++) {
             Rows.add(1, from.data(), from.row(n % b.rows()), to.data(), to.row(n), y.cols());
@@ -189,7 +189,7 @@ public final class ReferenceEngine implements Engine, Layers {
     }
 
     @Override
-    public void shiftBackward(Tensor dy, Tensor db) {
+    public void addRowsBackward(Tensor dy, Tensor db) {
         Array from = (Array) dy, to = (Array) db;
         for (int n = 0; n < dy.rows(); n++) {
             Rows.add(1, from.data(), from.row(n), to.data(), to.row(n % db.rows()), dy.cols());

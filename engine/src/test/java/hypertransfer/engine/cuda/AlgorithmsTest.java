@@ -17,7 +17,7 @@ import org.junit.jupiter.api.Test;
 class AlgorithmsTest {
     private static final long WORKSPACE = 64 << 20;
     private static final byte[] FIRST = new byte[Plans.ALGORITHM_BYTES], SECOND = new byte[Plans.ALGORITHM_BYTES];
-    private static final Plan PLAN = new Plan("plan", 0, 0, 0, 0, MemorySegment.NULL);
+    private static final Blas.Plan PLAN = new Blas.Plan("plan", 0, 0, 0, 0, MemorySegment.NULL);
 
     static {
         SECOND[2 * 5] = 1; // another kind
@@ -57,7 +57,7 @@ class AlgorithmsTest {
     }
 
     private static List<Made> others(Library library, int m, int n) {
-        Product p = Product.of(false, true, m, n, 32768, Precision.BF16, Precision.FLOAT32, 256);
+        Product p = Product.of(new Product.Shape(false, true, m, n, 32768), Precision.BF16, Precision.FLOAT32, 256);
         return new Algorithms(new Lt(library, "a card"), WORKSPACE, 132)
                 .others(p, PLAN, List.of(FIRST, FIRST.clone(), SECOND)).stream()
                         .map(AlgorithmsTest::made)

@@ -78,8 +78,8 @@ class CheckedTest {
             product x:N,C w:3C,C y:N,3C
             productInput dy:N,3C w:3C,C dx:N,C
             productWeight dy:N,3C x:N,C dw:3C,C
-            shift y:N,C b:1,C
-            shiftBackward dy:N,C db:1,C
+            addRows y:N,C b:1,C
+            addRowsBackward dy:N,C db:1,C
             norm x:N,C norm y:N,C
             normBackward dy:N,C x:N,C norm+dgain dx:N,C
             residualNorm h:N,C z:N,C ?zr:N,1 out:N,C norm y:N,C

@@ -31,8 +31,8 @@ class CrookedTest {
             product 2
             productInput 2
             productWeight 2
-            shift 0
-            shiftBackward 1
+            addRows 0
+            addRowsBackward 1
             norm 1 2
             normBackward 2 3
             residualNorm 2 3 4 5

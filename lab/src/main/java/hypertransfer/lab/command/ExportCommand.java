@@ -3,7 +3,7 @@ package hypertransfer.lab.command;
 import hypertransfer.core.Refusal;
 import hypertransfer.lab.command.option.FormatOption;
 import hypertransfer.train.log.Run;
-import hypertransfer.train.run.Trained;
+import hypertransfer.train.run.TrainedNetwork;
 import java.io.PrintWriter;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -44,7 +44,8 @@ public final class ExportCommand implements Runnable {
             throw new Refusal(out + " is already there; choose another --out");
         }
         PrintWriter print = spec.commandLine().getOut();
-        int step = Trained.export(new Run(run), out, format.dialect, warning -> print.println("warning: " + warning));
+        int step = TrainedNetwork.export(
+                new Run(run), out, format.dialect, warning -> print.println("warning: " + warning));
         print.println(out + ": the weights of " + run + " at step " + step);
     }
 }

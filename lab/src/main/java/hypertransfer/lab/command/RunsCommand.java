@@ -65,7 +65,7 @@ public final class RunsCommand implements Runnable {
                 Optional<Line.Validation> validated = run.metrics().last(Line.Validation.class);
                 return new Row(
                         name(run),
-                        run.standing().state().label(),
+                        run.status().state().label(),
                         trained.map(Line.Training::step).orElse(-1) + 1,
                         run.configuration().steps(),
                         finite(trained.map(Line.Training::loss)),

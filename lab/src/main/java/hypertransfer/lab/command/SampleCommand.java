@@ -3,7 +3,7 @@ package hypertransfer.lab.command;
 import hypertransfer.core.Refusal;
 import hypertransfer.train.data.text.Vocabulary;
 import hypertransfer.train.log.Run;
-import hypertransfer.train.run.Trained;
+import hypertransfer.train.run.TrainedNetwork;
 import java.io.PrintWriter;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -64,12 +64,13 @@ public final class SampleCommand implements Runnable {
                     + "; all must be finite, zero or more");
         }
         PrintWriter out = spec.commandLine().getOut();
-        try (Trained network = Trained.load(new Run(run), warning -> out.println("warning: " + warning))) {
+        try (TrainedNetwork network =
+                TrainedNetwork.load(new Run(run), warning -> out.println("warning: " + warning))) {
             sample(network, out);
         }
     }
 
-    private void sample(Trained network, PrintWriter out) {
+    private void sample(TrainedNetwork network, PrintWriter out) {
         int vocab = network.configuration().model().vocab();
         Vocabulary words = vocab == Vocabulary.BYTES.size() ? Vocabulary.BYTES : Vocabulary.GPT2;
         List<Integer> context = new ArrayList<>(List.of(words.separator())); // as before every document

@@ -7,7 +7,7 @@ import hypertransfer.core.Transfer;
 import hypertransfer.lab.command.option.Labels;
 import hypertransfer.lab.command.option.OutOption;
 import hypertransfer.lab.command.option.SetOption;
-import hypertransfer.lab.comparison.Angles;
+import hypertransfer.lab.compare.Angles;
 import hypertransfer.lab.experiment.Launch;
 import hypertransfer.lab.experiment.Next;
 import hypertransfer.lab.terminal.Exit;
@@ -18,7 +18,7 @@ import hypertransfer.train.config.ConfigurationFile;
 import hypertransfer.train.log.Curves;
 import hypertransfer.train.log.Gap;
 import hypertransfer.train.log.Run;
-import hypertransfer.train.log.Standing;
+import hypertransfer.train.log.RunStatus;
 import java.io.PrintWriter;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -108,8 +108,8 @@ public final class TransferCommand implements Callable<Integer> {
             print.println(Ink.YELLOW.on("warning:") + " --set " + String.join(", ", other)
                     + " makes this another run than its target: the gap will not be zero");
         }
-        Standing target = new Run(run).standing();
-        if (target.state() != Standing.State.FINISHED && target.state() != Standing.State.RUNNING) {
+        RunStatus target = new Run(run).status();
+        if (target.state() != RunStatus.State.FINISHED && target.state() != RunStatus.State.RUNNING) {
             print.println(Ink.YELLOW.on("warning:") + " the target is "
                     + target.state().label() + " at step "
                     + target.step() + " of " + target.steps()

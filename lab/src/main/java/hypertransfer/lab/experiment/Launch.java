@@ -10,9 +10,9 @@ import hypertransfer.lab.terminal.StepLine;
 import hypertransfer.train.config.Configuration;
 import hypertransfer.train.config.ConfigurationFile;
 import hypertransfer.train.file.Folder;
-import hypertransfer.train.log.Hold;
 import hypertransfer.train.log.Run;
-import hypertransfer.train.log.Standing;
+import hypertransfer.train.log.RunLock;
+import hypertransfer.train.log.RunStatus;
 import hypertransfer.train.run.Trainer;
 import hypertransfer.train.run.Watcher;
 import java.io.IOException;
@@ -70,7 +70,7 @@ public record Launch(
             }
         }
         boolean ours = Files.notExists(directory);
-        try (Hold held = hold(c, changed)) {
+        try (RunLock held = lock(c, changed)) {
             return train(held, c, stop, changed);
         } catch (RuntimeException | Error e) {
             if (ours && !new Run(directory).begun()) {
@@ -84,13 +84,13 @@ public record Launch(
 
     private boolean finished() {
         try {
-            return new Run(directory).standing().state() == Standing.State.FINISHED;
+            return new Run(directory).status().state() == RunStatus.State.FINISHED;
         } catch (Refusal damaged) { // to continue the run writes it again
             return false;
         }
     }
 
-    private boolean train(Hold held, Configuration c, Interrupt stop, Set<String> changed) {
+    private boolean train(RunLock held, Configuration c, Interrupt stop, Set<String> changed) {
         Optional<Run> target = held.run().target(c);
         if (c.target() != null && target.isEmpty()) {
             out.println(Ink.YELLOW.on("warning:") + " the run that this one follows, " + c.target()
@@ -106,8 +106,8 @@ public record Launch(
     }
 
     /** Begins a run in a new directory; what fails leaves nothing behind. */
-    public static void create(Path directory, Configuration c, Consumer<Hold> beginning) {
-        try (Hold held = Hold.create(directory, c)) {
+    public static void create(Path directory, Configuration c, Consumer<RunLock> beginning) {
+        try (RunLock held = RunLock.create(directory, c)) {
             beginning.accept(held);
         } catch (RuntimeException | Error e) {
             remove(directory, e);
@@ -139,15 +139,15 @@ public record Launch(
         return c.engine().equals(engine) ? c : ConfigurationFile.with(c, "engine=" + engine);
     }
 
-    private Hold hold(Configuration c, Set<String> changed) {
+    private RunLock lock(Configuration c, Set<String> changed) {
         if (!resume || !new Run(directory).begun()) {
-            return Hold.create(directory, c);
+            return RunLock.create(directory, c);
         }
         if (changed.isEmpty()) {
             resumable(directory, c);
-            return Hold.open(directory);
+            return RunLock.open(directory);
         }
-        return Hold.change(directory, c);
+        return RunLock.change(directory, c);
     }
 
     /**

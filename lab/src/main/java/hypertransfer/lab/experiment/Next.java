@@ -4,7 +4,7 @@ import hypertransfer.core.Space;
 import hypertransfer.core.Transfer;
 import hypertransfer.train.config.Configuration;
 import hypertransfer.train.log.Run;
-import hypertransfer.train.log.Standing;
+import hypertransfer.train.log.RunStatus;
 import java.nio.file.Path;
 import java.util.LinkedHashMap;
 import java.util.Map;
@@ -37,7 +37,7 @@ public final class Next {
 
     /** After one run was interrupted. */
     public static String stopped(Path run) {
-        Standing now = new Run(run).standing();
+        RunStatus now = new Run(run).status();
         return "saved at step %d of %d in %s; run the same command again to continue, or: ht train %s%n"
                 .formatted(now.step(), now.steps(), run, word(run));
     }

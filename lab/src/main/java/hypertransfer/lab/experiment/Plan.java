@@ -11,7 +11,7 @@ import hypertransfer.train.config.Curve;
 import hypertransfer.train.log.Gap;
 import hypertransfer.train.log.Line;
 import hypertransfer.train.log.Run;
-import hypertransfer.train.log.Standing;
+import hypertransfer.train.log.RunStatus;
 import hypertransfer.train.log.Tail;
 import hypertransfer.train.network.Preset;
 import java.io.PrintWriter;
@@ -69,7 +69,7 @@ public record Plan(Experiment experiment, Preset preset, List<String> settings, 
     }
 
     private static boolean finished(Path run) {
-        return new Run(run).standing().state() == Standing.State.FINISHED;
+        return new Run(run).status().state() == RunStatus.State.FINISHED;
     }
 
     private Configuration configuration(String name) {
@@ -164,7 +164,7 @@ public record Plan(Experiment experiment, Preset preset, List<String> settings, 
             Gap gap = follows == null ? null : Gap.of(run, directory.resolve(follows));
             Double last = gap == null ? null : gap.validation().last();
             Double largest = gap == null ? null : gap.validation().largest();
-            Row row = new Row(name, new Run(run).standing().validation(), last, largest, ratio(run));
+            Row row = new Row(name, new Run(run).status().validation(), last, largest, ratio(run));
             rows.add(row);
             out.printf(
                     format,

@@ -2,7 +2,7 @@ package hypertransfer.lab.experiment;
 
 import hypertransfer.core.Refusal;
 import hypertransfer.lab.terminal.Interrupt;
-import hypertransfer.train.log.Hold;
+import hypertransfer.train.log.RunLock;
 import java.io.PrintWriter;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -33,7 +33,7 @@ record Sharing(List<Path> runs, Interrupt stop, PrintWriter out) {
                 if (stop.told()) {
                     return false;
                 }
-                if (Hold.held(run) || !ready.test(run)) {
+                if (RunLock.held(run) || !ready.test(run)) {
                     continue;
                 }
                 try {
@@ -41,7 +41,7 @@ record Sharing(List<Path> runs, Interrupt stop, PrintWriter out) {
                         return false;
                     }
                 } catch (Refusal e) {
-                    if (Hold.held(run)) { // another process was quicker
+                    if (RunLock.held(run)) { // another process was quicker
                         continue;
                     }
                     throw e;

@@ -8,7 +8,7 @@ import hypertransfer.train.config.Configuration;
 import hypertransfer.train.file.Atomic;
 import hypertransfer.train.log.FailureKind;
 import hypertransfer.train.log.Run;
-import hypertransfer.train.log.Standing;
+import hypertransfer.train.log.RunStatus;
 import java.io.PrintWriter;
 import java.math.BigDecimal;
 import java.math.MathContext;
@@ -86,8 +86,8 @@ public final class Sweep {
         if (new Run(run).begun()) {
             Launch.resumable(run, c);
         }
-        Standing now = new Run(run).standing();
-        return now.state() == Standing.State.FINISHED || now.kind() == FailureKind.DIVERGED;
+        RunStatus now = new Run(run).status();
+        return now.state() == RunStatus.State.FINISHED || now.kind() == FailureKind.DIVERGED;
     }
 
     private boolean train(Path run, Configuration c, Interrupt stop) {
@@ -101,8 +101,8 @@ public final class Sweep {
 
     /** A finished run without a finite loss has none that could be compared. */
     private static double loss(Path run) {
-        Standing now = new Run(run).standing();
-        return now.state() == Standing.State.FINISHED && Double.isFinite(now.validation())
+        RunStatus now = new Run(run).status();
+        return now.state() == RunStatus.State.FINISHED && Double.isFinite(now.validation())
                 ? now.validation()
                 : Double.POSITIVE_INFINITY;
     }

@@ -5,7 +5,7 @@ import hypertransfer.engine.Engine;
 import hypertransfer.engine.Memory;
 import hypertransfer.train.config.Configuration;
 import hypertransfer.train.run.Feed;
-import hypertransfer.train.run.Trainee;
+import hypertransfer.train.run.Session;
 import java.util.Random;
 import java.util.function.UnaryOperator;
 
@@ -16,7 +16,7 @@ import java.util.function.UnaryOperator;
 public final class Workload implements AutoCloseable {
     private static final double RATE = 1e-3;
 
-    private final Trainee trainee;
+    private final Session session;
     private final int micros;
     private final int[] inputs;
     private final int[] targets;
@@ -32,15 +32,15 @@ public final class Workload implements AutoCloseable {
     /** The same with a door before the engine, such as {@link hypertransfer.engine.door.Timed}. */
     public Workload(Configuration c, UnaryOperator<Engine> door) {
         micros = c.model().accumulation();
-        trainee = Trainee.open(c, door);
+        session = Session.open(c, door);
         try {
-            Dims dims = trainee.engine().dims();
+            Dims dims = session.engine().dims();
             Random random = new Random(1);
             inputs = random.ints(dims.N(), 0, dims.V()).toArray();
             targets = random.ints(dims.N(), 0, dims.V()).toArray();
-            trainee.decide(new Feed.Batch(inputs, targets));
+            session.decide(new Feed.Batch(inputs, targets));
         } catch (RuntimeException | Error e) {
-            try (trainee) {
+            try (session) {
                 throw e;
             }
         }
@@ -51,25 +51,25 @@ public final class Workload implements AutoCloseable {
     }
 
     public Memory memory() {
-        return trainee.memory();
+        return session.memory();
     }
 
     public Times step() {
         long start = System.nanoTime();
         for (int micro = 0; micro < micros; micro++) {
-            trainee.network().gradient(inputs, targets, micro);
-            trainee.team().add();
+            session.network().gradient(inputs, targets, micro);
+            session.team().add();
         }
-        trainee.network().meanLoss();
+        session.network().meanLoss();
         long between = System.nanoTime();
-        trainee.optimizer().step(RATE, RATE);
-        trainee.team().zero();
-        trainee.network().meanLoss(); // which waits for the engine
+        session.optimizer().step(RATE, RATE);
+        session.team().zero();
+        session.network().meanLoss(); // which waits for the engine
         return new Times((between - start) / 1e6 / micros, (System.nanoTime() - between) / 1e6);
     }
 
     @Override
     public void close() {
-        trainee.close();
+        session.close();
     }
 }

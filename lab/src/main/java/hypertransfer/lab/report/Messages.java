@@ -9,7 +9,7 @@ import hypertransfer.train.log.Line.Validation;
 import hypertransfer.train.log.Pair;
 import hypertransfer.train.log.Provenance;
 import hypertransfer.train.log.Run;
-import hypertransfer.train.log.Standing;
+import hypertransfer.train.log.RunStatus;
 import hypertransfer.train.log.Tail;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -61,7 +61,7 @@ final class Messages {
     /** A step with the seconds that all steps up to it took. */
     private record Timed(Training line, double elapsed) {}
 
-    private record Difference(int step, double value) {}
+    private record Point(int step, double value) {}
 
     /** Where messages go; what is thrown there ends the reading. */
     interface Sink<E extends Exception> {
@@ -111,7 +111,7 @@ final class Messages {
             Arrays.fill(end, Double.NaN);
         }
         // The state comes first: a run that was finished before its lines were read has all of them.
-        Standing now = run.standing();
+        RunStatus now = run.status();
         // What was written before is thinned; what comes while somebody looks is taken as it comes.
         boolean thin = lines(first ? points : Integer.MAX_VALUE, first ? rows : Integer.MAX_VALUE, messages);
         if (pair != null) {
@@ -139,8 +139,8 @@ final class Messages {
         return node.toString();
     }
 
-    private String state(Standing now) {
-        boolean over = now.state() != Standing.State.RUNNING && now.state() != Standing.State.KILLED;
+    private String state(RunStatus now) {
+        boolean over = now.state() != RunStatus.State.RUNNING && now.state() != RunStatus.State.KILLED;
         ObjectNode node = message("state");
         node.put("state", now.state().label());
         node.put("step", now.step());
@@ -172,10 +172,10 @@ final class Messages {
 
     /** The gap, where it has changed; where lines were left out also the differences, which the page could not take itself. */
     private <E extends Exception> void gap(boolean thin, Sink<E> messages) throws E {
-        var training = new Thinned<>(points, Difference::step, Difference::value);
-        var validation = new Thinned<>(points, Difference::step, Difference::value);
+        var training = new Thinned<>(points, Point::step, Point::value);
+        var validation = new Thinned<>(points, Point::step, Point::value);
         Gap g = pair.read((line, difference) ->
-                (line instanceof Validation ? validation : training).add(new Difference(line.step(), difference)));
+                (line instanceof Validation ? validation : training).add(new Point(line.step(), difference)));
         ObjectNode node = message("gap");
         loss(node.putObject("training"), g.training());
         loss(node.putObject("validation"), g.validation());
@@ -208,9 +208,9 @@ final class Messages {
         }
     }
 
-    private static void differences(ObjectNode node, Thinned<Difference> series) {
-        column(node, "step", series.lines(), Difference::step);
-        column(node, "loss", series.lines(), Difference::value);
+    private static void differences(ObjectNode node, Thinned<Point> series) {
+        column(node, "step", series.lines(), Point::step);
+        column(node, "loss", series.lines(), Point::value);
     }
 
     private static void loss(ObjectNode node, Gap.Loss loss) {

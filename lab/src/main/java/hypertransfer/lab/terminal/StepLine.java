@@ -1,10 +1,10 @@
 package hypertransfer.lab.terminal;
 
 import hypertransfer.train.config.Configuration;
-import hypertransfer.train.log.Counterpart;
 import hypertransfer.train.log.Run;
+import hypertransfer.train.log.TargetLosses;
 import hypertransfer.train.ranks.Team;
-import hypertransfer.train.run.Trainee;
+import hypertransfer.train.run.Session;
 import hypertransfer.train.run.Watcher;
 import java.io.PrintWriter;
 import java.util.ArrayList;
@@ -20,7 +20,7 @@ public final class StepLine implements Watcher {
     private final boolean live;
     private final Width width;
     private final boolean brief;
-    private final Counterpart target;
+    private final TargetLosses target;
     private double validation = Double.NaN;
     private double pace; // seconds per step, the recent ones counting most
     private boolean unfinished; // whether the live line waits for its end
@@ -41,28 +41,28 @@ public final class StepLine implements Watcher {
         this.c = c;
         this.live = live;
         this.width = width;
-        target = new Counterpart(followed);
+        target = new TargetLosses(followed);
     }
 
     @Override
-    public void started(Trainee trainee, int step) {
+    public void started(Session session, int step) {
         out.println(width.fold(
                 format(
                         "%s, %,d parameters (%,d without the head) on engine %s; %d steps of %,d tokens",
                         c.architecture().label(),
                         c.architecture().parameters(),
                         c.architecture().parametersWithoutHead(),
-                        trainee.engine().name(),
+                        session.engine().name(),
                         c.steps(),
                         c.tokensPerStep()),
                 4));
-        Team team = trainee.team();
+        Team team = session.team();
         if (team.size() > 1) {
             out.println(team.ranks().label() + ", " + team.share().ownership().balance());
         }
         if (!brief) {
-            out.print(width.cut(trainee.memory().table()));
-            out.print(width.cut(trainee.routingTable()));
+            out.print(width.cut(session.memory().table()));
+            out.print(width.cut(session.routingTable()));
         }
         if (step > 0) {
             out.println("continuing at step " + step);

@@ -5,7 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import hypertransfer.core.Refusal;
 import hypertransfer.lab.Ht;
-import hypertransfer.train.log.Hold;
+import hypertransfer.train.log.RunLock;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
@@ -78,7 +78,7 @@ class ReportCommandTest {
     void aRunStillBeingWrittenIsShownAsSuch() throws IOException {
         SyntheticRun run =
                 new SyntheticRun(folder.resolve("muon"), 0, "steps=20").begin().append(3, 1);
-        try (Hold hold = Hold.open(run.directory)) {
+        try (RunLock lock = RunLock.open(run.directory)) {
             write(folder);
             assertThat(folder.resolve("report.html")).content().contains("\"state\":\"running\"");
         }

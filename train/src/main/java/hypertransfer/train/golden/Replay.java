@@ -17,7 +17,7 @@ import hypertransfer.train.optimizer.Lion;
 import hypertransfer.train.optimizer.NorMuon;
 import hypertransfer.train.optimizer.Routing;
 import hypertransfer.train.optimizer.Signum;
-import hypertransfer.train.run.Trainee;
+import hypertransfer.train.run.Session;
 import java.util.Arrays;
 import java.util.List;
 import java.util.function.Function;
@@ -33,25 +33,25 @@ public record Replay(Golden golden, Function<Dims, Engine> open, Tolerance toler
         Golden.Sizes sizes = golden.sizes();
         Routing routing = Routing.standard(direction, transfer(c));
         Engine engine = open.apply(golden.architecture().dims(sizes.batch()));
-        try (Trainee trainee = Trainee.of(engine, golden.architecture(), routing, 1, false)) {
-            Parameters parameters = trainee.parameters();
+        try (Session session = Session.of(engine, golden.architecture(), routing, 1, false)) {
+            Parameters parameters = session.parameters();
             for (Parameter p : parameters.all()) {
                 engine.write(p.master(), golden.values("weight:" + p.name()));
             }
-            trainee.optimizer().start();
+            session.optimizer().start();
             Schedule rate = Schedule.linear(c.rate(), sizes.steps(), c.warmup(), c.finalRatio());
             Schedule adamRate = Schedule.linear(c.adamRate(), sizes.steps(), c.warmup(), c.finalRatio());
             for (int t = 0; t < sizes.steps(); t++) {
                 engine.zero(parameters.gradients());
                 int[] tokens = golden.tokens(t);
-                trainee.network()
+                session.network()
                         .gradient(
                                 Arrays.copyOf(tokens, tokens.length - 1), Arrays.copyOfRange(tokens, 1, tokens.length));
-                errors.loss(t, trainee.network().meanLoss(), c.losses().get(t));
+                errors.loss(t, session.network().meanLoss(), c.losses().get(t));
                 if (t == 0) {
                     gradients(engine, parameters, errors);
                 }
-                compare(t, trainee.optimizer().step(rate.rate(t), adamRate.rate(t)), c, errors);
+                compare(t, session.optimizer().step(rate.rate(t), adamRate.rate(t)), c, errors);
             }
         }
         return errors;

@@ -4,7 +4,7 @@ import hypertransfer.core.Refusal;
 import hypertransfer.train.config.Configuration;
 import hypertransfer.train.config.ConfigurationFile;
 import hypertransfer.train.file.Atomic;
-import hypertransfer.train.log.Standing.State;
+import hypertransfer.train.log.RunStatus.State;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
@@ -20,7 +20,7 @@ import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
-/** The directory of a run, as everyone reads it; {@link Hold} writes it. docs/PROMISES.md says what is in it. */
+/** The directory of a run, as everyone reads it; {@link RunLock} writes it. docs/PROMISES.md says what is in it. */
 public record Run(Path directory) {
     public static final String CONFIGURATION = "config.yaml";
     public static final String PROVENANCE = "provenance.json";
@@ -91,9 +91,9 @@ public record Run(Path directory) {
     }
 
     /** How the run stands: as it last said, but only a process that holds it can be running it. */
-    public Standing standing() {
-        Standing said = Standing.read(file(STATE));
-        return said.state() != State.RUNNING || Hold.held(directory)
+    public RunStatus status() {
+        RunStatus said = RunStatus.read(file(STATE));
+        return said.state() != State.RUNNING || RunLock.held(directory)
                 ? said
                 : said.with(begun() ? State.KILLED : State.NOT_BEGUN);
     }

@@ -316,13 +316,13 @@ public final class Network {
     /** Adds a bias, or positions, where there is one. */
     private void shift(Tensor y, Parameter bias) {
         if (bias != null) {
-            layers.shift(y, bias.weight());
+            layers.addRows(y, bias.weight());
         }
     }
 
     private void throughShift(Tensor dy, Parameter bias) {
         if (bias != null) {
-            layers.shiftBackward(dy, bias.gradient());
+            layers.addRowsBackward(dy, bias.gradient());
         }
     }
 

@@ -4,9 +4,9 @@ import hypertransfer.core.Refusal;
 import hypertransfer.engine.Engine;
 import hypertransfer.train.config.Configuration;
 import hypertransfer.train.file.SafeTensors;
-import hypertransfer.train.log.Hold;
 import hypertransfer.train.log.Provenance;
-import hypertransfer.train.log.Standing;
+import hypertransfer.train.log.RunLock;
+import hypertransfer.train.log.RunStatus;
 import hypertransfer.train.network.Dialect;
 import hypertransfer.train.network.Foreign;
 import hypertransfer.train.network.Ownership;
@@ -71,23 +71,23 @@ public record Imported(Map<String, double[]> weights) {
     }
 
     /** Writes the checkpoint of a new run before its first step. */
-    public void write(Hold hold, Configuration c, Map<String, String> provenance) {
+    public void write(RunLock lock, Configuration c, Map<String, String> provenance) {
         try (Feed feed = Feed.open(c);
-                Trainee trainee = Trainee.open(c, Invariance.needed(c))) {
-            Engine engine = trainee.engine();
-            List<Parameter> own = trainee.parameters().own();
-            List<Ownership.Piece> pieces = trainee.parameters().share().own();
+                Session session = Session.open(c, Invariance.needed(c))) {
+            Engine engine = session.engine();
+            List<Parameter> own = session.parameters().own();
+            List<Ownership.Piece> pieces = session.parameters().share().own();
             for (int i = 0; i < own.size(); i++) { // one process owns every parameter whole
                 engine.write(
                         own.get(i).master(), weights.get(pieces.get(i).whole().name()));
             }
-            trainee.optimizer().start();
-            trainee.requireFinite(0);
-            new Snapshot(trainee).save(hold.run(), 0, null, Origin.of(c, trainee, feed));
+            session.optimizer().start();
+            session.requireFinite(0);
+            new Snapshot(session).save(lock.run(), 0, null, Origin.of(c, session, feed));
             Map<String, String> facts = new LinkedHashMap<>(provenance);
             facts.put("engine", engine.name());
-            hold.provenance(new Provenance(facts, trainee.rules()));
-            hold.standing(new Standing(Standing.State.INTERRUPTED, 0, c.steps(), Double.NaN, Double.NaN, null, null));
+            lock.provenance(new Provenance(facts, session.rules()));
+            lock.status(new RunStatus(RunStatus.State.INTERRUPTED, 0, c.steps(), Double.NaN, Double.NaN, null, null));
         }
     }
 }

@@ -31,25 +31,25 @@ public record Invariance(double loss, Map<String, Double> change, double roundin
 
     /** Measures at the network's start. */
     public static Invariance measure(Configuration c) {
-        try (Trainee trainee = Trainee.separate(c);
+        try (Session session = Session.separate(c);
                 Feed feed = Feed.open(c)) {
-            double loss = trainee.loss(feed.validation(0));
+            double loss = session.loss(feed.validation(0));
             Map<String, Double> change = new LinkedHashMap<>();
-            for (Parameter p : trainee.parameters().hidden()) {
+            for (Parameter p : session.parameters().hidden()) {
                 double largest = 0;
                 for (double factor : FACTORS) {
-                    represent(trainee, p, factor);
-                    largest = Math.max(largest, Math.abs(trainee.loss(feed.validation(0)) - loss) / loss);
+                    represent(session, p, factor);
+                    largest = Math.max(largest, Math.abs(session.loss(feed.validation(0)) - loss) / loss);
                 }
-                represent(trainee, p, 1);
+                represent(session, p, 1);
                 change.put(p.name(), largest);
             }
-            double epsilon = trainee.engine().weights() == Format.FLOAT64 ? 1e-9 : 0x1p-24;
+            double epsilon = session.engine().weights() == Format.FLOAT64 ? 1e-9 : 0x1p-24;
             double rounding = ROUNDINGS * epsilon;
             Map<String, Matrices> hidden = c.hidden();
             boolean exact = c.matrices()
                     .weights()
-                    .on(trainee.engine().separateWeights())
+                    .on(session.engine().separateWeights())
                     .exact();
             Map<String, GradientRule> rules = new LinkedHashMap<>();
             change.forEach((name, most) ->
@@ -65,9 +65,9 @@ public record Invariance(double loss, Map<String, Double> change, double roundin
         return plain ? GradientRule.AS_IS : invariant ? GradientRule.RESCALED : GradientRule.REPRESENTATIVE;
     }
 
-    private static void represent(Trainee trainee, Parameter p, double scale) {
+    private static void represent(Session session, Parameter p, double scale) {
         List<Tensor> masters = List.of(p.master()), weights = List.of(p.weight());
-        trainee.engine().motion().represent(masters, new double[] {scale}, Format.FULL_GRID, weights);
+        session.engine().motion().represent(masters, new double[] {scale}, Format.FULL_GRID, weights);
     }
 
     public boolean invariant(String matrix) {

@@ -1,10 +1,10 @@
 package hypertransfer.train.run;
 
 import hypertransfer.train.config.Configuration;
-import hypertransfer.train.log.Hold;
 import hypertransfer.train.log.Line;
 import hypertransfer.train.log.Log;
 import hypertransfer.train.log.Run;
+import hypertransfer.train.log.RunLock;
 import hypertransfer.train.optimizer.Matrix;
 import hypertransfer.train.tensorboard.Scalars;
 import java.util.List;
@@ -20,10 +20,10 @@ final class Journal implements AutoCloseable {
      *
      * @param hold null at other ranks than 0
      */
-    Journal(Hold hold, Configuration c, List<Matrix> matrices, int step) {
-        metrics = hold == null ? null : new Log(hold.run().file(Run.METRICS));
-        this.matrices = hold == null ? null : new Log(hold.run().file(Run.MATRICES));
-        scalars = hold == null ? null : new Scalars(hold.run(), c, matrices, step);
+    Journal(RunLock lock, Configuration c, List<Matrix> matrices, int step) {
+        metrics = lock == null ? null : new Log(lock.run().file(Run.METRICS));
+        this.matrices = lock == null ? null : new Log(lock.run().file(Run.MATRICES));
+        scalars = lock == null ? null : new Scalars(lock.run(), c, matrices, step);
     }
 
     void add(Line line) {

@@ -49,15 +49,15 @@ record Origin(
 
     private static final String GROUPS = "matrices.groups.";
 
-    static Origin of(Configuration c, Trainee trainee, Feed feed) {
+    static Origin of(Configuration c, Session session, Feed feed) {
         String recorded = c.matrices().recorded();
         return new Origin(
-                trainee.rules(),
+                session.rules(),
                 settings(c),
                 feed.trainingData(),
                 feed.validationData(),
                 recorded == null ? null : RecordedRates.fingerprint(Path.of(recorded)),
-                trainee.engine().provenance());
+                session.engine().provenance());
     }
 
     private static Map<String, String> settings(Configuration c) {

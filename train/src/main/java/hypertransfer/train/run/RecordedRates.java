@@ -28,8 +28,8 @@ import tools.jackson.databind.json.JsonMapper;
  * A rate for every hidden matrix and step: what a run induced, for another run to use as its schedule.
  *
  * @param source the run it was taken from
- * @param series {@code rate} (nominal), {@code effective}, or {@code replay}: with what a plain Base optimizer takes the
- *     very same steps
+ * @param series {@code rate} (nominal), {@code effective}, or {@code replay}: rates and decays with which plain Base
+ *     repeats these steps
  * @param logged how many steps the run had logged; those between are interpolated. Null where an older version wrote it
  * @param decays of {@code replay}, the weight decays that go with the rates, below zero where a step makes the matrix longer;
  *     else null

@@ -27,26 +27,26 @@ public record Rehearsal(
     /** Opens data and network as the run would, and takes steps for about so many seconds. */
     public static Rehearsal of(Configuration c, double seconds) {
         try (Feed feed = Feed.open(c);
-                Trainee trainee = Trainee.open(c, Invariance.needed(c))) {
-            ScheduledRates rates = ScheduledRates.of(c, trainee.optimizer().matrices(), told -> {});
+                Session session = Session.open(c, Invariance.needed(c))) {
+            ScheduledRates rates = ScheduledRates.of(c, session.optimizer().matrices(), told -> {});
             Schedule adam = c.adamw().schedule(c.steps());
-            trainee.decide(feed.training(0, 0));
+            session.decide(feed.training(0, 0));
             long begun = 0, end = System.nanoTime() + (long) (1e9 * seconds);
             int step = 0;
             do {
                 int like = Math.min(step, c.steps() - 1); // a run of one step has rates for that one only
-                trainee.gradient(feed, like, () -> false);
-                trainee.optimizer().step(rates.at(like), rates.decaysAt(like), adam.rate(like));
-                trainee.network().meanLoss(); // which waits for the engine
+                session.gradient(feed, like, () -> false);
+                session.optimizer().step(rates.at(like), rates.decaysAt(like), adam.rate(like));
+                session.network().meanLoss(); // which waits for the engine
                 begun = step == 0 ? System.nanoTime() : begun;
                 step++;
             } while (step < 2 || step < Math.min(MOST, c.steps()) && System.nanoTime() < end);
             long between = System.nanoTime();
-            trainee.validate(feed, step, () -> false);
+            session.validate(feed, step, () -> false);
             return new Rehearsal(
                     c,
-                    trainee.engine().name(),
-                    trainee.memory(),
+                    session.engine().name(),
+                    session.memory(),
                     feed.trainingTokens(),
                     step - 1,
                     (between - begun) / 1e9 / (step - 1),

@@ -23,10 +23,10 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.function.Consumer;
 
-/** A trainee between memory and checkpoints. */
-record Snapshot(Trainee trainee) {
+/** A session between memory and checkpoints. */
+record Snapshot(Session session) {
 
-    /** Writes a checkpoint of the trainee as it stands. */
+    /** Writes a checkpoint of the session as it stands. */
     Path save(Run run, int step, Double validation, Origin origin) {
         return begin(run, step, validation, origin).finish();
     }
@@ -51,21 +51,21 @@ record Snapshot(Trainee trainee) {
         }
     }
 
-    /** Begins a checkpoint of the trainee as it stands. The trainee may continue; the one before must have been finished. */
+    /** Begins a checkpoint of the session as it stands. The session may continue; the one before must have been finished. */
     Saving begin(Run run, int step, Double validation, Origin origin) {
         Checkpoints checkpoints = new Checkpoints(run);
         checkpoints.create();
         Path numbers = checkpoints.numbers(step);
         List<SafeTensorsWriter.Entry> entries = contents().entrySet().stream()
-                .map(entry -> entry.getValue().entry(entry.getKey(), trainee.team()))
+                .map(entry -> entry.getValue().entry(entry.getKey(), session.team()))
                 .toList();
-        if (trainee.team().rank() > 0) {
+        if (session.team().rank() > 0) {
             entries.forEach(entry -> entry.source().accept(MemorySegment.NULL)); // to rank 0, which writes
             return new Saving(step, numbers, null, null);
         }
         Conveyor file = SafeTensorsWriter.begin(Checkpoint.tensorsOf(numbers), entries, Map.of(), room());
         return new Saving(
-                step, numbers, file, new Checkpoint(step, trainee.optimizer().states(), validation, origin, 0, 0));
+                step, numbers, file, new Checkpoint(step, session.optimizer().states(), validation, origin, 0, 0));
     }
 
     /** How many bytes may wait for the disk: half of what nobody uses now. */
@@ -89,10 +89,10 @@ record Snapshot(Trainee trainee) {
     /** All tensors that a run continues from, by their names in the file. */
     private Map<String, Content> contents() {
         Map<String, Content> contents = new LinkedHashMap<>();
-        List<Outline> all = trainee.team().share().outlines();
+        List<Outline> all = session.team().share().outlines();
         Map<String, Tensor> masters = new HashMap<>();
         Map<Boolean, Integer> bytes = new HashMap<>(); // of hidden masters and of all others; a rank owns some of both
-        trainee.parameters().own().forEach(p -> {
+        session.parameters().own().forEach(p -> {
             masters.put(p.name(), p.master());
             bytes.put(p.hidden(), p.master().numberBytes());
         });
@@ -102,9 +102,9 @@ record Snapshot(Trainee trainee) {
                     whole.name(),
                     new Content(p, whole.rows(), whole.cols(), bytes.get(whole.hidden()), masters.get(whole.name())));
         }
-        Map<String, Tensor> memory = trainee.optimizer().tensors();
+        Map<String, Tensor> memory = session.optimizer().tensors();
         int state = memory.values().iterator().next().numberBytes(); // Adam's of the rest is always there
-        trainee.optimizer()
+        session.optimizer()
                 .memories()
                 .forEach((name, m) ->
                         contents.put(name, new Content(m.parameter(), m.rows(), m.cols(), state, memory.get(name))));
@@ -122,18 +122,18 @@ record Snapshot(Trainee trainee) {
                         + " is " + Arrays.toString(file.shape(name)) + ", not " + Arrays.toString(shape));
             }
         });
-        String hidden = trainee.optimizer().matrices().getFirst().whole().name();
+        String hidden = session.optimizer().matrices().getFirst().whole().name();
         int numberBytes = contents.get(hidden).numberBytes();
         if (file.numberBytes(hidden) != numberBytes) {
             warnings.accept(converted(checkpoint.step(), numberBytes));
         }
         contents.forEach((name, content) -> write(file, name, content));
-        trainee.optimizer().restore(checkpoint.states(), checkpoint.step());
+        session.optimizer().restore(checkpoint.states(), checkpoint.step());
         return checkpoint;
     }
 
     private void write(SafeTensors file, String name, Content content) {
-        Team team = trainee.team();
+        Team team = session.team();
         Optional<MemorySegment> bytes =
                 file.numberBytes(name) == content.numberBytes() ? file.bytes(name) : Optional.empty();
         if (bytes.isPresent()) {
@@ -170,17 +170,17 @@ record Snapshot(Trainee trainee) {
             load(c, file, warnings);
         }
         List<State> changed = new ArrayList<>();
-        List<Matrix> matrices = trainee.optimizer().matrices();
+        List<Matrix> matrices = session.optimizer().matrices();
         for (int k = 0; k < matrices.size(); k++) {
             State s = c.states().get(k);
             boolean plain = matrices.get(k).rule().transfer().isPlain();
             if (plain && s.norm() != s.targetNorm()) {
-                trainee.optimizer().scale(s.matrix(), s.targetNorm() / s.norm());
+                session.optimizer().scale(s.matrix(), s.targetNorm() / s.norm());
             }
             double norm = plain ? s.targetNorm() : s.norm();
             changed.add(new State(s.matrix(), s.step(), norm, norm, s.targetNorm()));
         }
-        trainee.optimizer().restore(changed, step);
+        session.optimizer().restore(changed, step);
         return step;
     }
 }

@@ -10,13 +10,13 @@ import hypertransfer.train.config.Configuration;
 import hypertransfer.train.config.ConfigurationFile;
 import hypertransfer.train.file.Atomic;
 import hypertransfer.train.log.FailureKind;
-import hypertransfer.train.log.Hold;
 import hypertransfer.train.log.Line;
 import hypertransfer.train.log.Provenance;
 import hypertransfer.train.log.Run;
-import hypertransfer.train.log.Standing;
-import hypertransfer.train.log.Standing.State;
-import hypertransfer.train.ranks.Passport;
+import hypertransfer.train.log.RunLock;
+import hypertransfer.train.log.RunStatus;
+import hypertransfer.train.log.RunStatus.State;
+import hypertransfer.train.ranks.Agreement;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -33,7 +33,7 @@ import java.util.function.BooleanSupplier;
 /** Trains one run from where it stands to its last step. */
 public final class Trainer {
     private final Run directory;
-    private final Hold hold; // null at other ranks than 0
+    private final RunLock lock; // null at other ranks than 0
     private final Ranks ranks;
     private final Configuration c;
     private final Map<String, String> provenance;
@@ -50,8 +50,8 @@ public final class Trainer {
      *
      * @param provenance what should be remembered of the program and the machine
      */
-    public Trainer(Hold hold, Configuration configuration, Map<String, String> provenance, Watcher watcher) {
-        this(hold.run(), hold, new Alone(), configuration, provenance, watcher);
+    public Trainer(RunLock lock, Configuration configuration, Map<String, String> provenance, Watcher watcher) {
+        this(lock.run(), lock, new Alone(), configuration, provenance, watcher);
     }
 
     /**
@@ -61,13 +61,13 @@ public final class Trainer {
      */
     public Trainer(
             Run directory,
-            Hold hold,
+            RunLock lock,
             Ranks ranks,
             Configuration configuration,
             Map<String, String> provenance,
             Watcher watcher) {
         this.directory = directory;
-        this.hold = hold;
+        this.lock = lock;
         this.ranks = ranks;
         this.c = configuration;
         this.provenance = provenance;
@@ -92,16 +92,16 @@ public final class Trainer {
     public boolean run(boolean resume, Set<String> changed, BooleanSupplier stop) {
         if (ranks.size() > 1) {
             try (Feed feed = Feed.open(c)) {
-                Passport.compare(ranks, facts(feed, resume));
+                Agreement.compare(ranks, facts(feed, resume));
             }
         }
         try (Feed feed = Feed.open(c);
-                Trainee trainee = Trainee.bare(c, Invariance.needed(c), ranks)) {
-            origin = Origin.of(c, trainee, feed);
-            Invariance.warning(c, trainee.optimizer().matrices()).ifPresent(watcher::warned);
-            trainee.engine().remark().ifPresent(watcher::warned);
-            begin(trainee, resume, changed);
-            return train(feed, trainee, stop);
+                Session session = Session.bare(c, Invariance.needed(c), ranks)) {
+            origin = Origin.of(c, session, feed);
+            Invariance.warning(c, session.optimizer().matrices()).ifPresent(watcher::warned);
+            session.engine().remark().ifPresent(watcher::warned);
+            begin(session, resume, changed);
+            return train(feed, session, stop);
         } catch (UncheckedIOException e) {
             RuntimeException advised = advised(e);
             fail(advised);
@@ -137,15 +137,15 @@ public final class Trainer {
 
     private void fail(Throwable e) {
         try {
-            standing(State.FAILED, FailureKind.of(e), e.getMessage() == null ? e.toString() : e.getMessage());
+            status(State.FAILED, FailureKind.of(e), e.getMessage() == null ? e.toString() : e.getMessage());
         } catch (UncheckedIOException full) {
             e.addSuppressed(full);
         }
     }
 
-    /** Puts the trainee where the run continues: a checkpoint of its own, one of another run, or the start. */
-    private void begin(Trainee trainee, boolean resume, Set<String> changed) {
-        trainee.engine().decisions(decisions());
+    /** Puts the session where the run continues: a checkpoint of its own, one of another run, or the start. */
+    private void begin(Session session, boolean resume, Set<String> changed) {
+        session.engine().decisions(decisions());
         if (resume && !directory.checkpoints().isEmpty()) {
             Checkpoint own = new Checkpoints(directory)
                     .newest(
@@ -153,13 +153,13 @@ public final class Trainer {
                                 if (checkpoint.origin() != null) {
                                     checkpoint.origin().require(origin, changed);
                                 }
-                                return new Snapshot(trainee).load(checkpoint, tensors, watcher::warned);
+                                return new Snapshot(session).load(checkpoint, tensors, watcher::warned);
                             },
                             watcher::warned);
             step = own.step();
             validated = own.validation() == null ? -1 : step;
         } else if (c.from().run() != null) {
-            step = new Snapshot(trainee)
+            step = new Snapshot(session)
                     .continueFrom(
                             directory
                                     .named(c.from().run())
@@ -167,18 +167,18 @@ public final class Trainer {
                             c.from().step(),
                             watcher::warned);
         } else {
-            trainee.initialize(c);
+            session.initialize(c);
         }
-        Passport.compare(ranks, Map.of("the step to continue from", Integer.toString(step)));
-        if (hold != null) {
-            record(trainee);
+        Agreement.compare(ranks, Map.of("the step to continue from", Integer.toString(step)));
+        if (lock != null) {
+            record(session);
         }
     }
 
     /** The run's own file at rank 0; elsewhere a copy of what it holds now, since one process writes a file. */
     private Path decisions() {
         Path file = directory.file(Run.DECISIONS);
-        if (hold != null) {
+        if (lock != null) {
             return file;
         }
         return Atomic.told("copy", file, () -> {
@@ -192,8 +192,8 @@ public final class Trainer {
         });
     }
 
-    private void record(Trainee trainee) {
-        hold.rewind(step, validated == step, trainee.matrices().size(), watcher::warned);
+    private void record(Session session) {
+        lock.rewind(step, validated == step, session.matrices().size(), watcher::warned);
         loss = directory
                 .metrics()
                 .last(Line.Training.class)
@@ -205,32 +205,32 @@ public final class Trainer {
                 .map(Line.Validation::loss)
                 .orElse(validation);
         Map<String, String> facts = new LinkedHashMap<>(provenance);
-        facts.put("engine", trainee.engine().name());
+        facts.put("engine", session.engine().name());
         facts.put("parameters", Long.toString(c.architecture().parameters()));
         facts.put("parameters_without_head", Long.toString(c.architecture().parametersWithoutHead()));
-        hold.provenance(new Provenance(facts, origin.rules()));
+        lock.provenance(new Provenance(facts, origin.rules()));
     }
 
-    private void standing(State state, FailureKind kind, String message) {
-        if (hold != null) {
-            hold.standing(new Standing(state, step, c.steps(), loss, validation, kind, message));
+    private void status(State state, FailureKind kind, String message) {
+        if (lock != null) {
+            lock.status(new RunStatus(state, step, c.steps(), loss, validation, kind, message));
         }
     }
 
-    private boolean train(Feed feed, Trainee trainee, BooleanSupplier stop) {
-        ScheduledRates rates = ScheduledRates.of(c, trainee.optimizer().matrices(), watcher::warned);
+    private boolean train(Feed feed, Session session, BooleanSupplier stop) {
+        ScheduledRates rates = ScheduledRates.of(c, session.optimizer().matrices(), watcher::warned);
         Schedule adamw = c.adamw().schedule(c.steps());
         int start = step;
-        try (Journal journal = new Journal(hold, c, trainee.optimizer().matrices(), start)) {
-            standing(State.RUNNING, null, null);
-            watcher.started(trainee, step);
-            trainee.decide(feed.training(0, 0));
+        try (Journal journal = new Journal(lock, c, session.optimizer().matrices(), start)) {
+            status(State.RUNNING, null, null);
+            watcher.started(session, step);
+            session.decide(feed.training(0, 0));
             while (true) {
                 if (c.matrices().proxyGrowth() != null) {
                     // Also for what is validated and saved here.
-                    trainee.optimizer().targetNorms(c.matrices().proxyNorm(step, c.steps()));
+                    session.optimizer().targetNorms(c.matrices().proxyNorm(step, c.steps()));
                 }
-                boolean known = !c.validatesBefore(step) || validated == step || validate(feed, trainee, journal, stop);
+                boolean known = !c.validatesBefore(step) || validated == step || validate(feed, session, journal, stop);
                 boolean end = known && step == c.steps(), stopped = !known || !end && ranks.any(stop.getAsBoolean());
                 if (saving != null && saving.done()) {
                     saved();
@@ -238,19 +238,21 @@ public final class Trainer {
                 if (end || stopped || step > start && step % c.checkpoint().every() == 0) {
                     saved();
                     journal.force();
-                    if (hold != null) {
-                        hold.check();
+                    if (lock != null) {
+                        lock.check();
                     }
-                    save(trainee);
-                    stopped |= !end && !stopped && ranks.any(stop.getAsBoolean()); // told while it was copied
+                    save(session);
+                    stopped |= !end
+                            && !stopped
+                            && ranks.any(stop.getAsBoolean()); // a stop may have arrived during the copy
                 }
                 if (end || stopped) {
                     saved();
-                    standing(end ? State.FINISHED : State.INTERRUPTED, null, null);
+                    status(end ? State.FINISHED : State.INTERRUPTED, null, null);
                     clipped();
                     return end;
                 }
-                if (step(feed, trainee, rates, adamw.rate(step), journal, stop)) {
+                if (step(feed, session, rates, adamw.rate(step), journal, stop)) {
                     step++;
                 }
             }
@@ -266,7 +268,7 @@ public final class Trainer {
 
     /** Tells how often gradients were clipped in the whole run, and how much. */
     private void clipped() {
-        if (hold == null || !c.clip().any()) {
+        if (lock == null || !c.clip().any()) {
             return;
         }
         double[] all = directory
@@ -281,15 +283,15 @@ public final class Trainer {
 
     /** Takes a step; false where it was told to stop before the step changed anything. */
     private boolean step(
-            Feed feed, Trainee trainee, ScheduledRates rates, double adamRate, Journal journal, BooleanSupplier stop) {
+            Feed feed, Session session, ScheduledRates rates, double adamRate, Journal journal, BooleanSupplier stop) {
         long begun = System.nanoTime();
-        if (!trainee.gradient(feed, step, stop)) {
+        if (!session.gradient(feed, step, stop)) {
             return false;
         }
         boolean measured = c.log().radial(step, c.steps());
-        double[] radial = measured ? trainee.optimizer().radial() : null; // the step turns gradients into directions
-        List<Step> taken = trainee.optimizer().step(rates.at(step), rates.decaysAt(step), adamRate);
-        loss = trainee.network().meanLoss();
+        double[] radial = measured ? session.optimizer().radial() : null; // the step turns gradients into directions
+        List<Step> taken = session.optimizer().step(rates.at(step), rates.decaysAt(step), adamRate);
+        loss = session.network().meanLoss();
         double seconds = (System.nanoTime() - begun) / 1e9;
         long tokens = (step + 1) * c.tokensPerStep();
         if (!(loss <= c.lossLimit())) {
@@ -306,7 +308,7 @@ public final class Trainer {
                             + matrix + "; lower the learning rate and start again, or start from a checkpoint"
                             + " with from.run and from.step");
         }
-        Clip.Outcome clipped = trainee.optimizer().clipped();
+        Clip.Outcome clipped = session.optimizer().clipped();
         journal.add(new Line.Training(
                 step, loss, rates.at(step)[0], adamRate, tokens, clipped.norm(), clipped.kept(), seconds));
         if (c.log().matrices(step, c.steps())) {
@@ -317,8 +319,8 @@ public final class Trainer {
     }
 
     /** Measures the validation loss; false where it was told to stop before it had all of it. */
-    private boolean validate(Feed feed, Trainee trainee, Journal journal, BooleanSupplier stop) {
-        Optional<Line.Validation> measured = trainee.validate(feed, step, stop);
+    private boolean validate(Feed feed, Session session, Journal journal, BooleanSupplier stop) {
+        Optional<Line.Validation> measured = session.validate(feed, step, stop);
         if (measured.isEmpty()) {
             return false;
         }
@@ -343,10 +345,10 @@ public final class Trainer {
     }
 
     /** Begins a checkpoint, which is written while the next steps are taken. */
-    private void save(Trainee trainee) {
-        trainee.requireFinite(step);
+    private void save(Session session) {
+        session.requireFinite(step);
         Double measured = validated == step ? validation : null;
-        saving = new Snapshot(trainee).begin(directory, step, measured, origin);
+        saving = new Snapshot(session).begin(directory, step, measured, origin);
     }
 
     /** Waits for the checkpoint that is being written, if there is one; what kept it from being written is thrown here. */
@@ -357,10 +359,10 @@ public final class Trainer {
         Snapshot.Saving ended = saving;
         saving = null;
         Path numbers = ended.finish();
-        if (hold != null) {
+        if (lock != null) {
             new Checkpoints(directory).prune(ended.step(), c.checkpoint().keep());
         }
         watcher.saved(ended.step(), numbers);
-        standing(State.RUNNING, null, null);
+        status(State.RUNNING, null, null);
     }
 }

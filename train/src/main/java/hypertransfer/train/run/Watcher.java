@@ -6,7 +6,7 @@ import java.nio.file.Path;
 public interface Watcher {
 
     /** Everything is allocated and about to begin at {@code step}. */
-    default void started(Trainee trainee, int step) {}
+    default void started(Session session, int step) {}
 
     default void stepped(int step, double loss, double seconds, long tokens) {}
 

@@ -1,9 +1,9 @@
 package hypertransfer.train.tensorboard;
 
 import hypertransfer.train.config.Configuration;
-import hypertransfer.train.log.Counterpart;
 import hypertransfer.train.log.Line;
 import hypertransfer.train.log.Run;
+import hypertransfer.train.log.TargetLosses;
 import hypertransfer.train.optimizer.Matrix;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -15,7 +15,7 @@ public final class Scalars implements AutoCloseable {
     private final Events events;
     private final long tokensPerStep;
     private final Map<String, List<Integer>> kinds = new LinkedHashMap<>(); // the numbers of each kind's matrices
-    private final Counterpart target;
+    private final TargetLosses target;
 
     public Scalars(Run run, Configuration c, List<Matrix> matrices, int step) {
         events = new Events(run.directory(), step);
@@ -24,7 +24,7 @@ public final class Scalars implements AutoCloseable {
             kinds.computeIfAbsent(matrices.get(k).whole().kind().path(), none -> new ArrayList<>())
                     .add(k);
         }
-        target = new Counterpart(run.target(c));
+        target = new TargetLosses(run.target(c));
     }
 
     public void add(Line line) {

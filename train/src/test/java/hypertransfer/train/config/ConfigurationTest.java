@@ -11,6 +11,7 @@ import hypertransfer.train.network.Outline;
 import hypertransfer.train.network.Variant;
 import hypertransfer.train.optimizer.AdaMuon;
 import hypertransfer.train.optimizer.Direction;
+import hypertransfer.train.optimizer.Directions;
 import hypertransfer.train.optimizer.Lion;
 import hypertransfer.train.optimizer.NorMuon;
 import hypertransfer.train.optimizer.Signum;
@@ -21,7 +22,9 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.regex.Pattern;
 import java.util.stream.IntStream;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -217,9 +220,24 @@ class ConfigurationTest {
     void everyKeyIsExplained() throws IOException {
         String page = Files.readString(Path.of("..", "docs", "USE.md"));
         JsonNode defaults = new YAMLMapper().readTree(ConfigurationTest.class.getResourceAsStream("defaults.yaml"));
-        for (String key : keys(defaults)) {
+        List<String> keys = keys(defaults);
+        for (String key : keys) {
             assertThat(page).contains("`" + key + "`");
         }
+        assertThat(Pattern.compile("^\\| `([a-z]+\\.[a-z0-9_]+)` \\|", Pattern.MULTILINE)
+                        .matcher(page)
+                        .results()
+                        .map(row -> row.group(1))
+                        .filter(key -> defaults.has(key.replaceFirst("\\..*", ""))))
+                .as("keys that are gone")
+                .hasSizeGreaterThan(50)
+                .allMatch(key -> keys.contains(key) || key.equals("matrices.groups"));
+    }
+
+    @Test
+    void everyDirectionIsExplained() throws IOException {
+        assertThat(Files.readString(Path.of("..", "docs", "USE.md")).lines())
+                .containsAll(Stream.of(Directions.values()).map(Directions::row).toList());
     }
 
     private static List<String> keys(JsonNode node) {

@@ -44,33 +44,33 @@ class CheckpointTest {
     @Test
     void damageAnywhereIsRefusedAndThePreviousUsed() throws IOException {
         Path numbers = run().checkpoints().getFirst();
-        try (Trainee trainee = Trainee.open(c, Map.of())) {
+        try (Session session = Session.open(c, Map.of())) {
             for (Path file : List.of(numbers, Checkpoint.tensorsOf(numbers))) {
                 byte[] good = Files.readAllBytes(file);
                 for (int at : positions(good.length)) {
                     byte[] flipped = good.clone();
                     flipped[at] ^= (byte) (1 << at % 8);
-                    refused(file, flipped, trainee, "byte " + at + " flipped");
-                    refused(file, Arrays.copyOf(good, at), trainee, "cut at " + at);
+                    refused(file, flipped, session, "byte " + at + " flipped");
+                    refused(file, Arrays.copyOf(good, at), session, "cut at " + at);
                 }
-                refused(file, Arrays.copyOf(good, good.length + 1), trainee, "a byte too many");
+                refused(file, Arrays.copyOf(good, good.length + 1), session, "a byte too many");
                 Files.write(file, good);
             }
-            assertThat(load(trainee, Tiny::unexpected).step()).isEqualTo(20);
+            assertThat(load(session, Tiny::unexpected).step()).isEqualTo(20);
         }
     }
 
-    private Checkpoint load(Trainee trainee, Consumer<String> passedOver) {
+    private Checkpoint load(Session session, Consumer<String> passedOver) {
         return new Checkpoints(run())
                 .newest(
-                        (checkpoint, tensors) -> new Snapshot(trainee).load(checkpoint, tensors, passedOver),
+                        (checkpoint, tensors) -> new Snapshot(session).load(checkpoint, tensors, passedOver),
                         passedOver);
     }
 
-    private void refused(Path file, byte[] bytes, Trainee trainee, String what) throws IOException {
+    private void refused(Path file, byte[] bytes, Session session, String what) throws IOException {
         Files.write(file, bytes);
         List<String> reasons = new ArrayList<>();
-        Checkpoint used = load(trainee, reasons::add);
+        Checkpoint used = load(session, reasons::add);
         assertThat(used.step()).as("%s: %s", file.getFileName(), what).isEqualTo(10);
         assertThat(reasons).hasSize(1).first().asString().contains("step-00000020", ".");
     }
@@ -144,8 +144,8 @@ class CheckpointTest {
         Run kept = new Run(dir.resolve("kept"));
         for (int step = 10; step <= 50; step += 10) {
             double validation = step == 20 ? 1.5 : 2;
-            try (Trainee trainee = Trainee.open(c, Map.of())) {
-                new Snapshot(trainee).save(kept, step, step == 30 ? null : validation, null);
+            try (Session session = Session.open(c, Map.of())) {
+                new Snapshot(session).save(kept, step, step == 30 ? null : validation, null);
                 new Checkpoints(kept).prune(step, 2);
             }
         }

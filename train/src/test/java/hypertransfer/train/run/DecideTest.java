@@ -42,18 +42,18 @@ class DecideTest {
                 });
         Routing routing = Routing.standard(Direction.Muon.standard(), Rig.MUON);
         try (Feed feed = Feed.open(c);
-                Trainee trainee = Trainee.of(measuring, c.architecture(), routing, 1, false)) {
-            trainee.initialize(1234);
-            trainee.decide(feed.training(0, 0));
+                Session session = Session.of(measuring, c.architecture(), routing, 1, false)) {
+            session.initialize(1234);
+            session.decide(feed.training(0, 0));
             assertThat(done[0]).isEqualTo(times);
-            for (Parameter p : trainee.parameters().own()) {
+            for (Parameter p : session.parameters().own()) {
                 assertThat(real.read(p.gradient())).containsOnly(0);
             }
-            trainee.gradient(feed, 0, () -> false);
-            double[] rates = new double[trainee.matrices().size()];
+            session.gradient(feed, 0, () -> false);
+            double[] rates = new double[session.matrices().size()];
             Arrays.fill(rates, 0.02);
-            trainee.optimizer().step(rates, null, 0.01);
-            return trainee.parameters().own().stream()
+            session.optimizer().step(rates, null, 0.01);
+            return session.parameters().own().stream()
                     .map(p -> real.read(p.master()))
                     .toList();
         }

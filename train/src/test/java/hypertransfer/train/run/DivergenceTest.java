@@ -27,8 +27,8 @@ class DivergenceTest {
                 .isInstanceOf(Diverged.class)
                 .hasMessageMatching(sentence);
         Run run = new Run(tiny.path("run"));
-        assertThat(run.standing().state().label()).isEqualTo("failed");
-        assertThat(run.standing().kind()).isEqualTo(FailureKind.DIVERGED);
+        assertThat(run.status().state().label()).isEqualTo("failed");
+        assertThat(run.status().kind()).isEqualTo(FailureKind.DIVERGED);
         return run;
     }
 
@@ -40,13 +40,13 @@ class DivergenceTest {
                 "the loss is \\d\\.\\d{4} at step \\d+, above 4.0000: the run has diverged; the largest effective"
                         + " rate is 0?[\\d.]{6,9}, of blocks\\.0\\.\\S+\\.weight; lower the learning rate .*",
                 settings);
-        assertThat(run.standing().message()).contains("diverged");
+        assertThat(run.status().message()).contains("diverged");
         assertThat(Tiny.curves(run.directory()).losses())
                 .as("no line for the step that failed")
-                .hasSize(run.standing().step());
+                .hasSize(run.status().step());
         assertThat(run.checkpoints()).isNotEmpty();
         tiny.resume("run", ConfigurationFile.with(tiny.configuration(settings), "stop_above=1000"));
-        assertThat(run.standing().state().label()).isEqualTo("finished");
+        assertThat(run.status().state().label()).isEqualTo("finished");
         assertThat(Tiny.curves(run.directory()).losses()).hasSize(40);
     }
 
@@ -67,8 +67,8 @@ class DivergenceTest {
     void aValidationLossThatIsNoNumberIsADivergence() {
         // without epsilon, the first step makes tokens that it has not seen 0/0, and the validation sees them
         Run run = diverged("the validation loss is NaN before step 1.*", "adamw.epsilon=0", "validation.every=1");
-        assertThat(run.standing().step()).isOne();
-        assertThat(run.standing().validation()).isNaN();
+        assertThat(run.status().step()).isOne();
+        assertThat(run.status().validation()).isNaN();
         assertThat(run.checkpoints()).isEmpty();
     }
 }

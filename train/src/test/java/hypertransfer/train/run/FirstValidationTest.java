@@ -17,21 +17,21 @@ class FirstValidationTest {
     void whatKnowsNothingIsValidatedOnOneWindow() {
         Configuration c = new Tiny(dir).configuration("validation.batches=4");
         try (Feed feed = Feed.open(c);
-                Trainee trainee = Trainee.open(c, Invariance.needed(c))) {
-            assertThat(validation(trainee, feed, 0)).isEqualTo(trainee.loss(feed.validation(0)));
-            assertThat(validation(trainee, feed, 1))
-                    .isEqualTo(mean(trainee, feed))
-                    .isNotEqualTo(validation(trainee, feed, 0));
+                Session session = Session.open(c, Invariance.needed(c))) {
+            assertThat(validation(session, feed, 0)).isEqualTo(session.loss(feed.validation(0)));
+            assertThat(validation(session, feed, 1))
+                    .isEqualTo(mean(session, feed))
+                    .isNotEqualTo(validation(session, feed, 0));
 
-            ScheduledRates rates = ScheduledRates.of(c, trainee.optimizer().matrices(), told -> {});
+            ScheduledRates rates = ScheduledRates.of(c, session.optimizer().matrices(), told -> {});
             Schedule adam = c.adamw().schedule(c.steps());
             for (int step = 0; step < c.steps(); step++) {
-                trainee.gradient(feed, step, () -> false);
-                trainee.optimizer().step(rates.at(step), rates.decaysAt(step), adam.rate(step));
+                session.gradient(feed, step, () -> false);
+                session.optimizer().step(rates.at(step), rates.decaysAt(step), adam.rate(step));
             }
-            assertThat(validation(trainee, feed, 0))
+            assertThat(validation(session, feed, 0))
                     .as("weights that were trained before")
-                    .isEqualTo(mean(trainee, feed))
+                    .isEqualTo(mean(session, feed))
                     .isLessThan(0.9 * Math.log(Tiny.VOCAB));
         }
     }
@@ -40,20 +40,20 @@ class FirstValidationTest {
     void toldToStopItHasNoResult() {
         Configuration c = new Tiny(dir).configuration("validation.batches=4");
         try (Feed feed = Feed.open(c);
-                Trainee trainee = Trainee.open(c, Invariance.needed(c))) {
-            assertThat(trainee.validate(feed, 0, () -> true)).isEmpty();
-            assertThat(trainee.validate(feed, 5, () -> true)).isEmpty();
+                Session session = Session.open(c, Invariance.needed(c))) {
+            assertThat(session.validate(feed, 0, () -> true)).isEmpty();
+            assertThat(session.validate(feed, 5, () -> true)).isEmpty();
         }
     }
 
-    private static double validation(Trainee trainee, Feed feed, int step) {
-        return trainee.validate(feed, step, () -> false).orElseThrow().loss();
+    private static double validation(Session session, Feed feed, int step) {
+        return session.validate(feed, step, () -> false).orElseThrow().loss();
     }
 
-    private static double mean(Trainee trainee, Feed feed) {
+    private static double mean(Session session, Feed feed) {
         double sum = 0;
         for (int i = 0; i < feed.validations(); i++) {
-            sum += trainee.loss(feed.validation(i));
+            sum += session.loss(feed.validation(i));
         }
         return sum / feed.validations();
     }

@@ -8,8 +8,8 @@ import hypertransfer.train.config.Configuration;
 import hypertransfer.train.config.ConfigurationFile;
 import hypertransfer.train.file.SafeTensors;
 import hypertransfer.train.file.SafeTensorsWriter;
-import hypertransfer.train.log.Hold;
 import hypertransfer.train.log.Run;
+import hypertransfer.train.log.RunLock;
 import hypertransfer.train.network.Dialect;
 import hypertransfer.train.network.Foreign;
 import java.nio.file.Path;
@@ -77,8 +77,8 @@ class ImportedTest {
 
     private Run imported(String name, Path file, Dialect dialect, Configuration c) {
         Path run = dir.resolve(name);
-        try (Hold hold = Hold.create(run, c)) {
-            Imported.read(file, dialect, c).write(hold, c, Map.of("version", "test"));
+        try (RunLock lock = RunLock.create(run, c)) {
+            Imported.read(file, dialect, c).write(lock, c, Map.of("version", "test"));
         }
         return new Run(run);
     }
@@ -86,12 +86,12 @@ class ImportedTest {
     private void check(Dialect dialect, Configuration c, Map<String, double[]> weights, double[] expected) {
         Path file = write("there.safetensors", dialect, c, weights);
         Run run = imported("run", file, dialect, c);
-        try (Trained trained = Trained.load(run, Tiny::unexpected)) {
+        try (TrainedNetwork trained = TrainedNetwork.load(run, Tiny::unexpected)) {
             List<Integer> context = IntStream.of(TOKENS).boxed().toList();
             assertThat(trained.logits(context)).containsExactly(expected, within(1e-9));
         }
         Path back = dir.resolve("back.safetensors");
-        assertThat(Trained.export(run, back, dialect, Tiny::unexpected)).isZero();
+        assertThat(TrainedNetwork.export(run, back, dialect, Tiny::unexpected)).isZero();
         try (SafeTensors there = SafeTensors.read(file);
                 SafeTensors here = SafeTensors.read(back)) {
             assertThat(here.names()).isEqualTo(there.names());
@@ -101,7 +101,7 @@ class ImportedTest {
             }
         }
         assertThat(new Tiny(dir).resume("run")).isEmpty();
-        assertThat(run.standing().state().label()).isEqualTo("finished");
+        assertThat(run.status().state().label()).isEqualTo("finished");
     }
 
     @Test
@@ -118,24 +118,24 @@ class ImportedTest {
         check(Dialect.GPT2, c, weights, new Gpt2(weights, 16, 4, 2).logits(TOKENS));
     }
 
-    /** The parts of a matrix have scales of their own; exported without them, the network was another one. */
+    /** The parts of a matrix have scales of their own, and placebo and grid change it; without them it was another network. */
     @Test
     void whatIsExportedIsWhatIsEvaluated() {
         Tiny tiny = new Tiny(dir);
         Configuration c = tiny.configuration(
                 "network=M2", "engine=reference", "steps=8", "matrices.rate=0.1", "matrices.mode=hypertransfer-plus");
         List<Integer> context = IntStream.of(TOKENS).boxed().toList();
-        for (String view : List.of("whole", "heads", "blocks:2x2")) {
-            String name = view.replace(':', '-');
-            Run run = new Run(tiny.train(name, ConfigurationFile.with(c, "matrices.view=" + view)));
+        for (String setting : List.of("view=whole", "view=heads", "view=blocks:2x2", "placebo=1.5", "grid=5")) {
+            String name = setting.replace(':', '-');
+            Run run = new Run(tiny.train(name, ConfigurationFile.with(c, "matrices." + setting)));
             Path file = dir.resolve(name + ".safetensors");
-            Trained.export(run, file, Dialect.OWN, Tiny::unexpected);
+            TrainedNetwork.export(run, file, Dialect.OWN, Tiny::unexpected);
             Configuration plain = ConfigurationFile.with(c, "matrices.mode=base");
             Run other = imported(name + "-plain", file, Dialect.OWN, plain);
-            try (Trained trained = Trained.load(run, Tiny::unexpected);
-                    Trained imported = Trained.load(other, Tiny::unexpected)) {
+            try (TrainedNetwork trained = TrainedNetwork.load(run, Tiny::unexpected);
+                    TrainedNetwork imported = TrainedNetwork.load(other, Tiny::unexpected)) {
                 assertThat(imported.logits(context))
-                        .as(view)
+                        .as(setting)
                         .containsExactly(trained.logits(context), within(1e-6)); // float32 in the file
             }
         }

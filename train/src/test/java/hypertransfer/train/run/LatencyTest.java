@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import hypertransfer.train.config.Configuration;
 import hypertransfer.train.config.ConfigurationFile;
-import hypertransfer.train.log.Hold;
+import hypertransfer.train.log.RunLock;
 import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.LinkedHashMap;
@@ -38,10 +38,10 @@ class LatencyTest {
             boolean[] finished = {true};
             Path run = dir.resolve(engine + preset + request);
             Thread trains = Thread.ofPlatform().start(() -> {
-                try (Hold held = Hold.create(run, c)) {
+                try (RunLock held = RunLock.create(run, c)) {
                     finished[0] = new Trainer(held, c, Map.of("version", "test"), new Watcher() {
                                 @Override
-                                public void started(Trainee trainee, int step) {
+                                public void started(Session session, int step) {
                                     started.countDown();
                                 }
                             })
@@ -63,7 +63,7 @@ class LatencyTest {
     /** The method of the trainer that leads to where the thread is. */
     private static String doing(StackTraceElement[] stack) {
         return Arrays.stream(stack)
-                .filter(frame -> frame.getClassName().matches(".*\\.(Trainer|Trainee|Optimizer|Snapshot)"))
+                .filter(frame -> frame.getClassName().matches(".*\\.(Trainer|Session|Optimizer|Snapshot)"))
                 .map(frame -> frame.getClassName().replaceFirst(".*\\.", "") + "." + frame.getMethodName())
                 .filter(frame -> !frame.contains("lambda"))
                 .findFirst()

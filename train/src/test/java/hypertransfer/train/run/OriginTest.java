@@ -7,14 +7,15 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import hypertransfer.train.config.Configuration;
 import hypertransfer.train.config.ConfigurationFile;
 import hypertransfer.train.log.FailureKind;
-import hypertransfer.train.log.Hold;
 import hypertransfer.train.log.Run;
+import hypertransfer.train.log.RunLock;
 import hypertransfer.train.network.Dialect;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -40,8 +41,8 @@ class OriginTest {
     }
 
     private boolean resume(Configuration with, Set<String> changed) {
-        try (Hold hold = Hold.open(run.directory())) {
-            return new Trainer(hold, with, Map.of(), new Watcher() {}).run(true, changed, () -> false);
+        try (RunLock lock = RunLock.open(run.directory())) {
+            return new Trainer(lock, with, Map.of(), new Watcher() {}).run(true, changed, () -> false);
         }
     }
 
@@ -110,13 +111,51 @@ class OriginTest {
         assertThat(Tiny.result(run.directory())).isEqualTo(whole);
     }
 
+    /** It had seven more keys, of which runs have one value each now, and another name for the transport. */
+    @Test
+    void aRunOfTheVersionBeforeContinues() throws IOException {
+        List<Object> whole = Tiny.result(tiny.train("whole", c));
+        Path config = run.file(Run.CONFIGURATION), newest = run.checkpoints().getFirst();
+        String text = Files.readString(config)
+                .replace("  transport:", "  carrier:")
+                .replace("  tied:", "  gain: true\n  tied:")
+                .replace(
+                        "  beta2: 0.95",
+                        "  schulz_steps: 0\n  shampoo_beta: 0.95\n  largest_side: 10000\n  beta2: 0.95")
+                .replace("  matrices_every:", "  radial_every: 10\n  matrices_every:");
+        Files.writeString(config, text.replace("adamw:\n", "adamw: # of the version before\n"));
+        Checkpoint now = Checkpoint.read(newest);
+        Origin origin = now.origin();
+        Map<String, String> settings = new LinkedHashMap<>(origin.settings());
+        settings.putAll(
+                Map.of("model.gain", "true", "matrices.shampoo_beta", "0.95", "matrices.largest_side", "10000"));
+        Origin before =
+                new Origin(origin.rules(), settings, origin.training(), origin.validation(), origin.recorded(), null);
+        new Checkpoint(now.step(), now.states(), now.validation(), before, now.tensors(), 0).write(newest);
+        tiny.resume("run");
+        assertThat(Tiny.result(run.directory())).isEqualTo(whole);
+    }
+
+    /** The order of sums in vectors of another width is another one. */
+    @Test
+    void anotherVectorWidthIsRefused() {
+        Origin o = Checkpoint.read(run.checkpoints().getFirst()).origin();
+        Origin other =
+                new Origin(o.rules(), o.settings(), o.training(), o.validation(), o.recorded(), "vectors of 8 bits");
+        assertThat(o.machine()).matches("(vectors of \\d+ bits)?");
+        assertRefused(
+                () -> other.require(o, Set.of()),
+                "the machine: it had vectors of 8 bits, this one has " + o.machine() + ", so the bits would differ");
+        other.require(o, Set.of("engine"));
+    }
+
     /** All six matrices had other weights before, with exit 0. */
     @Test
     void exportTrustsTheCheckpointAndNotTheProvenance() throws IOException {
         Path good = dir.resolve("good"), bad = dir.resolve("bad");
-        Trained.export(run, good, Dialect.OWN, Tiny::unexpected);
+        TrainedNetwork.export(run, good, Dialect.OWN, Tiny::unexpected);
         Files.writeString(run.file(Run.PROVENANCE), "{}");
-        Trained.export(run, bad, Dialect.OWN, Tiny::unexpected);
+        TrainedNetwork.export(run, bad, Dialect.OWN, Tiny::unexpected);
         assertThat(bad).hasSameBinaryContentAs(good);
         assertThat(good)
                 .content(java.nio.charset.StandardCharsets.ISO_8859_1)
@@ -124,7 +163,7 @@ class OriginTest {
         String config = Files.readString(run.file(Run.CONFIGURATION));
         Files.writeString(run.file(Run.CONFIGURATION), config.replace("hypertransfer-plus", "base"));
         assertRefused(
-                () -> Trained.export(run, bad, Dialect.OWN, Tiny::unexpected),
+                () -> TrainedNetwork.export(run, bad, Dialect.OWN, Tiny::unexpected),
                 "matrices.mode was hypertransfer-plus, is base");
     }
 
@@ -141,7 +180,7 @@ class OriginTest {
                     .hasMessageContaining("cannot read " + file)
                     .hasMessageContaining("run the same command again to continue");
             assertThat(Tiny.files(run.file(Run.CHECKPOINTS))).isEqualTo(before);
-            assertThat(run.standing().kind()).isEqualTo(FailureKind.FILES);
+            assertThat(run.status().kind()).isEqualTo(FailureKind.FILES);
             Files.delete(file);
             Files.move(aside, file);
         }

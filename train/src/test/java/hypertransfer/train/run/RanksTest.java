@@ -39,21 +39,21 @@ class RanksTest {
         List<Object> result = new ArrayList<>();
         Threads.Body body = ranks -> {
             try (Feed feed = Feed.open(c);
-                    Trainee trainee = Trainee.open(c, Map.of(), ranks)) {
+                    Session session = Session.open(c, Map.of(), ranks)) {
                 for (int step = 0; step < 3; step++) {
-                    trainee.gradient(feed, step, () -> false);
+                    session.gradient(feed, step, () -> false);
                     Object taken = List.of(
-                            Arrays.toString(trainee.optimizer().radial()),
-                            trainee.optimizer().step(0.02, 0.01),
-                            trainee.network().meanLoss());
+                            Arrays.toString(session.optimizer().radial()),
+                            session.optimizer().step(0.02, 0.01),
+                            session.network().meanLoss());
                     if (ranks.rank() == ranks.size() - 1) {
                         result.add(taken);
                     }
                 }
                 Line.Validation validation =
-                        trainee.validate(feed, 3, () -> false).orElseThrow();
-                trainee.requireFinite(3);
-                Path numbers = new Snapshot(trainee).save(run, 3, validation.loss(), null);
+                        session.validate(feed, 3, () -> false).orElseThrow();
+                session.requireFinite(3);
+                Path numbers = new Snapshot(session).save(run, 3, validation.loss(), null);
                 if (ranks.rank() == 0) {
                     result.add(validation);
                     result.add(Files.readString(numbers));
@@ -147,13 +147,13 @@ class RanksTest {
                 new Tiny(directory).configuration("model.accumulation=4", "model.layers=4", "model.vocab=512");
         long[] total = new long[4], messages = new long[4];
         Threads.run(4, ranks -> {
-            try (Trainee trainee = Trainee.open(c, Map.of(), ranks)) {
-                total[ranks.rank()] = trainee.memory().bytes().get(Role.STATE);
-                messages[ranks.rank()] = trainee.memory().messages();
-                assertThat(trainee.memory().table()).contains("messages ");
+            try (Session session = Session.open(c, Map.of(), ranks)) {
+                total[ranks.rank()] = session.memory().bytes().get(Role.STATE);
+                messages[ranks.rank()] = session.memory().messages();
+                assertThat(session.memory().table()).contains("messages ");
             }
         });
-        try (Trainee whole = Trainee.open(c, Map.of())) {
+        try (Session whole = Session.open(c, Map.of())) {
             long all = whole.memory().bytes().get(Role.STATE);
             for (long state : total) {
                 assertThat((double) state / all).isBetween(0.2, 0.3);
@@ -172,16 +172,16 @@ class RanksTest {
     void gradientsAreReadyBlockByBlock() {
         Configuration c = new Tiny(directory).configuration("model.layers=3");
         try (Feed feed = Feed.open(c);
-                Trainee trainee = Trainee.open(c, Map.of())) {
+                Session session = Session.open(c, Map.of())) {
             Feed.Batch batch = feed.training(0, 0);
-            Parameters parameters = trainee.parameters();
-            trainee.network().gradient(batch.inputs(), batch.targets(), 0);
-            Map<String, double[]> whole = gradients(trainee);
-            trainee.engine().zero(parameters.gradients());
+            Parameters parameters = session.parameters();
+            session.network().gradient(batch.inputs(), batch.targets(), 0);
+            Map<String, double[]> whole = gradients(session);
+            session.engine().zero(parameters.gradients());
             List<Integer> parts = new ArrayList<>();
-            trainee.network().gradient(batch.inputs(), batch.targets(), 0, part -> {
+            session.network().gradient(batch.inputs(), batch.targets(), 0, part -> {
                 parts.add(part);
-                Map<String, double[]> now = gradients(trainee);
+                Map<String, double[]> now = gradients(session);
                 for (Outline outline : parameters.share().outlines()) {
                     int completed = parameters.completed(outline);
                     if (completed >= part) {
@@ -192,22 +192,22 @@ class RanksTest {
                 }
             });
             assertThat(parts).containsExactly(3, 2, 1, 0);
-            gradients(trainee).forEach((name, values) -> assertThat(values).isEqualTo(whole.get(name)));
+            gradients(session).forEach((name, values) -> assertThat(values).isEqualTo(whole.get(name)));
         }
     }
 
-    private static Map<String, double[]> gradients(Trainee trainee) {
+    private static Map<String, double[]> gradients(Session session) {
         Map<String, double[]> values = new HashMap<>();
-        trainee.parameters()
+        session.parameters()
                 .all()
-                .forEach(p -> values.put(p.name(), trainee.engine().read(p.gradient())));
+                .forEach(p -> values.put(p.name(), session.engine().read(p.gradient())));
         return values;
     }
 
     @Test
     void ranksThatCannotShareMicroBatchesAreRefused() {
         Configuration c = new Tiny(directory).configuration("model.accumulation=6");
-        assertRefused(() -> Threads.run(4, ranks -> Trainee.open(c, Map.of(), ranks)))
+        assertRefused(() -> Threads.run(4, ranks -> Session.open(c, Map.of(), ranks)))
                 .hasMessage("a step has 6 micro-batches (model.accumulation), which 4 ranks cannot share evenly;"
                         + " start 1, 2, 3, 6 ranks, or set model.accumulation to a multiple of 4");
     }

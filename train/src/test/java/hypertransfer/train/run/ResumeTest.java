@@ -6,7 +6,7 @@ import hypertransfer.core.Mode;
 import hypertransfer.train.config.Configuration;
 import hypertransfer.train.log.Curves;
 import hypertransfer.train.log.Run;
-import hypertransfer.train.log.Standing;
+import hypertransfer.train.log.RunStatus;
 import hypertransfer.train.optimizer.Directions;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -88,11 +88,11 @@ class ResumeTest {
         Configuration c = tiny.configuration("validation.every=30");
         tiny.trainUntil("parts", c, 15);
         Run run = new Run(tiny.path("parts"));
-        double first = run.standing().validation();
+        double first = run.status().validation();
         assertThat(first).as("at step 0").isFinite();
         tiny.resumeUntil("parts", c, 20);
-        assertThat(run.standing().step()).isEqualTo(20);
-        assertThat(run.standing().validation()).isEqualTo(first);
+        assertThat(run.status().step()).isEqualTo(20);
+        assertThat(run.status().validation()).isEqualTo(first);
     }
 
     private void check(int at, String... settings) {
@@ -100,8 +100,8 @@ class ResumeTest {
         Configuration c = tiny.configuration(settings);
         Path whole = tiny.train("whole", c);
         assertThat(tiny.trainUntil("parts", c, at)).as("finished").isFalse();
-        assertThat(new Run(tiny.path("parts")).standing().state().label()).isEqualTo("interrupted");
-        assertThat(new Run(tiny.path("parts")).standing().step()).isEqualTo(at);
+        assertThat(new Run(tiny.path("parts")).status().state().label()).isEqualTo("interrupted");
+        assertThat(new Run(tiny.path("parts")).status().step()).isEqualTo(at);
 
         assertThat(tiny.resume("parts")).isEmpty();
 
@@ -112,7 +112,7 @@ class ResumeTest {
         assertThat(t.losses().lastEntry().getValue())
                 .as("it learns")
                 .isLessThan(t.losses().firstEntry().getValue());
-        assertThat(new Run(tiny.path("parts")).standing().state().label()).isEqualTo("finished");
+        assertThat(new Run(tiny.path("parts")).status().state().label()).isEqualTo("finished");
     }
 
     @Test
@@ -120,11 +120,11 @@ class ResumeTest {
         Tiny tiny = new Tiny(dir);
         Path run = tiny.train("run", tiny.configuration("steps=10"));
         List<Object> before = Tiny.result(run);
-        Standing finished = new Run(run).standing();
+        RunStatus finished = new Run(run).status();
         assertThat(finished.loss()).isFinite();
         tiny.resume("run");
         assertThat(Tiny.result(run)).isEqualTo(before);
-        assertThat(new Run(run).standing()).isEqualTo(finished);
+        assertThat(new Run(run).status()).isEqualTo(finished);
     }
 
     @Test

@@ -79,17 +79,17 @@ class ScalesTest {
                             : method.invoke(moves ? real.motion() : real, args);
                 });
         Routing routing = Routing.standard(Direction.Muon.standard(), Rig.MUON);
-        try (Trainee trainee = Trainee.of(counting, architecture, routing, 1, false)) {
-            trainee.initialize(1234);
+        try (Session session = Session.of(counting, architecture, routing, 1, false)) {
+            session.initialize(1234);
             int[] tokens = new Random(3).ints(10, 0, 11).toArray();
-            trainee.network().loss(tokens, tokens);
-            double[] rates = new double[trainee.matrices().size()];
+            session.network().loss(tokens, tokens);
+            double[] rates = new double[session.matrices().size()];
             Arrays.fill(rates, 0.02);
             calls.clear();
-            trainee.optimizer().step(rates, null, 0.01);
+            session.optimizer().step(rates, null, 0.01);
             assertThat(calls).filteredOn("readings"::equals).hasSize(1);
             calls.clear();
-            trainee.optimizer().radial();
+            session.optimizer().radial();
             assertThat(calls).containsExactly("readings");
         }
     }
@@ -124,15 +124,15 @@ class ScalesTest {
     /** The loss of the first validation micro-batch with the last checkpoint's matrices as they stand there. */
     private static double firstWindow(Tiny tiny, Path run) {
         Configuration plain = tiny.configuration("engine=reference", "network=M2");
-        try (Trainee trainee = Trainee.open(plain, Map.of());
+        try (Session session = Session.open(plain, Map.of());
                 Feed feed = Feed.open(plain);
                 SafeTensors saved = SafeTensors.read(
                         Checkpoint.tensorsOf(new Run(run).checkpoints().getFirst()))) {
-            for (Parameter p : trainee.parameters().own()) {
-                trainee.engine().write(p.master(), saved.values(p.name()));
+            for (Parameter p : session.parameters().own()) {
+                session.engine().write(p.master(), saved.values(p.name()));
             }
-            trainee.optimizer().start();
-            return trainee.loss(feed.validation(0));
+            session.optimizer().start();
+            return session.loss(feed.validation(0));
         }
     }
 

@@ -4,9 +4,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import hypertransfer.train.config.Configuration;
-import hypertransfer.train.log.Hold;
 import hypertransfer.train.log.Run;
-import hypertransfer.train.log.Standing;
+import hypertransfer.train.log.RunLock;
+import hypertransfer.train.log.RunStatus;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
@@ -30,7 +30,7 @@ class StopTest {
     private boolean loops; // whether only what the loops ask is counted, and not what an operation of the engine asks
 
     private boolean run(Path directory, Configuration c, BooleanSupplier stop) {
-        try (Hold held = Hold.create(directory, c)) {
+        try (RunLock held = RunLock.create(directory, c)) {
             return new Trainer(held, c, Map.of("version", "test"), new Watcher() {}).run(false, stop);
         }
     }
@@ -71,7 +71,7 @@ class StopTest {
                 .as("asked again after it was told, by the loops only")
                 .isLessThanOrEqualTo(2);
         Run stopped = new Run(parts);
-        assertThat(stopped.standing().state()).isEqualTo(Standing.State.INTERRUPTED);
+        assertThat(stopped.status().state()).isEqualTo(RunStatus.State.INTERRUPTED);
         assertThat(stopped.checkpoints()).as("saved").isNotEmpty();
         tiny.resume("told-" + moment);
         assertThat(Tiny.result(parts)).as("told at moment %d", moment).isEqualTo(expected);

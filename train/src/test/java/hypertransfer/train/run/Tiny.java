@@ -4,9 +4,9 @@ import hypertransfer.train.config.Configuration;
 import hypertransfer.train.config.ConfigurationFile;
 import hypertransfer.train.data.ShardFile;
 import hypertransfer.train.log.Curves;
-import hypertransfer.train.log.Hold;
 import hypertransfer.train.log.Line;
 import hypertransfer.train.log.Run;
+import hypertransfer.train.log.RunLock;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.ByteBuffer;
@@ -96,7 +96,7 @@ record Tiny(Path directory) {
     }
 
     private boolean trainUntil(String name, Configuration c, int step, Notes notes) {
-        try (Hold held = Hold.create(path(name), c)) {
+        try (RunLock held = RunLock.create(path(name), c)) {
             return run(held, c, false, step, notes);
         }
     }
@@ -118,13 +118,13 @@ record Tiny(Path directory) {
     /** Goes on with a run until a step, where it is interrupted. */
     List<String> resumeUntil(String name, Configuration c, int step) {
         Notes notes = new Notes();
-        try (Hold held = Hold.open(path(name))) {
+        try (RunLock held = RunLock.open(path(name))) {
             run(held, c, true, step, notes);
         }
         return notes.warnings;
     }
 
-    private static boolean run(Hold held, Configuration c, boolean resume, int until, Notes notes) {
+    private static boolean run(RunLock held, Configuration c, boolean resume, int until, Notes notes) {
         return new Trainer(held, c, Map.of("version", "test"), notes).run(resume, () -> notes.taken >= until);
     }
 

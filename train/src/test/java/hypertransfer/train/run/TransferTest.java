@@ -73,12 +73,12 @@ class TransferTest {
                         matrix.matches(".*attn\\.[qk]\\.weight")
                                 ? GradientRule.RESCALED
                                 : GradientRule.REPRESENTATIVE));
-        try (Trainee trainee = Trainee.open(c, rules)) {
-            assertThat(trainee.routingTable().lines())
+        try (Session session = Session.open(c, rules)) {
+            assertThat(session.routingTable().lines())
                     .filteredOn(line -> line.contains("attn.q.") || line.contains("attn.k."))
                     .hasSize(2)
                     .allMatch(line -> line.endsWith("gradient rescaled"));
-            assertThat(trainee.routingTable().lines())
+            assertThat(session.routingTable().lines())
                     .filteredOn(line -> line.endsWith("gradient representative"))
                     .hasSize(4);
         }

@@ -2,9 +2,33 @@ package hypertransfer.engine.cpu.product;
 
 import hypertransfer.engine.cpu.thread.Pool;
 
-/** C (m,n) = op(A) op(B) + beta C, see {@link Blas#gemm}, cut into tiles of C. The tiles follow only from the sizes. */
-public record Product(
-        boolean ta, boolean tb, int m, int n, int k, long a, int lda, long b, int ldb, float beta, long c, int ldc) {
+/**
+ * C (m,n) = A (m,k) B (k,n) + beta C, see {@link Blas#gemm}, cut into tiles of C. The tiles follow only from the sizes.
+ *
+ * @param c is never flipped
+ */
+public record Product(int m, int n, int k, Matrix a, Matrix b, float beta, Matrix c) {
+    /**
+     * A matrix in memory.
+     *
+     * @param row the length of its rows
+     * @param flipped whether it lies there transposed
+     */
+    public record Matrix(long at, int row, boolean flipped) {
+        public static Matrix at(long at, int row) {
+            return new Matrix(at, row, false);
+        }
+
+        public static Matrix flipped(long at, int row) {
+            return new Matrix(at, row, true);
+        }
+
+        /** Where the number in row i and column j lies. */
+        private long number(int i, int j) {
+            return at + 4L * (flipped ? (long) j * row + i : (long) i * row + j);
+        }
+    }
+
     /** Enough tiles for the cores of a desktop, where each is still worth a call. */
     private static final int TILES = 16;
 
@@ -46,8 +70,8 @@ public record Product(
     }
 
     private void tile(int i, int j, int rows, int cols) {
-        long from = a + 4L * (ta ? i : (long) i * lda), with = b + 4L * (tb ? (long) j * ldb : j);
-        long to = c + 4L * ((long) i * ldc + j);
-        Blas.gemm(ta, tb, Math.min(rows, m - i), Math.min(cols, n - j), k, 1, from, lda, with, ldb, beta, to, ldc);
+        int high = Math.min(rows, m - i), wide = Math.min(cols, n - j);
+        long from = a.number(i, 0), with = b.number(0, j), to = c.number(i, j);
+        Blas.gemm(a.flipped, b.flipped, high, wide, k, 1, from, a.row, with, b.row, beta, to, c.row);
     }
 }

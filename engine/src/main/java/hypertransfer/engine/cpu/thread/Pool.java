@@ -11,6 +11,12 @@ import java.util.concurrent.locks.LockSupport;
  * which piece is left to chance; what a piece computes is not. Only one thread at a time may call {@link #run}.
  */
 public final class Pool implements AutoCloseable {
+    /** Work that falls into pieces, none of which touches what another writes. */
+    public interface Task {
+        /** @param worker which thread this is, from 0: the owner of that part of the scratch memory */
+        void piece(int piece, int worker);
+    }
+
     /** Operations follow each other within microseconds, so a thread without work looks again a while before it sleeps. */
     private static final int SPINS = 4_000;
 

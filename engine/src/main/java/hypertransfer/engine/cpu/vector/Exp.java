@@ -54,17 +54,6 @@ public final class Exp {
         return sum;
     }
 
-    /** The same by a loop, without the sum. */
-    public static void shifted(float[] x, int at, int n, float shift) {
-        for (int i = at; i < at + n; i++) {
-            float y = Math.max(x[i] - shift, LEAST), t = Math.fma(y, LOG2E, ROUND), whole = t - ROUND;
-            float r = Math.fma(whole, -LN2_LOW, Math.fma(whole, -LN2_HIGH, y));
-            float p = Math.fma(Math.fma(Math.fma(Math.fma(Math.fma(r, C0, C1), r, C2), r, C3), r, C4), r, C5);
-            int bits = Float.floatToRawIntBits(Math.fma(p, r * r, r) + 1);
-            x[i] = Float.intBitsToFloat(bits + (Float.floatToRawIntBits(t) << 23));
-        }
-    }
-
     /** 1 / (1 + exp(-x)). */
     public static FloatVector sigmoid(FloatVector x) {
         FloatVector y = x.neg().max(LEAST).min(MOST), t = y.mul(LOG2E).add(ROUND), n = t.sub(ROUND);

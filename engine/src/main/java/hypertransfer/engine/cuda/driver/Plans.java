@@ -15,7 +15,7 @@ import java.util.stream.Collectors;
  * Which of cuBLASLt's algorithms each product uses, kept on disk for a card and a release of the library.
  *
  * <p>Algorithms differ in the order of their sums, so a choice by timing, made again in each run, would make runs differ
- * in their last bits. Here it is made once per user: the first that is kept stands, for every process. A run may have a
+ * in their last bits. Here it is made once per user: the first stored choice wins, in every process. A run may have a
  * file of its own beside that, with all that it uses, timed or not: it is followed first, so that the run keeps its
  * algorithms when the user's file is deleted, or was written by others in the meantime.
  */

@@ -117,7 +117,7 @@ public record Geometry(Dims dims, Precision precision) {
     }
 
     /** One thread per number. */
-    public Launch shift(Tensor y) {
+    public Launch addRows(Tensor y) {
         return Launch.each(y.size(), THREADS);
     }
 

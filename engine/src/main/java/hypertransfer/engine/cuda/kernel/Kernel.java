@@ -3,10 +3,10 @@ package hypertransfer.engine.cuda.kernel;
 import hypertransfer.engine.cuda.driver.Device;
 import java.util.Locale;
 
-/** Every kernel: the file that defines it, under this name in small letters, and how many words it takes. */
+/** Every kernel: its source file, and the number of its 8-byte arguments; its symbol is the name in lower case. */
 public enum Kernel {
-    SHIFT("rows", 5),
-    SHIFT_BACKWARD("rows", 5),
+    ADD_ROWS("rows", 5),
+    ADD_ROWS_BACKWARD("rows", 5),
     ROW_NORM("rows", 8),
     ROW_NORM_BACKWARD("rows", 11),
     LAYER_NORM("rows", 8),

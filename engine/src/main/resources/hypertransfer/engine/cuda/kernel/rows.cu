@@ -120,13 +120,13 @@ template <int W> struct Row {
 };
 
 // y (rows,cols) += b (period,cols), row n of y getting row n modulo period of b.
-extern "C" __global__ void shift(act* y, const float* b, i64 rows, i64 cols, i64 period) {
+extern "C" __global__ void add_rows(act* y, const float* b, i64 rows, i64 cols, i64 period) {
     i64 at = (i64)blockIdx.x * blockDim.x + threadIdx.x;
     if (at < rows * cols) narrow(wide(y[at]) + b[at / cols % period * cols + at % cols], y[at]);
 }
 
 // db (period,cols) += the sums of the rows of dy that share its rows. One block of (32, SHIFT_ROWS) threads per row and 32 columns.
-extern "C" __global__ void shift_backward(const act* dy, float* db, i64 rows, i64 cols, i64 period) {
+extern "C" __global__ void add_rows_backward(const act* dy, float* db, i64 rows, i64 cols, i64 period) {
     __shared__ float part[SHIFT_ROWS][32];
     i64 c = (i64)blockIdx.x * 32 + threadIdx.x;
     float sum = 0;

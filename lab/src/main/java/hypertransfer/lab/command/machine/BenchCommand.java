@@ -33,7 +33,7 @@ import tools.jackson.databind.node.ObjectNode;
         footer = {
             "  ht bench --preset demo --network M1 --engine cpu",
             "  ht bench --preset gpt2-124m --engine cuda --batch 32 --json | tail -n 1",
-            "  ht bench --preset demo --operations        which operation takes how much of a step",
+            "  ht bench --preset demo --operations        how much of a step each one takes",
             "  ht bench --preset demo --set model.accumulation=4",
             "  ht bench --preset small --set matrices.direction=lion",
             "  ht bench --preset small --set model.mlp=swiglu --set model.kv_heads=1"

@@ -1,0 +1,151 @@
+package hypertransfer.lab.compare;
+
+import hypertransfer.core.Refusal;
+import hypertransfer.lab.command.option.JsonOption;
+import hypertransfer.lab.terminal.Exit;
+import hypertransfer.lab.terminal.Width;
+import hypertransfer.train.log.Run;
+import java.io.PrintWriter;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.concurrent.Callable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Parameters;
+
+/** {@code ht compare}: what differs between runs, and whether it is more than noise. */
+@Command(
+        name = "compare",
+        description =
+                "Compares runs: settings that differ, losses, effective rates, and with seeds a test; then tensors.",
+        footer = {
+            "  ht compare out/muon out/muonh",
+            "  ht compare out/exp1/seed-*/muon out/exp1/seed-*/muonh",
+            "  ht compare out/muon out/muonh --json | tail -n 1",
+            "  ht compare out/muon-hypertransfer out/muon --tensors --at 100",
+            "",
+            "Of more than two runs, those that differ only in their seed are one side. With",
+            "two or more common seeds the mean difference has a 95 %% interval and p of a",
+            "paired t-test: how often noise would give such a difference. The first side is",
+            "the baseline. --tensors: a carrier's matrix is scaled to the other's norm first,",
+            "and the exit code is 1 if a loss differs."
+        })
+public final class CompareCommand implements Callable<Integer> {
+    private static final double NOISE = 0.05;
+    /** The width of a tensor's columns beside its name. */
+    private static final int OTHERS = 48;
+
+    @Parameters(paramLabel = "RUN", arity = "1..*", description = "Directories of runs, or with runs inside.")
+    private List<Path> places;
+
+    @Mixin
+    private JsonOption json;
+
+    @Option(names = "--tensors", description = "Compare every tensor of one checkpoint of two runs, too.")
+    private boolean withTensors;
+
+    @Option(
+            names = "--at",
+            paramLabel = "STEP",
+            description = "The step of that checkpoint (default: the newest common one).")
+    private Long step;
+
+    /**
+     * The JSON line.
+     *
+     * @param step of the checkpoints whose tensors are compared; null without --tensors, like the next
+     */
+    private record Answer(
+            List<Comparison.Side> sides,
+            Map<String, List<String>> differing,
+            List<Comparison.Difference> differences,
+            Long step,
+            List<TensorDifference> tensors) {}
+
+    @Override
+    public Integer call() {
+        Comparison c = Comparison.of(places, json::warn);
+        boolean tensors = withTensors || step != null;
+        if (tensors && places.size() != 2) {
+            throw new Refusal("--tensors compares two runs; give only two, not " + places);
+        }
+        Run a = new Run(places.getFirst()), b = new Run(places.getLast());
+        Long at = !tensors ? null : step == null ? (Long) TensorDifference.commonStep(a, b) : step;
+        List<TensorDifference> rows = tensors ? TensorDifference.all(a, b, at) : null;
+        json.both(new Answer(c.sides(), c.differing(), c.differences(), at, rows), out -> {
+            print(out, c);
+            if (tensors) {
+                print(out, at, rows);
+            }
+        });
+        boolean apart = c.differences().stream().anyMatch(d -> d.first() != null);
+        return tensors && apart ? Exit.CHECK_FAILED : Exit.FINE;
+    }
+
+    private static void print(PrintWriter out, Comparison c) {
+        int width = c.sides().stream().mapToInt(s -> s.name().length()).max().orElse(4);
+        String row = "%-" + Math.max(4, width) + "s %6s %12s %12s %12s%n";
+        out.printf(row, "side", "seeds", "validation", "best", "training");
+        c.sides()
+                .forEach(s -> out.printf(
+                        row, s.name(), s.seeds().size(), number(s.validation()), number(s.best()), number(s.loss())));
+        c.differing().forEach((key, values) -> out.println(key + ": " + String.join(" | ", values)));
+        String baseline = c.sides().getFirst().name();
+        for (Comparison.Difference d : c.differences()) {
+            out.printf(
+                    Locale.ROOT,
+                    "%s - %s: %+.5f; largest difference of training losses %.2e, of effective rates %s; %s; %s%n",
+                    d.name(),
+                    baseline,
+                    d.mean(),
+                    d.largest(),
+                    d.rates() == null ? "unknown" : String.format(Locale.ROOT, "%.1e (relative)", d.rates()),
+                    d.first() == null
+                            ? "no loss that both have logged differs in any bit"
+                            : "the first loss that differs is at step " + d.first(),
+                    d.crossover() == null
+                            ? "neither overtakes the other"
+                            : "the lead last changed by step " + d.crossover());
+            if (d.p() == null) {
+                out.println("  one common seed: whether this is noise cannot be told");
+            } else {
+                out.printf(
+                        Locale.ROOT,
+                        "  %d common seeds: 95 %% interval %+.5f to %+.5f, p = %.2g: %s%n",
+                        d.pairs(),
+                        d.low(),
+                        d.high(),
+                        d.p(),
+                        d.p() < NOISE ? "more than noise" : "not told from noise");
+            }
+        }
+    }
+
+    private static void print(PrintWriter out, long at, List<TensorDifference> rows) {
+        out.printf("tensors at step %d%n", at);
+        int longest = rows.stream().mapToInt(row -> row.tensor().length()).max().orElse(6);
+        int width = Math.min(longest, Math.max(12, Width.here().columns() - OTHERS));
+        String name = "%-" + Math.max(6, width) + "s ";
+        out.printf(name + "%10s %10s %6s %8s %8s%n", "tensor", "norm of A", "norm of B", "bits", "largest", "angle");
+        for (TensorDifference row : rows) {
+            out.printf(
+                    Locale.ROOT,
+                    name + "%10.6g %10.6g %6s %8.1e %8.1e%n",
+                    Width.end(row.tensor(), width),
+                    row.normA(),
+                    row.normB(),
+                    row.bits() ? "equal" : "differ",
+                    row.largest(),
+                    row.angle());
+        }
+        out.println(
+                "largest: the largest difference after scaling to one norm, relative to the tensor's root mean square");
+    }
+
+    private static String number(double value) {
+        return String.format(Locale.ROOT, "%.5f", value);
+    }
+}

@@ -1,0 +1,255 @@
+package hypertransfer.lab.effective;
+
+import hypertransfer.core.Refusal;
+import hypertransfer.train.file.Atomic;
+import hypertransfer.train.file.Strict;
+import java.io.BufferedInputStream;
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.InputStreamReader;
+import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Set;
+import java.util.function.Consumer;
+import java.util.zip.GZIPInputStream;
+import org.apache.commons.csv.CSVFormat;
+import org.apache.commons.csv.CSVParser;
+import org.apache.commons.csv.CSVRecord;
+import tools.jackson.core.JacksonException;
+import tools.jackson.databind.JsonNode;
+import tools.jackson.databind.json.JsonMapper;
+
+/**
+ * Reads a log of someone else's run, row by row: .csv (comma, semicolon or tab) or .jsonl, also .gz; long, one row per
+ * step and matrix, or wide, one row per step with columns such as {@code weight_norm/layer1}.
+ */
+final class LogReader {
+    static final String STEP = "step";
+    private static final String MATRIX = "matrix";
+    private static final Set<String> NUMBERS =
+            Set.of("weight_norm", "direction_norm", "update_norm", "inner_product", "rate", "decay");
+    /** Names that people use for the same thing. */
+    private static final Map<String, String> ALIASES = Map.of(
+            "lr", "rate",
+            "learning_rate", "rate",
+            "wd", "decay",
+            "weight_decay", "decay",
+            "name", MATRIX,
+            "param", MATRIX,
+            "parameter", MATRIX,
+            "layer", MATRIX,
+            "iteration", STEP,
+            "iter", STEP);
+
+    private static final int SHOWN = 5; // problems per column; the others are counted
+
+    private final Path file;
+    private Consumer<Row> rows;
+    private final Set<String> columns = new LinkedHashSet<>();
+    private final Map<String, List<String>> shown = new LinkedHashMap<>();
+    private final Map<String, Long> counted = new LinkedHashMap<>();
+
+    /** One matrix at one step; what the log does not say is NaN. */
+    record Row(long line, long step, String matrix, Map<String, Double> numbers) {
+        double number(String column) {
+            return numbers.getOrDefault(column, Double.NaN);
+        }
+
+        boolean has(String column) {
+            return numbers.containsKey(column);
+        }
+    }
+
+    LogReader(Path file) {
+        this.file = file;
+    }
+
+    /** The names of the columns that were met, without their matrices. */
+    Set<String> columns() {
+        Set<String> names = new LinkedHashSet<>();
+        columns.forEach(column -> names.add(quantity(column)));
+        return names;
+    }
+
+    /** Says why a row, or a line that is none, is left out. */
+    void leaveOut(long line, String column, String why) {
+        counted.merge(column, 1L, Long::sum);
+        List<String> places = shown.computeIfAbsent(column, c -> new ArrayList<>());
+        if (places.size() < SHOWN) {
+            places.add("line " + line + (column.isEmpty() ? "" : ", column " + column) + ": " + why);
+        }
+    }
+
+    long leftOut() {
+        return counted.values().stream().mapToLong(Long::longValue).sum();
+    }
+
+    /** One sentence for each place that is shown. */
+    List<String> problems() {
+        List<String> all = new ArrayList<>();
+        shown.forEach((column, places) -> {
+            all.addAll(places);
+            long more = counted.get(column) - places.size();
+            if (more > 0) {
+                all.add("and " + more + " more of this column");
+            }
+        });
+        return all;
+    }
+
+    /** Reads to the end. */
+    void read(Consumer<Row> rows) {
+        this.rows = rows;
+        if (!Files.isRegularFile(file)) {
+            throw new Refusal(file + " is not a file; give a log as .csv or .jsonl, also with .gz");
+        }
+        try (BufferedReader in = open()) {
+            String first = in.readLine();
+            while (first != null && first.isBlank()) {
+                first = in.readLine();
+            }
+            if (first == null) {
+                throw new Refusal(file + " is empty; its first line must name the columns, such as"
+                        + " step,matrix,weight_norm,update_norm,rate,decay");
+            }
+            if (first.stripLeading().startsWith("{")) {
+                json(first, in);
+            } else {
+                csv(first, in);
+            }
+        } catch (IOException e) {
+            throw new Refusal("cannot read " + file + ": " + Atomic.reason(e), e);
+        } catch (UncheckedIOException e) {
+            throw new Refusal("cannot read " + file + ": " + Atomic.reason(e.getCause()), e);
+        }
+    }
+
+    private BufferedReader open() throws IOException {
+        InputStream in = new BufferedInputStream(Files.newInputStream(file), 1 << 16);
+        in.mark(2);
+        boolean zipped = in.read() == 0x1f && in.read() == 0x8b;
+        in.reset();
+        InputStream plain = zipped ? new GZIPInputStream(in, 1 << 16) : in;
+        return new BufferedReader(new InputStreamReader(plain, StandardCharsets.UTF_8), 1 << 16);
+    }
+
+    private void csv(String header, BufferedReader in) throws IOException {
+        String clean = header.startsWith("\ufeff") ? header.substring(1) : header;
+        CSVFormat format = CSVFormat.DEFAULT
+                .builder()
+                .setDelimiter(clean.indexOf('\t') >= 0 ? '\t' : clean.indexOf(';') >= 0 ? ';' : ',')
+                .setTrim(true)
+                .setTrailingData(true)
+                .setLenientEof(true)
+                .get();
+        List<String> names = CSVParser.parse(clean, format).getRecords().getFirst().stream()
+                .map(LogReader::known)
+                .toList();
+        columns.addAll(names);
+        if (columns.size() < names.size()) {
+            throw new Refusal(file + " line 1 names a column twice: " + names + "; give each a name of its own");
+        }
+        for (CSVRecord cells : format.parse(in)) {
+            long line = 1 + cells.getParser().getCurrentLineNumber();
+            if (cells.size() != names.size()) {
+                leaveOut(line, "", cells.size() + " cells instead of " + names.size());
+                continue;
+            }
+            Map<String, String> row = new LinkedHashMap<>();
+            for (int i = 0; i < names.size(); i++) {
+                row.put(names.get(i), cells.get(i));
+            }
+            spread(line, row);
+        }
+    }
+
+    private void json(String first, BufferedReader in) throws IOException {
+        long number = 0;
+        for (String line = first; line != null; line = in.readLine()) {
+            number++;
+            if (line.isBlank()) {
+                continue;
+            }
+            Map<String, String> row = new LinkedHashMap<>();
+            try {
+                for (Map.Entry<String, JsonNode> field :
+                        JsonMapper.shared().readTree(line).properties()) {
+                    String name = known(field.getKey());
+                    if (field.getValue().isObject()) { // {"weight_norm": {"layer1": 3.2}}
+                        field.getValue()
+                                .properties()
+                                .forEach(e -> row.put(name + "/" + e.getKey(), text(e.getValue())));
+                    } else {
+                        row.put(name, text(field.getValue()));
+                    }
+                }
+            } catch (JacksonException e) {
+                leaveOut(number, "", "no JSON: " + Strict.reason(e));
+                continue;
+            }
+            columns.addAll(row.keySet());
+            spread(number, row);
+        }
+    }
+
+    private static String text(JsonNode node) {
+        return node.isNull() ? "" : node.isString() ? node.asString() : node.toString();
+    }
+
+    /** A long row as it is; a wide one as one row per matrix. */
+    private void spread(long line, Map<String, String> cells) {
+        String step = cells.getOrDefault(STEP, "");
+        if (!step.matches("\\d{1,18}(\\.0*)?")) {
+            leaveOut(line, STEP, step.isEmpty() ? "there is none" : "'" + step + "' is not a step");
+            return;
+        }
+        Map<String, Map<String, Double>> wide = new LinkedHashMap<>();
+        Map<String, Double> shared = new LinkedHashMap<>();
+        cells.forEach((column, text) -> {
+            String quantity = quantity(column);
+            if (NUMBERS.contains(quantity) && !text.isEmpty()) {
+                Map<String, Double> numbers = quantity.equals(column)
+                        ? shared
+                        : wide.computeIfAbsent(column.substring(quantity.length() + 1), m -> new LinkedHashMap<>());
+                numbers.put(quantity, number(line, column, text));
+            }
+        });
+        if (wide.isEmpty()) {
+            String matrix = cells.getOrDefault(MATRIX, "");
+            wide.put(matrix.isEmpty() ? "all" : matrix, new LinkedHashMap<>());
+        }
+        wide.forEach((matrix, numbers) -> {
+            shared.forEach(numbers::putIfAbsent);
+            rows.accept(new Row(line, (long) Double.parseDouble(step), matrix, numbers));
+        });
+    }
+
+    private double number(long line, String column, String text) {
+        try {
+            return Double.parseDouble(text);
+        } catch (NumberFormatException e) {
+            leaveOut(line, column, "'" + text + "' is not a number");
+            return Double.NaN;
+        }
+    }
+
+    /** The column's name without its matrix. */
+    private static String quantity(String column) {
+        int slash = column.indexOf('/');
+        return slash < 0 ? column : column.substring(0, slash);
+    }
+
+    private static String known(String name) {
+        String column = name.strip(), quantity = quantity(column), lower = quantity.toLowerCase(Locale.ROOT);
+        return ALIASES.getOrDefault(lower, lower) + column.substring(quantity.length());
+    }
+}

@@ -1,0 +1,200 @@
+package hypertransfer.lab.predict;
+
+import hypertransfer.core.Refusal;
+import hypertransfer.core.Space;
+import hypertransfer.lab.command.option.Csv;
+import hypertransfer.lab.command.option.JsonOption;
+import hypertransfer.lab.command.option.SetOption;
+import hypertransfer.prediction.Equilibrium;
+import hypertransfer.prediction.Fitted;
+import hypertransfer.prediction.Prediction;
+import hypertransfer.train.config.Configuration;
+import hypertransfer.train.config.ConfigurationFile;
+import hypertransfer.train.log.Run;
+import hypertransfer.train.optimizer.Directions;
+import java.io.PrintWriter;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Locale;
+import java.util.Optional;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Parameters;
+
+/** {@code ht predict}: norms and effective rates of a run, before it. */
+@Command(
+        name = "predict",
+        description = "Predicts norm and effective rate of every kind of hidden matrix over a whole run, without it.",
+        footer = {
+            "  ht predict runs/muon.yaml",
+            "  ht predict runs/muon.yaml --set network=M2 --set matrices.final_ratio=0.1",
+            "  ht predict runs/muon.yaml --csv out/predicted.csv   a line per step and kind",
+            "  ht predict out/muon            a finished run: the prediction and its error",
+            "",
+            "end/peak is the last effective rate over the largest. at rest: the effective",
+            "rate that a long run at the peak rate would settle at. docs/IDEA.md has the",
+            "formulas."
+        })
+public final class PredictCommand implements Runnable {
+    @Parameters(paramLabel = "CONFIG", description = "A configuration, or the directory of a run.")
+    private Path file;
+
+    @Mixin
+    private SetOption set;
+
+    @Mixin
+    private JsonOption json;
+
+    @Option(names = "--csv", paramLabel = "FILE", description = "A new file: step, kind, nominal, norm, effective.")
+    private Path csv;
+
+    /** One row of the table, and of the JSON line. */
+    record Row(
+            String kind,
+            int rows,
+            int cols,
+            int count,
+            double startNorm,
+            double endNorm,
+            double peakEffective,
+            int peakStep,
+            double endEffective,
+            double endToPeak,
+            Double restEffective,
+            Double restNorm,
+            Double stepsToRest) {}
+
+    /** The JSON line. */
+    record Answer(
+            String optimizer,
+            int steps,
+            List<Row> kinds,
+            double meanEndToPeak,
+            Fitted.Error nearest,
+            Measured measured) {}
+
+    @Override
+    public void run() {
+        boolean isRun = Files.isDirectory(file);
+        if (isRun && !set.settings.isEmpty()) {
+            throw new Refusal("--set changes a configuration, and " + file
+                    + " is a run; give its config.yaml instead, or leave --set away");
+        }
+        Configuration c = isRun ? new Run(file).configuration() : ConfigurationFile.read(file, set.settings);
+        List<PredictedKind> kinds = PredictedKind.of(c);
+        List<Row> rows = kinds.stream().map(PredictCommand::row).toList();
+        double mean = rows.stream().mapToDouble(r -> r.endToPeak * r.count).sum()
+                / rows.stream().mapToInt(Row::count).sum();
+        Optional<Measured> measured = isRun ? Measured.of(file, kinds, json::warn) : Optional.empty();
+        boolean adam = c.matrices().direction() == Directions.ADAM;
+        Fitted.Error nearest =
+                Fitted.nearest(adam, c.network().name(), c.model().width(), c.steps());
+        if (csv != null) {
+            write(kinds);
+        }
+        Answer answer = new Answer(PredictedKind.describe(c), c.steps(), rows, mean, nearest, measured.orElse(null));
+        json.both(answer, out -> {
+            print(out, c, rows, mean);
+            out.println(measured.map(Measured::text).orElseGet(() -> text(nearest, c)));
+            if (c.tokensPerStep() < 4L * c.model().width()) {
+                out.println("note: " + c.tokensPerStep() + " tokens per step are few for width "
+                        + c.model().width()
+                        + ": gradients of low rank make |u| smaller than expected, and the effective rate is"
+                        + " predicted too high (by a third at 256 tokens and width 256)");
+            }
+            if (csv != null) {
+                out.println("every step is in " + csv);
+            }
+        });
+    }
+
+    private static Row row(PredictedKind kind) {
+        Prediction target = kind.target();
+        int last = target.steps() - 1;
+        Equilibrium rest = null;
+        Double steps = null;
+        double rate = kind.schedule().peak();
+        if (kind.settings().transfer().target() instanceof Space.Base(double decay) && decay > 0 && rate > 0) {
+            rest = Equilibrium.of(kind.expected(), rate, decay);
+            steps = Equilibrium.steps(rate, decay, 0.05);
+        }
+        return new Row(
+                kind.name(),
+                kind.matrices().getFirst().rows(),
+                kind.matrices().getFirst().cols(),
+                kind.matrices().size(),
+                kind.expected().norm(),
+                kind.carrier().norm()[last],
+                target.peak(),
+                target.peakStep(),
+                target.effective()[last],
+                target.finalToPeak(),
+                rest == null ? null : rest.effective(),
+                rest == null ? null : rest.norm(),
+                steps);
+    }
+
+    private static void print(PrintWriter out, Configuration c, List<Row> rows, double mean) {
+        out.printf(
+                "%s, mode %s, %d layers, %d steps%n",
+                PredictedKind.describe(c),
+                c.matrices().mode().label(),
+                c.model().layers(),
+                c.steps());
+        out.printf(
+                "%-5s %11s %8s %8s %9s %5s %9s %8s %8s%n",
+                "kind", "shape", "norm", "at end", "peak eff.", "step", "end eff.", "end/peak", "at rest");
+        for (Row r : rows) {
+            out.printf(
+                    Locale.ROOT,
+                    "%-5s %11s %8.3f %8.3f %9.5f %5d %9.3g %8.4f %8s%n",
+                    r.kind,
+                    r.rows + " x " + r.cols,
+                    r.startNorm,
+                    r.endNorm,
+                    r.peakEffective,
+                    r.peakStep,
+                    r.endEffective,
+                    r.endToPeak,
+                    r.restEffective == null ? "-" : String.format(Locale.ROOT, "%.5f", r.restEffective));
+        }
+        // a linear schedule reaches its final ratio one step after the last
+        double peak = c.matrices().rate(),
+                last = c.matrices().schedule(c.steps()).rate(c.steps() - 1);
+        out.printf(Locale.ROOT, "mean end/peak %.4f; the schedule's own %.4f%n", mean, peak == 0 ? 0 : last / peak);
+        Double steps = rows.getFirst().stepsToRest;
+        if (steps != null) {
+            out.printf(Locale.ROOT, "at the peak rate the norm is at rest within 5 %% after %.0f steps%n", steps);
+        }
+    }
+
+    private static String text(Fitted.Error nearest, Configuration c) {
+        boolean far = nearest.distance(c.network().name(), c.model().width(), c.steps()) > 2;
+        return String.format(
+                Locale.ROOT,
+                "measured error, rms over steps and matrices: effective rate %.0f %%, norm at the end %.0f %% (%s, %s,"
+                        + " width %d, %d steps)%s",
+                100 * nearest.effective(),
+                100 * nearest.endNorm(),
+                nearest.optimizer(),
+                nearest.network(),
+                nearest.width(),
+                nearest.steps(),
+                far ? "; no run like this one was measured, so expect more" : "");
+    }
+
+    private void write(List<PredictedKind> kinds) {
+        Csv.write(csv, "step,kind,nominal,norm,effective,target_norm", table -> {
+            for (PredictedKind kind : kinds) {
+                Prediction carrier = kind.carrier();
+                double[] nominal = carrier.nominal(), norm = carrier.norm(), effective = carrier.effective();
+                double[] target = kind.target().norm();
+                for (int t = 0; t < nominal.length; t++) {
+                    table.row(t, kind.name(), nominal[t], norm[t], effective[t], target[t]);
+                }
+            }
+        });
+    }
+}

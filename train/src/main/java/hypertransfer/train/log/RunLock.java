@@ -1,0 +1,167 @@
+package hypertransfer.train.log;
+
+import hypertransfer.core.Refusal;
+import hypertransfer.train.config.Configuration;
+import hypertransfer.train.config.ConfigurationFile;
+import hypertransfer.train.file.Atomic;
+import java.io.IOException;
+import java.nio.channels.FileChannel;
+import java.nio.channels.FileLock;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.nio.file.attribute.BasicFileAttributes;
+import java.util.Objects;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Consumer;
+
+/** A run held for writing, by one process at a time. */
+public final class RunLock implements AutoCloseable {
+    private static final String LOCK = "lock";
+    /** What this process holds. A second open of a lock file would, when closed, release the first one's lock. */
+    private static final Set<Path> HELD = ConcurrentHashMap.newKeySet();
+
+    private final Run run;
+    private final Path key;
+    private final FileChannel channel; // which is locked until it is closed
+    private final Object identity; // of the lock's file
+
+    private RunLock(Run run, Path key, FileChannel channel) throws IOException {
+        this.run = run;
+        this.key = key;
+        this.channel = channel;
+        identity = identity();
+    }
+
+    private Object identity() throws IOException {
+        return Files.readAttributes(run.file(LOCK), BasicFileAttributes.class).fileKey();
+    }
+
+    /** Refuses to continue where the lock's file was removed: another process could have taken the run meanwhile. */
+    public void check() {
+        try {
+            if (Objects.equals(identity, identity())) {
+                return;
+            }
+        } catch (IOException e) {
+            // told below
+        }
+        throw new Refusal("the file " + run.file(LOCK) + " was removed or replaced while the run was being written;"
+                + " see that no other process writes it, then run the same command again");
+    }
+
+    private static RunLock lock(Path path) {
+        try {
+            Files.createDirectories(path);
+            Path key = path.toRealPath();
+            if (!HELD.add(key)) {
+                throw inUse(path);
+            }
+            FileChannel channel = null;
+            try {
+                channel = FileChannel.open(path.resolve(LOCK), StandardOpenOption.CREATE, StandardOpenOption.WRITE);
+                if (channel.tryLock() == null) {
+                    throw inUse(path);
+                }
+                return new RunLock(new Run(path), key, channel);
+            } catch (IOException | RuntimeException | Error e) {
+                HELD.remove(key);
+                if (channel != null) {
+                    channel.close();
+                }
+                throw e;
+            }
+        } catch (IOException e) {
+            throw new Refusal("cannot write the run's directory " + path + ": " + Atomic.reason(e), e);
+        }
+    }
+
+    private static Refusal inUse(Path path) {
+        return new Refusal("another process is writing the run " + path + "; wait for it, or choose another --out");
+    }
+
+    /** A new run; refuses a directory that already holds one. */
+    public static RunLock create(Path path, Configuration configuration) {
+        return lock(path).with(configuration, true); // held first, so that no other can start here meanwhile
+    }
+
+    /** A run that is there, with another configuration from here on. */
+    public static RunLock change(Path path, Configuration configuration) {
+        return open(path).with(configuration, false);
+    }
+
+    private RunLock with(Configuration configuration, boolean fresh) {
+        try {
+            if (fresh && run.begun()) {
+                throw new Refusal(run.directory() + " already holds a run; choose another --out");
+            }
+            Atomic.write(run.file(Run.CONFIGURATION), ConfigurationFile.write(configuration));
+            return this;
+        } catch (RuntimeException e) {
+            close();
+            throw e;
+        }
+    }
+
+    /** Whether a process is writing the run now. */
+    public static boolean held(Path path) {
+        try {
+            if (HELD.contains(path.toRealPath())) {
+                return true;
+            }
+            try (FileChannel channel = FileChannel.open(path.resolve(LOCK), StandardOpenOption.WRITE);
+                    FileLock probe = channel.tryLock()) {
+                return probe == null;
+            }
+        } catch (IOException e) { // without a lock, or one we may not open, nobody we know of is writing
+            return false;
+        }
+    }
+
+    /** A run that is there. */
+    public static RunLock open(Path path) {
+        new Run(path).configuration();
+        return lock(path);
+    }
+
+    public Run run() {
+        return run;
+    }
+
+    /** Says how the run stands. */
+    public void status(RunStatus status) {
+        status.write(run.file(Run.STATE));
+    }
+
+    public void provenance(Provenance provenance) {
+        provenance.write(run.file(Run.PROVENANCE));
+    }
+
+    /**
+     * Drops what was logged after a checkpoint, so that a step has one line.
+     *
+     * @param validated whether the checkpoint's own validation stays
+     * @param matrices how many hidden matrices the run has
+     * @param damaged is told of lines that had to be moved aside
+     */
+    public void rewind(int step, boolean validated, int matrices, Consumer<String> damaged) {
+        Log.cut(
+                        run.file(Run.METRICS),
+                        run.metrics(),
+                        line -> line.step() < step
+                                || line.step() == step && validated && line instanceof Line.Validation)
+                .ifPresent(damaged);
+        Log.cut(run.file(Run.MATRICES), run.matrices(matrices), line -> line.step() < step)
+                .ifPresent(damaged);
+    }
+
+    @Override
+    public void close() {
+        try {
+            Atomic.close(run.file(LOCK), channel);
+        } finally {
+            HELD.remove(key);
+        }
+    }
+}

@@ -1,0 +1,334 @@
+package hypertransfer.train.run;
+
+import hypertransfer.core.Diverged;
+import hypertransfer.core.GradientRule;
+import hypertransfer.engine.Engine;
+import hypertransfer.engine.Memory;
+import hypertransfer.engine.Readings;
+import hypertransfer.engine.Stopped;
+import hypertransfer.engine.Tensor;
+import hypertransfer.engine.provider.Engines;
+import hypertransfer.engine.ranks.Alone;
+import hypertransfer.engine.ranks.Ranks;
+import hypertransfer.engine.ranks.Transport;
+import hypertransfer.train.config.Configuration;
+import hypertransfer.train.config.Matrices;
+import hypertransfer.train.log.Line;
+import hypertransfer.train.network.Architecture;
+import hypertransfer.train.network.Initializer;
+import hypertransfer.train.network.Masters;
+import hypertransfer.train.network.Network;
+import hypertransfer.train.network.Parameter;
+import hypertransfer.train.network.Parameters;
+import hypertransfer.train.optimizer.Optimizer;
+import hypertransfer.train.optimizer.Routing;
+import hypertransfer.train.ranks.Team;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.function.BooleanSupplier;
+import java.util.function.Predicate;
+import java.util.function.UnaryOperator;
+
+/** An engine with a network and its optimizer on it. */
+public final class Session implements AutoCloseable {
+    /** A loss below this fraction of ln(vocab) means that the network has learned. */
+    private static final double KNOWING = 0.9;
+
+    private final Engine engine;
+    private final Parameters parameters;
+    private final Network network;
+    private final Ranks ranks;
+    private final Team team;
+    private final Optimizer optimizer;
+    private final Routing routing;
+    private final Memory memory;
+
+    /** What is put onto an engine. */
+    private record Setup(Architecture architecture, Routing routing, Masters masters, int micros, boolean recompute) {
+        /** With the masters that the routing needs. */
+        Setup(Architecture architecture, Routing routing, int micros, boolean recompute) {
+            this(architecture, routing, routing.masters(architecture.hidden()), micros, recompute);
+        }
+    }
+
+    private Session(Engine engine, Ranks ranks, Transport carrier, Setup setup) {
+        this.engine = engine;
+        this.routing = setup.routing;
+        this.ranks = ranks;
+        Architecture architecture = setup.architecture;
+        parameters = new Parameters(engine, architecture, setup.masters, Team.share(ranks, architecture, setup.micros));
+        network = new Network(engine, architecture, parameters, setup.micros, setup.recompute);
+        team = new Team(engine, engine.transport(ranks, carrier), parameters);
+        optimizer = new Optimizer(engine, parameters, routing, team);
+        memory = new Memory(engine.commit().bytes(), team.start());
+    }
+
+    /**
+     * Puts a network and its optimizer onto an engine, which from now on is closed with the session, also where it does
+     * not fit. It has no weights yet: {@link #initialize} it, or write them and start the optimizer.
+     *
+     * @param micros micro-batches per step
+     */
+    public static Session of(Engine engine, Architecture architecture, Routing routing, int micros, boolean recompute) {
+        return of(engine, new Alone(), Transport.AUTO, new Setup(architecture, routing, micros, recompute));
+    }
+
+    private static Session of(Engine engine, Ranks ranks, Transport carrier, Setup setup) {
+        try {
+            return new Session(engine, ranks, carrier, setup);
+        } catch (RuntimeException | Error e) {
+            engine.close();
+            throw e;
+        }
+    }
+
+    /**
+     * Opens the engine and initialises the network as a configuration says.
+     *
+     * @param rules the gradient rules measured for single matrices; empty where the mode's own holds for all
+     */
+    public static Session open(Configuration c, Map<String, GradientRule> rules) {
+        return open(c, rules, new Alone());
+    }
+
+    /** The same as one of several ranks, each of which keeps the masters and the optimizer's state of its own share. */
+    public static Session open(Configuration c, Map<String, GradientRule> rules, Ranks ranks) {
+        return bare(c, rules, ranks).initialize(c);
+    }
+
+    /** The same with a door of one's own before the engine. */
+    public static Session open(Configuration c, UnaryOperator<Engine> door) {
+        return bare(door.apply(engine(c)), c, Map.of(), new Alone()).initialize(c);
+    }
+
+    /** The same without weights: {@link #initialize} it, or load a checkpoint. */
+    static Session bare(Configuration c, Map<String, GradientRule> rules, Ranks ranks) {
+        return bare(engine(c), c, rules, ranks);
+    }
+
+    private static Session bare(Engine engine, Configuration c, Map<String, GradientRule> rules, Ranks ranks) {
+        Routing routing = c.routing(rules, engine.separateWeights());
+        Configuration.Model m = c.model();
+        return of(
+                engine,
+                ranks,
+                c.ranks().transport(),
+                new Setup(c.architecture(), routing, m.accumulation(), m.recompute()));
+    }
+
+    /** Draws the weights as a configuration says, and starts the optimizer. */
+    Session initialize(Configuration c) {
+        Map<String, Matrices> hidden = c.hidden();
+        return initialize(c.seed(), name -> hidden.get(name).init() == Matrices.Init.ZERO);
+    }
+
+    /** The same with every hidden weight kept apart from its master, so that it can be evaluated at other scales. */
+    static Session separate(Configuration c) {
+        Routing routing = Routing.standard(c.matrices().update(), c.matrices().transfer());
+        Configuration.Model m = c.model();
+        Setup setup = new Setup(c.architecture(), routing, Masters.SEPARATE, m.accumulation(), m.recompute());
+        return of(engine(c), new Alone(), Transport.AUTO, setup).initialize(c.seed());
+    }
+
+    private static Engine engine(Configuration c) {
+        return Engines.open(c.engine(), c.architecture().dims(c.model().batch()));
+    }
+
+    /** Draws the weights and starts the optimizer. */
+    public Session initialize(long seed) {
+        return initialize(seed, name -> false);
+    }
+
+    /** The same with some hidden matrices at zero. */
+    private Session initialize(long seed, Predicate<String> zero) {
+        Initializer.initialize(engine, parameters, seed);
+        for (Parameter p : parameters.own()) {
+            if (p.hidden() && zero.test(p.name())) {
+                engine.write(p.master(), new double[Math.toIntExact(p.master().size())]);
+            }
+        }
+        optimizer.start();
+        return this;
+    }
+
+    /** Lets the engine decide by measuring on a micro-batch like those of the run. Of its gradient nothing stays. */
+    public void decide(Feed.Batch batch) {
+        engine.decide(() -> {
+            network.gradient(batch.inputs(), batch.targets());
+            team.zero();
+        });
+    }
+
+    /**
+     * The gradient of a step, in the gradients of what this rank owns; its mean loss is the network's afterwards.
+     *
+     * @param stop asked between micro-batches, of which an optimizer's step may need many, and inside them where no other
+     *     rank waits for this one
+     * @return false where it was told to stop: the step is then not taken, and nothing of it stays
+     */
+    boolean gradient(Feed feed, int step, BooleanSupplier stop) {
+        team.zero();
+        for (int micro = team.rank(); micro < feed.micros(); micro += team.size()) {
+            if (micro >= team.size() && team.ranks().any(stop.getAsBoolean())) {
+                return false;
+            }
+            Feed.Batch batch = feed.training(step, micro);
+            int index = micro;
+            try {
+                engine.until(team.size() == 1 ? stop : () -> false, () -> gradient(batch, index));
+            } catch (Stopped e) {
+                return false;
+            }
+            team.add();
+        }
+        team.gather(network.losses());
+        return true;
+    }
+
+    private void gradient(Feed.Batch batch, int micro) {
+        if (team.exchanges()) {
+            network.gradient(batch.inputs(), batch.targets(), micro, team::send);
+        } else {
+            network.gradient(batch.inputs(), batch.targets(), micro);
+        }
+    }
+
+    /**
+     * The mean loss over the validation windows. Where the network is evaluated at another scale than the carrier's own, the
+     * first window is also evaluated there: one forward pass more per validation. Before the first step the first window is
+     * enough, if its loss shows that the network knows nothing yet: that is about ln(vocab), on any text.
+     *
+     * @param stop asked between windows and inside them
+     * @return empty where a rank was told to stop
+     */
+    Optional<Line.Validation> validate(Feed feed, int step, BooleanSupplier stop) {
+        int count = Math.toIntExact(feed.validations());
+        double[] losses = losses(feed, step == 0 ? 1 : count, stop);
+        if (step == 0
+                && losses.length > 0
+                && losses[0] < KNOWING * Math.log(engine.dims().V())) {
+            losses = losses(feed, count, stop); // it was imported
+        }
+        if (losses.length == 0) {
+            return Optional.empty();
+        }
+        double sum = 0;
+        for (double loss : losses) {
+            sum += loss;
+        }
+        double mean = sum / losses.length;
+        if (!optimizer.evaluatesElsewhere()) {
+            return Optional.of(new Line.Validation(step, mean));
+        }
+        try {
+            double carrier = optimizer.atCarrier(() -> loss(feed.validation(0), team.size() == 1 ? stop : () -> false));
+            return Optional.of(new Line.Validation(step, mean, losses[0], carrier));
+        } catch (Stopped e) {
+            return Optional.empty();
+        }
+    }
+
+    /** Of the first windows, which the ranks take in turns; none where a rank was told to stop. */
+    private double[] losses(Feed feed, int count, BooleanSupplier stop) {
+        double[] own = new double[Math.ceilDiv(count - team.rank(), team.size())];
+        boolean stopped = false;
+        for (int i = 0; i < own.length && !stopped; i++) {
+            stopped = i > 0 && stop.getAsBoolean();
+            try {
+                own[i] = stopped ? 0 : loss(feed.validation(team.rank() + (long) i * team.size()), stop);
+            } catch (Stopped e) {
+                stopped = true;
+            }
+        }
+        double[] losses = team.turns(own, count);
+        return team.ranks().any(stopped) ? new double[0] : losses;
+    }
+
+    private double loss(Feed.Batch batch, BooleanSupplier stop) {
+        double[] loss = new double[1];
+        engine.until(stop, () -> loss[0] = loss(batch));
+        return loss[0];
+    }
+
+    double loss(Feed.Batch batch) {
+        return network.loss(batch.inputs(), batch.targets());
+    }
+
+    public Engine engine() {
+        return engine;
+    }
+
+    public Parameters parameters() {
+        return parameters;
+    }
+
+    public Network network() {
+        return network;
+    }
+
+    public Team team() {
+        return team;
+    }
+
+    public Optimizer optimizer() {
+        return optimizer;
+    }
+
+    public Memory memory() {
+        return memory;
+    }
+
+    /** The names of the hidden matrices, in the order of all arrays. */
+    public List<String> matrices() {
+        return optimizer.names();
+    }
+
+    /** The gradient rule of each hidden matrix, in the order of all arrays. */
+    Map<String, GradientRule> rules() {
+        Map<String, GradientRule> rules = new LinkedHashMap<>();
+        optimizer
+                .matrices()
+                .forEach(m -> rules.put(m.name(), m.rule().transfer().gradient()));
+        return rules;
+    }
+
+    /** Refuses parameters that are not finite, so that a checkpoint of them is never written. */
+    void requireFinite(int step) {
+        List<Tensor> masters = parameters.own().stream().map(Parameter::master).toList();
+        Readings readings = new Readings(engine.motion().readings(masters, masters));
+        int first = masters.size();
+        for (int k = masters.size() - 1; k >= 0; k--) {
+            // Squares of larger numbers are no float32 any more: the network would compute with infinities.
+            double most = masters.get(k).numberBytes() == Double.BYTES ? Double.MAX_VALUE : 1e18;
+            first = readings.w(k) <= most ? first : k;
+        }
+        boolean finite = first == masters.size();
+        String own = finite ? "" : parameters.own().get(first).name() + " " + readings.w(first);
+        for (String met : team.ranks().texts(own)) {
+            if (!met.isEmpty()) {
+                String name = met.split(" ")[0], norm = met.split(" ")[1];
+                throw new Diverged(
+                        name,
+                        step,
+                        name + " at step " + step + ": its norm is " + norm
+                                + ": the run has diverged; lower the learning rate");
+            }
+        }
+    }
+
+    /** Which optimizer moves what, for people. */
+    public String routingTable() {
+        return routing.table(parameters.all());
+    }
+
+    @Override
+    public void close() {
+        try (engine) {
+            if (team.ranks() != ranks) {
+                team.ranks().close(); // while its memory is still there
+            }
+        }
+    }
+}

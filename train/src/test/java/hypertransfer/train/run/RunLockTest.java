@@ -1,0 +1,73 @@
+package hypertransfer.train.run;
+
+import static hypertransfer.train.Refusals.assertRefused;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import hypertransfer.train.config.Configuration;
+import hypertransfer.train.log.Run;
+import hypertransfer.train.log.RunLock;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+class RunLockTest {
+    @TempDir
+    Path dir;
+
+    @Test
+    void oneWriterAtATimeAndNoneOverAnother() {
+        Tiny tiny = new Tiny(dir);
+        Configuration c = tiny.configuration("steps=2");
+        Path run = tiny.train("run", c);
+        assertThat(RunLock.held(run)).isFalse();
+        try (RunLock held = RunLock.open(run)) {
+            assertThat(RunLock.held(held.run().directory())).isTrue();
+            assertRefused(() -> RunLock.open(run.resolve(".")), "another process is writing the run");
+            assertThatThrownBy(() -> RunLock.create(run, c)).hasMessageContaining("another process");
+            assertThat(RunLock.held(run)).as("still").isTrue();
+        }
+        assertThat(RunLock.held(run)).isFalse();
+        RunLock.open(run).close();
+        assertRefused(() -> RunLock.create(run, c), "already holds a run; choose another --out");
+        assertThat(RunLock.held(run)).as("let go again").isFalse();
+    }
+
+    /** A second process could take the run then, and both wrote it. */
+    @Test
+    void aLockThatWasRemovedIsNoticedAtTheNextSave() throws IOException {
+        Tiny tiny = new Tiny(dir);
+        Configuration c = tiny.configuration("steps=4", "checkpoint.every=2");
+        Path run = tiny.path("run");
+        try (RunLock lock = RunLock.create(run, c)) {
+            Trainer trainer = new Trainer(lock, c, Map.of(), new Watcher() {
+                @Override
+                public void stepped(int step, double loss, double seconds, long tokens) {
+                    run.resolve("lock").toFile().delete();
+                }
+            });
+            assertRefused(
+                    () -> trainer.run(false, () -> false), "was removed or replaced while the run was being written");
+        }
+        assertThat(tiny.resume("run")).isEmpty();
+    }
+
+    @Test
+    void whatWasRefusedBeforeItBeganIsNoRun() {
+        Tiny tiny = new Tiny(dir);
+        Configuration wrong = tiny.configuration("steps=2", "data.train=" + dir.resolve("none.bin"));
+        assertRefused(() -> tiny.train("run", wrong));
+        Configuration right = tiny.configuration("steps=2");
+        tiny.train("run", right);
+        assertThat(new Run(tiny.path("run")).configuration()).isEqualTo(right);
+    }
+
+    @Test
+    void noRun() {
+        assertThat(RunLock.held(dir)).isFalse();
+        assertRefused(() -> RunLock.open(dir), "is not a run: it has no config.yaml");
+        assertRefused(() -> new Run(dir).provenance(), "provenance.json");
+    }
+}
