@@ -1,4 +1,4 @@
-"""Norms and effective rates of a run before the run: Java's `core.prediction`, in plain floats.
+"""Norms and effective rates of a run before the run: Java's module `prediction`, in plain floats.
 
 With c = |u|, k = 1 - e l and the memory's terms i:  s^2 <- k^2 s^2 + e^2 c^2 + 2 e k c sum(weight_i q_i)  and
 q_i <- decay_i (k q_i + e c). While the run is early, directions are shorter and resemble each other for longer: Onset.

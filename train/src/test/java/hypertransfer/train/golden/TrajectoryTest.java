@@ -20,7 +20,7 @@ import hypertransfer.train.optimizer.NorMuon;
 import hypertransfer.train.optimizer.Routing;
 import hypertransfer.train.optimizer.Signum;
 import hypertransfer.train.optimizer.Soap;
-import hypertransfer.train.run.Trainee;
+import hypertransfer.train.run.Session;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Arrays;
@@ -91,9 +91,9 @@ class TrajectoryTest {
         Schedule rate = Schedule.linear(peak, STEPS, 0.05, 0.1), rest = Schedule.linear(0.005, STEPS, 0.05, 0.1);
         Engine engine = Engines.open("reference", NETWORK.dims(BATCH));
         double[] losses = new double[STEPS];
-        try (Trainee trainee = Trainee.of(engine, NETWORK, Routing.standard(way.direction, transfer), 1, false)) {
+        try (Session session = Session.of(engine, NETWORK, Routing.standard(way.direction, transfer), 1, false)) {
             long seed = 1;
-            for (Parameter p : trainee.parameters().all().stream()
+            for (Parameter p : session.parameters().all().stream()
                     .sorted(Comparator.comparing(Parameter::name))
                     .toList()) {
                 double width = p.hidden() ? 2 / Math.sqrt(p.weight().cols()) : 0.5;
@@ -103,16 +103,16 @@ class TrajectoryTest {
                                 .map(x -> x * width)
                                 .toArray());
             }
-            trainee.optimizer().start();
+            session.optimizer().start();
             for (int t = 0; t < STEPS; t++) {
-                engine.zero(trainee.parameters().gradients());
+                engine.zero(session.parameters().gradients());
                 int n = BATCH * NETWORK.sequence();
                 int[] tokens = numbers(1000 + t, n + 1)
                         .mapToInt(x -> (int) ((x + 0.5) * NETWORK.vocab()))
                         .toArray();
-                trainee.network().gradient(Arrays.copyOf(tokens, n), Arrays.copyOfRange(tokens, 1, n + 1));
-                losses[t] = trainee.network().meanLoss();
-                trainee.optimizer().step(rate.rate(t), rest.rate(t));
+                session.network().gradient(Arrays.copyOf(tokens, n), Arrays.copyOfRange(tokens, 1, n + 1));
+                losses[t] = session.network().meanLoss();
+                session.optimizer().step(rate.rate(t), rest.rate(t));
             }
         }
         return losses;
