@@ -1,8 +1,7 @@
 package hypertransfer.lab.command;
 
 import hypertransfer.lab.command.option.JsonOption;
-import hypertransfer.lab.command.option.OutOption;
-import hypertransfer.lab.command.option.SetOption;
+import hypertransfer.lab.command.option.Options;
 import hypertransfer.lab.experiment.Grid;
 import hypertransfer.lab.experiment.Next;
 import hypertransfer.lab.experiment.Sweep;
@@ -41,17 +40,17 @@ public final class SweepCommand implements Callable<Integer> {
     private List<String> grid;
 
     @Mixin
-    private SetOption set;
+    private Options.Settings set;
 
     @Mixin
-    private OutOption out;
+    private Options.Out out;
 
     @Mixin
     private JsonOption json;
 
     @Override
     public Integer call() {
-        Path to = out.or(OutOption.named(file, "-sweep"));
+        Path to = out.or(Options.Out.named(file, "-sweep"));
         PrintWriter words = json.words();
         Sweep sweep = new Sweep(file, set.settings, Grid.parse(grid), to, words);
         try (Interrupt interrupt = new Interrupt()) {

@@ -4,7 +4,6 @@ import hypertransfer.core.Schedule.Shaped;
 import hypertransfer.core.Shape;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Locale;
 import java.util.TreeSet;
 
 /**
@@ -81,13 +80,8 @@ record Fit(String shape, double peak, double warmup, double finalRatio, double e
     /** For people. */
     String text() {
         return String.format(
-                Locale.ROOT,
                 "%s, peak %.4g, warm-up %.3f, final ratio %.4f, error %.1f %%",
-                shape,
-                peak,
-                warmup,
-                finalRatio,
-                100 * error);
+                shape, peak, warmup, finalRatio, 100 * error);
     }
 
     private static double between(Shaped schedule, double step) {

@@ -27,25 +27,18 @@ public record Grid(List<Axis> axes) {
             return new Axis(whole, values);
         }
 
-        /** Two values further out than one on the edge, and that one; empty where it has neighbours on both sides. */
-        List<Double> beyond(String value) {
-            double[] sorted;
-            double at;
+        /** Whether this is the smallest or the largest of several numbers above zero. */
+        boolean ends(String value) {
             try {
-                sorted = values.stream()
+                double[] sorted = values.stream()
                         .mapToDouble(Double::parseDouble)
                         .sorted()
                         .toArray();
-                at = Double.parseDouble(value);
+                double at = Double.parseDouble(value);
+                return sorted.length > 1 && sorted[0] > 0 && (at == sorted[0] || at == sorted[sorted.length - 1]);
             } catch (NumberFormatException e) { // words have no order
-                return List.of();
+                return false;
             }
-            int last = sorted.length - 1;
-            if (last < 1 || sorted[0] <= 0 || at != sorted[0] && at != sorted[last]) {
-                return List.of();
-            }
-            double q = at == sorted[0] ? sorted[0] / sorted[1] : sorted[last] / sorted[last - 1];
-            return Stream.of(at, at * q, at * q * q).sorted().toList();
         }
     }
 

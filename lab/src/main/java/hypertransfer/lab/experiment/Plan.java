@@ -5,6 +5,7 @@ import hypertransfer.core.Refusal;
 import hypertransfer.lab.report.Report;
 import hypertransfer.lab.terminal.Interrupt;
 import hypertransfer.lab.terminal.StepLine;
+import hypertransfer.lab.terminal.Table;
 import hypertransfer.train.config.Configuration;
 import hypertransfer.train.config.ConfigurationFile;
 import hypertransfer.train.config.Curve;
@@ -17,10 +18,11 @@ import hypertransfer.train.network.Preset;
 import java.io.PrintWriter;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.Locale;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Optional;
 import java.util.TreeMap;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.Stream;
@@ -135,10 +137,6 @@ public record Plan(Experiment experiment, Preset preset, List<String> settings, 
         return sum / peak.length;
     }
 
-    private static String number(String format, double value) {
-        return String.format(Locale.ROOT, format, value);
-    }
-
     /**
      * What came out of a run.
      *
@@ -152,12 +150,6 @@ public record Plan(Experiment experiment, Preset preset, List<String> settings, 
         List<Row> rows = new ArrayList<>();
         Map<String, List<Path>> networks = new TreeMap<>();
         Map<String, Contrast> contrasts = new TreeMap<>();
-        int width = experiment.runs().keySet().stream()
-                .mapToInt(String::length)
-                .max()
-                .orElseThrow();
-        String format = "%-" + Math.max(3, width) + "s %10s %9s %11s %8s%n";
-        out.printf("%n" + format, "run", "validation", "final gap", "largest gap", "end/peak");
         for (String name : experiment.runs().keySet()) {
             Path run = directory.resolve(name);
             String follows = experiment.runs().get(name).follows();
@@ -166,13 +158,6 @@ public record Plan(Experiment experiment, Preset preset, List<String> settings, 
             Double largest = gap == null ? null : gap.validation().largest();
             Row row = new Row(name, new Run(run).status().validation(), last, largest, ratio(run));
             rows.add(row);
-            out.printf(
-                    format,
-                    name,
-                    number("%.5f", row.validation),
-                    gap == null ? "" : number("%+.1e", last),
-                    gap == null ? "" : number("%.1e", largest),
-                    number("%.4f", row.endOverPeak));
             Configuration c = new Run(run).configuration();
             String network = c.network().name();
             networks.computeIfAbsent(network, n -> new ArrayList<>()).add(run);
@@ -184,6 +169,14 @@ public record Plan(Experiment experiment, Preset preset, List<String> settings, 
                 contrast.follower(gap);
             }
         }
+        out.println();
+        new Table<Row>()
+                .column("run", "%s", Row::run)
+                .column("validation", "%10.5f", Row::validation)
+                .column("final gap", "%+9.1e", Row::finalGap)
+                .column("largest gap", "%11.1e", Row::largestGap)
+                .column("end/peak", "%8.4f", Row::endOverPeak)
+                .print(out, rows);
         out.println("gaps are of the validation loss, to the run that is followed;");
         out.println("end/peak is the last effective rate over the largest, the mean over all matrices");
         contrasts.forEach(
@@ -198,5 +191,40 @@ public record Plan(Experiment experiment, Preset preset, List<String> settings, 
         });
         out.flush();
         return rows;
+    }
+
+    /** How far the optimizers of an experiment are from each other, and how near each transfer is to its target. */
+    private static final class Contrast {
+        private final Map<String, Double> leads = new LinkedHashMap<>();
+        private double largest = Double.NaN; // gap of any follower's training or validation loss
+
+        void lead(String run, double validation) {
+            if (Double.isFinite(validation)) {
+                leads.put(run, validation);
+            }
+        }
+
+        void follower(Gap gap) {
+            double both = Math.max(gap.training().largest(), gap.validation().largest());
+            largest = Double.isNaN(largest) ? both : Math.max(largest, both);
+        }
+
+        /** Nothing where there is no follower to speak of. */
+        Optional<String> sentence() {
+            if (Double.isNaN(largest)) {
+                return Optional.empty();
+            }
+            double low = leads.values().stream().mapToDouble(v -> v).min().orElse(Double.NaN);
+            double apart = leads.values().stream().mapToDouble(v -> v).max().orElse(Double.NaN) - low;
+            String ends = leads.size() < 2
+                    ? ""
+                    : String.format("%s end %.2g apart; ", String.join(" and ", leads.keySet()), apart);
+            String near = largest == 0
+                    ? "every transfer has all losses of its target, to the last bit"
+                    : String.format("every transfer is within %.1e of its target at every step", largest);
+            String closer =
+                    largest > 0 && apart >= 2 * largest ? String.format(", %,.0f times closer", apart / largest) : "";
+            return Optional.of(ends + near + closer);
+        }
     }
 }
