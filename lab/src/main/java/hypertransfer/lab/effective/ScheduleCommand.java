@@ -102,7 +102,8 @@ public final class ScheduleCommand implements Runnable {
                 curves.add(curve);
             }
         });
-        List<Long> peaks = matrices.stream().map(m -> (long) m.peakStep).distinct().toList();
+        List<Long> peaks =
+                matrices.stream().map(m -> (long) m.peakStep).distinct().toList();
         Fit all = curves.isEmpty() ? null : Fit.of(curves, recorded.steps(), peaks);
         return new Answer(to.toString(), recorded.series(), recorded.steps(), recorded.logged(), matrices, all);
     }
@@ -141,11 +142,17 @@ public final class ScheduleCommand implements Runnable {
 
     private void write(RecordedRates recorded) {
         boolean replays = recorded.replays();
-        Csv.write(csv, "step,matrix,rate" + (replays ? ",decay" : ""), table -> recorded.rates()
-                .forEach((name, rates) -> {
+        Csv.write(
+                csv,
+                "step,matrix,rate" + (replays ? ",decay" : ""),
+                table -> recorded.rates().forEach((name, rates) -> {
                     for (int t = 0; t < rates.size(); t++) {
                         if (replays) {
-                            table.row(t, name, rates.get(t), recorded.decays().get(name).get(t));
+                            table.row(
+                                    t,
+                                    name,
+                                    rates.get(t),
+                                    recorded.decays().get(name).get(t));
                         } else {
                             table.row(t, name, rates.get(t));
                         }

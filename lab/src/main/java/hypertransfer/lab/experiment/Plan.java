@@ -148,8 +148,7 @@ public record Plan(Experiment experiment, Preset preset, List<String> settings, 
     /** Prints the table of final losses and gaps, writes a report for each network, and returns the table's rows. */
     public List<Row> show() {
         List<Row> rows = new ArrayList<>();
-        Map<String, List<Path>> networks = new TreeMap<>();
-        Map<String, Contrast> contrasts = new TreeMap<>();
+        Map<String, Network> networks = new TreeMap<>();
         for (String name : experiment.runs().keySet()) {
             Path run = directory.resolve(name);
             String follows = experiment.runs().get(name).follows();
@@ -159,14 +158,13 @@ public record Plan(Experiment experiment, Preset preset, List<String> settings, 
             Row row = new Row(name, new Run(run).status().validation(), last, largest, ratio(run));
             rows.add(row);
             Configuration c = new Run(run).configuration();
-            String network = c.network().name();
-            networks.computeIfAbsent(network, n -> new ArrayList<>()).add(run);
-            boolean placebo = c.matrices().weights().placebo() != 1;
-            Contrast contrast = contrasts.computeIfAbsent(network, n -> new Contrast());
-            if (gap == null) {
-                contrast.lead(name, row.validation);
-            } else if (!placebo) {
-                contrast.follower(gap);
+            Network network = networks.computeIfAbsent(c.network().name(), n -> new Network());
+            network.runs.add(run);
+            if (gap == null && Double.isFinite(row.validation)) {
+                network.leads.put(name, row.validation);
+            } else if (gap != null && c.matrices().weights().placebo() == 1) {
+                network.largest =
+                        Math.max(network.largest, Math.max(gap.training().largest(), largest));
             }
         }
         out.println();
@@ -179,39 +177,28 @@ public record Plan(Experiment experiment, Preset preset, List<String> settings, 
                 .print(out, rows);
         out.println("gaps are of the validation loss, to the run that is followed;");
         out.println("end/peak is the last effective rate over the largest, the mean over all matrices");
-        contrasts.forEach(
-                (network, contrast) -> contrast.sentence().ifPresent(text -> out.println(network + ": " + text)));
+        networks.forEach((name, network) -> network.contrast().ifPresent(text -> out.println(name + ": " + text)));
         out.println();
-        networks.forEach((network, runs) -> {
-            Path report = directory.resolve(networks.size() == 1 ? "report.html" : "report-" + network + ".html");
-            String title = experiment.title() + (networks.size() == 1 ? "" : ": network " + network);
-            Report.write(title, null, runs, report);
-            out.println("report of " + network + ": "
+        networks.forEach((name, network) -> {
+            Path report = directory.resolve(networks.size() == 1 ? "report.html" : "report-" + name + ".html");
+            String title = experiment.title() + (networks.size() == 1 ? "" : ": network " + name);
+            Report.write(title, null, network.runs, report);
+            out.println("report of " + name + ": "
                     + report.toAbsolutePath().normalize().toUri());
         });
         out.flush();
         return rows;
     }
 
-    /** How far the optimizers of an experiment are from each other, and how near each transfer is to its target. */
-    private static final class Contrast {
-        private final Map<String, Double> leads = new LinkedHashMap<>();
-        private double largest = Double.NaN; // gap of any follower's training or validation loss
+    /** The runs of one network. */
+    private static final class Network {
+        private final List<Path> runs = new ArrayList<>();
+        private final Map<String, Double> leads = new LinkedHashMap<>(); // the last validation losses
+        private double largest = -1; // gap of any follower's training or validation loss; below zero without one
 
-        void lead(String run, double validation) {
-            if (Double.isFinite(validation)) {
-                leads.put(run, validation);
-            }
-        }
-
-        void follower(Gap gap) {
-            double both = Math.max(gap.training().largest(), gap.validation().largest());
-            largest = Double.isNaN(largest) ? both : Math.max(largest, both);
-        }
-
-        /** Nothing where there is no follower to speak of. */
-        Optional<String> sentence() {
-            if (Double.isNaN(largest)) {
+        /** How far the optimizers are from each other, and how near each transfer is to its target. */
+        Optional<String> contrast() {
+            if (!(largest >= 0)) {
                 return Optional.empty();
             }
             double low = leads.values().stream().mapToDouble(v -> v).min().orElse(Double.NaN);

@@ -43,8 +43,9 @@ public final class Table<T> {
     public void print(PrintWriter out, List<T> rows) {
         List<T> shown = rows.subList(0, Math.min(MOST, rows.size()));
         int[] widths = columns.stream()
-                .mapToInt(c ->
-                        shown.stream().mapToInt(row -> c.cell(row).length()).reduce(c.head.length(), Math::max))
+                .mapToInt(c -> shown.stream()
+                        .mapToInt(row -> c.cell(row).length())
+                        .reduce(Math.max(1, c.head.length()), Math::max))
                 .toArray();
         int others = IntStream.of(widths).skip(1).map(width -> width + 1).sum();
         widths[0] = Math.min(widths[0], Math.max(NARROWEST, Width.here().columns() - others - 1));
