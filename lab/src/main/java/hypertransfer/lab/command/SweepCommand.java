@@ -2,7 +2,6 @@ package hypertransfer.lab.command;
 
 import hypertransfer.lab.command.option.JsonOption;
 import hypertransfer.lab.command.option.Options;
-import hypertransfer.lab.experiment.Grid;
 import hypertransfer.lab.experiment.Next;
 import hypertransfer.lab.experiment.Sweep;
 import hypertransfer.lab.terminal.Exit;
@@ -52,7 +51,7 @@ public final class SweepCommand implements Callable<Integer> {
     public Integer call() {
         Path to = out.or(Options.Out.named(file, "-sweep"));
         PrintWriter words = json.words();
-        Sweep sweep = new Sweep(file, set.settings, Grid.parse(grid), to, words);
+        Sweep sweep = new Sweep(file, set.settings, Sweep.Grid.parse(grid), to, words);
         try (Interrupt interrupt = new Interrupt()) {
             if (!sweep.run(interrupt)) {
                 words.print(Next.again(to));
