@@ -4,7 +4,7 @@ import hypertransfer.core.Refusal;
 import hypertransfer.engine.EngineException;
 import hypertransfer.lab.terminal.Exit;
 import hypertransfer.lab.terminal.Ink;
-import hypertransfer.lab.terminal.Size;
+import hypertransfer.lab.terminal.Width;
 import hypertransfer.train.config.Nearest;
 import java.io.PrintWriter;
 import java.io.UncheckedIOException;
@@ -41,7 +41,7 @@ record Failure(PrintWriter err, boolean trace) implements IParameterExceptionHan
             case InterruptedException i -> "interrupted";
             case OutOfMemoryError o ->
                 "out of memory (" + o.getMessage() + "), the heap's limit is "
-                        + Size.of(Runtime.getRuntime().maxMemory())
+                        + Width.size(Runtime.getRuntime().maxMemory())
                         + "; ask for less, or raise it with JDK_JAVA_OPTIONS=-Xmx8g";
             default ->
                 "this is a bug: unexpected " + oneLine(t.toString())

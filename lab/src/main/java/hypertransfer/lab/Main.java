@@ -19,7 +19,7 @@ import hypertransfer.lab.command.machine.BenchCommand;
 import hypertransfer.lab.command.machine.ConformanceCommand;
 import hypertransfer.lab.command.machine.DoctorCommand;
 import hypertransfer.lab.command.machine.SelfTestCommand;
-import hypertransfer.lab.command.option.Labels;
+import hypertransfer.lab.command.option.Options;
 import hypertransfer.lab.compare.CompareCommand;
 import hypertransfer.lab.effective.EffectiveCommand;
 import hypertransfer.lab.effective.ScheduleCommand;
@@ -105,7 +105,6 @@ public final class Main implements Runnable {
     private CommandSpec spec;
 
     public static void main(String[] args) {
-        Locale.setDefault(Locale.ROOT); // numbers look the same everywhere, also to programs that read them
         var out = new PrintWriter(System.out, true);
         var err = new PrintWriter(System.err, true);
         System.exit(run(out, err, System.getenv("HT_TRACE") != null, args));
@@ -132,7 +131,7 @@ public final class Main implements Runnable {
         GROUPS.forEach(
                 (group, some) -> names.put(group, some.stream().map(Main::name).toList()));
         CommandGroups.in(line, names);
-        Labels.in(line);
+        Options.in(line);
         return line;
     }
 
@@ -141,6 +140,7 @@ public final class Main implements Runnable {
     }
 
     static int execute(CommandLine line, PrintWriter out, PrintWriter err, boolean trace, String... args) {
+        Locale.setDefault(Locale.ROOT); // numbers look the same everywhere, also to programs that read them
         var failure = new Failure(err, trace);
         line.setOut(out)
                 .setErr(err)

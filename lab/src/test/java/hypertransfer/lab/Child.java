@@ -12,7 +12,7 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /** The command line as a process of its own, whose output is read line by line. */
-final class Child implements AutoCloseable {
+public final class Child implements AutoCloseable {
     private final Process process;
     private final BufferedReader out;
     private final Path errors;
@@ -24,7 +24,7 @@ final class Child implements AutoCloseable {
     }
 
     /** The command line with its arguments, as the launcher starts it. */
-    static List<String> java(Object... args) {
+    public static List<String> java(Object... args) {
         String classes = Stream.of(System.getProperty("java.class.path").split(File.pathSeparator))
                 .map(entry -> Path.of(entry).toAbsolutePath().toString())
                 .collect(Collectors.joining(File.pathSeparator));

@@ -5,8 +5,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import hypertransfer.lab.experiment.Experiment;
 import hypertransfer.train.log.Curves;
 import hypertransfer.train.log.Gap;
-import java.io.PrintWriter;
-import java.io.StringWriter;
 import java.nio.file.Path;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -20,16 +18,7 @@ class DemoTest {
 
     @Test
     void theQuickDemoTrainsTransfersAndShowsThatTheCurvesCoincide() {
-        StringWriter out = new StringWriter();
-        int exit = Main.run(
-                new PrintWriter(out),
-                new PrintWriter(System.err),
-                true,
-                "demo",
-                "--quick",
-                "--out",
-                directory.toString());
-        assertThat(exit).isZero();
+        String out = new Ht().fine("demo --quick --out", directory);
         Experiment experiment = Experiment.read("demo-quick");
         assertThat(experiment.runs()).hasSize(8);
         experiment.runs().forEach((name, member) -> {
@@ -49,7 +38,7 @@ class DemoTest {
         assertThat(different.training().largest()).isGreaterThan(1e-3);
         assertThat(directory.resolve("report-M1.html")).isNotEmptyFile();
         assertThat(directory.resolve("report-M2.html")).content().contains(experiment.title() + ": network M2\"");
-        assertThat(out.toString())
+        assertThat(out)
                 .contains("report of M1: file:", "m2-inverse-hypertransfer-plus")
                 .containsPattern(
                         "M1: m1-muon and m1-muonh end 0.\\d+ apart; every transfer has all losses of its target, to the last bit");

@@ -1,13 +1,10 @@
 package hypertransfer.lab;
 
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.within;
 
-import hypertransfer.core.Refusal;
 import hypertransfer.lab.experiment.Experiment;
 import hypertransfer.lab.experiment.Plan;
-import hypertransfer.lab.report.Report;
 import hypertransfer.train.log.Gap;
 import hypertransfer.train.log.Run;
 import hypertransfer.train.network.Preset;
@@ -158,8 +155,5 @@ class ExperimentTest {
                 .contains("unknown preset 'huge'; the presets are demo, small");
         assertThat(ht.refused("sweep x.yaml --grid rate=1,2")).contains("there is no file x.yaml in");
         assertThat(ht.refused("transfer", directory, "--mode hypertransfer")).contains("is not a run");
-        assertThat(ht.refused("train", directory.resolve("absent.yaml"))).contains("there is no file");
-        assertThatThrownBy(() -> Report.write(List.of(), directory.resolve("r.html")))
-                .isInstanceOf(Refusal.class);
     }
 }

@@ -11,8 +11,8 @@ import java.nio.file.Path;
 import java.time.Instant;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.Callable;
 import java.util.concurrent.TimeUnit;
-import java.util.function.BooleanSupplier;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -26,16 +26,12 @@ class LauncherTest {
     @TempDir
     Path dir;
 
-    private Path root;
-    private Path tools;
-    private Path source;
-    private Path stamp;
-    private Path lock;
+    private Path root, tools, stamp, lock;
 
     @BeforeEach
     void project() throws Exception {
         dir = dir.toRealPath();
-        root = Files.createDirectories(dir.resolve("a project"));
+        root = dir.resolve("a project");
         // The real machine's JDKs must not be found: nothing but the fake JDK below is there to find.
         for (String script : List.of("ht", "bin/jdk")) {
             String text = Files.readString(Path.of("..", script));
@@ -44,16 +40,17 @@ class LauncherTest {
             }
             script(root.resolve(script), text);
         }
-        source = write(root.resolve("lab/src/main/java/A.java"), "");
-        write(root.resolve("runs/a.yaml"), "");
-        write(root.resolve("pom.xml"), "");
-        write(root.resolve("lab/pom.xml"), "");
+        for (String file : List.of("lab/src/main/java/A.java", "runs/a.yaml", "pom.xml", "lab/pom.xml")) {
+            write(root.resolve(file), "");
+        }
         stamp = root.resolve("lab/target/ht.stamp");
         lock = root.resolve("lab/target/ht.lock");
-
         jdk("jdk", "25.0.3");
-        tools = Files.createDirectories(dir.resolve("tools"));
-        tools("sed dirname readlink find head uname mkdir ln rm mv sleep touch".split(" "));
+        tools = dir.resolve("tools");
+        for (String tool : "sed dirname readlink find head uname mkdir ln rm mv sleep touch".split(" ")) {
+            Path found = Path.of(Files.exists(Path.of("/usr/bin", tool)) ? "/usr/bin" : "/bin", tool);
+            script(tools.resolve(tool), "#!/bin/sh\nexec " + found + " \"$@\"\n");
+        }
         script(tools.resolve("mvn"), """
                 #!/bin/sh
                 echo "mvn $JAVA_HOME $*" >>"%1$s/mvn.log"
@@ -64,28 +61,15 @@ class LauncherTest {
                 """.formatted(dir));
     }
 
-    /** Puts the machine's own tools where the launcher finds them. */
-    private void tools(String... names) throws IOException {
-        for (String tool : names) {
-            Path found = Stream.of("/usr/bin", "/bin")
-                    .map(bin -> Path.of(bin, tool))
-                    .filter(Files::exists)
-                    .findFirst()
-                    .orElseThrow();
-            script(tools.resolve(tool), "#!/bin/sh\nexec " + found + " \"$@\"\n");
-        }
-    }
-
     private void jdk(String name, String version) throws IOException {
         Path home = dir.resolve(name);
         write(home.resolve("release"), "JAVA_VERSION=\"" + version + "\"\n");
         script(home.resolve("bin/javac"), "#!/bin/sh\n");
-        script(home.resolve("bin/java"), """
-                #!/bin/sh
-                echo "pid=$$"
-                for arg; do printf '[%s]\\n' "$arg"; done
-                exit ${FAKE_EXIT:-0}
-                """);
+        java(home, "echo \"pid=$$\"\nfor arg; do printf '[%s]\\n' \"$arg\"; done\nexit ${FAKE_EXIT:-0}\n");
+    }
+
+    private static void java(Path home, String does) throws IOException {
+        script(home.resolve("bin/java"), "#!/bin/sh\n" + does);
     }
 
     private static Path write(Path file, String text) throws IOException {
@@ -97,69 +81,53 @@ class LauncherTest {
         assertThat(write(file, text).toFile().setExecutable(true)).isTrue();
     }
 
-    private record Result(int exit, String out, String err, long pid) {}
+    /** A launcher that was started. */
+    private record Started(Process process, Path errors) {
+        String err() throws IOException {
+            return Files.readString(errors);
+        }
 
-    private ProcessBuilder command(Path launcher, String... args) {
-        var command = new ProcessBuilder(
-                Stream.concat(Stream.of(launcher.toString()), Stream.of(args)).toList());
-        command.environment().clear();
-        command.environment().put("PATH", tools.toString());
-        command.environment().put("HOME", dir.toString());
-        command.environment().put("JAVA_HOME", dir.resolve("jdk").toString());
-        return command.directory(dir.toFile());
-    }
-
-    private Process start(ProcessBuilder command) throws IOException {
-        Path err = Files.createTempFile(dir, "err", "");
-        command.environment().put("ERR", err.toString());
-        return command.redirectError(err.toFile()).start();
-    }
-
-    private static Result finish(ProcessBuilder command, Process p) throws Exception {
-        String out = new String(p.getInputStream().readAllBytes());
-        assertThat(p.waitFor(10, TimeUnit.MINUTES)).isTrue();
-        return new Result(p.exitValue(), out, stderr(command), p.pid());
-    }
-
-    private static String stderr(ProcessBuilder command) {
-        try {
-            return Files.readString(Path.of(command.environment().get("ERR")));
-        } catch (IOException e) {
-            throw new AssertionError(e);
+        Result end() throws Exception {
+            String out = new String(process.getInputStream().readAllBytes());
+            assertThat(process.waitFor(10, TimeUnit.MINUTES)).isTrue();
+            return new Result(process.exitValue(), out, err(), process.pid());
         }
     }
 
-    private Result run(ProcessBuilder command) throws Exception {
-        return finish(command, start(command));
+    private record Result(int exit, String out, String err, long pid) {}
+
+    private Started start(Map<String, ?> environment, String... words) throws IOException {
+        ProcessBuilder command = new ProcessBuilder(words).directory(dir.toFile());
+        command.environment().clear();
+        command.environment().putAll(Map.of("PATH", "" + tools, "HOME", "" + dir, "JAVA_HOME", dir + "/jdk"));
+        environment.forEach((name, value) -> command.environment().put(name, value.toString()));
+        Path errors = Files.createTempFile(dir, "err", "");
+        return new Started(command.redirectError(errors.toFile()).start(), errors);
     }
 
-    private ProcessBuilder ht(String... args) {
-        return command(root.resolve("ht"), args);
+    private Started start(String... args) throws IOException {
+        return start(
+                Map.of(),
+                Stream.concat(Stream.of(root + "/ht"), Stream.of(args)).toArray(String[]::new));
     }
 
     private Result run(String... args) throws Exception {
-        return run(ht(args));
+        return start(args).end();
     }
 
     /** With these variables too. */
     private Result run(Map<String, ?> environment) throws Exception {
-        ProcessBuilder command = ht();
-        environment.forEach((name, value) -> command.environment().put(name, value.toString()));
-        return run(command);
+        return start(environment, root + "/ht").end();
     }
 
-    private long builds() {
-        try {
-            Path log = dir.resolve("mvn.log");
-            return Files.exists(log) ? Files.readAllLines(log).size() : 0;
-        } catch (IOException e) {
-            throw new AssertionError(e);
-        }
+    private long builds() throws IOException {
+        Path log = dir.resolve("mvn.log");
+        return Files.exists(log) ? Files.readAllLines(log).size() : 0;
     }
 
-    private static void await(BooleanSupplier condition) throws InterruptedException {
+    private static void await(Callable<Boolean> condition) throws Exception {
         long end = System.nanoTime() + TimeUnit.MINUTES.toNanos(10);
-        while (!condition.getAsBoolean()) {
+        while (!condition.call()) {
             assertThat(System.nanoTime()).as("still waiting").isLessThan(end);
             Thread.sleep(20);
         }
@@ -168,25 +136,35 @@ class LauncherTest {
     /** As if the project had been built a minute ago, from sources older still. */
     private void age() throws IOException {
         try (Stream<Path> files = Files.walk(root)) {
-            for (Path file : files.filter(f -> !f.equals(stamp)).toList()) {
-                Files.setLastModifiedTime(file, from(Instant.now().minusSeconds(120)));
+            for (Path file : files.toList()) {
+                Files.setLastModifiedTime(file, from(Instant.now().minusSeconds(file.equals(stamp) ? 60 : 120)));
             }
         }
-        Files.setLastModifiedTime(stamp, from(Instant.now().minusSeconds(60)));
     }
 
+    private void nothingIsLeft() {
+        assertThat(stamp).doesNotExist();
+        assertThat(Files.isSymbolicLink(lock)).isFalse();
+    }
+
+    /** Arguments arrive as they are, standard output is the command's, and the second start does not build. */
     @Test
     void firstStartBuildsAndTheSecondDoesNot() throws Exception {
-        Result first = run("doctor");
+        Result first = run("two words", "", "*", "$HOME", "--a=\"b\"", "back\\slash", "two\nlines");
         assertThat(first.exit()).isZero();
         assertThat(first.err()).contains("ht: building", "noise of maven");
-        assertThat(first.out()).contains("[hypertransfer.lab.Main]\n[doctor]\n").doesNotContain("noise");
+        assertThat(first.out())
+                .contains("[" + root + "/lab/target/hypertransfer-lab-1.jar:" + root + "/lab/target/app/*]")
+                .endsWith("[hypertransfer.lab.Main]\n[two words]\n[]\n[*]\n[$HOME]\n[--a=\"b\"]\n[back\\slash]\n"
+                        + "[two\nlines]\n")
+                .doesNotContain("noise", "-Dht.");
         assertThat(Files.readString(dir.resolve("mvn.log"))).contains("mvn " + dir.resolve("jdk") + " ", " package");
-        assertThat(lock).doesNotExist();
+        assertThat(Files.isSymbolicLink(lock)).isFalse();
 
-        Result second = run("doctor");
+        Result second = run(Map.of("HT_THREADS", 3, "HT_VECTOR_BITS", 64));
         assertThat(second.exit()).isZero();
         assertThat(second.err()).isEmpty();
+        assertThat(second.out()).contains("[-Dht.threads=3]\n[-Dht.vector.bits=64]\n");
         assertThat(builds()).isEqualTo(1);
     }
 
@@ -196,8 +174,7 @@ class LauncherTest {
         Path classes = root.resolve("lab/target/ht.jsa");
         assertThat(run("doctor").out()).contains("[-XX:SharedArchiveFile=" + classes + "]");
         assertThat(classes).as("the fake JVM makes none").doesNotExist();
-        script(dir.resolve("jdk/bin/java"), """
-                #!/bin/sh
+        java(dir.resolve("jdk"), """
                 for arg; do
                   printf '[%s]\\n' "$arg"
                   case $arg in -XX:ArchiveClassesAtExit=*) echo "$*" >"${arg#*=}" ;; esac
@@ -223,44 +200,19 @@ class LauncherTest {
         assertThat(ManagementFactory.getRuntimeMXBean().getInputArguments()).containsAll(options);
     }
 
+    /** Through two links; and Java takes the launcher's place, so that its exit code and signals are the launcher's. */
     @Test
-    void argumentsArriveAsTheyAre() throws Exception {
-        Result result = run("two words", "", "*", "$HOME", "--a=\"b\"", "back\\slash", "two\nlines");
-        assertThat(result.out())
-                .endsWith("Main]\n[two words]\n[]\n[*]\n[$HOME]\n[--a=\"b\"]\n[back\\slash]\n[two\nlines]\n");
-        assertThat(result.out())
-                .contains("[" + root + "/lab/target/hypertransfer-lab-1.jar:" + root + "/lab/target/app/*]");
-    }
-
-    @Test
-    void theKnobsOfTheEnvironmentReachJava() throws Exception {
-        assertThat(run().out()).doesNotContain("-Dht.");
-        assertThat(run(Map.of("HT_THREADS", 3, "HT_VECTOR_BITS", 64)).out())
-                .contains("[-Dht.threads=3]\n[-Dht.vector.bits=64]\n");
-    }
-
-    @Test
-    void throughSymlinksFromAnotherFolder() throws Exception {
-        Path links = Files.createDirectories(dir.resolve("links/deep"));
+    void throughSymlinksJavaTakesTheLaunchersPlace() throws Exception {
+        Files.createDirectories(dir.resolve("links/deep"));
         Files.createSymbolicLink(dir.resolve("links/ht"), Path.of("../a project/ht"));
-        Path link = Files.createSymbolicLink(links.resolve("h"), Path.of("../ht"));
-        Result result = run(command(link, "x").directory(links.toFile()));
-        assertThat(result.exit()).isZero();
+        Path link = Files.createSymbolicLink(dir.resolve("links/deep/h"), Path.of("../ht"));
+        Result result = start(Map.of("FAKE_EXIT", 7), link.toString(), "x").end();
+        assertThat(result.exit()).isEqualTo(7);
         assertThat(result.out())
+                .startsWith("pid=" + result.pid() + "\n")
                 .contains(root + "/lab/target/hypertransfer-lab-1.jar")
                 .endsWith("[x]\n");
-    }
-
-    @Test
-    void javaTakesTheLaunchersPlace() throws Exception {
-        Result result = run(Map.of("FAKE_EXIT", 7));
-        assertThat(result.exit()).isEqualTo(7);
-        assertThat(result.out()).startsWith("pid=" + result.pid() + "\n");
-    }
-
-    @Test
-    void aSignalIsJavas() throws Exception {
-        script(dir.resolve("jdk/bin/java"), "#!/bin/sh\nkill -TERM $$\n");
+        java(dir.resolve("jdk"), "kill -TERM $$\n");
         assertThat(run().exit()).as("of a process that SIGTERM ended").isEqualTo(128 + 15);
     }
 
@@ -270,26 +222,23 @@ class LauncherTest {
         age();
         run();
         assertThat(builds()).as("nothing changed").isEqualTo(1);
-
-        Files.setLastModifiedTime(source, from(Instant.now().minusSeconds(30)));
-        run();
-        run();
-        assertThat(builds()).as("changed").isEqualTo(2);
-
-        age();
-        Path added = write(root.resolve("lab/src/main/resources/b.txt"), "");
-        run();
-        assertThat(builds()).as("added").isEqualTo(3);
-
-        age();
-        Files.delete(added);
-        run();
-        assertThat(builds()).as("removed").isEqualTo(4);
-
-        age();
-        Files.setLastModifiedTime(root.resolve("pom.xml"), from(Instant.now().minusSeconds(30)));
-        run();
-        assertThat(builds()).as("another pom").isEqualTo(5);
+        Path added = root.resolve("lab/src/main/resources/b.txt");
+        long built = 1;
+        for (String what : List.of("changed", "added", "removed", "another pom")) {
+            age();
+            switch (what) {
+                case "added" -> write(added, "");
+                case "removed" -> Files.delete(added);
+                default -> {
+                    String file = what.equals("changed") ? "lab/src/main/java/A.java" : "pom.xml";
+                    Files.setLastModifiedTime(
+                            root.resolve(file), from(Instant.now().minusSeconds(30)));
+                }
+            }
+            run();
+            run();
+            assertThat(builds()).as(what).isEqualTo(++built);
+        }
     }
 
     @Test
@@ -298,7 +247,7 @@ class LauncherTest {
         age();
         write(root.resolve("lab/target/hypertransfer-lab-9.jar"), "");
         write(root.resolve("lab/target/app/old.jar"), "");
-        write(source, "changed");
+        write(root.resolve("lab/src/main/java/A.java"), "changed");
         assertThat(run().out()).contains("hypertransfer-lab-1.jar").doesNotContain("hypertransfer-lab-9.jar");
         assertThat(root.resolve("lab/target/app/old.jar")).doesNotExist();
     }
@@ -310,9 +259,7 @@ class LauncherTest {
         assertThat(result.exit()).isEqualTo(2);
         assertThat(result.err()).contains("ht: the build failed");
         assertThat(result.out()).isEmpty();
-        assertThat(stamp).doesNotExist();
-        assertThat(lock).doesNotExist();
-
+        nothingIsLeft();
         Files.delete(broken);
         assertThat(run().exit()).isZero();
         assertThat(builds()).isEqualTo(2);
@@ -321,36 +268,25 @@ class LauncherTest {
     @Test
     void anInterruptedBuildLeavesNothingBehind() throws Exception {
         Path hold = write(dir.resolve("hold"), "");
-        ProcessBuilder command = ht();
-        Process p = start(command);
+        Started started = start();
         await(() -> builds() == 1);
         assertThat(Files.isSymbolicLink(lock)).isTrue();
-        p.toHandle().destroy(); // as against p.destroy(), leaves its output readable
+        started.process.toHandle().destroy(); // as against destroy() of the process, leaves its output readable
         Files.delete(hold);
-        assertThat(finish(command, p).exit()).isEqualTo(143);
-        assertThat(stamp).doesNotExist();
-        assertThat(Files.isSymbolicLink(lock)).isFalse();
+        assertThat(started.end().exit()).isEqualTo(143);
+        nothingIsLeft();
     }
 
     @Test
     void concurrentFirstStartsBuildOnce() throws Exception {
         Path hold = write(dir.resolve("hold"), "");
-        var first = ht("1");
-        Process one = start(first);
+        Started first = start("1");
         await(() -> builds() == 1);
-        var second = ht("2");
-        Process two = start(second);
-        await(() -> stderr(second).contains("ht: waiting"));
+        Started second = start("2");
+        await(() -> second.err().contains("ht: waiting"));
         Files.delete(hold);
-        assertThat(finish(first, one).out()).endsWith("[1]\n");
-        assertThat(finish(second, two).out()).endsWith("[2]\n");
-        assertThat(builds()).isEqualTo(1);
-    }
-
-    @Test
-    void theLockOfADeadProcessIsBroken() throws Exception {
-        locked(dead());
-        assertThat(run().exit()).isZero();
+        assertThat(first.end().out()).endsWith("[1]\n");
+        assertThat(second.end().out()).endsWith("[2]\n");
         assertThat(builds()).isEqualTo(1);
     }
 
@@ -373,66 +309,50 @@ class LauncherTest {
     @Test
     void theLockOfAnotherUsersProcessIsKept() throws Exception {
         Path holder = locked(ProcessHandle.current().pid());
-        ProcessBuilder command = ht();
         // what kill answers for a living process of somebody else
-        command.command(
-                "/bin/sh",
-                "-c",
-                "kill() { return 1; }; . \"$0\"",
-                root.resolve("ht").toString());
-        Process waiting = start(command);
-        await(() -> stderr(command).contains("ht: waiting for the build of " + holder));
+        Started waiting = start(Map.of(), "/bin/sh", "-c", "kill() { return 1; }; . \"$0\"", root + "/ht");
+        await(() -> waiting.err().contains("ht: waiting for the build of " + holder));
         assertThat(Files.readSymbolicLink(lock)).isEqualTo(holder);
         assertThat(builds()).isZero();
         Files.delete(lock);
-        assertThat(finish(command, waiting).exit()).isZero();
+        assertThat(waiting.end().exit()).isZero();
         assertThat(builds()).isEqualTo(1);
     }
 
-    /** Two waiters could both remove a dead lock, the second one the first one's own. */
+    /** Two waiters could both remove a dead process's lock, the second one the first one's own. */
     @Test
     void oneWaiterAtATimeRemovesADeadLock() throws Exception {
         Path holder = locked(dead());
         Path breaking = Files.createSymbolicLink(lock.resolveSibling("ht.lock.break"), Path.of("another:1"));
-        ProcessBuilder command = ht();
-        Process waiting = start(command);
-        await(() -> stderr(command).contains("ht: waiting"));
+        Started waiting = start();
+        await(() -> waiting.err().contains("ht: waiting"));
         assertThat(Files.readSymbolicLink(lock)).isEqualTo(holder);
         Files.delete(breaking);
-        assertThat(finish(command, waiting).exit()).isZero();
+        assertThat(waiting.end().exit()).isZero();
         assertThat(builds()).isEqualTo(1);
         assertThat(Files.exists(breaking, LinkOption.NOFOLLOW_LINKS)).isFalse();
     }
 
     @Test
-    void withoutAJdkItSaysHowToGetOne() throws Exception {
-        jdk("old", "17.0.20");
-        Result result = run(Map.of("JAVA_HOME", dir.resolve("old")));
-        assertThat(result.exit()).isEqualTo(2);
-        assertThat(result.err()).startsWith("ht: no JDK 25 or newer found; install one");
-        assertThat(result.err().lines()).hasSize(1);
-        assertThat(builds()).isZero();
-    }
-
-    @Test
     void aJdkIsFoundOnThePathOrInTheUsualPlaces() throws Exception {
         Files.createSymbolicLink(tools.resolve("java"), Path.of("../jdk/bin/java"));
-        ProcessBuilder command = ht();
-        command.environment().remove("JAVA_HOME");
-        assertThat(run(command).exit()).isZero();
-
+        assertThat(run(Map.of("JAVA_HOME", "")).exit()).isZero();
         Files.delete(tools.resolve("java"));
         jdk(".sdkman/candidates/java/26-x", "26");
         assertThat(run(Map.of("JAVA_HOME", dir.resolve("gone"))).exit()).isZero();
     }
 
     @Test
-    void withoutMavenItSaysSo() throws Exception {
+    void withoutAJdkOrMavenItSaysHowToGetOne() throws Exception {
+        jdk("old", "17.0.20");
+        Result old = run(Map.of("JAVA_HOME", dir.resolve("old")));
+        assertThat(old.exit()).isEqualTo(2);
+        assertThat(old.err()).startsWith("ht: no JDK 25 or newer found; install one");
+        assertThat(old.err().lines()).hasSize(1);
         Files.delete(tools.resolve("mvn"));
-        Result result = run();
-        assertThat(result.exit()).isEqualTo(2);
-        assertThat(result.err()).startsWith("ht: mvn not found; install Maven 3.8");
-        assertThat(stamp).doesNotExist();
-        assertThat(lock).doesNotExist();
+        Result without = run();
+        assertThat(without.exit()).isEqualTo(2);
+        assertThat(without.err()).startsWith("ht: mvn not found; install Maven 3.8");
+        nothingIsLeft();
     }
 }

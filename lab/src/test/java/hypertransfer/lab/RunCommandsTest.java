@@ -286,14 +286,6 @@ class RunCommandsTest {
     }
 
     @Test
-    void theExamplesCanBeTrained() {
-        for (String example : List.of("muon", "muonh")) {
-            assertThat(ht.fine("invariance ../runs/" + example + ".yaml", Ht.TINY))
-                    .contains("\"network\":\"M1\"");
-        }
-    }
-
-    @Test
     void aResumedRunMayDifferInWhatIsNamed() throws Exception {
         Path run = train("run", "steps=12", "checkpoint.every=5");
         Files.delete(new Run(run).checkpoints().getFirst()); // that of step 12

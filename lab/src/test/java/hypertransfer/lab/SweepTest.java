@@ -42,12 +42,9 @@ class SweepTest {
             Ht.set("stop_above=9 steps=10")
         };
         assertThat(ht.fine(sweep))
-                .contains("diverged", "Infinity", "matrices.rate down, adamw.rate across")
+                .contains("diverged", "Infinity", "matrices.rate adamw.rate validation")
                 .containsPattern("best \\d\\.\\d+ with matrices.rate=0.0[0-9]+ adamw.rate=0.01");
-        assertThat(ht.out())
-                .contains("the best lies on the edge of matrices.rate and adamw.rate" + System.lineSeparator()
-                        + "next: ht sweep " + file)
-                .contains("--grid adamw.rate=0.0000000102,0.0000101,0.01 ", " --set stop_above=9 ", "-next");
+        assertThat(ht.out()).contains("the best lies on the edge of matrices.rate and adamw.rate: extend the grid");
         assertThat(results().path(1).path("validation").isNull()).isTrue();
         Object[] again = Arrays.copyOf(sweep, sweep.length + 1);
         again[sweep.length] = "--json";

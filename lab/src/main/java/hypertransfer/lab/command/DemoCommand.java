@@ -1,7 +1,7 @@
 package hypertransfer.lab.command;
 
 import hypertransfer.lab.command.option.JsonOption;
-import hypertransfer.lab.command.option.OutOption;
+import hypertransfer.lab.command.option.Options;
 import hypertransfer.lab.experiment.Experiment;
 import hypertransfer.train.network.Preset;
 import java.nio.file.Path;
@@ -27,7 +27,7 @@ public final class DemoCommand implements Callable<Integer> {
     private boolean quick;
 
     @Mixin
-    private OutOption out;
+    private Options.Out out;
 
     @Mixin
     private JsonOption json;

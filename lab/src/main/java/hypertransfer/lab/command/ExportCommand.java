@@ -1,7 +1,7 @@
 package hypertransfer.lab.command;
 
 import hypertransfer.core.Refusal;
-import hypertransfer.lab.command.option.FormatOption;
+import hypertransfer.lab.command.option.Options;
 import hypertransfer.train.log.Run;
 import hypertransfer.train.run.TrainedNetwork;
 import java.io.PrintWriter;
@@ -36,7 +36,7 @@ public final class ExportCommand implements Runnable {
     private Path out;
 
     @Mixin
-    private FormatOption format;
+    private Options.Format format;
 
     @Override
     public void run() {

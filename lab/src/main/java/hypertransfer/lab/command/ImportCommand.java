@@ -2,12 +2,9 @@ package hypertransfer.lab.command;
 
 import hypertransfer.core.Refusal;
 import hypertransfer.engine.provider.Engines;
-import hypertransfer.lab.command.option.FormatOption;
-import hypertransfer.lab.command.option.OutOption;
-import hypertransfer.lab.command.option.SetOption;
+import hypertransfer.lab.command.option.Options;
 import hypertransfer.lab.experiment.Experiment;
 import hypertransfer.lab.experiment.Launch;
-import hypertransfer.lab.experiment.Room;
 import hypertransfer.train.config.Configuration;
 import hypertransfer.train.run.Imported;
 import java.io.PrintWriter;
@@ -42,22 +39,22 @@ public final class ImportCommand implements Runnable {
     private Path file;
 
     @Mixin
-    private FormatOption format;
+    private Options.Format format;
 
     @Option(names = "--out", required = true, paramLabel = "DIR", description = "The directory of the new run.")
     private Path out;
 
     @Mixin
-    private SetOption set;
+    private Options.Settings set;
 
     @Override
     public void run() {
-        if (Files.exists(OutOption.checked(out))) {
+        if (Files.exists(Options.Out.checked(out))) {
             throw new Refusal(out + " is already there; choose another --out");
         }
         Configuration asked = Experiment.configuration(file, set.settings);
         Configuration c = Launch.on(Engines.choose(asked.engine()), asked);
-        Room.require(c);
+        Launch.requireRoom(c);
         Imported imported = Imported.read(weights, format.dialect, c);
         Launch.create(out, c, hold -> imported.write(hold, c, Launch.provenance()));
         PrintWriter print = spec.commandLine().getOut();

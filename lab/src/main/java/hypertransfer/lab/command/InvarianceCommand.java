@@ -2,9 +2,9 @@ package hypertransfer.lab.command;
 
 import hypertransfer.core.GradientRule;
 import hypertransfer.lab.command.option.JsonOption;
-import hypertransfer.lab.command.option.SetOption;
+import hypertransfer.lab.command.option.Options;
 import hypertransfer.lab.experiment.Experiment;
-import hypertransfer.lab.experiment.Room;
+import hypertransfer.lab.experiment.Launch;
 import hypertransfer.lab.terminal.Width;
 import hypertransfer.train.config.Configuration;
 import hypertransfer.train.run.Invariance;
@@ -33,7 +33,7 @@ public final class InvarianceCommand implements Runnable {
     private Path file;
 
     @Mixin
-    private SetOption set;
+    private Options.Settings set;
 
     @Mixin
     private JsonOption json;
@@ -41,7 +41,7 @@ public final class InvarianceCommand implements Runnable {
     @Override
     public void run() {
         Configuration c = Experiment.configuration(file, set.settings);
-        Room.require(c);
+        Launch.requireRoom(c);
         Invariance measured = Invariance.measure(c);
         ObjectNode line = JsonMapper.shared().createObjectNode();
         line.put("network", c.architecture().label())
@@ -55,7 +55,7 @@ public final class InvarianceCommand implements Runnable {
             GradientRule own = measured.rules().get(name); // as it is where the run follows nothing
             GradientRule followers = invariant ? GradientRule.RESCALED : GradientRule.REPRESENTATIVE;
             String rule = (own == GradientRule.AS_IS ? followers : own).name().toLowerCase(Locale.ROOT);
-            words.printf(Locale.ROOT, "%-28s %16.2e  %-16s %s%n", name, change, invariant ? "yes" : "no", rule);
+            words.printf("%-28s %16.2e  %-16s %s%n", name, change, invariant ? "yes" : "no", rule);
             matrices.putObject(name)
                     .put("change", change)
                     .put("invariant", invariant)
@@ -63,7 +63,6 @@ public final class InvarianceCommand implements Runnable {
         });
         boolean all = measured.change().keySet().stream().allMatch(measured::invariant);
         words.printf(
-                Locale.ROOT,
                 "changes are |f(cw) - f(w)| / f(w), the largest over c = 1/4, 1/2, 2, 4; up to %.1e is rounding%n",
                 measured.rounding());
         words.println(

@@ -7,7 +7,6 @@ import hypertransfer.train.network.Preset;
 import hypertransfer.train.network.Variant;
 import java.util.Arrays;
 import java.util.List;
-import java.util.Locale;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 
@@ -55,7 +54,6 @@ public final class PresetsCommand implements Runnable {
         json.either(rows, out -> {
             out.println(Ink.BOLD.on("preset     parameters  vocab layers width head sequence batch tok/step   steps"));
             rows.forEach(row -> out.printf(
-                    Locale.ROOT,
                     "%-10s %,11d %6d %6d %5d %4d %8d %5d %,8d %,7d%n",
                     row.preset,
                     row.parameters,
@@ -68,7 +66,6 @@ public final class PresetsCommand implements Runnable {
                     row.tokensPerStep,
                     row.steps));
             out.printf(
-                    Locale.ROOT,
                     "embedding and head are separate: gpt2-124m without its head has %,d%n",
                     Row.of(Preset.GPT2_124M).parametersWithoutHead);
         });

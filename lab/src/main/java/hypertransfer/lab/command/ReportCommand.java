@@ -1,6 +1,6 @@
 package hypertransfer.lab.command;
 
-import hypertransfer.lab.command.option.OutOption;
+import hypertransfer.lab.command.option.Options;
 import hypertransfer.lab.report.Paper;
 import hypertransfer.lab.report.Report;
 import java.io.PrintWriter;
@@ -56,7 +56,7 @@ public final class ReportCommand implements Runnable {
 
     @Override
     public void run() {
-        Report report = Report.write(title, note, places, OutOption.checked(out));
+        Report report = Report.write(title, note, places, Options.Out.checked(out));
         PrintWriter print = spec.commandLine().getOut(),
                 err = spec.commandLine().getErr();
         report.skipped().forEach(sentence -> err.println("left out: " + sentence));
@@ -65,7 +65,7 @@ public final class ReportCommand implements Runnable {
                 + (report.skipped().isEmpty() ? "" : " (" + report.skipped().size() + " left out)") + ": "
                 + out.toAbsolutePath().normalize().toUri());
         if (pdf != null) {
-            Paper.print(out, OutOption.checked(pdf));
+            Paper.print(out, Options.Out.checked(pdf));
             print.println("printed: " + pdf.toAbsolutePath().normalize().toUri());
         }
     }

@@ -2,9 +2,7 @@ package hypertransfer.lab.command;
 
 import hypertransfer.core.Refusal;
 import hypertransfer.lab.command.option.JsonOption;
-import hypertransfer.lab.command.option.Labels;
-import hypertransfer.lab.command.option.OutOption;
-import hypertransfer.lab.command.option.SetOption;
+import hypertransfer.lab.command.option.Options;
 import hypertransfer.lab.experiment.Experiment;
 import hypertransfer.lab.experiment.Next;
 import hypertransfer.lab.experiment.Plan;
@@ -16,7 +14,6 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.Locale;
 import java.util.Map;
 import java.util.concurrent.Callable;
 import java.util.stream.Collectors;
@@ -51,12 +48,12 @@ public final class ReproduceCommand implements Callable<Integer> {
     @Option(
             names = "--preset",
             defaultValue = "demo",
-            completionCandidates = Labels.Presets.class,
+            completionCandidates = Options.Presets.class,
             description = "The sizes, one of ${COMPLETION-CANDIDATES} (default: ${DEFAULT-VALUE}).")
     private Preset preset;
 
     @Mixin
-    private SetOption set;
+    private Options.Settings set;
 
     @Option(
             names = "--seeds",
@@ -66,7 +63,7 @@ public final class ReproduceCommand implements Callable<Integer> {
     private int seeds;
 
     @Mixin
-    private OutOption out;
+    private Options.Out out;
 
     @Mixin
     private JsonOption json;
@@ -92,7 +89,7 @@ public final class ReproduceCommand implements Callable<Integer> {
             throw new Refusal("--seeds is " + seeds + "; it must be one or more");
         }
         Experiment experiment = Experiment.read(name);
-        Path to = out.or(OutOption.named(Path.of(name), "-" + preset.label()));
+        Path to = out.or(Options.Out.named(Path.of(name), "-" + preset.label()));
         return run(experiment, preset, set.settings, seeds, to, json);
     }
 
@@ -135,8 +132,7 @@ public final class ReproduceCommand implements Callable<Integer> {
             double mean = all.stream().mapToDouble(l -> l).average().orElseThrow();
             double squares =
                     all.stream().mapToDouble(l -> (l - mean) * (l - mean)).sum();
-            table.append(String.format(
-                    Locale.ROOT, "%-32s %12.5f %12.5f%n", run, mean, Math.sqrt(squares / (all.size() - 1))));
+            table.append(String.format("%-32s %12.5f %12.5f%n", run, mean, Math.sqrt(squares / (all.size() - 1))));
         });
         return table.toString();
     }

@@ -3,7 +3,7 @@ package hypertransfer.lab.command;
 import hypertransfer.core.Refusal;
 import hypertransfer.lab.command.option.JsonOption;
 import hypertransfer.lab.terminal.Ink;
-import hypertransfer.lab.terminal.Width;
+import hypertransfer.lab.terminal.Table;
 import hypertransfer.train.log.Gap;
 import hypertransfer.train.log.Line;
 import hypertransfer.train.log.Run;
@@ -11,7 +11,6 @@ import java.io.PrintWriter;
 import java.io.UncheckedIOException;
 import java.nio.file.Path;
 import java.util.List;
-import java.util.Locale;
 import java.util.Optional;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
@@ -30,9 +29,6 @@ import picocli.CommandLine.Parameters;
             "  ht train RUN"
         })
 public final class RunsCommand implements Runnable {
-    /** The columns beside the run's name. */
-    private static final int OTHERS = 58;
-
     @Parameters(
             paramLabel = "DIR",
             arity = "0..1",
@@ -89,20 +85,14 @@ public final class RunsCommand implements Runnable {
             out.println("no runs in " + directory + "; 'ht train runs/muon.yaml' makes one");
             return;
         }
-        int longest = rows.stream().mapToInt(row -> row.run.length()).max().orElseThrow();
-        int width = Math.min(longest, Math.max(12, Width.here().columns() - OTHERS));
-        String name = "%-" + width + "s  ", numbers = " %13s %9s %10s %8s";
-        out.println(
-                Ink.BOLD.on((name + "%-11s" + numbers).formatted("run", "state", "step", "loss", "validation", "gap")));
-        for (Row row : rows) {
-            out.print(name.formatted(Width.end(row.run, width)));
-            out.print(ink(row.state).on("%-11s".formatted(row.state)));
-            out.println(numbers.formatted(
-                    row.step == null ? "" : row.step + "/" + row.steps,
-                    number("%.5f", row.loss),
-                    number("%.5f", row.validation),
-                    number("%+.1e", row.gap)));
-        }
+        new Table<Row>()
+                .column("run", "%s", Row::run)
+                .column("state", Row::state, RunsCommand::ink)
+                .column("step", "%13s", row -> row.step == null ? null : row.step + "/" + row.steps)
+                .column("loss", "%9.5f", Row::loss)
+                .column("validation", "%10.5f", Row::validation)
+                .column("gap", "%+8.1e", Row::gap)
+                .print(out, rows);
     }
 
     private static Ink ink(String state) {
@@ -112,9 +102,5 @@ public final class RunsCommand implements Runnable {
             case "failed", "unreadable" -> Ink.RED;
             default -> Ink.YELLOW;
         };
-    }
-
-    private static String number(String format, Double value) {
-        return value == null ? "" : String.format(Locale.ROOT, format, value);
     }
 }

@@ -1,9 +1,7 @@
 package hypertransfer.lab.command;
 
 import hypertransfer.lab.command.option.JsonOption;
-import hypertransfer.lab.command.option.OutOption;
-import hypertransfer.lab.command.option.SetOption;
-import hypertransfer.lab.experiment.Grid;
+import hypertransfer.lab.command.option.Options;
 import hypertransfer.lab.experiment.Next;
 import hypertransfer.lab.experiment.Sweep;
 import hypertransfer.lab.terminal.Exit;
@@ -41,19 +39,19 @@ public final class SweepCommand implements Callable<Integer> {
     private List<String> grid;
 
     @Mixin
-    private SetOption set;
+    private Options.Settings set;
 
     @Mixin
-    private OutOption out;
+    private Options.Out out;
 
     @Mixin
     private JsonOption json;
 
     @Override
     public Integer call() {
-        Path to = out.or(OutOption.named(file, "-sweep"));
+        Path to = out.or(Options.Out.named(file, "-sweep"));
         PrintWriter words = json.words();
-        Sweep sweep = new Sweep(file, set.settings, Grid.parse(grid), to, words);
+        Sweep sweep = new Sweep(file, set.settings, Sweep.Grid.parse(grid), to, words);
         try (Interrupt interrupt = new Interrupt()) {
             if (!sweep.run(interrupt)) {
                 words.print(Next.again(to));

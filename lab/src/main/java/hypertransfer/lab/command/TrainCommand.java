@@ -4,8 +4,7 @@ import hypertransfer.core.Refusal;
 import hypertransfer.engine.ranks.Ranks;
 import hypertransfer.engine.ranks.library.Transports;
 import hypertransfer.lab.command.option.JsonOption;
-import hypertransfer.lab.command.option.OutOption;
-import hypertransfer.lab.command.option.SetOption;
+import hypertransfer.lab.command.option.Options;
 import hypertransfer.lab.experiment.Experiment;
 import hypertransfer.lab.experiment.Forecast;
 import hypertransfer.lab.experiment.Launch;
@@ -52,10 +51,10 @@ public final class TrainCommand implements Callable<Integer> {
     private Path file;
 
     @Mixin
-    private SetOption set;
+    private Options.Settings set;
 
     @Mixin
-    private OutOption out;
+    private Options.Out out;
 
     @Option(
             names = "--dry-run",
@@ -108,7 +107,7 @@ public final class TrainCommand implements Callable<Integer> {
                 ? ConfigurationFile.with(new Run(file).configuration(), set.settings.toArray(String[]::new))
                 : Experiment.configuration(file, set.settings);
         ranks.limit(Duration.ofSeconds(c.ranks().limit()));
-        Path to = directory ? file : out.or(OutOption.named(file, ""));
+        Path to = directory ? file : out.or(Options.Out.named(file, ""));
         PrintWriter writer =
                 ranks.rank() == 0 ? json.out() : new PrintWriter(Writer.nullWriter()); // one of them is enough
         if (json.only && !dry) {

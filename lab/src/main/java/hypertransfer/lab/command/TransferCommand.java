@@ -4,9 +4,7 @@ import hypertransfer.core.Mode;
 import hypertransfer.core.Refusal;
 import hypertransfer.core.Space;
 import hypertransfer.core.Transfer;
-import hypertransfer.lab.command.option.Labels;
-import hypertransfer.lab.command.option.OutOption;
-import hypertransfer.lab.command.option.SetOption;
+import hypertransfer.lab.command.option.Options;
 import hypertransfer.lab.compare.Angles;
 import hypertransfer.lab.experiment.Launch;
 import hypertransfer.lab.experiment.Next;
@@ -63,7 +61,7 @@ public final class TransferCommand implements Callable<Integer> {
             names = "--mode",
             required = true,
             paramLabel = "MODE",
-            completionCandidates = Labels.Modes.class,
+            completionCandidates = Options.Modes.class,
             description = "One of ${COMPLETION-CANDIDATES}.")
     private Mode mode;
 
@@ -74,10 +72,10 @@ public final class TransferCommand implements Callable<Integer> {
     private Integer at;
 
     @Mixin
-    private OutOption out;
+    private Options.Out out;
 
     @Mixin
-    private SetOption set;
+    private Options.Settings set;
 
     @Override
     public Integer call() {

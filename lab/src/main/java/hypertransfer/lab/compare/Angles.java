@@ -12,7 +12,6 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
-import java.util.Locale;
 import java.util.Set;
 import tools.jackson.databind.json.JsonMapper;
 
@@ -91,13 +90,8 @@ public record Angles(long step, double matrices, String matrix, double momenta, 
                 new StringBuilder("angle to the target in radians, the largest over the hidden matrices\n");
         for (Angles a : angles) {
             table.append(String.format(
-                    Locale.ROOT,
                     "  step %-8d matrices %.1e (%s)   momenta %.1e (%s)%n",
-                    a.step,
-                    a.matrices,
-                    a.matrix,
-                    a.momenta,
-                    a.momentum));
+                    a.step, a.matrices, a.matrix, a.momenta, a.momentum));
         }
         return table.toString();
     }

@@ -3,12 +3,11 @@ package hypertransfer.lab.compare;
 import hypertransfer.core.Refusal;
 import hypertransfer.lab.command.option.JsonOption;
 import hypertransfer.lab.terminal.Exit;
-import hypertransfer.lab.terminal.Width;
+import hypertransfer.lab.terminal.Table;
 import hypertransfer.train.log.Run;
 import java.io.PrintWriter;
 import java.nio.file.Path;
 import java.util.List;
-import java.util.Locale;
 import java.util.Map;
 import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
@@ -35,8 +34,6 @@ import picocli.CommandLine.Parameters;
         })
 public final class CompareCommand implements Callable<Integer> {
     private static final double NOISE = 0.05;
-    /** The width of a tensor's columns beside its name. */
-    private static final int OTHERS = 48;
 
     @Parameters(paramLabel = "RUN", arity = "1..*", description = "Directories of runs, or with runs inside.")
     private List<Path> places;
@@ -86,23 +83,23 @@ public final class CompareCommand implements Callable<Integer> {
     }
 
     private static void print(PrintWriter out, Comparison c) {
-        int width = c.sides().stream().mapToInt(s -> s.name().length()).max().orElse(4);
-        String row = "%-" + Math.max(4, width) + "s %6s %12s %12s %12s%n";
-        out.printf(row, "side", "seeds", "validation", "best", "training");
-        c.sides()
-                .forEach(s -> out.printf(
-                        row, s.name(), s.seeds().size(), number(s.validation()), number(s.best()), number(s.loss())));
+        new Table<Comparison.Side>()
+                .column("side", "%s", Comparison.Side::name)
+                .column("seeds", "%6d", side -> side.seeds().size())
+                .column("validation", "%12.5f", Comparison.Side::validation)
+                .column("best", "%12.5f", Comparison.Side::best)
+                .column("training", "%12.5f", Comparison.Side::loss)
+                .print(out, c.sides());
         c.differing().forEach((key, values) -> out.println(key + ": " + String.join(" | ", values)));
         String baseline = c.sides().getFirst().name();
         for (Comparison.Difference d : c.differences()) {
             out.printf(
-                    Locale.ROOT,
                     "%s - %s: %+.5f; largest difference of training losses %.2e, of effective rates %s; %s; %s%n",
                     d.name(),
                     baseline,
                     d.mean(),
                     d.largest(),
-                    d.rates() == null ? "unknown" : String.format(Locale.ROOT, "%.1e (relative)", d.rates()),
+                    d.rates() == null ? "unknown" : String.format("%.1e (relative)", d.rates()),
                     d.first() == null
                             ? "no loss that both have logged differs in any bit"
                             : "the first loss that differs is at step " + d.first(),
@@ -113,39 +110,23 @@ public final class CompareCommand implements Callable<Integer> {
                 out.println("  one common seed: whether this is noise cannot be told");
             } else {
                 out.printf(
-                        Locale.ROOT,
                         "  %d common seeds: 95 %% interval %+.5f to %+.5f, p = %.2g: %s%n",
-                        d.pairs(),
-                        d.low(),
-                        d.high(),
-                        d.p(),
-                        d.p() < NOISE ? "more than noise" : "not told from noise");
+                        d.pairs(), d.low(), d.high(), d.p(), d.p() < NOISE ? "more than noise" : "not told from noise");
             }
         }
     }
 
     private static void print(PrintWriter out, long at, List<TensorDifference> rows) {
         out.printf("tensors at step %d%n", at);
-        int longest = rows.stream().mapToInt(row -> row.tensor().length()).max().orElse(6);
-        int width = Math.min(longest, Math.max(12, Width.here().columns() - OTHERS));
-        String name = "%-" + Math.max(6, width) + "s ";
-        out.printf(name + "%10s %10s %6s %8s %8s%n", "tensor", "norm of A", "norm of B", "bits", "largest", "angle");
-        for (TensorDifference row : rows) {
-            out.printf(
-                    Locale.ROOT,
-                    name + "%10.6g %10.6g %6s %8.1e %8.1e%n",
-                    Width.end(row.tensor(), width),
-                    row.normA(),
-                    row.normB(),
-                    row.bits() ? "equal" : "differ",
-                    row.largest(),
-                    row.angle());
-        }
+        new Table<TensorDifference>()
+                .column("tensor", "%s", TensorDifference::tensor)
+                .column("norm of A", "%10.6g", TensorDifference::normA)
+                .column("norm of B", "%10.6g", TensorDifference::normB)
+                .column("bits", "%6s", row -> row.bits() ? "equal" : "differ")
+                .column("largest", "%8.1e", TensorDifference::largest)
+                .column("angle", "%8.1e", TensorDifference::angle)
+                .print(out, rows);
         out.println(
                 "largest: the largest difference after scaling to one norm, relative to the tensor's root mean square");
-    }
-
-    private static String number(double value) {
-        return String.format(Locale.ROOT, "%.5f", value);
     }
 }

@@ -110,7 +110,7 @@ final class Curve {
     }
 
     /** What is said of it at the end. */
-    Effective.Summary summary(Fit fit) {
+    Effective.Summary summary() {
         double grown = 0, taken = 0, implied = 0;
         int counted = 0;
         for (Stretch s : stretches.subList(stretches.size() - Math.max(1, stretches.size() / 10), stretches.size())) {
@@ -131,7 +131,7 @@ final class Curve {
                 peak == 0 ? 0 : lastEffective / peak,
                 rest,
                 Double.isNaN(implied) ? null : (Double) (implied / counted),
-                fit,
+                Fit.of(List.of(points()), horizon(), List.of(peakStep)),
                 gaps,
                 firstGap);
     }

@@ -62,10 +62,7 @@ record Effective(List<Summary> matrices, Fit all, List<String> notes, List<Strin
             throw new Refusal(file + " has no row that can be used: "
                     + (log.leftOut() == 0 ? "there are none" : String.join("; ", log.problems())));
         }
-        List<Summary> summaries = new ArrayList<>();
-        for (Curve c : curves.values()) {
-            summaries.add(c.summary(Fit.of(List.of(c.points()), c.horizon(), List.of(c.peakStep()))));
-        }
+        List<Summary> summaries = curves.values().stream().map(Curve::summary).toList();
         long horizon = curves.values().stream().mapToLong(Curve::horizon).max().orElseThrow();
         Fit all = Fit.of(
                 curves.values().stream().map(Curve::points).toList(),

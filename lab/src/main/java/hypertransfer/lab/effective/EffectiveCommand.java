@@ -2,15 +2,13 @@ package hypertransfer.lab.effective;
 
 import hypertransfer.lab.command.option.Csv;
 import hypertransfer.lab.command.option.JsonOption;
+import hypertransfer.lab.terminal.Table;
 import java.io.PrintWriter;
 import java.nio.file.Path;
-import java.util.Locale;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
-import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
-import picocli.CommandLine.Spec;
 
 /** {@code ht effective}: the effective rates of a run made elsewhere. */
 @Command(
@@ -36,13 +34,6 @@ import picocli.CommandLine.Spec;
             "does the same. Rows that cannot be used are named on the error stream."
         })
 public final class EffectiveCommand implements Runnable {
-    private static final int MOST = 200;
-    private static final String HEAD =
-            "matrix,steps,norm,at end,at rest,peak eff.,step,end eff.,end/peak,implied,as a Hyperball's schedule";
-
-    @Spec
-    private CommandSpec spec;
-
     @Parameters(paramLabel = "LOG", description = "A .csv or .jsonl file, also with .gz.")
     private Path log;
 
@@ -65,7 +56,7 @@ public final class EffectiveCommand implements Runnable {
             String header = "step,matrix,weight_norm,effective,angle,implied_decay";
             Csv.write(csv, header, table -> answer = Effective.read(log, table));
         }
-        PrintWriter err = spec.commandLine().getErr();
+        PrintWriter err = json.err();
         answer.problems().forEach(p -> err.println("ht: " + log + " " + p));
         if (answer.leftOut() > 0) {
             err.println("ht: of " + answer.rows() + " rows, and lines that are none, " + answer.leftOut()
@@ -75,43 +66,28 @@ public final class EffectiveCommand implements Runnable {
     }
 
     private void print(PrintWriter out) {
-        int width = answer.matrices().stream()
-                .mapToInt(m -> m.matrix().length())
-                .max()
-                .orElse(6);
-        String format = "%-" + Math.max(6, width) + "s %7s %9s %9s %9s %10s %7s %10s %9s %9s  %s%n";
-        out.printf(format, (Object[]) HEAD.split(","));
-        answer.matrices().stream()
-                .limit(MOST)
-                .forEach(m -> out.printf(
-                        format,
-                        m.matrix(),
-                        m.steps(),
-                        number(m.firstNorm()),
-                        number(m.lastNorm()),
-                        number(m.restNorm()),
-                        number(m.peakEffective()),
-                        m.peakStep(),
-                        number(m.endEffective()),
-                        number(m.endToPeak()),
-                        number(m.impliedDecay()),
-                        m.hyperball().text()));
-        if (answer.matrices().size() > MOST) {
-            out.println("and " + (answer.matrices().size() - MOST) + " more; --json has all");
-        }
+        new Table<Effective.Summary>()
+                .column("matrix", "%s", Effective.Summary::matrix)
+                .column("steps", "%7d", Effective.Summary::steps)
+                .column("norm", "%9.4g", Effective.Summary::firstNorm)
+                .column("at end", "%9.4g", Effective.Summary::lastNorm)
+                .column("at rest", "%9.4g", Effective.Summary::restNorm)
+                .column("peak eff.", "%10.4g", Effective.Summary::peakEffective)
+                .column("step", "%7d", Effective.Summary::peakStep)
+                .column("end eff.", "%10.4g", Effective.Summary::endEffective)
+                .column("end/peak", "%9.4g", Effective.Summary::endToPeak)
+                .column("implied", "%9.4g", Effective.Summary::impliedDecay)
+                .column("as a Hyperball's schedule", "%s", m -> m.hyperball().text())
+                .print(out, answer.matrices());
         double mean = answer.matrices().stream()
                 .mapToDouble(Effective.Summary::endToPeak)
                 .average()
                 .orElse(Double.NaN);
-        out.printf(Locale.ROOT, "mean end/peak %.4f%n", mean);
+        out.printf("mean end/peak %.4f%n", mean);
         out.println("one Hyperball schedule for all: " + answer.all().text());
         answer.notes().forEach(note -> out.println("note: " + note));
         if (csv != null) {
             out.println("every row is in " + csv);
         }
-    }
-
-    private static String number(Double value) {
-        return value == null ? "-" : String.format(Locale.ROOT, "%.4g", value);
     }
 }

@@ -4,7 +4,6 @@ import hypertransfer.core.Schedule.Shaped;
 import hypertransfer.core.Shape;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Locale;
 import java.util.TreeSet;
 
 /**
@@ -38,25 +37,16 @@ record Fit(String shape, double peak, double warmup, double finalRatio, double e
         Fit best = null;
         for (String shape : SHAPES) {
             for (double warmup : warmups) {
-                double step = 0.05;
-                double from = 0;
-                double to = shape.equals("constant") ? 0 : 1;
-                for (int round = 0; round < 3; round++) { // finer around the best
-                    double middle = from;
-                    double least = Double.POSITIVE_INFINITY;
+                double from = 0, to = shape.equals("constant") ? 0 : 1;
+                for (double step = 0.05; step > 5e-4; step /= 8) { // finer around the best
+                    Fit near = null;
                     for (double ratio = from; ratio <= to + 1e-12; ratio += step) {
                         Fit fit = fit(points, shape, steps, warmup, Math.min(1, ratio));
-                        if (fit.error < least) {
-                            least = fit.error;
-                            middle = ratio;
-                        }
-                        if (best == null || fit.error < best.error) {
-                            best = fit;
-                        }
+                        near = near == null || fit.error < near.error ? fit : near;
                     }
-                    from = Math.max(0, middle - step);
-                    to = shape.equals("constant") ? 0 : Math.min(1, middle + step);
-                    step /= 8;
+                    best = best == null || near.error < best.error ? near : best;
+                    from = Math.max(0, near.finalRatio - step);
+                    to = to == 0 ? 0 : Math.min(1, near.finalRatio + step);
                 }
             }
         }
@@ -81,13 +71,8 @@ record Fit(String shape, double peak, double warmup, double finalRatio, double e
     /** For people. */
     String text() {
         return String.format(
-                Locale.ROOT,
                 "%s, peak %.4g, warm-up %.3f, final ratio %.4f, error %.1f %%",
-                shape,
-                peak,
-                warmup,
-                finalRatio,
-                100 * error);
+                shape, peak, warmup, finalRatio, 100 * error);
     }
 
     private static double between(Shaped schedule, double step) {

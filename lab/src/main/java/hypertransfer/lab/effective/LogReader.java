@@ -50,13 +50,13 @@ final class LogReader {
             "iteration", STEP,
             "iter", STEP);
 
-    private static final int SHOWN = 5; // problems per column; the others are counted
+    private static final int SHOWN = 20; // problems; the others are counted
 
     private final Path file;
     private Consumer<Row> rows;
     private final Set<String> columns = new LinkedHashSet<>();
-    private final Map<String, List<String>> shown = new LinkedHashMap<>();
-    private final Map<String, Long> counted = new LinkedHashMap<>();
+    private final List<String> problems = new ArrayList<>();
+    private long leftOut;
 
     /** One matrix at one step; what the log does not say is NaN. */
     record Row(long line, long step, String matrix, Map<String, Double> numbers) {
@@ -82,28 +82,18 @@ final class LogReader {
 
     /** Says why a row, or a line that is none, is left out. */
     void leaveOut(long line, String column, String why) {
-        counted.merge(column, 1L, Long::sum);
-        List<String> places = shown.computeIfAbsent(column, c -> new ArrayList<>());
-        if (places.size() < SHOWN) {
-            places.add("line " + line + (column.isEmpty() ? "" : ", column " + column) + ": " + why);
+        if (leftOut++ < SHOWN) {
+            problems.add("line " + line + (column.isEmpty() ? "" : ", column " + column) + ": " + why);
         }
     }
 
     long leftOut() {
-        return counted.values().stream().mapToLong(Long::longValue).sum();
+        return leftOut;
     }
 
-    /** One sentence for each place that is shown. */
+    /** One sentence for each of the first rows that were left out. */
     List<String> problems() {
-        List<String> all = new ArrayList<>();
-        shown.forEach((column, places) -> {
-            all.addAll(places);
-            long more = counted.get(column) - places.size();
-            if (more > 0) {
-                all.add("and " + more + " more of this column");
-            }
-        });
-        return all;
+        return problems;
     }
 
     /** Reads to the end. */

@@ -3,13 +3,15 @@ package hypertransfer.lab.effective;
 import hypertransfer.core.Refusal;
 import hypertransfer.lab.command.option.Csv;
 import hypertransfer.lab.command.option.JsonOption;
+import hypertransfer.lab.terminal.Table;
 import hypertransfer.train.log.Run;
 import hypertransfer.train.run.RecordedRates;
 import java.io.PrintWriter;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
-import java.util.Locale;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
@@ -34,7 +36,8 @@ import picocli.CommandLine.Parameters;
             "schedule is relative, root mean square over the steps."
         })
 public final class ScheduleCommand implements Runnable {
-    private static final int MOST = 200;
+    /** No fit needs more points of a curve. */
+    private static final int POINTS = 256;
 
     @Parameters(paramLabel = "RUN", description = "A finished run; steps between logged ones are interpolated.")
     private Path run;
@@ -54,8 +57,23 @@ public final class ScheduleCommand implements Runnable {
     @Mixin
     private JsonOption json;
 
-    /** The JSON line. */
-    record Answer(String file, String series, int steps, int logged, List<Induced.Summary> matrices, Fit all) {}
+    /**
+     * One matrix.
+     *
+     * @param shape the nearest named schedule; null where all rates are zero
+     */
+    record Summary(String matrix, double peak, int peakStep, double end, double endToPeak, Fit shape) {
+        String nearest() {
+            return shape == null ? "all rates are zero" : shape.text();
+        }
+    }
+
+    /**
+     * The JSON line.
+     *
+     * @param all the one named schedule for all matrices; null where all rates are zero
+     */
+    record Answer(String file, String series, int steps, int logged, List<Summary> matrices, Fit all) {}
 
     @Override
     public void run() {
@@ -63,49 +81,63 @@ public final class ScheduleCommand implements Runnable {
             throw new Refusal(out + " is already there; choose another --out");
         }
         RecordedRates recorded = RecordedRates.of(new Run(run), series, json::warn);
-        Induced induced = Induced.of(recorded);
-        Path to = out == null ? run.resolve("schedule-" + series + ".json") : out;
+        Answer answer = answer(recorded, out == null ? run.resolve("schedule-" + series + ".json") : out);
         if (csv != null) {
             write(recorded);
         }
-        recorded.write(to);
-        json.both(
-                new Answer(
-                        to.toString(), series, recorded.steps(), recorded.logged(), induced.matrices(), induced.all()),
-                print -> print(print, recorded, induced, to));
+        recorded.write(Path.of(answer.file));
+        json.both(answer, print -> print(print, answer, recorded.replays()));
     }
 
-    private static void print(PrintWriter print, RecordedRates recorded, Induced induced, Path to) {
-        int width = induced.matrices().stream()
-                .mapToInt(m -> m.matrix().length())
-                .max()
-                .orElse(6);
-        String format = "%-" + Math.max(6, width) + "s %10s %6s %10s %9s  %s%n";
-        print.printf(format, "matrix", "peak", "step", "end", "end/peak", "nearest named schedule");
-        induced.matrices().stream()
-                .limit(MOST)
-                .forEach(m -> print.printf(
-                        format,
-                        m.matrix(),
-                        number(m.peak()),
-                        m.peakStep(),
-                        number(m.end()),
-                        number(m.endToPeak()),
-                        m.shape() == null ? "all rates are zero" : m.shape().text()));
-        if (induced.matrices().size() > MOST) {
-            print.println("and " + (induced.matrices().size() - MOST) + " more; --json has all");
+    private static Answer answer(RecordedRates recorded, Path to) {
+        List<Summary> matrices = new ArrayList<>();
+        List<List<Fit.Point>> curves = new ArrayList<>();
+        recorded.rates().forEach((name, rates) -> {
+            double peak = Collections.max(rates), end = rates.getLast();
+            int step = rates.indexOf(peak);
+            List<Fit.Point> curve = points(rates);
+            Fit fit = curve.isEmpty() ? null : Fit.of(List.of(curve), rates.size(), List.of((long) step));
+            matrices.add(new Summary(name, peak, step, end, peak == 0 ? 0 : end / peak, fit));
+            if (!curve.isEmpty()) {
+                curves.add(curve);
+            }
+        });
+        List<Long> peaks =
+                matrices.stream().map(m -> (long) m.peakStep).distinct().toList();
+        Fit all = curves.isEmpty() ? null : Fit.of(curves, recorded.steps(), peaks);
+        return new Answer(to.toString(), recorded.series(), recorded.steps(), recorded.logged(), matrices, all);
+    }
+
+    /** Every k-th step and the last; a rate of zero has no logarithm. */
+    private static List<Fit.Point> points(List<Double> rates) {
+        List<Fit.Point> points = new ArrayList<>();
+        int every = Math.ceilDiv(rates.size(), POINTS);
+        for (int t = 0; t < rates.size(); t++) {
+            if ((t % every == 0 || t == rates.size() - 1) && rates.get(t) > 0) {
+                points.add(new Fit.Point(t, Math.log(rates.get(t))));
+            }
         }
-        if (induced.all() != null) {
-            print.println("one schedule for all: " + induced.all().text());
+        return points;
+    }
+
+    private static void print(PrintWriter print, Answer answer, boolean replays) {
+        new Table<Summary>()
+                .column("matrix", "%s", Summary::matrix)
+                .column("peak", "%10.4g", Summary::peak)
+                .column("step", "%6d", Summary::peakStep)
+                .column("end", "%10.4g", Summary::end)
+                .column("end/peak", "%9.4g", Summary::endToPeak)
+                .column("nearest named schedule", "%s", Summary::nearest)
+                .print(print, answer.matrices);
+        if (answer.all != null) {
+            print.println("one schedule for all: " + answer.all.text());
         }
-        if (recorded.replays()) {
+        if (replays) {
             print.println("with weight decays for every step; below zero they make a matrix longer");
         }
-        print.println(to + ": " + recorded.series() + " of " + recorded.rates().size() + " matrices over "
-                + recorded.steps() + " steps"
-                + (recorded.logged() < recorded.steps()
-                        ? ", of which " + recorded.logged() + " were logged; the others are interpolated"
-                        : ""));
+        String logged = ", of which " + answer.logged + " were logged; the others are interpolated";
+        print.println(answer.file + ": " + answer.series + " of " + answer.matrices.size() + " matrices over "
+                + answer.steps + " steps" + (answer.logged < answer.steps ? logged : ""));
     }
 
     private void write(RecordedRates recorded) {
@@ -114,18 +146,17 @@ public final class ScheduleCommand implements Runnable {
                 csv,
                 "step,matrix,rate" + (replays ? ",decay" : ""),
                 table -> recorded.rates().forEach((name, rates) -> {
-                    List<Double> decays = replays ? recorded.decays().get(name) : null;
                     for (int t = 0; t < rates.size(); t++) {
                         if (replays) {
-                            table.row(t, name, rates.get(t), decays.get(t));
+                            table.row(
+                                    t,
+                                    name,
+                                    rates.get(t),
+                                    recorded.decays().get(name).get(t));
                         } else {
                             table.row(t, name, rates.get(t));
                         }
                     }
                 }));
-    }
-
-    private static String number(double value) {
-        return String.format(Locale.ROOT, "%.4g", value);
     }
 }

@@ -4,7 +4,6 @@ import hypertransfer.engine.provider.Engines;
 import hypertransfer.lab.terminal.StepLine;
 import hypertransfer.train.config.Configuration;
 import hypertransfer.train.run.Rehearsal;
-import java.util.Locale;
 import tools.jackson.databind.json.JsonMapper;
 import tools.jackson.databind.node.ObjectNode;
 
@@ -15,7 +14,7 @@ public record Forecast(Rehearsal rehearsal) {
     /** Builds the network and measures a few steps; writes nothing. */
     public static Forecast of(Configuration asked) {
         Configuration c = Launch.on(Engines.choose(asked.engine()), asked);
-        Room.require(c);
+        Launch.requireRoom(c);
         return new Forecast(Rehearsal.of(c, SECONDS));
     }
 
@@ -39,7 +38,6 @@ public record Forecast(Rehearsal rehearsal) {
     public String text() {
         Configuration c = rehearsal.configuration();
         return String.format(
-                Locale.ROOT,
                 """
                 network     %s, preset %s, engine %s
                 parameters  %,d (%,d without the head)

@@ -7,6 +7,7 @@ import hypertransfer.engine.ranks.Ranks;
 import hypertransfer.lab.terminal.Ink;
 import hypertransfer.lab.terminal.Interrupt;
 import hypertransfer.lab.terminal.StepLine;
+import hypertransfer.lab.terminal.Width;
 import hypertransfer.train.config.Configuration;
 import hypertransfer.train.config.ConfigurationFile;
 import hypertransfer.train.file.Folder;
@@ -41,6 +42,8 @@ import java.util.stream.Stream;
  */
 public record Launch(
         Path directory, Configuration configuration, boolean resume, boolean brief, PrintWriter out, Ranks ranks) {
+    /** Weights, gradients and one momentum: what every run needs at least. */
+    private static final int COPIES = 3;
 
     /** One process. */
     public Launch(Path directory, Configuration configuration, boolean resume, boolean brief, PrintWriter out) {
@@ -60,7 +63,7 @@ public record Launch(
             return true;
         }
         Configuration c = chosen();
-        Room.require(c);
+        requireRoom(c);
         if (ranks.rank() > 0) {
             try {
                 return new Trainer(new Run(directory), null, ranks, c, provenance(), new Watcher() {})
@@ -202,5 +205,35 @@ public record Launch(
         provenance.put("cores", Integer.toString(machine.cores()));
         provenance.put("started", Instant.now().truncatedTo(ChronoUnit.SECONDS).toString());
         return provenance;
+    }
+
+    /**
+     * Refuses a network that cannot fit before anything of it is built, which would take minutes. The engine's own check,
+     * which knows every tensor, comes later.
+     */
+    public static void requireRoom(Configuration c) {
+        switch (c.engine()) {
+            case "cpu" -> requireRoom(c, Float.BYTES, Machine.here().memory(), "of memory");
+            case "reference" ->
+                requireRoom(c, Double.BYTES, Runtime.getRuntime().maxMemory(), "of heap");
+            default -> {} // what a card has is known when it is opened
+        }
+    }
+
+    private static void requireRoom(Configuration c, int bytes, long there, String what) {
+        long parameters = c.architecture().parameters();
+        double needed = (double) COPIES * bytes * parameters;
+        if (needed > there) {
+            throw new Refusal(String.format(
+                    "the network has %,d parameters, whose weights, gradients and momentum need %s, and engine %s has %s %s"
+                            + " here; lower model.layers (%d) or model.width (%d)",
+                    parameters,
+                    Width.size((long) needed),
+                    c.engine(),
+                    Width.size(there),
+                    what,
+                    c.model().layers(),
+                    c.model().width()));
+        }
     }
 }

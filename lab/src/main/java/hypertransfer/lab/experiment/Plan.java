@@ -5,6 +5,7 @@ import hypertransfer.core.Refusal;
 import hypertransfer.lab.report.Report;
 import hypertransfer.lab.terminal.Interrupt;
 import hypertransfer.lab.terminal.StepLine;
+import hypertransfer.lab.terminal.Table;
 import hypertransfer.train.config.Configuration;
 import hypertransfer.train.config.ConfigurationFile;
 import hypertransfer.train.config.Curve;
@@ -17,10 +18,11 @@ import hypertransfer.train.network.Preset;
 import java.io.PrintWriter;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.Locale;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Optional;
 import java.util.TreeMap;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.Stream;
@@ -135,10 +137,6 @@ public record Plan(Experiment experiment, Preset preset, List<String> settings, 
         return sum / peak.length;
     }
 
-    private static String number(String format, double value) {
-        return String.format(Locale.ROOT, format, value);
-    }
-
     /**
      * What came out of a run.
      *
@@ -150,14 +148,7 @@ public record Plan(Experiment experiment, Preset preset, List<String> settings, 
     /** Prints the table of final losses and gaps, writes a report for each network, and returns the table's rows. */
     public List<Row> show() {
         List<Row> rows = new ArrayList<>();
-        Map<String, List<Path>> networks = new TreeMap<>();
-        Map<String, Contrast> contrasts = new TreeMap<>();
-        int width = experiment.runs().keySet().stream()
-                .mapToInt(String::length)
-                .max()
-                .orElseThrow();
-        String format = "%-" + Math.max(3, width) + "s %10s %9s %11s %8s%n";
-        out.printf("%n" + format, "run", "validation", "final gap", "largest gap", "end/peak");
+        Map<String, Network> networks = new TreeMap<>();
         for (String name : experiment.runs().keySet()) {
             Path run = directory.resolve(name);
             String follows = experiment.runs().get(name).follows();
@@ -166,37 +157,61 @@ public record Plan(Experiment experiment, Preset preset, List<String> settings, 
             Double largest = gap == null ? null : gap.validation().largest();
             Row row = new Row(name, new Run(run).status().validation(), last, largest, ratio(run));
             rows.add(row);
-            out.printf(
-                    format,
-                    name,
-                    number("%.5f", row.validation),
-                    gap == null ? "" : number("%+.1e", last),
-                    gap == null ? "" : number("%.1e", largest),
-                    number("%.4f", row.endOverPeak));
             Configuration c = new Run(run).configuration();
-            String network = c.network().name();
-            networks.computeIfAbsent(network, n -> new ArrayList<>()).add(run);
-            boolean placebo = c.matrices().weights().placebo() != 1;
-            Contrast contrast = contrasts.computeIfAbsent(network, n -> new Contrast());
-            if (gap == null) {
-                contrast.lead(name, row.validation);
-            } else if (!placebo) {
-                contrast.follower(gap);
+            Network network = networks.computeIfAbsent(c.network().name(), n -> new Network());
+            network.runs.add(run);
+            if (gap == null && Double.isFinite(row.validation)) {
+                network.leads.put(name, row.validation);
+            } else if (gap != null && c.matrices().weights().placebo() == 1) {
+                network.largest =
+                        Math.max(network.largest, Math.max(gap.training().largest(), largest));
             }
         }
+        out.println();
+        new Table<Row>()
+                .column("run", "%s", Row::run)
+                .column("validation", "%10.5f", Row::validation)
+                .column("final gap", "%+9.1e", Row::finalGap)
+                .column("largest gap", "%11.1e", Row::largestGap)
+                .column("end/peak", "%8.4f", Row::endOverPeak)
+                .print(out, rows);
         out.println("gaps are of the validation loss, to the run that is followed;");
         out.println("end/peak is the last effective rate over the largest, the mean over all matrices");
-        contrasts.forEach(
-                (network, contrast) -> contrast.sentence().ifPresent(text -> out.println(network + ": " + text)));
+        networks.forEach((name, network) -> network.contrast().ifPresent(text -> out.println(name + ": " + text)));
         out.println();
-        networks.forEach((network, runs) -> {
-            Path report = directory.resolve(networks.size() == 1 ? "report.html" : "report-" + network + ".html");
-            String title = experiment.title() + (networks.size() == 1 ? "" : ": network " + network);
-            Report.write(title, null, runs, report);
-            out.println("report of " + network + ": "
+        networks.forEach((name, network) -> {
+            Path report = directory.resolve(networks.size() == 1 ? "report.html" : "report-" + name + ".html");
+            String title = experiment.title() + (networks.size() == 1 ? "" : ": network " + name);
+            Report.write(title, null, network.runs, report);
+            out.println("report of " + name + ": "
                     + report.toAbsolutePath().normalize().toUri());
         });
         out.flush();
         return rows;
+    }
+
+    /** The runs of one network. */
+    private static final class Network {
+        private final List<Path> runs = new ArrayList<>();
+        private final Map<String, Double> leads = new LinkedHashMap<>(); // the last validation losses
+        private double largest = -1; // gap of any follower's training or validation loss; below zero without one
+
+        /** How far the optimizers are from each other, and how near each transfer is to its target. */
+        Optional<String> contrast() {
+            if (!(largest >= 0)) {
+                return Optional.empty();
+            }
+            double low = leads.values().stream().mapToDouble(v -> v).min().orElse(Double.NaN);
+            double apart = leads.values().stream().mapToDouble(v -> v).max().orElse(Double.NaN) - low;
+            String ends = leads.size() < 2
+                    ? ""
+                    : String.format("%s end %.2g apart; ", String.join(" and ", leads.keySet()), apart);
+            String near = largest == 0
+                    ? "every transfer has all losses of its target, to the last bit"
+                    : String.format("every transfer is within %.1e of its target at every step", largest);
+            String closer =
+                    largest > 0 && apart >= 2 * largest ? String.format(", %,.0f times closer", apart / largest) : "";
+            return Optional.of(ends + near + closer);
+        }
     }
 }

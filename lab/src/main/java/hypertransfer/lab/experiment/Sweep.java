@@ -4,23 +4,21 @@ import hypertransfer.core.Diverged;
 import hypertransfer.core.Refusal;
 import hypertransfer.lab.report.Report;
 import hypertransfer.lab.terminal.Interrupt;
+import hypertransfer.lab.terminal.Table;
 import hypertransfer.train.config.Configuration;
 import hypertransfer.train.file.Atomic;
 import hypertransfer.train.log.FailureKind;
 import hypertransfer.train.log.Run;
 import hypertransfer.train.log.RunStatus;
 import java.io.PrintWriter;
-import java.math.BigDecimal;
-import java.math.MathContext;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Comparator;
 import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
-import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import tools.jackson.databind.json.JsonMapper;
 import tools.jackson.databind.node.ArrayNode;
@@ -34,8 +32,6 @@ import tools.jackson.dataformat.yaml.YAMLMapper;
 public final class Sweep {
     private static final YAMLMapper YAML = new YAMLMapper();
 
-    private final Path file;
-    private final List<String> settings;
     private final Grid grid;
     private final Path directory;
     private final PrintWriter out;
@@ -47,8 +43,6 @@ public final class Sweep {
 
     /** Every point is checked here, before the first is trained. */
     public Sweep(Path file, List<String> settings, Grid grid, Path directory, PrintWriter out) {
-        this.file = file;
-        this.settings = settings;
         this.grid = grid;
         this.directory = directory;
         this.out = out;
@@ -112,20 +106,19 @@ public final class Sweep {
         Optional<Point> best = points.stream()
                 .filter(point -> Double.isFinite(point.validation))
                 .min(Comparator.comparingDouble(Point::validation));
-        out.println();
-        if (grid.axes().size() == 2) {
-            heatMap(grid.axes().get(0), grid.axes().get(1), best);
-        } else {
-            points.forEach(point -> out.printf(
-                    Locale.ROOT,
-                    "%10.5f%s %s%n",
-                    point.validation,
-                    best.filter(b -> b == point).isPresent() ? " *" : "  ",
-                    String.join(" ", point.settings)));
+        Table<Point> table = new Table<>();
+        for (int i = 0; i < grid.axes().size(); i++) {
+            String key = grid.axes().get(i).key();
+            int axis = i;
+            table.column(key, "%s", point -> point.settings.get(axis).substring(key.length() + 1));
         }
+        out.println();
+        table.column("validation", "%10.5f", Point::validation)
+                .column("", "%s", point -> best.filter(b -> b == point).isPresent() ? "*" : "")
+                .print(out, points);
         Atomic.write(directory.resolve("sweep.json"), json());
-        out.println(best.map(point -> String.format(
-                        Locale.ROOT, "best %.5f with %s", point.validation, String.join(" ", point.settings)))
+        out.println(best.map(
+                        point -> String.format("best %.5f with %s", point.validation, String.join(" ", point.settings)))
                 .orElse("no best: every point diverged; lower the rates"));
         best.flatMap(this::edge).ifPresent(out::println);
         Path page = directory.resolve("report.html");
@@ -135,33 +128,19 @@ public final class Sweep {
         return best.isPresent();
     }
 
-    /** A best value on the border of the grid may not be the best there is: what to try next. */
+    /** A best value on the border of the grid may not be the best there is; the page says what to try next. */
     private Optional<String> edge(Point best) {
-        List<String> keys = new ArrayList<>(), next = new ArrayList<>();
+        List<String> keys = new ArrayList<>();
         for (int i = 0; i < grid.axes().size(); i++) {
             Grid.Axis axis = grid.axes().get(i);
-            List<Double> beyond =
-                    axis.beyond(best.settings.get(i).substring(axis.key().length() + 1));
-            if (!beyond.isEmpty()) {
+            if (axis.ends(best.settings.get(i).substring(axis.key().length() + 1))) {
                 keys.add(axis.key());
             }
-            next.add("--grid " + (beyond.isEmpty() ? best.settings.get(i) : axis.key() + "=" + list(beyond)));
         }
         return keys.isEmpty()
                 ? Optional.empty()
-                : Optional.of("the best lies on the edge of " + String.join(" and ", keys) + System.lineSeparator()
-                        + "next: ht sweep " + file + " " + String.join(" ", next)
-                        + settings.stream().map(setting -> " --set " + setting).collect(Collectors.joining())
-                        + " --out " + directory + "-next");
-    }
-
-    private static String list(List<Double> values) {
-        return values.stream()
-                .map(value -> new BigDecimal(value)
-                        .round(new MathContext(3))
-                        .stripTrailingZeros()
-                        .toPlainString())
-                .collect(Collectors.joining(","));
+                : Optional.of("the best lies on the edge of " + String.join(" and ", keys)
+                        + ": extend the grid; the page proposes values");
     }
 
     /** The points, with values as the configuration understands them: numbers, truth values or words. */
@@ -178,30 +157,68 @@ public final class Sweep {
         return all.toString();
     }
 
-    /** Rows and columns of validation losses, darker where they are lower. */
-    private void heatMap(Grid.Axis rows, Grid.Axis columns, Optional<Point> best) {
-        double lowest = best.map(Point::validation).orElse(0.0);
-        double highest = points.stream()
-                .mapToDouble(Point::validation)
-                .filter(Double::isFinite)
-                .max()
-                .orElse(lowest);
-        int width = Stream.concat(rows.values().stream(), columns.values().stream())
-                .mapToInt(String::length)
-                .reduce(10, Math::max);
-        out.printf("%s down, %s across; * is the best%n%" + width + "s", rows.key(), columns.key(), "");
-        columns.values().forEach(value -> out.printf(" %" + width + "s ", value));
-        out.println();
-        for (int i = 0; i < rows.values().size(); i++) {
-            out.printf("%" + width + "s", rows.values().get(i));
-            for (int j = 0; j < columns.values().size(); j++) {
-                Point point = points.get(i * columns.values().size() + j);
-                double depth = (highest - point.validation) / Math.max(1e-12, highest - lowest);
-                char shade = " ░▒▓█".charAt((int) Math.clamp(4 * depth, 0, 4));
-                boolean chosen = best.filter(b -> b == point).isPresent();
-                out.printf(Locale.ROOT, " %" + (width - 1) + ".5f%s%s", point.validation, shade, chosen ? "*" : " ");
+    /** The points of a sweep: every combination of the values of some keys. */
+    public record Grid(List<Axis> axes) {
+        private static final int LARGEST = 10_000;
+
+        /** One key and the values it takes. */
+        public record Axis(String key, List<String> values) {
+            private static Axis parse(String text) {
+                int equals = text.indexOf('=');
+                String key = text.substring(0, Math.max(0, equals)).strip();
+                List<String> values = Arrays.stream(text.substring(equals + 1).split(",", -1))
+                        .map(String::strip)
+                        .toList();
+                if (key.isEmpty() || values.stream().anyMatch(String::isEmpty)) {
+                    throw new Refusal(
+                            "--grid is '" + text + "'; it must be KEY=VALUE,VALUE,..., such as rate=0.01,0.02");
+                }
+                if (values.stream().distinct().count() < values.size()) {
+                    throw new Refusal("--grid " + text + " has a value twice; name each value once");
+                }
+                String whole = key.equals("rate") ? "matrices.rate" : key.equals("adam_rate") ? "adamw.rate" : key;
+                return new Axis(whole, values);
             }
-            out.println();
+
+            /** Whether this is the smallest or the largest of several numbers above zero. */
+            boolean ends(String value) {
+                try {
+                    double[] sorted = values.stream()
+                            .mapToDouble(Double::parseDouble)
+                            .sorted()
+                            .toArray();
+                    double at = Double.parseDouble(value);
+                    return sorted.length > 1 && sorted[0] > 0 && (at == sorted[0] || at == sorted[sorted.length - 1]);
+                } catch (NumberFormatException e) { // words have no order
+                    return false;
+                }
+            }
+        }
+
+        /** Reads the values of {@code --grid}. */
+        public static Grid parse(List<String> texts) {
+            List<Axis> axes = texts.stream().map(Axis::parse).toList();
+            if (axes.stream().map(Axis::key).distinct().count() < axes.size()) {
+                throw new Refusal(
+                        "--grid has a key twice: " + String.join(" ", texts) + "; give all its values at once");
+            }
+            double points =
+                    axes.stream().mapToDouble(axis -> axis.values.size()).reduce(1, (a, b) -> a * b);
+            if (points > LARGEST) {
+                throw new Refusal("--grid has %.0f points; at most %,d can be trained".formatted(points, LARGEST));
+            }
+            return new Grid(axes);
+        }
+
+        /** All points, as settings; the last axis runs fastest. */
+        public List<List<String>> points() {
+            Stream<List<String>> points = Stream.of(List.of());
+            for (Axis axis : axes) {
+                points = points.flatMap(point -> axis.values.stream()
+                        .map(value -> Stream.concat(point.stream(), Stream.of(axis.key + "=" + value))
+                                .toList()));
+            }
+            return points.toList();
         }
     }
 }

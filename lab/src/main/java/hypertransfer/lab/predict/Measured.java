@@ -7,7 +7,6 @@ import hypertransfer.train.network.Outline;
 import java.nio.file.Path;
 import java.util.HashMap;
 import java.util.List;
-import java.util.Locale;
 import java.util.Map;
 import java.util.NavigableMap;
 import java.util.Optional;
@@ -72,14 +71,8 @@ record Measured(
     /** For people. */
     String text() {
         return String.format(
-                Locale.ROOT,
                 "this run against its prediction: effective rate %.1f %% rms over %d steps and %d matrices, norm at the"
                         + " end %.1f %%, end/peak %.4f (predicted %.4f)",
-                100 * effective,
-                steps,
-                matrices,
-                100 * endNorm,
-                endToPeak,
-                predictedEndToPeak);
+                100 * effective, steps, matrices, 100 * endNorm, endToPeak, predictedEndToPeak);
     }
 }

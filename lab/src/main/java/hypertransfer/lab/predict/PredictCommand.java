@@ -4,7 +4,8 @@ import hypertransfer.core.Refusal;
 import hypertransfer.core.Space;
 import hypertransfer.lab.command.option.Csv;
 import hypertransfer.lab.command.option.JsonOption;
-import hypertransfer.lab.command.option.SetOption;
+import hypertransfer.lab.command.option.Options;
+import hypertransfer.lab.terminal.Table;
 import hypertransfer.prediction.Equilibrium;
 import hypertransfer.prediction.Fitted;
 import hypertransfer.prediction.Prediction;
@@ -16,7 +17,6 @@ import java.io.PrintWriter;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
-import java.util.Locale;
 import java.util.Optional;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
@@ -42,7 +42,7 @@ public final class PredictCommand implements Runnable {
     private Path file;
 
     @Mixin
-    private SetOption set;
+    private Options.Settings set;
 
     @Mixin
     private JsonOption json;
@@ -143,37 +143,30 @@ public final class PredictCommand implements Runnable {
                 c.matrices().mode().label(),
                 c.model().layers(),
                 c.steps());
-        out.printf(
-                "%-5s %11s %8s %8s %9s %5s %9s %8s %8s%n",
-                "kind", "shape", "norm", "at end", "peak eff.", "step", "end eff.", "end/peak", "at rest");
-        for (Row r : rows) {
-            out.printf(
-                    Locale.ROOT,
-                    "%-5s %11s %8.3f %8.3f %9.5f %5d %9.3g %8.4f %8s%n",
-                    r.kind,
-                    r.rows + " x " + r.cols,
-                    r.startNorm,
-                    r.endNorm,
-                    r.peakEffective,
-                    r.peakStep,
-                    r.endEffective,
-                    r.endToPeak,
-                    r.restEffective == null ? "-" : String.format(Locale.ROOT, "%.5f", r.restEffective));
-        }
+        new Table<Row>()
+                .column("kind", "%s", Row::kind)
+                .column("shape", "%11s", r -> r.rows + " x " + r.cols)
+                .column("norm", "%8.3f", Row::startNorm)
+                .column("at end", "%8.3f", Row::endNorm)
+                .column("peak eff.", "%.5f", Row::peakEffective)
+                .column("step", "%5d", Row::peakStep)
+                .column("end eff.", "%9.3g", Row::endEffective)
+                .column("end/peak", "%.4f", Row::endToPeak)
+                .column("at rest", "%8.5f", Row::restEffective)
+                .print(out, rows);
         // a linear schedule reaches its final ratio one step after the last
         double peak = c.matrices().rate(),
                 last = c.matrices().schedule(c.steps()).rate(c.steps() - 1);
-        out.printf(Locale.ROOT, "mean end/peak %.4f; the schedule's own %.4f%n", mean, peak == 0 ? 0 : last / peak);
+        out.printf("mean end/peak %.4f; the schedule's own %.4f%n", mean, peak == 0 ? 0 : last / peak);
         Double steps = rows.getFirst().stepsToRest;
         if (steps != null) {
-            out.printf(Locale.ROOT, "at the peak rate the norm is at rest within 5 %% after %.0f steps%n", steps);
+            out.printf("at the peak rate the norm is at rest within 5 %% after %.0f steps%n", steps);
         }
     }
 
     private static String text(Fitted.Error nearest, Configuration c) {
         boolean far = nearest.distance(c.network().name(), c.model().width(), c.steps()) > 2;
         return String.format(
-                Locale.ROOT,
                 "measured error, rms over steps and matrices: effective rate %.0f %%, norm at the end %.0f %% (%s, %s,"
                         + " width %d, %d steps)%s",
                 100 * nearest.effective(),

@@ -3,16 +3,24 @@ package hypertransfer.lab.predict;
 import hypertransfer.core.Refusal;
 import hypertransfer.core.Schedule.Shaped;
 import hypertransfer.lab.command.option.JsonOption;
-import hypertransfer.lab.command.option.SetOption;
+import hypertransfer.lab.command.option.Options;
+import hypertransfer.lab.terminal.Table;
 import hypertransfer.prediction.Prediction;
 import hypertransfer.prediction.Translation;
 import hypertransfer.train.config.Configuration;
 import hypertransfer.train.config.ConfigurationFile;
+import hypertransfer.train.config.Matrices;
+import hypertransfer.train.network.Outline;
 import java.io.PrintWriter;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
+import java.util.Map;
+import java.util.Set;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
@@ -44,7 +52,7 @@ public final class RatesCommand implements Runnable {
     private Path file;
 
     @Mixin
-    private SetOption set;
+    private Options.Settings set;
 
     @Option(names = "--to", paramLabel = "OPTIMIZER", description = "muon, muonh, adamw or adamh.")
     private String to;
@@ -74,70 +82,129 @@ public final class RatesCommand implements Runnable {
             List<Row> kinds,
             List<Group> groups) {}
 
+    /**
+     * Matrices of one kind that both configurations treat alike.
+     *
+     * @param whole whether they are all of their kind
+     * @param from the kind in the tuned run
+     * @param to the same matrices in the other run
+     */
+    private record Part(boolean whole, PredictedKind from, PredictedKind to, List<Outline> matrices) {
+        String name() {
+            return PredictedKind.name(matrices, whole);
+        }
+
+        /** As a pattern of {@code matrices.groups}: the kind where it is whole, else names. */
+        Stream<String> patterns() {
+            return whole ? Stream.of(name()) : matrices.stream().map(Outline::name);
+        }
+
+        Row row() {
+            Translation.Pair own = pair(List.of(this));
+            Shaped pair = own.schedule();
+            Prediction p = from.target();
+            return new Row(name(), p.peak(), p.finalToPeak(), pair.peak(), pair.finalRatio(), own.error());
+        }
+    }
+
     @Override
     public void run() {
         Configuration from = ConfigurationFile.read(file, set.settings);
         if (to == null && with.isEmpty()) {
             throw new Refusal("nothing to carry the rates to; give --to muonh or --with matrices.decay=0.3");
         }
-        translate(from, ConfigurationFile.with(from, settings().toArray(String[]::new)));
-    }
-
-    private List<String> settings() {
-        List<String> settings = new ArrayList<>();
-        if (to != null) {
-            settings.addAll(
-                    switch (to.toLowerCase(Locale.ROOT)) {
-                        case "muon" -> List.of("matrices.direction=muon", "matrices.mode=base");
-                        case "muonh" -> List.of("matrices.direction=muon", "matrices.mode=hyperball");
-                        case "adamw" -> List.of("matrices.direction=adam", "matrices.mode=base");
-                        case "adamh" -> List.of("matrices.direction=adam", "matrices.mode=hyperball");
-                        default ->
-                            throw new Refusal(
-                                    "unknown optimizer '" + to + "'; the optimizers are muon, muonh, adamw, adamh");
-                    });
-        }
-        settings.addAll(with);
-        return settings;
-    }
-
-    private void translate(Configuration from, Configuration other) {
-        List<Carried> answers = Carried.of(from, other);
-        boolean one = answers.size() == 1;
+        List<String> changes =
+                Stream.concat(optimizer().stream(), with.stream()).toList();
+        Configuration other = ConfigurationFile.with(from, changes.toArray(String[]::new));
+        List<List<Part>> alike = alike(from, other);
+        boolean one = alike.size() == 1;
         List<Row> rows = new ArrayList<>();
         List<Group> groups = new ArrayList<>();
-        for (Carried carried : answers) {
-            carried.kinds().forEach(part -> rows.add(row(part)));
-            Shaped pair = carried.pair().schedule();
-            String name = one ? "all" : carried.common() ? "rest" : carried.pattern();
-            groups.add(new Group(
-                    name, pair.peak(), pair.finalRatio(), carried.pair().error()));
+        List<String> next = new ArrayList<>(set.settings);
+        next.addAll(changes);
+        for (List<Part> parts : alike) {
+            parts.forEach(part -> rows.add(part.row()));
+            Translation.Pair best = pair(parts);
+            double rate = best.schedule().peak(), finalRatio = best.schedule().finalRatio();
+            boolean common = parts.getFirst().from.settings().equals(from.matrices());
+            String pattern =
+                    parts.stream().flatMap(Part::patterns).distinct().sorted().collect(Collectors.joining("|"));
+            groups.add(new Group(one ? "all" : common ? "rest" : pattern, rate, finalRatio, best.error()));
+            String key = common ? "matrices." : "matrices.groups." + pattern + ".";
+            next.add("%srate=%.4g".formatted(key, rate));
+            next.add("%sfinal_ratio=%.4f".formatted(key, finalRatio));
         }
-        Group pair = one ? groups.getFirst() : null;
+        Group all = groups.getFirst();
         Answer answer = new Answer(
                 PredictedKind.describe(from),
                 PredictedKind.describe(other),
-                one ? pair.rate : null,
-                one ? pair.finalRatio : null,
-                one ? pair.error : null,
+                one ? (Double) all.rate : null,
+                one ? (Double) all.finalRatio : null,
+                one ? (Double) all.error : null,
                 rows,
                 groups);
         json.both(answer, out -> {
-            print(out, from, other, rows, groups);
-            StringBuilder next = new StringBuilder("next: ht train " + file);
-            set.settings.forEach(s -> next.append(" --set ").append(quoted(s)));
-            settings().forEach(s -> next.append(" --set ").append(quoted(s)));
-            answers.forEach(carried ->
-                    carried.settings().forEach(s -> next.append(" --set ").append(quoted(s))));
-            out.println(next);
+            print(out, answer, from);
+            if (from.matrices().direction() != other.matrices().direction()) {
+                out.println(
+                        "another direction at the same effective rates: a place to start a search, not a tuned rate");
+            }
+            out.println("next: ht train " + file
+                    + next.stream().map(s -> " --set " + quoted(s)).collect(Collectors.joining()));
         });
     }
 
-    private static Row row(Carried.Part part) {
-        Translation.Pair own = part.own();
-        Shaped pair = own.schedule();
-        Prediction p = part.from().target();
-        return new Row(part.name(), p.peak(), p.finalToPeak(), pair.peak(), pair.finalRatio(), own.error());
+    private List<String> optimizer() {
+        return switch (to == null ? "" : to.toLowerCase(Locale.ROOT)) {
+            case "" -> List.of();
+            case "muon" -> List.of("matrices.direction=muon", "matrices.mode=base");
+            case "muonh" -> List.of("matrices.direction=muon", "matrices.mode=hyperball");
+            case "adamw" -> List.of("matrices.direction=adam", "matrices.mode=base");
+            case "adamh" -> List.of("matrices.direction=adam", "matrices.mode=hyperball");
+            default ->
+                throw new Refusal("unknown optimizer '" + to + "'; the optimizers are muon, muonh, adamw, adamh");
+        };
+    }
+
+    /** One entry for each set of matrices that are treated alike on both sides: one where there are no groups. */
+    private static List<List<Part>> alike(Configuration from, Configuration to) {
+        if (from.steps() != to.steps()) {
+            throw new Refusal("steps is " + from.steps() + " in the tuned run and " + to.steps()
+                    + " in the other; rates are carried over between runs of one length");
+        }
+        List<PredictedKind> others = PredictedKind.of(to);
+        Map<List<Matrices>, List<Part>> alike = new LinkedHashMap<>();
+        for (PredictedKind kind : PredictedKind.of(from)) {
+            for (PredictedKind other : others) {
+                // by name: another width has another shape
+                Set<String> names = other.matrices().stream().map(Outline::name).collect(Collectors.toSet());
+                List<Outline> shared = kind.matrices().stream()
+                        .filter(m -> names.contains(m.name()))
+                        .toList();
+                if (!shared.isEmpty()) {
+                    boolean whole = shared.size() == from.model().layers();
+                    alike.computeIfAbsent(List.of(kind.settings(), other.settings()), both -> new ArrayList<>())
+                            .add(new Part(whole, kind, other, shared));
+                }
+            }
+        }
+        return List.copyOf(alike.values());
+    }
+
+    /** The rates that serve all of them best. */
+    private static Translation.Pair pair(List<Part> parts) {
+        PredictedKind tuned = parts.getFirst().from, other = parts.getFirst().to;
+        if (tuned.schedule().peak() == 0) { // frozen matrices stay so
+            return new Translation.Pair(tuned.schedule(), 0);
+        }
+        return Translation.pair(
+                parts.stream()
+                        .map(p -> new Translation.Matrix(p.from.expected(), p.to.expected(), p.matrices.size()))
+                        .toList(),
+                tuned.settings().transfer().target(),
+                tuned.schedule(),
+                other.settings().transfer().target(),
+                other.schedule());
     }
 
     /** A pattern has signs that a shell would take for its own. */
@@ -145,43 +212,29 @@ public final class RatesCommand implements Runnable {
         return setting.matches("[\\w.=+-]+") ? setting : "'" + setting + "'";
     }
 
-    private static void print(
-            PrintWriter out, Configuration from, Configuration other, List<Row> rows, List<Group> groups) {
+    private static void print(PrintWriter out, Answer answer, Configuration from) {
         Shaped tuned = from.matrices().schedule(from.steps());
         out.printf(
-                Locale.ROOT,
                 "from %s: rate %s, final ratio %s, %s, %d steps%n",
-                PredictedKind.describe(from),
+                answer.from,
                 tuned.peak(),
                 tuned.finalRatio(),
                 from.matrices().curve().schedule().text(),
                 tuned.steps());
-        out.println("to   " + PredictedKind.describe(other));
-        int wide =
-                Math.max(5, rows.stream().mapToInt(r -> r.kind.length()).max().orElseThrow());
-        String start = "%-" + wide + "s %10s %9s   ";
-        out.printf(start + "%10s %11s %8s%n", "kind", "peak eff.", "end/peak", "rate", "final ratio", "error");
-        rows.forEach(r -> out.printf(
-                Locale.ROOT,
-                "%-" + wide + "s %10.5f %9.4f   %10.5f %11.4f %7.1f%%%n",
-                r.kind,
-                r.effectivePeak,
-                r.endToPeak,
-                r.rate,
-                r.finalRatio,
-                100 * r.error));
-        groups.forEach(g -> out.printf(
-                Locale.ROOT,
-                start + "%10.5f %11.4f %7.1f%%%s%n",
-                groups.size() == 1 ? g.pattern : "pair",
-                "",
-                "",
-                g.rate,
-                g.finalRatio,
-                100 * g.error,
-                groups.size() == 1 ? "" : "  " + g.pattern));
-        if (from.matrices().direction() != other.matrices().direction()) {
-            out.println("another direction at the same effective rates: a place to start a search, not a tuned rate");
-        }
+        out.println("to   " + answer.to);
+        new Table<Row>()
+                .column("kind", "%s", Row::kind)
+                .column("peak eff.", "%10.5f", Row::effectivePeak)
+                .column("end/peak", "%9.4f", Row::endToPeak)
+                .column("rate", "%12.5f", Row::rate)
+                .column("final ratio", "%.4f", Row::finalRatio)
+                .column("error", "%7.1f%%", r -> 100 * r.error)
+                .print(out, answer.kinds);
+        new Table<Group>()
+                .column("one pair for", "%s", Group::pattern)
+                .column("rate", "%12.5f", Group::rate)
+                .column("final ratio", "%.4f", Group::finalRatio)
+                .column("error", "%7.1f%%", g -> 100 * g.error)
+                .print(out, answer.groups);
     }
 }

@@ -11,7 +11,6 @@ import java.io.UncheckedIOException;
 import java.net.BindException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
-import java.net.ServerSocket;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -25,7 +24,6 @@ import java.util.Set;
 import java.util.TreeSet;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
-import java.util.stream.IntStream;
 import tools.jackson.databind.json.JsonMapper;
 
 /** The live page and its stream of messages, on 127.0.0.1 and nowhere else. Every reader of the stream reads the files itself. */
@@ -57,7 +55,10 @@ public final class Server implements AutoCloseable {
             server.http.start();
             return server;
         } catch (BindException e) {
-            throw new Refusal("port " + port + " on 127.0.0.1 is in use (" + e.getMessage() + "); " + next(port), e);
+            throw new Refusal(
+                    "port " + port + " on 127.0.0.1 is in use (" + e.getMessage()
+                            + "); give another with --port, or 0 for any free one",
+                    e);
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }
@@ -77,23 +78,6 @@ public final class Server implements AutoCloseable {
 
     private static InetAddress loopback() throws IOException {
         return InetAddress.getByAddress(new byte[] {127, 0, 0, 1});
-    }
-
-    private static String next(int port) {
-        return IntStream.rangeClosed(Math.max(port + 1, 1024), 65535)
-                .limit(200)
-                .filter(Server::free)
-                .mapToObj(free -> free + " is free: --port " + free)
-                .findFirst()
-                .orElse("give another with --port, or 0 for any free one");
-    }
-
-    private static boolean free(int port) {
-        try (var socket = new ServerSocket(port, 1, loopback())) {
-            return socket.isBound();
-        } catch (IOException e) {
-            return false;
-        }
     }
 
     private void page(HttpExchange exchange) throws IOException {

@@ -2,7 +2,6 @@ package hypertransfer.lab.terminal;
 
 import hypertransfer.train.data.Progress;
 import java.io.PrintWriter;
-import java.util.Locale;
 import java.util.function.Consumer;
 import java.util.function.LongSupplier;
 
@@ -55,7 +54,6 @@ public final class Meter implements Consumer<Progress>, AutoCloseable {
 
     public static String line(Progress p, double seconds) {
         String done = String.format(
-                Locale.ROOT,
                 "%,d %s, %.1f M tokens, %.1f MB/s",
                 p.documents(),
                 p.documents() == 1 ? "document" : "documents",

@@ -9,7 +9,6 @@ import hypertransfer.train.run.Watcher;
 import java.io.PrintWriter;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Locale;
 import java.util.Optional;
 import java.util.OptionalDouble;
 
@@ -47,7 +46,7 @@ public final class StepLine implements Watcher {
     @Override
     public void started(Session session, int step) {
         out.println(width.fold(
-                format(
+                String.format(
                         "%s, %,d parameters (%,d without the head) on engine %s; %d steps of %,d tokens",
                         c.architecture().label(),
                         c.architecture().parameters(),
@@ -75,14 +74,14 @@ public final class StepLine implements Watcher {
         pace = pace == 0 ? seconds : 0.9 * pace + 0.1 * seconds;
         int done = step + 1;
         List<String> fields = new ArrayList<>();
-        fields.add(format("step %05d/%05d (%.2f%%)", done, c.steps(), 100.0 * done / c.steps()));
-        fields.add(format("loss %.5f", loss));
-        target.trained(step).ifPresent(other -> fields.add(format("gap %+.1e", loss - other)));
+        fields.add(String.format("step %05d/%05d (%.2f%%)", done, c.steps(), 100.0 * done / c.steps()));
+        fields.add(String.format("loss %.5f", loss));
+        target.trained(step).ifPresent(other -> fields.add(String.format("gap %+.1e", loss - other)));
         if (!Double.isNaN(validation)) { // not known until the first validation after a resume
-            fields.add(format("val %.5f", validation));
+            fields.add(String.format("val %.5f", validation));
         }
-        fields.add(format("%.0f ms", 1000 * seconds));
-        fields.add(format("tok/s %,.0f", c.tokensPerStep() / seconds));
+        fields.add(String.format("%.0f ms", 1000 * seconds));
+        fields.add(String.format("tok/s %,.0f", c.tokensPerStep() / seconds));
         fields.add("eta " + duration((c.steps() - done) * pace));
         String line = width.join(fields);
         if (live) {
@@ -101,22 +100,17 @@ public final class StepLine implements Watcher {
                 .replaceFirst("eta .*", Ink.FAINT.on("$0"));
     }
 
-    private static String format(String format, Object... values) {
-        return String.format(Locale.ROOT, format, values);
-    }
-
     @Override
     public void validated(int step, double loss) {
         validation = loss;
         OptionalDouble other = target.validated(step);
         if (!live) {
             out.printf(
-                    Locale.ROOT,
                     "step %05d/%05d validation %.5f%s%n",
                     step,
                     c.steps(),
                     loss,
-                    other.isEmpty() ? "" : format(" | gap %+.1e", loss - other.getAsDouble()));
+                    other.isEmpty() ? "" : String.format(" | gap %+.1e", loss - other.getAsDouble()));
             out.flush();
         }
     }
@@ -124,7 +118,7 @@ public final class StepLine implements Watcher {
     @Override
     public void clipped(int times, int steps, double kept) {
         end();
-        String left = times == 0 ? "" : format(", to %.2f of their norm on average", kept);
+        String left = times == 0 ? "" : String.format(", to %.2f of their norm on average", kept);
         out.println("gradients were clipped in " + times + " of " + steps + " steps" + left);
         out.flush();
     }
@@ -148,7 +142,7 @@ public final class StepLine implements Watcher {
     public static String duration(double seconds) {
         long s = Math.round(seconds);
         return s < 3600
-                ? String.format(Locale.ROOT, "%d:%02d", s / 60, s % 60)
-                : String.format(Locale.ROOT, "%d:%02d:%02d", s / 3600, s / 60 % 60, s % 60);
+                ? String.format("%d:%02d", s / 60, s % 60)
+                : String.format("%d:%02d:%02d", s / 3600, s / 60 % 60, s % 60);
     }
 }

@@ -3,6 +3,7 @@ package hypertransfer.lab.terminal;
 import java.io.Console;
 import java.io.IOException;
 import java.io.PrintWriter;
+import java.io.Writer;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
@@ -98,5 +99,52 @@ public record Width(int columns) {
     /** A name in at most so many columns; of a longer one its end, which tells paths apart. */
     public static String end(String name, int columns) {
         return name.length() <= columns ? name : "…" + name.substring(name.length() - Math.max(0, columns - 1));
+    }
+
+    /** Text for a terminal: a line that is too long is continued below. Commands stay whole, so that they can be copied. */
+    static final class Folding extends Writer {
+        private static final int INDENT = 4;
+
+        private final PrintWriter out;
+        private final Width width;
+        private final StringBuilder line = new StringBuilder();
+
+        Folding(PrintWriter out, Width width) {
+            this.out = out;
+            this.width = width;
+        }
+
+        @Override
+        public void write(char[] text, int from, int count) {
+            for (int i = from; i < from + count; i++) {
+                if (text[i] == '\n') {
+                    out.println(shown());
+                    line.setLength(0);
+                } else if (text[i] != '\r') {
+                    line.append(text[i]);
+                }
+            }
+        }
+
+        private String shown() {
+            return line.toString().matches("(next: | +)ht .*") ? line.toString() : width.fold(line.toString(), INDENT);
+        }
+
+        @Override
+        public void flush() {
+            out.flush();
+        }
+
+        @Override
+        public void close() {
+            out.print(shown());
+            out.flush();
+        }
+    }
+
+    /** Bytes as people read them. */
+    public static String size(long bytes) {
+        double gib = bytes / (double) (1L << 30);
+        return gib >= 0.1 ? String.format("%.1f GiB", gib) : String.format("%.1f MiB", bytes / (double) (1L << 20));
     }
 }

@@ -1,5 +1,7 @@
 package hypertransfer.lab.report;
 
+import static org.assertj.core.api.Assertions.assertThat;
+
 import hypertransfer.train.file.Folder;
 import java.io.IOException;
 import java.net.URI;
@@ -155,16 +157,31 @@ final class Browser implements AutoCloseable {
         return evaluate(expression).valueStream().map(JsonNode::doubleValue).toList();
     }
 
+    String string(String expression) throws Exception {
+        return evaluate(expression).asString();
+    }
+
+    int integer(String expression) throws Exception {
+        return evaluate(expression).asInt();
+    }
+
+    double number(String expression) throws Exception {
+        return evaluate(expression).doubleValue();
+    }
+
+    /** Asks for so many elements of a kind. */
+    void has(int expected, String selector) throws Exception {
+        assertThat(count(selector)).as(selector).isEqualTo(expected);
+    }
+
     /** How many elements there are of a kind. */
     int count(String selector) throws Exception {
-        return evaluate("document.querySelectorAll(\"" + selector + "\").length")
-                .asInt();
+        return integer("document.querySelectorAll(\"" + selector + "\").length");
     }
 
     /** The text of the first of them. */
     String text(String selector) throws Exception {
-        return evaluate("document.querySelector(\"" + selector + "\").textContent")
-                .asString();
+        return string("document.querySelector(\"" + selector + "\").textContent");
     }
 
     /** Gives a control of the page a value, as somebody who uses it does. */

@@ -51,7 +51,7 @@ class LivePageTest {
     private static void shows(Browser browser, String run, String key, double value) throws Exception {
         String cell = "document.querySelector('#table tr[data-run=" + run + "] [data-key=" + key + "]')?.dataset.value";
         Browser.waitFor(run + "'s " + key + " " + value, () -> {
-            String shown = browser.evaluate(cell + " ?? ''").asString();
+            String shown = browser.string(cell + " ?? ''");
             return !shown.isEmpty() && Double.parseDouble(shown) == value;
         });
     }

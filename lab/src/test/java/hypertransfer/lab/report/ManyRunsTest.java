@@ -35,19 +35,16 @@ class ManyRunsTest {
         }
         open();
         assertThat(browser.text("#title")).isEqualTo("Sweep of rate and decay");
-        assertThat(browser.evaluate("document.title").asString()).isEqualTo("Sweep of rate and decay");
-        assertThat(browser.count("#sweep-curve circle[data-run]")).isEqualTo(11);
-        assertThat(browser.count("#sweep-curve text[data-run]")).isEqualTo(1); // the failed one has no loss
-        assertThat(browser.count("#sweep-map [data-cell]")).isEqualTo(12);
-        assertThat(browser.count("#sweep-map .best[width]")).isEqualTo(1);
-        assertThat(browser.count("#table .best")).isEqualTo(1);
-        String best = browser.evaluate("document.querySelector('#table .best').closest('tr').dataset.run")
-                .asString();
-        assertThat(browser.evaluate("document.querySelector('#sweep-map .best[width]').parentNode.dataset.cell")
-                        .asString())
+        assertThat(browser.string("document.title")).isEqualTo("Sweep of rate and decay");
+        browser.has(11, "#sweep-curve circle[data-run]");
+        browser.has(1, "#sweep-curve text[data-run]"); // the failed one has no loss
+        browser.has(12, "#sweep-map [data-cell]");
+        browser.has(1, "#sweep-map .best[width]");
+        browser.has(1, "#table .best");
+        String best = browser.string("document.querySelector('#table .best').closest('tr').dataset.run");
+        assertThat(browser.string("document.querySelector('#sweep-map .best[width]').parentNode.dataset.cell"))
                 .isEqualTo(best);
-        double lowest = browser.evaluate("Number(document.querySelector('#table .best').dataset.value)")
-                .doubleValue();
+        double lowest = browser.number("Number(document.querySelector('#table .best').dataset.value)");
         String[] at = best.substring(1).split("-d");
         assertThat(browser.text("#claim"))
                 .startsWith(String.format(
@@ -70,18 +67,16 @@ class ManyRunsTest {
         assertThat(browser.text("#table tr[data-run='" + best + "'] th"))
                 .isEqualTo("rate=" + at[0] + ", decay=" + at[1]);
         // Colours mean the rate: three runs share each, and there is a scale for them.
-        assertThat(browser.evaluate("document.getElementById('colour').value").asString())
-                .isEqualTo("matrices.rate");
-        assertThat(browser.evaluate("new Set([...document.querySelectorAll('#legend .key line')]"
-                                + ".map(l => l.getAttribute('stroke'))).size")
-                        .asInt())
+        assertThat(browser.string("document.getElementById('colour').value")).isEqualTo("matrices.rate");
+        assertThat(browser.integer("new Set([...document.querySelectorAll('#legend .key line')]"
+                        + ".map(l => l.getAttribute('stroke'))).size"))
                 .isEqualTo(4);
-        assertThat(browser.count("#legend .bar-legend")).isEqualTo(1);
+        browser.has(1, "#legend .bar-legend");
         assertThat(browser.text("#table thead")).contains("rate", "decay").doesNotContain("Gap");
         browser.set("search", "rate=0.015");
-        assertThat(browser.count("#table tbody tr")).isEqualTo(3);
+        browser.has(3, "#table tbody tr");
         browser.set("search", "failed");
-        assertThat(browser.count("#table tbody tr")).isEqualTo(1);
+        browser.has(1, "#table tbody tr");
     }
 
     @Test
@@ -92,8 +87,8 @@ class ManyRunsTest {
         run("round", "target=../about");
         run("about", "target=../round");
         open();
-        assertThat(browser.count("#table tbody tr")).isEqualTo(5); // runs that follow each other are not lost
-        assertThat(browser.count("#transfers [data-run=placebo]")).isZero();
+        browser.has(5, "#table tbody tr"); // runs that follow each other are not lost
+        browser.has(0, "#transfers [data-run=placebo]");
         assertThat(browser.text("#transfers [data-run=twin]")).contains("placebo’s largest gap");
         assertThat(browser.text("#figures .figure:nth-child(1) svg")).contains("zero at every common step");
         assertThat(browser.text("#claim")).contains("the very losses of its target");
@@ -106,12 +101,10 @@ class ManyRunsTest {
         }
         run("muonh", "matrices.mode=hyperball");
         open();
-        assertThat(browser.count("#figures .figure:nth-child(1) path[data-run]"))
-                .isEqualTo(4);
+        browser.has(4, "#figures .figure:nth-child(1) path[data-run]");
         browser.evaluate("document.getElementById('seeds').click()");
         Browser.waitFor("the band", () -> browser.count("#figures .figure:nth-child(1) path.band") == 1);
-        assertThat(browser.count("#figures .figure:nth-child(1) path[data-run]"))
-                .isEqualTo(2);
+        browser.has(2, "#figures .figure:nth-child(1) path[data-run]");
     }
 
     /** It was one unbroken line that pushed the table out of its card, with 16 digits. */
@@ -124,9 +117,8 @@ class ManyRunsTest {
                         + " at step 29, above " + "x".repeat(200) + "\"}");
         open();
         assertThat(browser.text("#table .message")).contains("the loss is 5.54286 at step 29");
-        assertThat(browser.evaluate("(card => card.scrollWidth - card.clientWidth)"
-                                + "(document.getElementById('table').parentNode)")
-                        .asInt())
+        assertThat(browser.integer("(card => card.scrollWidth - card.clientWidth)"
+                        + "(document.getElementById('table').parentNode)"))
                 .isZero();
     }
 
@@ -137,18 +129,16 @@ class ManyRunsTest {
         SyntheticRun heads = run("heads", "model.layers=2", "matrices.view=heads");
         assertThat(heads.matrices).hasSize(2 * (4 * 4 + 2)).contains("blocks.1.attn.o#3.weight");
         open();
-        assertThat(browser.count("#kinds [data-value]")).isEqualTo(6);
-        assertThat(browser.count("#multiples text.cell")).isEqualTo(12);
-        assertThat(browser.count("#multiples path[data-run=whole]")).isEqualTo(12);
-        assertThat(browser.count("#multiples path.band")).as("of q, k, v and o").isEqualTo(2 * 4);
-        assertThat(browser.count("#heat [data-run=heads] [data-cell]")).isEqualTo(12 + 6);
+        browser.has(6, "#kinds [data-value]");
+        browser.has(12, "#multiples text.cell");
+        browser.has(12, "#multiples path[data-run=whole]");
+        browser.has(2 * 4, "#multiples path.band"); // of q, k, v and o
+        browser.has(12 + 6, "#heat [data-run=heads] [data-cell]");
         browser.evaluate("document.getElementById('apart').click()");
-        assertThat(browser.count("#multiples text.cell")).isEqualTo(2 * (4 * 4 + 2));
-        assertThat(browser.count("#multiples path[data-run=whole]"))
-                .as("the whole matrix beside each part")
-                .isEqualTo(2 * (4 * 4 + 2));
+        browser.has(2 * (4 * 4 + 2), "#multiples text.cell");
+        browser.has(2 * (4 * 4 + 2), "#multiples path[data-run=whole]"); // the whole matrix beside each part
         assertThat(browser.text("#multiples")).contains("layer 1 v, head 3").doesNotContain("fc, head");
-        assertThat(browser.count("#heat [data-run=heads] [data-cell]")).isEqualTo(2 * (4 * 4 + 2) + 4 * 4 + 2);
+        browser.has(2 * (4 * 4 + 2) + 4 * 4 + 2, "#heat [data-run=heads] [data-cell]");
     }
 
     @Test

@@ -134,14 +134,14 @@ class PageTest {
         String labels = "new Set([...document.querySelectorAll('#multiples text.tick[text-anchor=end]')]"
                 + ".map(text => text.textContent)).size";
         String all = "document.querySelectorAll('#multiples text.tick[text-anchor=end]').length";
-        int own = browser.evaluate(labels).asInt();
+        int own = browser.integer(labels);
         click("#multiples .shared");
-        assertThat(browser.evaluate(labels).asInt()).isLessThan(own);
-        assertThat(browser.evaluate(all).asInt() / browser.evaluate(labels).asInt())
+        assertThat(browser.integer(labels)).isLessThan(own);
+        assertThat(browser.integer(all) / browser.integer(labels))
                 .as("every panel has the same labels")
                 .isEqualTo(24);
         click("#multiples .shared");
-        assertThat(browser.evaluate(labels).asInt()).isEqualTo(own);
+        assertThat(browser.integer(labels)).isEqualTo(own);
     }
 
     @Test
@@ -153,39 +153,32 @@ class PageTest {
         double peak = rates.stream().mapToDouble(v -> v).max().orElseThrow();
         assertThat(muon.matrices.get(8)).isEqualTo("blocks.1.attn.v.weight");
         assertThat(numbers("#heat [data-run=muon] [data-cell=v1]")).containsExactly(rates.getLast() / peak);
-        assertThat(browser.evaluate("new Set([...document.querySelectorAll('#heat [data-cell] text')]"
-                                + ".map(e => e.textContent.replace(/\\d/g, '0'))).size")
-                        .asInt())
+        assertThat(browser.integer("new Set([...document.querySelectorAll('#heat [data-cell] text')]"
+                        + ".map(e => e.textContent.replace(/\\d/g, '0'))).size"))
                 .as("one notation")
                 .isEqualTo(1);
-        assertThat(browser.count("#heat .scale rect"))
-                .as("what the colours mean")
-                .isEqualTo(48);
-        assertThat(browser.count("#heat [data-run=muon] [data-cell]")).isEqualTo(24 + 6);
+        browser.has(48, "#heat .scale rect"); // what the colours mean
+        browser.has(24 + 6, "#heat [data-run=muon] [data-cell]");
     }
 
     /** A dashed line over a solid one was one dull line: targets are bands now, and a pair has one hue. */
     @Test
     void theLegendTogglesARunEverywhereAndATargetIsABandUnderIt() throws Exception {
-        assertThat(browser.count("#figures .figure:nth-child(1) path.under")).isEqualTo(2 + 1);
-        assertThat(browser.count("#figures .figure:nth-child(1) path.under[data-run=muon]"))
-                .isEqualTo(1);
-        assertThat(browser.count("#figures path[data-run=hypertransfer]")).isEqualTo(8);
-        assertThat(browser.count("#multiples path[data-run=hypertransfer]")).isEqualTo(24);
+        browser.has(2 + 1, "#figures .figure:nth-child(1) path.under");
+        browser.has(1, "#figures .figure:nth-child(1) path.under[data-run=muon]");
+        browser.has(8, "#figures path[data-run=hypertransfer]");
+        browser.has(24, "#multiples path[data-run=hypertransfer]");
         click("#legend .key[data-run=hypertransfer]");
-        assertThat(browser.count("path[data-run=hypertransfer]")).isZero();
-        assertThat(browser.count("#heat [data-run=hypertransfer]")).isZero();
-        assertThat(browser.count("path[data-run=muon]")).isEqualTo(6 + 24);
-        assertThat(browser.count("#figures path.under[data-run=muon]"))
-                .as("nothing over it")
-                .isZero();
+        browser.has(0, "path[data-run=hypertransfer]");
+        browser.has(0, "#heat [data-run=hypertransfer]");
+        browser.has(6 + 24, "path[data-run=muon]");
+        browser.has(0, "#figures path.under[data-run=muon]"); // nothing over it
         click("#legend .key[data-run=hypertransfer]");
-        assertThat(browser.count("#figures path[data-run=hypertransfer]")).isEqualTo(8);
+        browser.has(8, "#figures path[data-run=hypertransfer]");
         String only = "document.querySelector('#legend .key[data-run=inverse]').dispatchEvent("
                 + "new MouseEvent('click', {altKey: true, bubbles: true}))";
         browser.evaluate(only);
-        assertThat(browser.count("#figures path[data-run]"))
-                .isEqualTo(browser.count("#figures path[data-run=inverse]"));
+        browser.has(browser.count("#figures path[data-run=inverse]"), "#figures path[data-run]");
         browser.evaluate(only);
     }
 
@@ -244,8 +237,7 @@ class PageTest {
         browser.evaluate("localStorage.clear()");
         browser.open(address, 390, 4000, true);
         assertThat(ground()).isEqualTo("rgb(14, 18, 23)");
-        assertThat(browser.evaluate("document.documentElement.scrollWidth").asInt())
-                .isLessThanOrEqualTo(390);
+        assertThat(browser.integer("document.documentElement.scrollWidth")).isLessThanOrEqualTo(390);
     }
 
     @Test
@@ -297,7 +289,7 @@ class PageTest {
                 .contains("width=\"6.900in\"");
         assertThat(pages("column", 3.3)).isEqualTo(1);
         assertThat(pages("page", 6.9)).isEqualTo(1);
-        assertThat(browser.count("#sheet *")).as("nothing is left behind").isZero();
+        browser.has(0, "#sheet *"); // nothing is left behind
         browser.set("paper", "screen");
     }
 
@@ -307,8 +299,8 @@ class PageTest {
         browser.evaluate("window.print = () => { kept = [document.querySelector('#sheet').firstChild.cloneNode(true),"
                 + " document.adoptedStyleSheets[0], document.title]; }");
         click("#figures .figure:nth-child(1) [data-as=pdf]");
-        assertThat(browser.evaluate("kept[2]").asString()).isEqualTo("validation-loss");
-        assertThat(browser.evaluate("document.title").asString()).isNotEqualTo("validation-loss");
+        assertThat(browser.string("kept[2]")).isEqualTo("validation-loss");
+        assertThat(browser.string("document.title")).isNotEqualTo("validation-loss");
         browser.evaluate("document.querySelector('#sheet').append(kept[0]); document.adoptedStyleSheets = [kept[1]];"
                 + " document.documentElement.classList.add('only-sheet')");
         String pdf = new String(
@@ -374,10 +366,10 @@ class PageTest {
 
     @Test
     void smoothingKeepsTheRawLineBehind() throws Exception {
-        assertThat(browser.count("#figures .raw")).isZero();
+        browser.has(0, "#figures .raw");
         browser.set("smooth", 4);
-        assertThat(browser.count("#figures .figure:nth-child(2) .raw")).isEqualTo(4 + 2 + 2);
-        assertThat(browser.count("#figures .figure:nth-child(1) .raw")).isZero();
+        browser.has(4 + 2 + 2, "#figures .figure:nth-child(2) .raw");
+        browser.has(0, "#figures .figure:nth-child(1) .raw");
         browser.set("smooth", 0);
     }
 
@@ -387,17 +379,17 @@ class PageTest {
         String top =
                 "Math.max(...[...document.querySelectorAll('#figures .figure:nth-child(1) .tick[text-anchor=end]')]"
                         + ".map(e => Number(e.textContent)).filter(Number.isFinite))";
-        assertThat(browser.evaluate(top).doubleValue()).isLessThan(3);
+        assertThat(browser.number(top)).isLessThan(3);
         assertThat(browser.text("#figures .figure:nth-child(1) svg")).contains("↑ to 5.5450");
         click("#focus");
-        assertThat(browser.evaluate(top).doubleValue()).isGreaterThan(5);
+        assertThat(browser.number(top)).isGreaterThan(5);
         assertThat(browser.text("#figures .figure:nth-child(1) svg")).doesNotContain("↑ to");
         click("#focus");
     }
 
     @Test
     void theTableSortsFiltersAndMarksTheBest() throws Exception {
-        assertThat(browser.count("#table .best")).isEqualTo(1);
+        browser.has(1, "#table .best");
         double best = numbers("#table .best").getFirst();
         click("#table [data-sort=validation]");
         List<Double> up = numbers("#table [data-key=validation]");
@@ -406,8 +398,8 @@ class PageTest {
         assertThat(numbers("#table [data-key=validation]")).isEqualTo(up.reversed());
         click("#table [data-sort=validation]"); // as at first
         browser.set("search", "inverse");
-        assertThat(browser.count("#table tbody tr")).isEqualTo(1);
-        assertThat(browser.count("#legend .key")).isEqualTo(1);
+        browser.has(1, "#table tbody tr");
+        browser.has(1, "#legend .key");
         browser.set("search", "");
     }
 
@@ -431,14 +423,11 @@ class PageTest {
                     + "new KeyboardEvent('keydown', {key: 'ArrowRight', bubbles: true}))");
         }
         assertThat(browser.text("#tip b")).isEqualTo("step 30");
-        assertThat(browser.count("svg[role=img] [tabindex], svg[role=img] [role=button]"))
-                .isZero();
-        assertThat(browser.count("#legend [tabindex='0']")).isEqualTo(1);
+        browser.has(0, "svg[role=img] [tabindex], svg[role=img] [role=button]");
+        browser.has(1, "#legend [tabindex='0']");
         browser.evaluate("document.querySelector('#figures .figure:nth-child(1) summary').click()");
         Browser.waitFor("the values", () -> browser.count("#figures .figure:nth-child(1) .values tbody tr") == 8);
-        assertThat(browser.count("main .figure:not(:has(.values))"))
-                .as("all but the drawing of the networks")
-                .isEqualTo(1);
+        browser.has(1, "main .figure:not(:has(.values))"); // all but the drawing of the networks
         browser.evaluate("document.querySelector('#heat summary').click()");
         Browser.waitFor("the ratios", () -> browser.count("#heat .values tbody tr") == 4 * 24);
         browser.evaluate("document.querySelector('#multiples summary').click()");
@@ -453,20 +442,16 @@ class PageTest {
             settle();
             media("print");
             browser.evaluate("dispatchEvent(new Event('beforeprint'))");
-            assertThat(browser.evaluate("[...document.querySelectorAll('main *')]"
-                                    + ".filter(e => e.getBoundingClientRect().width > 0 && !e.closest('[clip-path]'))"
-                                    + ".map(e => e.getBoundingClientRect().right - document.querySelector('main')"
-                                    + ".getBoundingClientRect().left).reduce((a, b) => Math.max(a, b))")
-                            .doubleValue())
+            assertThat(browser.number("[...document.querySelectorAll('main *')]"
+                            + ".filter(e => e.getBoundingClientRect().width > 0 && !e.closest('[clip-path]'))"
+                            + ".map(e => e.getBoundingClientRect().right - document.querySelector('main')"
+                            + ".getBoundingClientRect().left).reduce((a, b) => Math.max(a, b))"))
                     .isLessThanOrEqualTo(703); // A4 without the page's margins
-            assertThat(browser.evaluate("[...document.querySelectorAll('main svg')]"
-                                    + ".map(e => e.getBoundingClientRect().height).reduce((a, b) => Math.max(a, b))")
-                            .doubleValue())
+            assertThat(browser.number("[...document.querySelectorAll('main svg')]"
+                            + ".map(e => e.getBoundingClientRect().height).reduce((a, b) => Math.max(a, b))"))
                     .as("no picture is higher than a sheet")
                     .isLessThanOrEqualTo(1030);
-            assertThat(browser.count("#multiples svg"))
-                    .as("a sheet can end between any rows")
-                    .isEqualTo(8);
+            browser.has(8, "#multiples svg"); // a sheet can end between any rows
             assertThat(ground()).isEqualTo("rgb(255, 255, 255)");
             browser.evaluate("dispatchEvent(new Event('afterprint'))");
             assertThat(ground()).isEqualTo("rgb(14, 18, 23)");
@@ -541,9 +526,8 @@ class PageTest {
 
     @Test
     void differencesOfConfigurationAlone() throws Exception {
-        assertThat(browser.evaluate(
-                                "[...document.querySelectorAll('#settings tbody th')].map(e => e.textContent).join()")
-                        .asString())
+        assertThat(browser.string(
+                        "[...document.querySelectorAll('#settings tbody th')].map(e => e.textContent).join()"))
                 .isEqualTo("matrices.mode,matrices.rate,target");
         click("#everything");
         assertThat(browser.text("#settings")).contains("adamw.beta2", "model.layers");
@@ -605,8 +589,7 @@ class PageTest {
     }
 
     private static String ground() throws Exception {
-        return browser.evaluate("getComputedStyle(document.body).backgroundColor")
-                .asString();
+        return browser.string("getComputedStyle(document.body).backgroundColor");
     }
 
     private static void media(String media) throws Exception {

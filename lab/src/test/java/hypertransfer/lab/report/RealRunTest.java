@@ -43,15 +43,14 @@ class RealRunTest {
                         () -> browser.count("#heat [data-run=" + run.getFileName() + "] [data-cell]") == 12 + 6);
             }
             assertThat(cell(browser, twin, "gap")).isEqualTo(last(twin, "validation") - last(muon, "validation"));
-            assertThat(browser.count("#multiples text.cell")).isEqualTo(12);
+            browser.has(12, "#multiples text.cell");
             assertThat(browser.text("#transfers")).contains("largest angle", "of momenta");
             assertThat(browser.text("#figures > :last-child svg")).contains("carrier minus evaluated");
             browser.evaluate("quantity = document.querySelector('#quantity'); quantity.value = 'radial';"
                     + " quantity.dispatchEvent(new Event('change'))");
             assertThat(browser.text("#multiples")).contains("radial part of the gradient");
-            assertThat(browser.evaluate("[...document.querySelectorAll('#multiples path')]"
-                                    + ".filter(path => path.getAttribute('d')?.includes('L')).length")
-                            .asInt())
+            assertThat(browser.integer("[...document.querySelectorAll('#multiples path')]"
+                            + ".filter(path => path.getAttribute('d')?.includes('L')).length"))
                     .as(
                             "lines between the steps at which it was measured, the first and the last, of 12 matrices in 2 runs")
                     .isGreaterThanOrEqualTo(24);
@@ -65,9 +64,8 @@ class RealRunTest {
     }
 
     private static double cell(Browser browser, Path run, String key) throws Exception {
-        return Double.parseDouble(browser.evaluate("document.querySelector('#table tr[data-run=" + run.getFileName()
-                        + "] [data-key=" + key + "]').dataset.value")
-                .asString());
+        return Double.parseDouble(browser.string("document.querySelector('#table tr[data-run=" + run.getFileName()
+                + "] [data-key=" + key + "]').dataset.value"));
     }
 
     private static double last(Path run, String key) throws IOException {

@@ -54,13 +54,11 @@ class ServerTest {
     }
 
     @Test
-    void thePageIsLiveAndAloneThere() throws Exception {
+    void thePageIsLive() throws Exception {
         HttpResponse<String> page = client.send(request(server, "/"), BodyHandlers.ofString());
         assertThat(page.statusCode()).isEqualTo(200);
         assertThat(page.headers().firstValue("Content-Type")).hasValue("text/html; charset=utf-8");
         assertThat(page.body()).contains("\"live\":true");
-        assertThat(client.send(request(server, "/etc"), BodyHandlers.ofString()).statusCode())
-                .isEqualTo(404);
     }
 
     @Test
@@ -191,11 +189,10 @@ class ServerTest {
     }
 
     @Test
-    void aPortInUseIsNamedAndTheNextOffered() throws IOException {
+    void aPortInUseIsNamed() throws IOException {
         assertThatThrownBy(() -> Server.open(folder, server.port()))
                 .isInstanceOf(Refusal.class)
-                .hasMessageContaining("port " + server.port() + " on 127.0.0.1 is in use")
-                .hasMessageMatching(".*; \\d+ is free: --port \\d+");
+                .hasMessageMatching("port " + server.port() + " on 127.0.0.1 is in use .*; give another with --port.*");
         assertThatThrownBy(() -> Server.open(folder, 70000))
                 .isInstanceOf(Refusal.class)
                 .hasMessageContaining("70000 is not a port number");

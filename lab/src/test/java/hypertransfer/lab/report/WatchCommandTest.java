@@ -2,6 +2,7 @@ package hypertransfer.lab.report;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import hypertransfer.lab.Child;
 import hypertransfer.lab.Ht;
 import java.io.BufferedReader;
 import java.net.URI;
@@ -30,16 +31,8 @@ class WatchCommandTest {
     @Test
     void endsCleanlyWhenToldTo() throws Exception {
         new SyntheticRun(folder.resolve("muon"), 0, "steps=20").finished();
-        Process process = new ProcessBuilder(
-                        Path.of(System.getProperty("java.home"), "bin", "java").toString(),
-                        "-cp",
-                        System.getProperty("surefire.test.class.path", System.getProperty("java.class.path")),
-                        "hypertransfer.lab.Main",
-                        "watch",
-                        folder.toString(),
-                        "--port",
-                        "0")
-                .redirectErrorStream(true)
+        Process process = new ProcessBuilder(Child.java("watch", folder, "--port", 0))
+                .redirectError(ProcessBuilder.Redirect.DISCARD)
                 .start();
         HttpClient client = HttpClient.newHttpClient();
         try (BufferedReader out = process.inputReader()) {

@@ -38,7 +38,7 @@ class WidthTest {
     @Test
     void whatIsPrintedIsFoldedExceptCommands() {
         StringWriter shown = new StringWriter();
-        PrintWriter out = new PrintWriter(new Folding(new PrintWriter(shown), new Width(12)));
+        PrintWriter out = new PrintWriter(new Width.Folding(new PrintWriter(shown), new Width(12)));
         out.printf("one two three four%n");
         out.println("next: ht report out/muon out/muonh");
         out.flush();

@@ -2,7 +2,7 @@ package hypertransfer.lab.command.data;
 
 import hypertransfer.core.Refusal;
 import hypertransfer.lab.command.option.JsonOption;
-import hypertransfer.lab.terminal.Width;
+import hypertransfer.lab.terminal.Table;
 import hypertransfer.train.data.Shard;
 import hypertransfer.train.data.text.Vocabulary;
 import hypertransfer.train.file.Folder;
@@ -12,7 +12,6 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
-import java.util.Locale;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import picocli.CommandLine.Command;
@@ -30,8 +29,6 @@ import picocli.CommandLine.Parameters;
         footer = {"  ht data inspect data/books", "  ht data inspect data/books/books_train_000001.bin --vocab 50257"})
 public final class InspectCommand implements Runnable {
     private static final int FIRST = 64;
-    /** The columns beside a file's name. */
-    private static final int OTHERS = 50;
 
     @Parameters(paramLabel = "SHARD|DIR", description = "A shard, or a directory of shards.")
     private Path place;
@@ -100,12 +97,12 @@ public final class InspectCommand implements Runnable {
     private static void show(Row row, Shard shard, PrintWriter out) {
         out.printf("file        %s%n", row.file);
         out.printf("header      magic %d, version %d%n", Shard.MAGIC, Shard.VERSION);
-        out.printf(Locale.ROOT, "tokens      %,d%n", row.tokens);
+        out.printf("tokens      %,d%n", row.tokens);
         if (row.tokens > 0) {
             Vocabulary tokens = Vocabulary.parse(row.as);
             int[] first = shard.first(FIRST);
-            out.printf(Locale.ROOT, "ids         %,d different, %d to %d%n", row.ids, row.smallest, row.largest);
-            out.printf(Locale.ROOT, "documents   %,d begin here (token %d)%n", row.documents, tokens.separator());
+            out.printf("ids         %,d different, %d to %d%n", row.ids, row.smallest, row.largest);
+            out.printf("documents   %,d begin here (token %d)%n", row.documents, tokens.separator());
             out.printf(
                     "first ids   %s%n",
                     Arrays.stream(first).mapToObj(Integer::toString).collect(Collectors.joining(" ")));
@@ -114,23 +111,15 @@ public final class InspectCommand implements Runnable {
     }
 
     private static void table(List<Row> rows, PrintWriter out) {
-        int longest = rows.stream().mapToInt(row -> row.file.length()).max().orElseThrow();
-        int width = Math.clamp(Width.here().columns() - OTHERS, 12, Math.max(12, longest));
-        String format = "%-" + width + "s %15s %12s %14s %s%n";
-        out.printf(format, "shard", "tokens", "documents", "ids", "as");
-        for (Row row : rows) {
-            out.printf(
-                    format,
-                    Width.end(row.file, width),
-                    String.format(Locale.ROOT, "%,d", row.tokens),
-                    String.format(Locale.ROOT, "%,d", row.documents),
-                    row.tokens == 0 ? "none" : row.smallest + " to " + row.largest,
-                    row.as);
-        }
+        new Table<Row>()
+                .column("shard", "%s", Row::file)
+                .column("tokens", "%,15d", Row::tokens)
+                .column("documents", "%,12d", Row::documents)
+                .column("ids", "%14s", row -> row.tokens == 0 ? "none" : row.smallest + " to " + row.largest)
+                .column("as", "%s", Row::as)
+                .print(out, rows);
         out.printf(
-                Locale.ROOT,
                 "%,d tokens in %d shards, all of them sound%n",
-                rows.stream().mapToLong(Row::tokens).sum(),
-                rows.size());
+                rows.stream().mapToLong(Row::tokens).sum(), rows.size());
     }
 }

@@ -11,7 +11,6 @@ import java.io.PrintWriter;
 import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.List;
-import java.util.Locale;
 import java.util.OptionalLong;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Model.CommandSpec;
@@ -152,17 +151,15 @@ public final class TokenizeCommand implements Runnable {
 
     private void report(Tokenizer.Result result, Vocabulary vocabulary, PrintWriter err) {
         PrintWriter print = spec.commandLine().getOut();
-        print.printf(Locale.ROOT, "documents   %,d%n", result.documents());
+        print.printf("documents   %,d%n", result.documents());
         print.printf("train       %s%n", shards(result.train()));
         print.printf("validation  %s%n", shards(result.validation()));
         if (result.moved() > 0) {
             print.printf(
-                    Locale.ROOT,
-                    "            %,d of these are the end of the text: whole documents gave too few%n",
-                    result.moved());
+                    "            %,d of these are the end of the text: whole documents gave too few%n", result.moved());
         }
         if (result.skipped() > 0) {
-            print.printf(Locale.ROOT, "skipped     %,d lines that cannot be read%n", result.skipped());
+            print.printf("skipped     %,d lines that cannot be read%n", result.skipped());
             err.println("ht: the first that was skipped: " + result.firstSkipped());
         }
         if (vocabulary == Vocabulary.BYTES) {
@@ -171,7 +168,7 @@ public final class TokenizeCommand implements Runnable {
     }
 
     private static String shards(Tokenizer.Written written) {
-        return String.format(Locale.ROOT, "%,d tokens in %s", written.tokens(), names(written.files()));
+        return String.format("%,d tokens in %s", written.tokens(), names(written.files()));
     }
 
     private static String names(List<Path> files) {

@@ -2,10 +2,8 @@ package hypertransfer.lab.command.machine;
 
 import hypertransfer.engine.Engine;
 import hypertransfer.engine.door.Timed;
-import hypertransfer.lab.command.option.EngineOption;
 import hypertransfer.lab.command.option.JsonOption;
-import hypertransfer.lab.command.option.Labels;
-import hypertransfer.lab.command.option.SetOption;
+import hypertransfer.lab.command.option.Options;
 import hypertransfer.lab.experiment.Workload;
 import hypertransfer.train.config.Configuration;
 import hypertransfer.train.config.ConfigurationFile;
@@ -14,7 +12,6 @@ import hypertransfer.train.network.Variant;
 import java.io.PrintWriter;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Locale;
 import java.util.function.ToDoubleFunction;
 import java.util.function.UnaryOperator;
 import picocli.CommandLine.Command;
@@ -47,7 +44,7 @@ public final class BenchCommand implements Runnable {
     @Option(
             names = "--preset",
             required = true,
-            completionCandidates = Labels.Presets.class,
+            completionCandidates = Options.Presets.class,
             description = "One of ${COMPLETION-CANDIDATES}.")
     private Preset preset;
 
@@ -58,7 +55,7 @@ public final class BenchCommand implements Runnable {
     private Variant variant;
 
     @Mixin
-    private EngineOption engine;
+    private Options.Engine engine;
 
     @Option(names = "--batch", description = "Sequences in a micro-batch, instead of the preset's.")
     private Integer batch;
@@ -77,7 +74,7 @@ public final class BenchCommand implements Runnable {
     private double seconds;
 
     @Mixin
-    private SetOption set;
+    private Options.Settings set;
 
     @Mixin
     private JsonOption json;
@@ -103,7 +100,6 @@ public final class BenchCommand implements Runnable {
             int micros = Math.max(1, preset.stepTokens() / workload.tokens());
             double tokens = 1000.0 * micros * workload.tokens() / (micros * micro + move);
             words.printf(
-                    Locale.ROOT,
                     "%s %s on %s, %d x %d tokens: %.2f ms forward and backward, %.2f ms optimizer, %.0f tokens/s"
                             + " with %d micro-batches per step (medians of %d)%n",
                     preset.label(),

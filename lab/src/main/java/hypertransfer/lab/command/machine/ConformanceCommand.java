@@ -2,8 +2,8 @@ package hypertransfer.lab.command.machine;
 
 import hypertransfer.core.Refusal;
 import hypertransfer.engine.provider.Engines;
-import hypertransfer.lab.command.option.EngineOption;
 import hypertransfer.lab.command.option.JsonOption;
+import hypertransfer.lab.command.option.Options;
 import hypertransfer.lab.terminal.Exit;
 import hypertransfer.train.golden.Errors;
 import hypertransfer.train.golden.Golden;
@@ -11,7 +11,6 @@ import hypertransfer.train.golden.Replay;
 import hypertransfer.train.golden.Tolerance;
 import java.io.PrintWriter;
 import java.nio.file.Path;
-import java.util.Locale;
 import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
@@ -35,7 +34,7 @@ public final class ConformanceCommand implements Callable<Integer> {
     private Path directory;
 
     @Mixin
-    private EngineOption engine;
+    private Options.Engine engine;
 
     @Option(
             names = "--precision",
@@ -85,7 +84,6 @@ public final class ConformanceCommand implements Callable<Integer> {
 
     private static void print(PrintWriter out, String label, Errors errors) {
         out.printf(
-                Locale.ROOT,
                 "%-6s %-36s loss %.1e  gradient %.1e  norm %.1e  rate %.1e%n",
                 errors.passed() ? "ok" : "FAILED",
                 label,

@@ -7,7 +7,6 @@ import hypertransfer.lab.command.option.JsonOption;
 import hypertransfer.lab.experiment.Machine;
 import hypertransfer.lab.experiment.Version;
 import hypertransfer.lab.terminal.Exit;
-import hypertransfer.lab.terminal.Size;
 import hypertransfer.lab.terminal.Width;
 import java.util.List;
 import java.util.concurrent.Callable;
@@ -85,10 +84,10 @@ public final class DoctorCommand implements Callable<Integer> {
                         m.os(),
                         m.architecture(),
                         m.cores(),
-                        Size.of(m.memory()),
-                        Size.of(m.freeMemory()),
-                        Size.of(m.maxHeap()),
-                        Size.of(m.freeDisk()),
+                        Width.size(m.memory()),
+                        Width.size(m.freeMemory()),
+                        Width.size(m.maxHeap()),
+                        Width.size(m.freeDisk()),
                         m.folder(),
                         m.vectorBits() == 0 ? "none: start through ./ht" : m.vectorBits() + " bits"));
         report.engines().forEach(line -> text.append(line.text()));

@@ -6,15 +6,14 @@ import hypertransfer.engine.proof.Comparison;
 import hypertransfer.engine.proof.Result;
 import hypertransfer.engine.proof.Tolerance;
 import hypertransfer.engine.provider.Engines;
-import hypertransfer.lab.command.option.EngineOption;
 import hypertransfer.lab.command.option.JsonOption;
+import hypertransfer.lab.command.option.Options;
 import hypertransfer.lab.terminal.Exit;
 import hypertransfer.train.network.Architecture;
 import hypertransfer.train.network.Differences;
 import java.io.PrintWriter;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Locale;
 import java.util.Map;
 import java.util.concurrent.Callable;
 import java.util.function.BiFunction;
@@ -34,7 +33,7 @@ public final class SelfTestCommand implements Callable<Integer> {
     private final Map<String, Architecture> networks;
 
     @Mixin
-    private EngineOption engine;
+    private Options.Engine engine;
 
     @Mixin
     private JsonOption json;
@@ -87,6 +86,6 @@ public final class SelfTestCommand implements Callable<Integer> {
     }
 
     private static void print(PrintWriter words, String what, Check check) {
-        words.printf(Locale.ROOT, "  %-6s %s %.1e%n", check.passed ? "ok" : "FAILED", what, check.error);
+        words.printf("  %-6s %s %.1e%n", check.passed ? "ok" : "FAILED", what, check.error);
     }
 }

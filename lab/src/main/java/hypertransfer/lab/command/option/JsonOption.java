@@ -22,14 +22,18 @@ public final class JsonOption {
         return command.commandLine().getOut();
     }
 
+    public PrintWriter err() {
+        return command.commandLine().getErr();
+    }
+
     /** Says what could not be read. */
     public void warn(String damage) {
-        command.commandLine().getErr().println("warning: " + damage);
+        err().println("warning: " + damage);
     }
 
     /** Where a command that trains says what it does: standard error, where standard output belongs to a program. */
     public PrintWriter words() {
-        return only ? command.commandLine().getErr() : out();
+        return only ? err() : out();
     }
 
     /** Where a command prints for people as it proceeds: nowhere, where only the line was asked for. */

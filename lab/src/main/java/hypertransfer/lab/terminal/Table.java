@@ -1,0 +1,74 @@
+package hypertransfer.lab.terminal;
+
+import java.io.PrintWriter;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.function.Function;
+import java.util.stream.IntStream;
+
+/**
+ * Rows as people read them. A column is as wide as its widest cell, with words to the left and numbers to the right; of the
+ * first column, which has names, a narrow terminal shows the ends.
+ */
+public final class Table<T> {
+    private static final int MOST = 200, NARROWEST = 12;
+
+    /** @param format of one value; words have {@code %s} */
+    private record Column<T>(String head, String format, Function<T, ?> value, Function<String, Ink> ink) {
+        String cell(T row) {
+            Object found = value.apply(row);
+            return found == null ? "-" : format.formatted(found);
+        }
+
+        String padded(String cell, int width) {
+            return (format.equals("%s") ? "%-" : "%").concat(width + "s").formatted(cell);
+        }
+    }
+
+    private final List<Column<T>> columns = new ArrayList<>();
+
+    /** Adds a column; a value that is null is a dash. */
+    public Table<T> column(String head, String format, Function<T, ?> value) {
+        columns.add(new Column<>(head, format, value, null));
+        return this;
+    }
+
+    /** Adds a column of coloured words. */
+    public Table<T> column(String head, Function<T, ?> value, Function<String, Ink> ink) {
+        columns.add(new Column<>(head, "%s", value, ink));
+        return this;
+    }
+
+    /** Prints the rows; of very many the first. */
+    public void print(PrintWriter out, List<T> rows) {
+        List<T> shown = rows.subList(0, Math.min(MOST, rows.size()));
+        int[] widths = columns.stream()
+                .mapToInt(c -> shown.stream()
+                        .mapToInt(row -> c.cell(row).length())
+                        .reduce(Math.max(1, c.head.length()), Math::max))
+                .toArray();
+        int others = IntStream.of(widths).skip(1).map(width -> width + 1).sum();
+        widths[0] = Math.min(widths[0], Math.max(NARROWEST, Width.here().columns() - others - 1));
+        StringBuilder head = new StringBuilder();
+        for (int i = 0; i < widths.length; i++) {
+            head.append(i == 0 ? "" : " ").append(columns.get(i).padded(columns.get(i).head, widths[i]));
+        }
+        out.println(Ink.BOLD.on(head.toString().stripTrailing()));
+        for (T row : shown) {
+            StringBuilder line = new StringBuilder();
+            for (int i = 0; i < widths.length; i++) {
+                Column<T> column = columns.get(i);
+                String cell = column.cell(row), padded = column.padded(Width.end(cell, widths[i]), widths[i]);
+                line.append(i == 0 ? "" : " ")
+                        .append(
+                                column.ink == null
+                                        ? padded
+                                        : column.ink.apply(cell).on(padded));
+            }
+            out.println(line.toString().stripTrailing());
+        }
+        if (rows.size() > MOST) {
+            out.println("and " + (rows.size() - MOST) + " more; --json has all");
+        }
+    }
+}
