@@ -90,13 +90,8 @@ public final class Trainer {
      * @param changed the keys that may differ from those the checkpoint was trained with
      */
     public boolean run(boolean resume, Set<String> changed, BooleanSupplier stop) {
-        if (ranks.size() > 1) {
-            try (Feed feed = Feed.open(c)) {
-                Agreement.compare(ranks, facts(feed, resume));
-            }
-        }
         try (Feed feed = Feed.open(c);
-                Session session = Session.bare(c, Invariance.needed(c), ranks)) {
+                Session session = agreed(feed, resume)) {
             origin = Origin.of(c, session, feed);
             Invariance.warning(c, session.optimizer().matrices()).ifPresent(watcher::warned);
             session.engine().remark().ifPresent(watcher::warned);
@@ -110,6 +105,12 @@ public final class Trainer {
             fail(e);
             throw e;
         }
+    }
+
+    /** A session without weights, once all ranks are known to train the same. */
+    private Session agreed(Feed feed, boolean resume) {
+        Agreement.compare(ranks, facts(feed, resume));
+        return Session.bare(c, Invariance.needed(c), ranks);
     }
 
     /** What all ranks must have in common before they start. */

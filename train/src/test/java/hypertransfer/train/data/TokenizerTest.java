@@ -256,9 +256,9 @@ class TokenizerTest {
     @Test
     void progressEndsWithTheWhole() throws IOException {
         Path file = pack(in.resolve("a.txt.gz"), document(9).repeat(12_000));
-        List<Progress> seen = new ArrayList<>();
+        List<Tokenizer.Progress> seen = new ArrayList<>();
         new Tokenizer(out, options(0, 1_000_000_000, 1)).run(List.of(file.toString()), seen::add);
-        Progress last = seen.getLast();
+        Tokenizer.Progress last = seen.getLast();
         assertThat(last.read()).isEqualTo(last.total()).isEqualTo(Files.size(file));
         assertThat(last.text()).isEqualTo(12_000L * document(9).getBytes(StandardCharsets.UTF_8).length);
         assertThat(last.tokens()).isEqualTo(ids(Split.TRAIN).length);
