@@ -3,7 +3,7 @@ package hypertransfer.lab;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import hypertransfer.lab.experiment.Experiment;
-import hypertransfer.train.log.Curves;
+import hypertransfer.train.log.Run.Curves;
 import hypertransfer.train.log.Gap;
 import java.io.PrintWriter;
 import java.io.StringWriter;

@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
 
 import hypertransfer.train.file.SafeTensors;
-import hypertransfer.train.log.Curves;
+import hypertransfer.train.log.Run.Curves;
 import hypertransfer.train.log.Gap;
 import hypertransfer.train.log.Run;
 import java.io.IOException;

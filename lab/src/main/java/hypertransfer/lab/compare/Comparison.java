@@ -1,7 +1,7 @@
 package hypertransfer.lab.compare;
 
 import hypertransfer.core.Refusal;
-import hypertransfer.train.log.Curves;
+import hypertransfer.train.log.Run.Curves;
 import hypertransfer.train.log.Gap;
 import hypertransfer.train.log.Run;
 import java.nio.file.Path;

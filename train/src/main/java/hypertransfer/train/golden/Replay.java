@@ -1,5 +1,6 @@
 package hypertransfer.train.golden;
 
+import hypertransfer.train.golden.Errors.Tolerance;
 import hypertransfer.core.Coefficients;
 import hypertransfer.core.Mode;
 import hypertransfer.core.Refusal;

@@ -5,6 +5,7 @@ import hypertransfer.engine.Engine;
 import hypertransfer.engine.Format;
 import hypertransfer.engine.Nonlinearity;
 import hypertransfer.engine.Tensor;
+import hypertransfer.train.network.Parameters.Masters;
 import hypertransfer.engine.provider.Engines;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;

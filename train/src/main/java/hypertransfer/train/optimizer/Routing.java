@@ -3,7 +3,7 @@ package hypertransfer.train.optimizer;
 import hypertransfer.core.Clip;
 import hypertransfer.core.Limits;
 import hypertransfer.core.Transfer;
-import hypertransfer.train.network.Masters;
+import hypertransfer.train.network.Parameters.Masters;
 import hypertransfer.train.network.Outline;
 import hypertransfer.train.network.Parameter;
 import java.util.LinkedHashMap;

@@ -1,5 +1,6 @@
 package hypertransfer.train.golden;
 
+import hypertransfer.train.golden.Errors.Tolerance;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;

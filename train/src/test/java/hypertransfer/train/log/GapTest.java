@@ -75,7 +75,7 @@ class GapTest {
     @Test
     void aPairIsReadOnAsBothGrow() throws IOException {
         Run own = run("own"), target = run("target");
-        Pair pair = new Pair(own, target);
+        Gap.Pair pair = new Gap.Pair(own, target);
         log(own, 2, 1, 0, 4, 1);
         assertThat(pair.read().training().steps()).isZero();
         log(target, 2, 1, 0, 3, 1);

@@ -1,5 +1,6 @@
 package hypertransfer.train.network;
 
+import hypertransfer.train.network.Parameters.Masters;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
 

@@ -2,7 +2,7 @@ package hypertransfer.train.run;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import hypertransfer.train.log.Curves;
+import hypertransfer.train.log.Run.Curves;
 import hypertransfer.train.log.Line;
 import hypertransfer.train.log.Run;
 import java.io.IOException;

@@ -3,7 +3,7 @@ package hypertransfer.train.run;
 import hypertransfer.train.config.Configuration;
 import hypertransfer.train.config.ConfigurationFile;
 import hypertransfer.train.data.ShardFile;
-import hypertransfer.train.log.Curves;
+import hypertransfer.train.log.Run.Curves;
 import hypertransfer.train.log.Line;
 import hypertransfer.train.log.Run;
 import hypertransfer.train.log.RunLock;

@@ -8,7 +8,7 @@ import hypertransfer.core.GradientRule;
 import hypertransfer.core.Mode;
 import hypertransfer.train.config.Configuration;
 import hypertransfer.train.config.ConfigurationFile;
-import hypertransfer.train.log.Curves;
+import hypertransfer.train.log.Run.Curves;
 import hypertransfer.train.log.Line;
 import hypertransfer.train.log.Run;
 import hypertransfer.train.optimizer.Matrix;

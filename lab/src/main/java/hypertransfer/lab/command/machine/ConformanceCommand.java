@@ -8,7 +8,7 @@ import hypertransfer.lab.terminal.Exit;
 import hypertransfer.train.golden.Errors;
 import hypertransfer.train.golden.Golden;
 import hypertransfer.train.golden.Replay;
-import hypertransfer.train.golden.Tolerance;
+import hypertransfer.train.golden.Errors.Tolerance;
 import java.io.PrintWriter;
 import java.nio.file.Path;
 import java.util.Locale;
