@@ -3,8 +3,8 @@ package hypertransfer.lab;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import hypertransfer.lab.experiment.Experiment;
-import hypertransfer.train.log.Run.Curves;
 import hypertransfer.train.log.Gap;
+import hypertransfer.train.log.Run.Curves;
 import java.io.PrintWriter;
 import java.io.StringWriter;
 import java.nio.file.Path;

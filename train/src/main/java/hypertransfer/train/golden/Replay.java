@@ -1,6 +1,5 @@
 package hypertransfer.train.golden;
 
-import hypertransfer.train.golden.Errors.Tolerance;
 import hypertransfer.core.Coefficients;
 import hypertransfer.core.Mode;
 import hypertransfer.core.Refusal;
@@ -11,6 +10,7 @@ import hypertransfer.core.Step;
 import hypertransfer.core.Transfer;
 import hypertransfer.engine.Dims;
 import hypertransfer.engine.Engine;
+import hypertransfer.train.golden.Errors.Tolerance;
 import hypertransfer.train.network.Parameter;
 import hypertransfer.train.network.Parameters;
 import hypertransfer.train.optimizer.Direction;

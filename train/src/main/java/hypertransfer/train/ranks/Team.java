@@ -4,13 +4,12 @@ import hypertransfer.core.Refusal;
 import hypertransfer.engine.Engine;
 import hypertransfer.engine.Role;
 import hypertransfer.engine.Tensor;
-import hypertransfer.engine.ranks.Alone;
 import hypertransfer.engine.ranks.Ranks;
 import hypertransfer.train.network.Architecture;
 import hypertransfer.train.network.Ownership;
+import hypertransfer.train.network.Ownership.Share;
 import hypertransfer.train.network.Parameter;
 import hypertransfer.train.network.Parameters;
-import hypertransfer.train.network.Ownership.Share;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
@@ -91,11 +90,6 @@ public final class Team {
                 group(share.own().get(k)).received.add(received.get(k));
             }
         }
-    }
-
-    /** One process. */
-    public static Team alone(Engine engine, Parameters parameters) {
-        return new Team(engine, new Alone(), parameters);
     }
 
     /**

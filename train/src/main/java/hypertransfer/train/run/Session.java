@@ -16,10 +16,10 @@ import hypertransfer.train.config.Matrices;
 import hypertransfer.train.log.Line;
 import hypertransfer.train.network.Architecture;
 import hypertransfer.train.network.Initializer;
-import hypertransfer.train.network.Parameters.Masters;
 import hypertransfer.train.network.Network;
 import hypertransfer.train.network.Parameter;
 import hypertransfer.train.network.Parameters;
+import hypertransfer.train.network.Parameters.Masters;
 import hypertransfer.train.optimizer.Optimizer;
 import hypertransfer.train.optimizer.Routing;
 import hypertransfer.train.ranks.Team;
@@ -77,8 +77,7 @@ public final class Session implements AutoCloseable {
      */
     public static Session of(Engine engine, Architecture architecture, Routing routing, int micros, boolean recompute) {
         Masters masters = routing.masters(architecture.hidden());
-        return new Session(
-                engine, new Alone(), Transport.AUTO, architecture, routing, masters, micros, recompute);
+        return new Session(engine, new Alone(), Transport.AUTO, architecture, routing, masters, micros, recompute);
     }
 
     /**
@@ -113,8 +112,7 @@ public final class Session implements AutoCloseable {
     private static Session of(Engine engine, Ranks ranks, Configuration c, Routing routing, Masters masters) {
         Configuration.Model m = c.model();
         Transport carrier = c.ranks().transport();
-        return new Session(
-                engine, ranks, carrier, c.architecture(), routing, masters, m.accumulation(), m.recompute());
+        return new Session(engine, ranks, carrier, c.architecture(), routing, masters, m.accumulation(), m.recompute());
     }
 
     /** Draws the weights as a configuration says, and starts the optimizer. */

@@ -1,6 +1,5 @@
 package hypertransfer.train.golden;
 
-import hypertransfer.train.golden.Errors.Tolerance;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
@@ -8,6 +7,7 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
 import hypertransfer.core.Mode;
 import hypertransfer.engine.Format;
 import hypertransfer.engine.provider.Engines;
+import hypertransfer.train.golden.Errors.Tolerance;
 import java.net.URI;
 import java.nio.file.Path;
 import java.util.List;
