@@ -5,7 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import hypertransfer.lab.terminal.Exit;
 import hypertransfer.lab.terminal.Meter;
 import hypertransfer.lab.terminal.Width;
-import hypertransfer.train.data.Progress;
+import hypertransfer.train.data.Tokenizer.Progress;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.io.StringWriter;

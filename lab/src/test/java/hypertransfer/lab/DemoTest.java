@@ -3,8 +3,8 @@ package hypertransfer.lab;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import hypertransfer.lab.experiment.Experiment;
-import hypertransfer.train.log.Curves;
 import hypertransfer.train.log.Gap;
+import hypertransfer.train.log.Run.Curves;
 import java.nio.file.Path;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;

@@ -4,9 +4,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
 
 import hypertransfer.train.file.SafeTensors;
-import hypertransfer.train.log.Curves;
 import hypertransfer.train.log.Gap;
 import hypertransfer.train.log.Run;
+import hypertransfer.train.log.Run.Curves;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;

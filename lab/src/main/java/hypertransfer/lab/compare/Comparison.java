@@ -1,9 +1,9 @@
 package hypertransfer.lab.compare;
 
 import hypertransfer.core.Refusal;
-import hypertransfer.train.log.Curves;
 import hypertransfer.train.log.Gap;
 import hypertransfer.train.log.Run;
+import hypertransfer.train.log.Run.Curves;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Collections;

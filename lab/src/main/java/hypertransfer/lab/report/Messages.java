@@ -2,11 +2,11 @@ package hypertransfer.lab.report;
 
 import hypertransfer.core.Refusal;
 import hypertransfer.train.log.Gap;
+import hypertransfer.train.log.Gap.Pair;
 import hypertransfer.train.log.Line;
 import hypertransfer.train.log.Line.Matrices;
 import hypertransfer.train.log.Line.Training;
 import hypertransfer.train.log.Line.Validation;
-import hypertransfer.train.log.Pair;
 import hypertransfer.train.log.Provenance;
 import hypertransfer.train.log.Run;
 import hypertransfer.train.log.RunStatus;

@@ -1,6 +1,6 @@
 package hypertransfer.lab.terminal;
 
-import hypertransfer.train.data.Progress;
+import hypertransfer.train.data.Tokenizer.Progress;
 import java.io.PrintWriter;
 import java.util.function.Consumer;
 import java.util.function.LongSupplier;

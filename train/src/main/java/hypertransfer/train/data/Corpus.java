@@ -124,10 +124,6 @@ public final class Corpus implements AutoCloseable {
 
     @Override
     public void close() {
-        for (Tokens part : parts) {
-            if (part instanceof Shard shard) {
-                shard.close();
-            }
-        }
+        parts.forEach(Tokens::close);
     }
 }

@@ -22,7 +22,7 @@ public final class DemoText {
 
     /** A split of the text, by document; all ids are below 256. */
     public static Corpus corpus(Split split) {
-        return Corpus.of(new ByteTokens("the demo's text", texts().get(split)));
+        return Corpus.of(new Tokens.Bytes("the demo's text", texts().get(split)));
     }
 
     /** Read once: every run opens both splits. */
@@ -39,7 +39,7 @@ public final class DemoText {
             splits.put(split, new ByteArrayOutputStream());
         }
         try (InputStream in = new GZIPInputStream(DemoText.class.getResourceAsStream(RESOURCE));
-                Documents documents = Documents.text(RESOURCE, in)) {
+                Documents documents = new Documents(RESOURCE, in, false, Documents.PIECE)) {
             int index = -1;
             for (Piece piece = documents.next(); piece != null; piece = documents.next()) {
                 index += piece.opens() ? 1 : 0;

@@ -15,7 +15,7 @@ import java.nio.file.Path;
  * A file of tokens as llm.c writes it, mapped into memory: 256 little-endian int32 (magic, version, count, zeros), then
  * count uint16 ids.
  */
-public final class Shard implements Tokens, AutoCloseable {
+public final class Shard implements Tokens {
     public static final int MAGIC = 20240520;
     public static final int VERSION = 1;
     static final int HEADER = 256 * Integer.BYTES;

@@ -76,6 +76,15 @@ public final class Tokenizer implements AutoCloseable {
         }
     }
 
+    /**
+     * How far tokenizing is.
+     *
+     * @param read bytes of the input files read, compressed as they are
+     * @param total bytes of all input files; 0 where unknown
+     * @param text bytes of text tokenized
+     */
+    public record Progress(long read, long total, long text, long documents, long tokens) {}
+
     /** Shards of a split, and how many tokens they have together. */
     public record Written(List<Path> files, long tokens) {}
 

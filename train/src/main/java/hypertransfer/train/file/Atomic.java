@@ -39,8 +39,13 @@ public final class Atomic {
         try {
             return work.run();
         } catch (IOException e) {
-            throw new UncheckedIOException("cannot " + what + " " + file + ": " + reason(e), e);
+            throw failed(what, file, e);
         }
+    }
+
+    /** What could not be done to which file, and why. */
+    public static UncheckedIOException failed(String what, Path file, IOException e) {
+        return new UncheckedIOException("cannot " + what + " " + file + ": " + reason(e), e);
     }
 
     /** Adds bytes to a file in the same way. */
@@ -104,7 +109,7 @@ public final class Atomic {
             }
             force(file.toAbsolutePath().getParent());
         } catch (IOException e) {
-            throw new UncheckedIOException("cannot write " + file + ": " + reason(e), e);
+            throw failed("write", file, e);
         } finally {
             WRITING.remove(key);
         }

@@ -5,12 +5,16 @@ import java.util.stream.LongStream;
 import java.util.zip.CRC32C;
 
 /** The CRC-32C of many bytes, computed by all cores: that of a whole follows from those of its parts. */
-final class Checksum {
+public final class Checksum {
     private static final int POLYNOMIAL = 0x82f63b78; // Castagnoli's, the lowest power in the highest bit
     private static final int ONE = 1 << 31;
     private static final long PART = 8 << 20;
 
     private Checksum() {}
+
+    public static long of(byte[] bytes) {
+        return part(MemorySegment.ofArray(bytes));
+    }
 
     static long of(MemorySegment bytes) {
         long size = bytes.byteSize();

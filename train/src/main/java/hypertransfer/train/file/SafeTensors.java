@@ -2,7 +2,6 @@ package hypertransfer.train.file;
 
 import hypertransfer.core.Refusal;
 import java.io.IOException;
-import java.io.UncheckedIOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
@@ -25,9 +24,8 @@ import tools.jackson.databind.json.JsonMapper;
 public final class SafeTensors implements AutoCloseable {
     private static final long LARGEST_HEADER = 100_000_000; // the format's own limit
     private static final ValueLayout.OfLong I64 = ValueLayout.JAVA_LONG_UNALIGNED.withOrder(ByteOrder.LITTLE_ENDIAN);
-    private static final ValueLayout.OfDouble F64 =
-            ValueLayout.JAVA_DOUBLE_UNALIGNED.withOrder(ByteOrder.LITTLE_ENDIAN);
-    private static final ValueLayout.OfFloat F32 = ValueLayout.JAVA_FLOAT_UNALIGNED.withOrder(ByteOrder.LITTLE_ENDIAN);
+    static final ValueLayout.OfDouble F64 = ValueLayout.JAVA_DOUBLE_UNALIGNED.withOrder(ByteOrder.LITTLE_ENDIAN);
+    static final ValueLayout.OfFloat F32 = ValueLayout.JAVA_FLOAT_UNALIGNED.withOrder(ByteOrder.LITTLE_ENDIAN);
     private static final ValueLayout.OfShort I16 = ValueLayout.JAVA_SHORT_UNALIGNED.withOrder(ByteOrder.LITTLE_ENDIAN);
     private static final ValueLayout.OfInt I32 = ValueLayout.JAVA_INT_UNALIGNED.withOrder(ByteOrder.LITTLE_ENDIAN);
 
@@ -68,7 +66,7 @@ public final class SafeTensors implements AutoCloseable {
             if (Files.notExists(file)) {
                 throw new Refusal("cannot read " + file + ": there is no such file", e);
             }
-            throw new UncheckedIOException("cannot read " + file + ": " + Atomic.reason(e), e);
+            throw Atomic.failed("read", file, e);
         }
     }
 

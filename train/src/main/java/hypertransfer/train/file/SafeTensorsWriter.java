@@ -1,7 +1,6 @@
 package hypertransfer.train.file;
 
 import java.lang.foreign.MemorySegment;
-import java.lang.foreign.ValueLayout;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.charset.StandardCharsets;
@@ -18,10 +17,6 @@ import tools.jackson.databind.node.ObjectNode;
 public final class SafeTensorsWriter {
     /** What a file of any size can be written with. */
     private static final long LITTLE_ROOM = 64 << 20;
-
-    private static final ValueLayout.OfFloat F32 = ValueLayout.JAVA_FLOAT_UNALIGNED.withOrder(ByteOrder.LITTLE_ENDIAN);
-    private static final ValueLayout.OfDouble F64 =
-            ValueLayout.JAVA_DOUBLE_UNALIGNED.withOrder(ByteOrder.LITTLE_ENDIAN);
 
     private SafeTensorsWriter() {}
 
@@ -44,10 +39,10 @@ public final class SafeTensorsWriter {
 
     private static void encode(double[] values, int bytes, MemorySegment to) {
         if (bytes == Double.BYTES) {
-            MemorySegment.copy(values, 0, to, F64, 0, values.length);
+            MemorySegment.copy(values, 0, to, SafeTensors.F64, 0, values.length);
         } else {
             for (int i = 0; i < values.length; i++) {
-                to.setAtIndex(F32, i, (float) values[i]);
+                to.setAtIndex(SafeTensors.F32, i, (float) values[i]);
             }
         }
     }

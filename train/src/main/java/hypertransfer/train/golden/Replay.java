@@ -10,6 +10,7 @@ import hypertransfer.core.Step;
 import hypertransfer.core.Transfer;
 import hypertransfer.engine.Dims;
 import hypertransfer.engine.Engine;
+import hypertransfer.train.golden.Errors.Tolerance;
 import hypertransfer.train.network.Parameter;
 import hypertransfer.train.network.Parameters;
 import hypertransfer.train.optimizer.Direction;

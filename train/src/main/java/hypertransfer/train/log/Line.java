@@ -4,9 +4,7 @@ import hypertransfer.core.Step;
 import hypertransfer.train.file.Strict;
 import java.nio.ByteBuffer;
 import java.util.Arrays;
-import java.util.HashMap;
 import java.util.List;
-import java.util.Map;
 import java.util.Set;
 import java.util.function.ToDoubleFunction;
 import tools.jackson.core.JacksonException;
@@ -42,10 +40,6 @@ public sealed interface Line {
             double kept,
             double seconds)
             implements Line {
-        public Training(int step, double loss, double rate, double adamRate, long tokens, double seconds) {
-            this(step, loss, rate, adamRate, tokens, Double.NaN, Double.NaN, seconds);
-        }
-
         @Override
         public String text() {
             ObjectNode node = begin(step);
@@ -162,34 +156,19 @@ public sealed interface Line {
                         number(node, "seconds"));
     }
 
-    /** The arrays of every line of {@code matrices.jsonl}. */
-    List<String> ARRAYS = List.of("norm", "target_norm", "rate", "effective", "angle", "implied_decay");
-
-    /** Those that earlier versions did not write; the first is in some lines only. */
-    List<String> LATER_ARRAYS = List.of("radial", "push");
-
     /** A line of {@code matrices.jsonl} of a run that has so many hidden matrices. */
     static Line matrices(ByteBuffer bytes, int count) throws Damaged {
         JsonNode node = object(bytes);
-        Map<String, double[]> arrays = new HashMap<>();
-        for (String key : ARRAYS) {
-            arrays.put(key, numbers(node, key, count));
-        }
-        for (String key : LATER_ARRAYS) {
-            if (node.has(key)) {
-                arrays.put(key, numbers(node, key, count));
-            }
-        }
         return new Matrices(
                 step(node),
-                arrays.get("norm"),
-                arrays.get("target_norm"),
-                arrays.get("rate"),
-                arrays.get("effective"),
-                arrays.get("angle"),
-                arrays.get("implied_decay"),
-                arrays.getOrDefault("radial", none(count)),
-                arrays.getOrDefault("push", none(count)));
+                numbers(node, "norm", count),
+                numbers(node, "target_norm", count),
+                numbers(node, "rate", count),
+                numbers(node, "effective", count),
+                numbers(node, "angle", count),
+                numbers(node, "implied_decay", count),
+                node.has("radial") ? numbers(node, "radial", count) : none(count), // in some lines only
+                node.has("push") ? numbers(node, "push", count) : none(count)); // earlier versions did not write it
     }
 
     private static JsonNode object(ByteBuffer bytes) throws Damaged {

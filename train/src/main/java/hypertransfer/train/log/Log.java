@@ -3,7 +3,6 @@ package hypertransfer.train.log;
 import hypertransfer.core.Refusal;
 import hypertransfer.train.file.Atomic;
 import java.io.IOException;
-import java.io.UncheckedIOException;
 import java.nio.channels.FileChannel;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -49,7 +48,7 @@ public final class Log implements AutoCloseable {
         } catch (NoSuchFileException e) {
             // told below
         } catch (IOException e) {
-            throw failed("flush", file, e);
+            throw Atomic.failed("flush", file, e);
         }
         throw new Refusal(
                 file + " was removed or replaced while the run was writing it; run the same command again, which"
@@ -107,7 +106,7 @@ public final class Log implements AutoCloseable {
                 Atomic.write(file, to -> copy(from, good, to));
             }
         } catch (IOException e) {
-            throw failed("cut", file, e);
+            throw Atomic.failed("cut", file, e);
         }
         return bad.isEmpty() ? Optional.empty() : Optional.of(tail.damage(false) + "; moved to " + aside.getFileName());
     }
@@ -134,9 +133,5 @@ public final class Log implements AutoCloseable {
                 at += from.transferTo(at, span[1] - at, to);
             }
         }
-    }
-
-    private static UncheckedIOException failed(String what, Path file, IOException e) {
-        return new UncheckedIOException("cannot " + what + " " + file + ": " + Atomic.reason(e), e);
     }
 }

@@ -14,7 +14,9 @@ import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
+import java.util.NavigableMap;
 import java.util.Optional;
+import java.util.TreeMap;
 import java.util.function.Consumer;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
@@ -39,6 +41,30 @@ public record Run(Path directory) {
     public static final int DEPTH = 4;
 
     private static final Pattern NUMBERS = Pattern.compile("step-(\\d{8,10})\\.json");
+
+    /**
+     * The losses that a run has logged so far.
+     *
+     * @param losses the training loss of each step
+     * @param validations the validation loss before a step
+     */
+    public record Curves(NavigableMap<Integer, Double> losses, NavigableMap<Integer, Double> validations) {
+
+        /** @param told what could not be read */
+        public static Curves read(Path run, Consumer<String> told) {
+            Curves curves = new Curves(new TreeMap<>(), new TreeMap<>());
+            Tail metrics = new Run(run).metrics();
+            metrics.lines(Line.class).forEach(line -> {
+                switch (line) {
+                    case Line.Training t -> curves.losses.put(t.step(), t.loss());
+                    case Line.Validation v -> curves.validations.put(v.step(), v.loss());
+                    case Line.Matrices m -> {} // of another file
+                }
+            });
+            metrics.tell(told);
+            return curves;
+        }
+    }
 
     /** Whether there is a run in a directory. */
     public static boolean in(Path directory) {
@@ -135,7 +161,7 @@ public record Run(Path directory) {
                     .sorted(Comparator.comparingLong(Run::step).reversed())
                     .toList();
         } catch (IOException e) {
-            throw new UncheckedIOException("cannot list " + file(CHECKPOINTS) + ": " + Atomic.reason(e), e);
+            throw Atomic.failed("list", file(CHECKPOINTS), e);
         }
     }
 

@@ -3,7 +3,6 @@ package hypertransfer.train.log;
 import hypertransfer.train.file.Atomic;
 import hypertransfer.train.log.Line.Damaged;
 import java.io.IOException;
-import java.io.UncheckedIOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
 import java.nio.file.Files;
@@ -42,6 +41,27 @@ public final class Tail {
     private byte[] last = {}; // the bytes of the line read last
     private final Map<Class<?>, Integer> reached = new HashMap<>(); // the last step of each kind of line
     private Damage damage;
+
+    /**
+     * The lines of a file that could not be taken.
+     *
+     * @param first why the first could not
+     */
+    public record Damage(Path file, int lines, String first) {
+
+        Damage and(String place, String why) {
+            return new Damage(file, lines + 1, lines == 0 ? place + " " + why : first);
+        }
+
+        /** For people, e.g. {@code metrics.jsonl has 1 damaged line (line 2 is not JSON)}; empty where all is well. */
+        @Override
+        public String toString() {
+            return lines == 0
+                    ? ""
+                    : file.getFileName() + " has " + lines
+                            + (lines == 1 ? " damaged line (" : " damaged lines (the first: ") + first + ")";
+        }
+    }
 
     /** What a line of the file is. */
     interface Reading {
@@ -245,7 +265,7 @@ public final class Tail {
         } catch (NoSuchFileException e) {
             return new byte[0];
         } catch (IOException e) {
-            throw new UncheckedIOException("cannot read " + file + ": " + Atomic.reason(e), e);
+            throw Atomic.failed("read", file, e);
         }
     }
 }

@@ -92,87 +92,74 @@ public enum Dialect {
     public List<Foreign> tensors(Architecture architecture) {
         Map<String, Outline> ours = architecture.outlines().stream()
                 .collect(Collectors.toMap(Outline::name, Function.identity(), (a, b) -> a, LinkedHashMap::new));
-        return switch (this) {
-            case OWN ->
-                ours.values().stream()
-                        .map(o -> Foreign.of(o.name(), Foreign.Form.SAME, 0, o))
-                        .toList();
-            case GPT2 -> gpt2(architecture, ours);
-            case LLAMA -> llama(architecture, ours);
-        };
+        List<Foreign> all = new ArrayList<>();
+        switch (this) {
+            case OWN -> ours.values().forEach(own -> all.add(same(own.name(), own)));
+            case GPT2 -> gpt2(architecture, ours, all);
+            case LLAMA -> llama(architecture, ours, all);
+        }
+        if (this != OWN && ours.containsKey("head.weight")) {
+            all.add(same(head(), ours.get("head.weight")));
+        }
+        return all;
     }
 
-    private List<Foreign> llama(Architecture a, Map<String, Outline> ours) {
-        List<Foreign> all = new ArrayList<>();
+    private static void llama(Architecture a, Map<String, Outline> ours, List<Foreign> all) {
         all.add(same("embed_tokens.weight", ours.get("embed.weight")));
         for (int l = 0; l < a.layers(); l++) {
             String here = "blocks." + l + ".", there = "layers." + l + ".";
-            String attention = there + "self_attn.", mlp = there + "mlp.";
             all.add(norm(there + "input_layernorm.weight", ours.get(here + "attn.gain")));
-            for (String part : List.of("q", "k")) {
+            for (String part : List.of("q", "k", "v", "o")) {
+                Foreign.Form form = "qk".contains(part) ? Foreign.Form.HALVES : Foreign.Form.SAME;
                 Outline own = ours.get(here + "attn." + part + ".weight");
-                all.add(Foreign.of(attention + part + "_proj.weight", Foreign.Form.HALVES, a.headWidth(), own));
+                all.add(Foreign.of(there + "self_attn." + part + "_proj.weight", form, a.headWidth(), own));
             }
-            all.add(same(attention + "v_proj.weight", ours.get(here + "attn.v.weight")));
-            all.add(same(attention + "o_proj.weight", ours.get(here + "attn.o.weight")));
             all.add(norm(there + "post_attention_layernorm.weight", ours.get(here + "mlp.gain")));
-            all.add(same(mlp + "gate_proj.weight", ours.get(here + "mlp.gate.weight")));
-            all.add(same(mlp + "up_proj.weight", ours.get(here + "mlp.fc.weight")));
-            all.add(same(mlp + "down_proj.weight", ours.get(here + "mlp.proj.weight")));
+            all.add(same(there + "mlp.gate_proj.weight", ours.get(here + "mlp.gate.weight")));
+            all.add(same(there + "mlp.up_proj.weight", ours.get(here + "mlp.fc.weight")));
+            all.add(same(there + "mlp.down_proj.weight", ours.get(here + "mlp.proj.weight")));
         }
         all.add(norm("norm.weight", ours.get("head.gain")));
-        untied(all, ours);
-        return all;
     }
 
-    private List<Foreign> gpt2(Architecture a, Map<String, Outline> ours) {
-        List<Foreign> all = new ArrayList<>();
-        int C = a.width();
+    private static void gpt2(Architecture a, Map<String, Outline> ours, List<Foreign> all) {
         all.add(same("wte.weight", ours.get("embed.weight")));
-        Outline positions = ours.get("embed.positions");
-        all.add(positions == null ? Foreign.zeros("wpe.weight", a.sequence(), C) : same("wpe.weight", positions));
+        all.add(added("wpe.weight", a.sequence(), a.width(), ours.get("embed.positions")));
         for (int l = 0; l < a.layers(); l++) {
-            String here = "blocks." + l + ".", there = "h." + l + ".";
-            all.add(norm(there + "ln_1.weight", ours.get(here + "attn.gain")));
-            all.add(bias(there + "ln_1.bias", C, ours.get(here + "attn.norm.bias")));
-            Outline q = ours.get(here + "attn.q.weight"), k = ours.get(here + "attn.k.weight");
-            linear(
-                    all,
-                    there + "attn.c_attn",
-                    ours.get(here + "attn.qkv.bias"),
-                    q,
-                    k,
-                    ours.get(here + "attn.v.weight"));
-            linear(all, there + "attn.c_proj", ours.get(here + "attn.o.bias"), ours.get(here + "attn.o.weight"));
-            all.add(norm(there + "ln_2.weight", ours.get(here + "mlp.gain")));
-            all.add(bias(there + "ln_2.bias", C, ours.get(here + "mlp.norm.bias")));
-            linear(all, there + "mlp.c_fc", ours.get(here + "mlp.fc.bias"), ours.get(here + "mlp.fc.weight"));
-            linear(all, there + "mlp.c_proj", ours.get(here + "mlp.proj.bias"), ours.get(here + "mlp.proj.weight"));
+            String attn = "blocks." + l + ".attn.", mlp = "blocks." + l + ".mlp.", there = "h." + l + ".";
+            layerNorm(all, there + "ln_1", ours, attn);
+            linear(all, there + "attn.c_attn", ours, attn, "qkv");
+            linear(all, there + "attn.c_proj", ours, attn, "o");
+            layerNorm(all, there + "ln_2", ours, mlp);
+            linear(all, there + "mlp.c_fc", ours, mlp, "fc");
+            linear(all, there + "mlp.c_proj", ours, mlp, "proj");
         }
-        all.add(norm("ln_f.weight", ours.get("head.gain")));
-        all.add(bias("ln_f.bias", C, ours.get("head.norm.bias")));
-        untied(all, ours);
-        return all;
+        layerNorm(all, "ln_f", ours, "head.");
     }
 
-    private static void linear(List<Foreign> all, String name, Outline bias, Outline... parts) {
+    private static void layerNorm(List<Foreign> all, String name, Map<String, Outline> ours, String at) {
+        Outline gain = ours.get(at + "gain");
+        all.add(norm(name + ".weight", gain));
+        all.add(added(name + ".bias", 1, gain.cols(), ours.get(at + "norm.bias")));
+    }
+
+    /** A matrix with its bias; those of q, k and v are one there. */
+    private static void linear(List<Foreign> all, String name, Map<String, Outline> ours, String at, String matrix) {
+        Outline[] parts = Arrays.stream(matrix.equals("qkv") ? new String[] {"q", "k", "v"} : new String[] {matrix})
+                .map(part -> ours.get(at + part + ".weight"))
+                .toArray(Outline[]::new);
         Foreign weight = Foreign.of(name + ".weight", Foreign.Form.TRANSPOSED, 0, parts);
         all.add(weight);
-        all.add(bias(name + ".bias", weight.cols(), bias));
-    }
-
-    private void untied(List<Foreign> all, Map<String, Outline> ours) {
-        if (ours.containsKey("head.weight")) {
-            all.add(same(head(), ours.get("head.weight")));
-        }
+        all.add(added(name + ".bias", 1, weight.cols(), ours.get(at + matrix + ".bias")));
     }
 
     private static Foreign same(String name, Outline own) {
         return Foreign.of(name, Foreign.Form.SAME, 0, own);
     }
 
-    private static Foreign bias(String name, int cols, Outline own) {
-        return own == null ? Foreign.zeros(name, 1, cols) : same(name, own);
+    /** What is added there, a bias or positions, and here only where the network has it. */
+    private static Foreign added(String name, int rows, int cols, Outline own) {
+        return own == null ? Foreign.zeros(name, rows, cols) : same(name, own);
     }
 
     private static Foreign norm(String name, Outline gain) {

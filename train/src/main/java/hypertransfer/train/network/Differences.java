@@ -6,6 +6,7 @@ import hypertransfer.engine.Format;
 import hypertransfer.engine.Nonlinearity;
 import hypertransfer.engine.Tensor;
 import hypertransfer.engine.provider.Engines;
+import hypertransfer.train.network.Parameters.Masters;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;

@@ -34,6 +34,31 @@ public record Ownership(int ranks, List<Piece> pieces) {
         }
     }
 
+    /**
+     * One rank's part in training a network.
+     *
+     * @param outlines all parameters
+     * @param micros micro-batches in a step, of all ranks together
+     */
+    public record Share(List<Outline> outlines, Ownership ownership, int rank, int micros) {
+        public Share(Architecture architecture, int ranks, int rank, int micros) {
+            this(architecture.outlines(), Ownership.of(architecture.outlines(), ranks), rank, micros);
+        }
+
+        /** The pieces that this rank owns. */
+        public List<Piece> own() {
+            return ownership.of(rank);
+        }
+
+        /**
+         * Whether gradients are added up apart from where the backward pass leaves them: a micro-batch's gradient is
+         * complete before it is added, so that the sum does not depend on who computed it.
+         */
+        public boolean sums() {
+            return micros > 1;
+        }
+    }
+
     /** Refuses more ranks than there are hidden matrices: some would own none, and wait for the others. */
     public static Ownership of(List<Outline> all, int ranks) {
         int hidden = (int) all.stream().filter(Outline::hidden).count();

@@ -5,6 +5,7 @@ import hypertransfer.engine.Nonlinearity;
 import hypertransfer.engine.Role;
 import hypertransfer.engine.Tensor;
 import hypertransfer.train.network.Outline.Kind;
+import hypertransfer.train.network.Ownership.Share;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -16,6 +17,16 @@ import java.util.stream.Stream;
  * where there is a gate. The network sees every parameter whole; the optimizer sees the pieces that this rank owns, which in one process is everything.
  */
 public final class Parameters {
+
+    /** Where the masters of hidden matrices are, beside the weights that the network is evaluated at. */
+    public enum Masters {
+        /** A master is the weight itself, unless the engine has another number format for weights. */
+        SHARED,
+        /** A master is a tensor of its own, so that the network can be evaluated at a multiple of it. */
+        SEPARATE,
+        /** A master is a tensor of its own in double precision. */
+        EXACT
+    }
 
     /** One block's parameters; qkv is q, k and v one below the other, fc the gate, if there is one, and fc. */
     record Block(Parameter qkv, Parameter attnGain, Parameter o, Parameter mlpGain, Parameter fc, Parameter proj) {}
@@ -42,7 +53,7 @@ public final class Parameters {
 
     /** Of one process whose steps have one micro-batch. */
     public Parameters(Engine engine, Architecture architecture, Masters masters) {
-        this(engine, architecture, masters, Share.whole(architecture, 1));
+        this(engine, architecture, masters, new Share(architecture, 1, 0, 1));
     }
 
     /** Of one rank's share. */

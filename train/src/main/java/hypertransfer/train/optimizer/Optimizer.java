@@ -11,6 +11,7 @@ import hypertransfer.engine.Format;
 import hypertransfer.engine.Motion;
 import hypertransfer.engine.Readings;
 import hypertransfer.engine.Tensor;
+import hypertransfer.engine.ranks.Alone;
 import hypertransfer.train.network.Parameter;
 import hypertransfer.train.network.Parameters;
 import hypertransfer.train.ranks.Team;
@@ -74,7 +75,7 @@ public final class Optimizer {
 
     /** Of one process. */
     public Optimizer(Engine engine, Parameters parameters, Routing routing) {
-        this(engine, parameters, routing, Team.alone(engine, parameters));
+        this(engine, parameters, routing, new Team(engine, new Alone(), parameters));
     }
 
     /** Declares the optimizer's state; after the engine's commit and the weights are written, {@link #start} it. */

@@ -4,13 +4,12 @@ import hypertransfer.core.Refusal;
 import hypertransfer.engine.Engine;
 import hypertransfer.engine.Role;
 import hypertransfer.engine.Tensor;
-import hypertransfer.engine.ranks.Alone;
 import hypertransfer.engine.ranks.Ranks;
 import hypertransfer.train.network.Architecture;
 import hypertransfer.train.network.Ownership;
+import hypertransfer.train.network.Ownership.Share;
 import hypertransfer.train.network.Parameter;
 import hypertransfer.train.network.Parameters;
-import hypertransfer.train.network.Share;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
@@ -18,6 +17,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.TreeMap;
 import java.util.function.Supplier;
 import java.util.function.ToLongFunction;
@@ -90,11 +90,6 @@ public final class Team {
                 group(share.own().get(k)).received.add(received.get(k));
             }
         }
-    }
-
-    /** One process. */
-    public static Team alone(Engine engine, Parameters parameters) {
-        return new Team(engine, new Alone(), parameters);
     }
 
     /**
@@ -329,22 +324,17 @@ public final class Team {
      * Writes this rank's rows of a tensor that is known whole.
      *
      * @param parameter the number of the parameter whose rows they are
-     * @param bytes its numbers in the tensor's own format
+     * @param bytes its numbers in the tensor's own format; empty where they have another
+     * @param values its numbers, asked for where there are no bytes
      * @param own this rank's piece of it, or null
      */
-    public void write(int parameter, MemorySegment bytes, Tensor own) {
+    public void write(int parameter, Optional<MemorySegment> bytes, Supplier<double[]> values, Tensor own) {
         for (Ownership.Piece piece : share.own()) {
-            if (piece.parameter() == parameter) {
+            if (piece.parameter() == parameter && bytes.isPresent()) {
                 long row = (long) piece.whole().cols() * own.numberBytes();
-                engine.load(piece.isWhole() ? bytes : bytes.asSlice(piece.from() * row, piece.rows() * row), own);
-            }
-        }
-    }
-
-    /** The same from numbers of another format. */
-    public void write(int parameter, Supplier<double[]> values, Tensor own) {
-        for (Ownership.Piece piece : share.own()) {
-            if (piece.parameter() == parameter) {
+                MemorySegment all = bytes.get();
+                engine.load(piece.isWhole() ? all : all.asSlice(piece.from() * row, piece.rows() * row), own);
+            } else if (piece.parameter() == parameter) {
                 int cols = piece.whole().cols(), from = piece.from() * cols;
                 double[] all = values.get();
                 engine.write(own, piece.isWhole() ? all : Arrays.copyOfRange(all, from, from + piece.rows() * cols));

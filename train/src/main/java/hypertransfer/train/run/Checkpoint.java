@@ -4,6 +4,7 @@ import com.fasterxml.jackson.annotation.JsonInclude;
 import hypertransfer.core.Refusal;
 import hypertransfer.core.State;
 import hypertransfer.train.file.Atomic;
+import hypertransfer.train.file.Checksum;
 import hypertransfer.train.file.SafeTensors;
 import hypertransfer.train.file.Strict;
 import java.nio.charset.StandardCharsets;
@@ -11,7 +12,6 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.List;
-import java.util.zip.CRC32C;
 import tools.jackson.core.JacksonException;
 import tools.jackson.databind.PropertyNamingStrategies;
 import tools.jackson.databind.json.JsonMapper;
@@ -93,9 +93,7 @@ public record Checkpoint(
     }
 
     private long sum() {
-        CRC32C crc = new CRC32C();
-        crc.update(signed(0).text());
-        return crc.getValue();
+        return Checksum.of(signed(0).text());
     }
 
     /** The same with the checksum of its tensors. */

@@ -92,7 +92,7 @@ record Checkpoints(Run run) {
                 }
             }
         } catch (IOException e) {
-            throw new UncheckedIOException("cannot tidy " + directory() + ": " + Atomic.reason(e), e);
+            throw Atomic.failed("tidy", directory(), e);
         }
     }
 }

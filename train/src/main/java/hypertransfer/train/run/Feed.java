@@ -6,7 +6,6 @@ import hypertransfer.train.data.Batches;
 import hypertransfer.train.data.Corpus;
 import hypertransfer.train.data.DemoText;
 import hypertransfer.train.data.Split;
-import hypertransfer.train.data.Windows;
 import hypertransfer.train.data.text.Vocabulary;
 import java.util.ArrayList;
 import java.util.List;
@@ -18,7 +17,8 @@ public final class Feed implements AutoCloseable {
     private final Corpus training;
     private final Corpus validation;
     private final Batches batches;
-    private final Windows held;
+    private final Batches held;
+    private final long validations;
     private final Batch batch;
 
     /** A micro-batch: B*T tokens and those that follow them. The next one takes its place. */
@@ -28,12 +28,11 @@ public final class Feed implements AutoCloseable {
         this.training = training;
         this.validation = validation;
         Configuration.Model m = c.model();
-        Windows windows = Windows.of(training, m.batch(), m.sequence());
         OptionalLong seed = c.data().shuffle() ? OptionalLong.of(c.seed()) : OptionalLong.empty();
-        batches = new Batches(windows, m.accumulation(), seed);
-        Windows all = Windows.of(validation, m.batch(), m.sequence());
-        held = all.first((int) Math.min(c.validation().batches(), all.count()));
-        batch = new Batch(new int[windows.size()], new int[windows.size()]);
+        batches = new Batches(training, m.batch(), m.sequence(), m.accumulation(), seed);
+        held = new Batches(validation, m.batch(), m.sequence(), 1, OptionalLong.empty());
+        validations = Math.min(c.validation().batches(), held.count());
+        batch = new Batch(new int[batches.size()], new int[batches.size()]);
     }
 
     public static Feed open(Configuration c) {
@@ -49,12 +48,15 @@ public final class Feed implements AutoCloseable {
     }
 
     private static Corpus open(String place, Split split, int vocab) {
-        if (place.equals("demo") && vocab >= Vocabulary.GPT2.size()) {
+        if (!place.equals("demo")) {
+            return Corpus.open(List.of(place.split(",")), split, vocab);
+        }
+        if (vocab >= Vocabulary.GPT2.size()) {
             throw new Refusal("the data is demo, whose tokens are 256 bytes, and model.vocab is " + vocab
                     + ", for GPT-2's tokens; write shards with 'ht data tokenize' and name them with"
                     + " --set data.train=DIR --set data.validation=DIR, or take the bytes with --set model.vocab=256");
         }
-        return place.equals("demo") ? DemoText.corpus(split) : Corpus.open(List.of(place.split(",")), split, vocab);
+        return DemoText.corpus(split);
     }
 
     /** How many tokens each corpus has, by the key that names it. */
@@ -80,13 +82,13 @@ public final class Feed implements AutoCloseable {
         return batch;
     }
 
-    /** How many windows are kept for validation. */
+    /** How many windows are used for validation: always the first, so that losses can be compared. */
     long validations() {
-        return held.count();
+        return validations;
     }
 
     Batch validation(long window) {
-        held.fill(window, batch.inputs, batch.targets);
+        held.fill(window, 0, batch.inputs, batch.targets);
         return batch;
     }
 

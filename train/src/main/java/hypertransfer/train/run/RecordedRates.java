@@ -4,13 +4,12 @@ import com.fasterxml.jackson.annotation.JsonInclude;
 import hypertransfer.core.GradientRule;
 import hypertransfer.core.Refusal;
 import hypertransfer.train.file.Atomic;
+import hypertransfer.train.file.Checksum;
 import hypertransfer.train.file.Strict;
 import hypertransfer.train.log.Line;
 import hypertransfer.train.log.Run;
 import hypertransfer.train.log.Tail;
 import java.io.IOException;
-import java.io.InputStream;
-import java.io.OutputStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -20,8 +19,6 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.function.Consumer;
-import java.util.zip.CRC32C;
-import java.util.zip.CheckedInputStream;
 import tools.jackson.databind.json.JsonMapper;
 
 /**
@@ -98,16 +95,14 @@ public record RecordedRates(
     /** The CRC-32C of such a file. */
     static String fingerprint(Path file) {
         require(file);
-        CRC32C crc = new CRC32C();
-        try (InputStream in = new CheckedInputStream(Files.newInputStream(file), crc)) {
-            in.transferTo(OutputStream.nullOutputStream());
+        try {
+            return Long.toHexString(Checksum.of(Files.readAllBytes(file)));
         } catch (IOException e) {
             throw new Refusal(
                     "cannot read the recorded schedule " + file + ": " + Atomic.reason(e)
                             + "; write one with 'ht schedule RUN'",
                     e);
         }
-        return Long.toHexString(crc.getValue());
     }
 
     /**

@@ -16,10 +16,10 @@ import hypertransfer.train.config.Matrices;
 import hypertransfer.train.log.Line;
 import hypertransfer.train.network.Architecture;
 import hypertransfer.train.network.Initializer;
-import hypertransfer.train.network.Masters;
 import hypertransfer.train.network.Network;
 import hypertransfer.train.network.Parameter;
 import hypertransfer.train.network.Parameters;
+import hypertransfer.train.network.Parameters.Masters;
 import hypertransfer.train.optimizer.Optimizer;
 import hypertransfer.train.optimizer.Routing;
 import hypertransfer.train.ranks.Team;
@@ -45,24 +45,28 @@ public final class Session implements AutoCloseable {
     private final Routing routing;
     private final Memory memory;
 
-    /** What is put onto an engine. */
-    private record Setup(Architecture architecture, Routing routing, Masters masters, int micros, boolean recompute) {
-        /** With the masters that the routing needs. */
-        Setup(Architecture architecture, Routing routing, int micros, boolean recompute) {
-            this(architecture, routing, routing.masters(architecture.hidden()), micros, recompute);
-        }
-    }
-
-    private Session(Engine engine, Ranks ranks, Transport carrier, Setup setup) {
+    private Session(
+            Engine engine,
+            Ranks ranks,
+            Transport carrier,
+            Architecture architecture,
+            Routing routing,
+            Masters masters,
+            int micros,
+            boolean recompute) {
         this.engine = engine;
-        this.routing = setup.routing;
+        this.routing = routing;
         this.ranks = ranks;
-        Architecture architecture = setup.architecture;
-        parameters = new Parameters(engine, architecture, setup.masters, Team.share(ranks, architecture, setup.micros));
-        network = new Network(engine, architecture, parameters, setup.micros, setup.recompute);
-        team = new Team(engine, engine.transport(ranks, carrier), parameters);
-        optimizer = new Optimizer(engine, parameters, routing, team);
-        memory = new Memory(engine.commit().bytes(), team.start());
+        try {
+            parameters = new Parameters(engine, architecture, masters, Team.share(ranks, architecture, micros));
+            network = new Network(engine, architecture, parameters, micros, recompute);
+            team = new Team(engine, engine.transport(ranks, carrier), parameters);
+            optimizer = new Optimizer(engine, parameters, routing, team);
+            memory = new Memory(engine.commit().bytes(), team.start());
+        } catch (RuntimeException | Error e) {
+            engine.close();
+            throw e;
+        }
     }
 
     /**
@@ -72,16 +76,8 @@ public final class Session implements AutoCloseable {
      * @param micros micro-batches per step
      */
     public static Session of(Engine engine, Architecture architecture, Routing routing, int micros, boolean recompute) {
-        return of(engine, new Alone(), Transport.AUTO, new Setup(architecture, routing, micros, recompute));
-    }
-
-    private static Session of(Engine engine, Ranks ranks, Transport carrier, Setup setup) {
-        try {
-            return new Session(engine, ranks, carrier, setup);
-        } catch (RuntimeException | Error e) {
-            engine.close();
-            throw e;
-        }
+        Masters masters = routing.masters(architecture.hidden());
+        return new Session(engine, new Alone(), Transport.AUTO, architecture, routing, masters, micros, recompute);
     }
 
     /**
@@ -110,12 +106,13 @@ public final class Session implements AutoCloseable {
 
     private static Session bare(Engine engine, Configuration c, Map<String, GradientRule> rules, Ranks ranks) {
         Routing routing = c.routing(rules, engine.separateWeights());
+        return of(engine, ranks, c, routing, routing.masters(c.architecture().hidden()));
+    }
+
+    private static Session of(Engine engine, Ranks ranks, Configuration c, Routing routing, Masters masters) {
         Configuration.Model m = c.model();
-        return of(
-                engine,
-                ranks,
-                c.ranks().transport(),
-                new Setup(c.architecture(), routing, m.accumulation(), m.recompute()));
+        Transport carrier = c.ranks().transport();
+        return new Session(engine, ranks, carrier, c.architecture(), routing, masters, m.accumulation(), m.recompute());
     }
 
     /** Draws the weights as a configuration says, and starts the optimizer. */
@@ -127,9 +124,7 @@ public final class Session implements AutoCloseable {
     /** The same with every hidden weight kept apart from its master, so that it can be evaluated at other scales. */
     static Session separate(Configuration c) {
         Routing routing = Routing.standard(c.matrices().update(), c.matrices().transfer());
-        Configuration.Model m = c.model();
-        Setup setup = new Setup(c.architecture(), routing, Masters.SEPARATE, m.accumulation(), m.recompute());
-        return of(engine(c), new Alone(), Transport.AUTO, setup).initialize(c.seed());
+        return of(engine(c), new Alone(), c, routing, Masters.SEPARATE).initialize(c.seed());
     }
 
     private static Engine engine(Configuration c) {

@@ -133,14 +133,9 @@ record Snapshot(Session session) {
     }
 
     private void write(SafeTensors file, String name, Content content) {
-        Team team = session.team();
         Optional<MemorySegment> bytes =
                 file.numberBytes(name) == content.numberBytes() ? file.bytes(name) : Optional.empty();
-        if (bytes.isPresent()) {
-            team.write(content.parameter(), bytes.get(), content.own());
-        } else {
-            team.write(content.parameter(), () -> file.values(name), content.own());
-        }
+        session.team().write(content.parameter(), bytes, () -> file.values(name), content.own());
     }
 
     private static String converted(int step, int numberBytes) {

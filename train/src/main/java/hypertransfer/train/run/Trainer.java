@@ -4,7 +4,6 @@ import hypertransfer.core.Clip;
 import hypertransfer.core.Diverged;
 import hypertransfer.core.Schedule;
 import hypertransfer.core.Step;
-import hypertransfer.engine.ranks.Alone;
 import hypertransfer.engine.ranks.Ranks;
 import hypertransfer.train.config.Configuration;
 import hypertransfer.train.config.ConfigurationFile;
@@ -46,18 +45,10 @@ public final class Trainer {
     private int validated = -1; // the step that the validation loss is of, if that was measured or restored
 
     /**
-     * A run in its directory, trained by this process.
-     *
-     * @param provenance what should be remembered of the program and the machine
-     */
-    public Trainer(RunLock lock, Configuration configuration, Map<String, String> provenance, Watcher watcher) {
-        this(lock.run(), lock, new Alone(), configuration, provenance, watcher);
-    }
-
-    /**
      * One rank of a run: all of them compute, rank 0 writes.
      *
-     * @param hold null at other ranks than 0
+     * @param lock null at other ranks than 0
+     * @param provenance what should be remembered of the program and the machine
      */
     public Trainer(
             Run directory,
@@ -78,25 +69,12 @@ public final class Trainer {
      * Trains until the last step, or until it is asked to stop, which it does after saving.
      *
      * @param resume whether to continue from the newest good checkpoint, if there is one
+     * @param changed the keys that may differ from those the checkpoint was trained with
      * @return whether the last step was reached
      */
-    public boolean run(boolean resume, BooleanSupplier stop) {
-        return run(resume, Set.of(), stop);
-    }
-
-    /**
-     * The same with a configuration that was changed on purpose.
-     *
-     * @param changed the keys that may differ from those the checkpoint was trained with
-     */
     public boolean run(boolean resume, Set<String> changed, BooleanSupplier stop) {
-        if (ranks.size() > 1) {
-            try (Feed feed = Feed.open(c)) {
-                Agreement.compare(ranks, facts(feed, resume));
-            }
-        }
         try (Feed feed = Feed.open(c);
-                Session session = Session.bare(c, Invariance.needed(c), ranks)) {
+                Session session = agreed(feed, resume)) {
             origin = Origin.of(c, session, feed);
             Invariance.warning(c, session.optimizer().matrices()).ifPresent(watcher::warned);
             session.engine().remark().ifPresent(watcher::warned);
@@ -110,6 +88,12 @@ public final class Trainer {
             fail(e);
             throw e;
         }
+    }
+
+    /** A session without weights, once all ranks are known to train the same. */
+    private Session agreed(Feed feed, boolean resume) {
+        Agreement.compare(ranks, facts(feed, resume));
+        return Session.bare(c, Invariance.needed(c), ranks);
     }
 
     /** What all ranks must have in common before they start. */
@@ -194,16 +178,8 @@ public final class Trainer {
 
     private void record(Session session) {
         lock.rewind(step, validated == step, session.matrices().size(), watcher::warned);
-        loss = directory
-                .metrics()
-                .last(Line.Training.class)
-                .map(Line.Training::loss)
-                .orElse(loss);
-        validation = directory
-                .metrics()
-                .last(Line.Validation.class)
-                .map(Line.Validation::loss)
-                .orElse(validation);
+        directory.metrics().last(Line.Training.class).ifPresent(line -> loss = line.loss());
+        directory.metrics().last(Line.Validation.class).ifPresent(line -> validation = line.loss());
         Map<String, String> facts = new LinkedHashMap<>(provenance);
         facts.put("engine", session.engine().name());
         facts.put("parameters", Long.toString(c.architecture().parameters()));

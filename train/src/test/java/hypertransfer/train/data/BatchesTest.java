@@ -21,15 +21,14 @@ class BatchesTest {
             for (int j = 0; j < bytes.length; j++) {
                 bytes[j] = (byte) from++;
             }
-            parts[i] = new ByteTokens("part " + i, bytes);
+            parts[i] = new Tokens.Bytes("part " + i, bytes);
         }
         return Corpus.of(parts);
     }
 
     private record Pair(int[] inputs, int[] targets) {
         static Pair of(Batches batches, long step, int micro) {
-            Pair pair = new Pair(
-                    new int[batches.windows().size()], new int[batches.windows().size()]);
+            Pair pair = new Pair(new int[batches.size()], new int[batches.size()]);
             batches.fill(step, micro, pair.inputs, pair.targets);
             return pair;
         }
@@ -42,8 +41,8 @@ class BatchesTest {
     @Test
     void windowsAdvanceByTheirSizeAcrossShardsAndWrapAround() {
         // 26 tokens, windows of 2*4: inputs 0..7, 8..15, 16..23; the last target is 24, and 25 fills no window.
-        Batches batches = new Batches(Windows.of(corpus(5, 14, 7), 2, 4), 2, OptionalLong.empty());
-        assertThat(batches.windows().count()).isEqualTo(3);
+        Batches batches = new Batches(corpus(5, 14, 7), 2, 4, 2, OptionalLong.empty());
+        assertThat(batches.count()).isEqualTo(3);
         int index = 0;
         for (int step = 0; step < 10; step++) {
             for (int micro = 0; micro < 2; micro++, index++) {
@@ -54,33 +53,35 @@ class BatchesTest {
         }
     }
 
+    private static Batches inOrder(int tokens, int batch, int sequence) {
+        return new Batches(corpus(tokens), batch, sequence, 1, OptionalLong.empty());
+    }
+
     @Test
     void theLastWindowEndsWithTheLastToken() {
-        assertThat(Windows.of(corpus(25), 2, 4).count()).isEqualTo(3);
-        assertThat(Windows.of(corpus(24), 2, 4).count()).isEqualTo(2);
-        int[] inputs = new int[8], targets = new int[8];
-        Windows.of(corpus(25), 2, 4).fill(2, inputs, targets);
-        assertThat(targets).containsExactly(range(17, 8));
+        assertThat(inOrder(25, 2, 4).count()).isEqualTo(3);
+        assertThat(inOrder(24, 2, 4).count()).isEqualTo(2);
+        assertThat(Pair.of(inOrder(25, 2, 4), 2, 0).targets).containsExactly(range(17, 8));
     }
 
     @ParameterizedTest
     @ValueSource(ints = {-1, 1234})
     void aStepIsTheSameWhereverOneStarts(int seed) {
         OptionalLong shuffle = seed < 0 ? OptionalLong.empty() : OptionalLong.of(seed);
-        Batches straight = new Batches(Windows.of(corpus(200), 1, 9), 3, shuffle);
+        Batches straight = new Batches(corpus(200), 1, 9, 3, shuffle);
         int[][] reached = new int[40][];
         for (int step = 0; step < 40; step++) {
             reached[step] = Pair.of(straight, step, 2).targets;
         }
         for (int step = 39; step >= 0; step--) {
-            Batches resumed = new Batches(Windows.of(corpus(150, 50), 1, 9), 3, shuffle);
+            Batches resumed = new Batches(corpus(150, 50), 1, 9, 3, shuffle);
             assertThat(Pair.of(resumed, step, 2).targets).containsExactly(reached[step]);
         }
     }
 
     @Test
     void farStepsDoNotOverflow() {
-        Batches batches = new Batches(Windows.of(corpus(200), 1, 9), 1000, OptionalLong.empty());
+        Batches batches = new Batches(corpus(200), 1, 9, 1000, OptionalLong.empty());
         assertThat(batches.window(1L << 40, 7)).isEqualTo(((1L << 40) * 1000 + 7) % 22);
     }
 
@@ -96,8 +97,8 @@ class BatchesTest {
 
     @Test
     void shufflesDifferByEpochAndSeed() {
-        Batches batches = new Batches(Windows.of(corpus(201), 1, 2), 1, OptionalLong.of(1));
-        Batches other = new Batches(batches.windows(), 1, OptionalLong.of(2));
+        Batches batches = new Batches(corpus(201), 1, 2, 1, OptionalLong.of(1));
+        Batches other = new Batches(batches.corpus(), 1, 2, 1, OptionalLong.of(2));
         long[] first = order(batches, 0), second = order(batches, 1);
         assertThat(first)
                 .isNotEqualTo(LongStream.range(0, 100).toArray())
@@ -107,7 +108,7 @@ class BatchesTest {
     }
 
     private static long[] order(Batches batches, int epoch) {
-        long count = batches.windows().count();
+        long count = batches.count();
         return LongStream.range(epoch * count, (epoch + 1) * count)
                 .map(step -> batches.window(step, 0))
                 .toArray();
@@ -129,24 +130,18 @@ class BatchesTest {
     }
 
     @Test
-    void validationIsTheFirstWindows() {
-        Windows windows = Windows.of(corpus(26), 2, 4);
-        assertThat(windows.first(2).count()).isEqualTo(2);
-        int[] inputs = new int[8], targets = new int[8];
-        windows.first(2).fill(1, inputs, targets);
-        assertThat(inputs).containsExactly(range(8, 8));
-        assertThatThrownBy(() -> windows.first(2).fill(2, inputs, targets))
-                .isInstanceOf(IllegalArgumentException.class);
-        assertRefused(() -> windows.first(4), "1 to 3");
-        assertRefused(() -> windows.first(0));
-    }
-
-    @Test
     void refusesACorpusSmallerThanOneWindow() {
-        assertRefused(() -> Windows.of(corpus(8), 2, 4), "part 0", "8 tokens", "takes 9", "smaller batch");
-        assertThat(Windows.of(corpus(9), 2, 4).count()).isEqualTo(1);
-        assertRefused(() -> Windows.of(corpus(9), 0, 4));
-        assertRefused(() -> Windows.of(corpus(9), 1 << 20, 1 << 20));
-        assertRefused(() -> new Batches(Windows.of(corpus(9), 2, 4), 0, OptionalLong.empty()));
+        assertRefused(() -> inOrder(8, 2, 4), "part 0", "8 tokens", "takes 9", "smaller batch");
+        assertThat(inOrder(9, 2, 4).count()).isEqualTo(1);
+        assertRefused(() -> inOrder(9, 0, 4));
+        assertRefused(() -> inOrder(9, 1 << 20, 1 << 20));
+        assertRefused(() -> new Batches(corpus(9), 2, 4, 0, OptionalLong.empty()));
+        int[] inputs = new int[8], small = new int[7];
+        for (int micro : new int[] {-1, 1}) {
+            assertThatThrownBy(() -> inOrder(9, 2, 4).fill(0, micro, inputs, inputs))
+                    .isInstanceOf(IllegalArgumentException.class);
+        }
+        assertThatThrownBy(() -> inOrder(9, 2, 4).fill(0, 0, inputs, small))
+                .isInstanceOf(IllegalArgumentException.class);
     }
 }

@@ -47,19 +47,26 @@ class TokenizerTest {
     }
 
     private static Tokenizer.Options options(double validation, long shardTokens, int threads) {
-        return options(Vocabulary.GPT2, validation, shardTokens, false, threads);
+        return options(
+                Vocabulary.GPT2, Tokenizer.Reading.STRICT, validation, 0, OptionalLong.empty(), shardTokens, threads);
+    }
+
+    /** Of bytes, where lines that cannot be read are skipped. */
+    private static Tokenizer.Options holding(double share, long fewest, OptionalLong shuffle, long shardTokens) {
+        Tokenizer.Reading skipping = new Tokenizer.Reading("text", true);
+        return options(Vocabulary.BYTES, skipping, share, fewest, shuffle, shardTokens, 2);
     }
 
     private static Tokenizer.Options options(
-            Vocabulary vocabulary, double validation, long shardTokens, boolean force, int threads) {
-        return new Tokenizer.Options(
-                vocabulary,
-                Tokenizer.Reading.STRICT,
-                new Tokenizer.Held(validation, 0),
-                OptionalLong.empty(),
-                shardTokens,
-                force,
-                threads);
+            Vocabulary vocabulary,
+            Tokenizer.Reading reading,
+            double share,
+            long fewest,
+            OptionalLong shuffle,
+            long shardTokens,
+            int threads) {
+        Tokenizer.Held held = new Tokenizer.Held(share, fewest);
+        return new Tokenizer.Options(vocabulary, reading, held, shuffle, shardTokens, false, threads);
     }
 
     private static Tokenizer.Result run(Path out, Tokenizer.Options options, Object... places) {
@@ -120,7 +127,7 @@ class TokenizerTest {
     @Test
     void bytesComeBackFromShards() throws IOException {
         Path file = Files.writeString(in.resolve("a.txt"), "héllo <|endoftext|>");
-        run(out, options(Vocabulary.BYTES, 0, 1000, false, 1), file);
+        run(out, holding(0, 0, OptionalLong.empty(), 1000), file);
         try (Shard shard = Shard.open(out.resolve("set_train_000001.bin"), 256)) {
             assertThat(shard.first(4)).containsExactly(0, 'h', 0xc3, 0xa9);
             assertThat(Vocabulary.BYTES.decode(shard.first(99))).isEqualTo("<|endoftext|>héllo <|endoftext|>");
@@ -192,7 +199,8 @@ class TokenizerTest {
         assertRefused(() -> run(out, options(0, 100, 1), file), "set_train_000001.bin", "--force");
         assertThat(files(out)).containsExactlyEntriesOf(before);
         Files.writeString(out.resolve("setb_train_000001.bin"), "another set's");
-        run(out, options(Vocabulary.GPT2, 0, 100, true, 1), file);
+        Tokenizer.Options o = options(0, 100, 1);
+        run(out, new Tokenizer.Options(o.vocabulary(), o.reading(), o.held(), o.shuffle(), 100, true, 1), file);
         assertThat(files(out)).containsOnlyKeys("set_train_000001.bin", "setb_train_000001.bin");
     }
 
@@ -256,9 +264,9 @@ class TokenizerTest {
     @Test
     void progressEndsWithTheWhole() throws IOException {
         Path file = pack(in.resolve("a.txt.gz"), document(9).repeat(12_000));
-        List<Progress> seen = new ArrayList<>();
+        List<Tokenizer.Progress> seen = new ArrayList<>();
         new Tokenizer(out, options(0, 1_000_000_000, 1)).run(List.of(file.toString()), seen::add);
-        Progress last = seen.getLast();
+        Tokenizer.Progress last = seen.getLast();
         assertThat(last.read()).isEqualTo(last.total()).isEqualTo(Files.size(file));
         assertThat(last.text()).isEqualTo(12_000L * document(9).getBytes(StandardCharsets.UTF_8).length);
         assertThat(last.tokens()).isEqualTo(ids(Split.TRAIN).length);
@@ -357,17 +365,6 @@ class TokenizerTest {
         run(out, options(0, 1000, 1), a);
     }
 
-    private static Tokenizer.Options holding(double share, long fewest, OptionalLong shuffle, long shardTokens) {
-        return new Tokenizer.Options(
-                Vocabulary.BYTES,
-                new Tokenizer.Reading("text", true),
-                new Tokenizer.Held(share, fewest),
-                shuffle,
-                shardTokens,
-                false,
-                2);
-    }
-
     /** One text file, which is what most people have, gave no validation shard, and training failed for it. */
     @Test
     void oneLongTextGivesItsEndToValidation() throws IOException {
@@ -444,11 +441,7 @@ class TokenizerTest {
     void theTextMayBeInAnotherField() throws IOException {
         Path file = Files.writeString(in.resolve("a.jsonl"), "{\"text\": \"no\", \"body\": \"yes\"}\n");
         Tokenizer.Reading body = new Tokenizer.Reading("body", false);
-        run(
-                out,
-                new Tokenizer.Options(
-                        Vocabulary.BYTES, body, new Tokenizer.Held(0, 0), OptionalLong.empty(), 1000, false, 1),
-                file);
+        run(out, options(Vocabulary.BYTES, body, 0, 0, OptionalLong.empty(), 1000, 1), file);
         assertThat(Vocabulary.BYTES.decode(ids(Split.TRAIN))).isEqualTo("<|endoftext|>yes");
         out = directory.resolve("other");
         refused(

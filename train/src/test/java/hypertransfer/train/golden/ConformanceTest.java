@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
 import hypertransfer.core.Mode;
 import hypertransfer.engine.Format;
 import hypertransfer.engine.provider.Engines;
+import hypertransfer.train.golden.Errors.Tolerance;
 import java.net.URI;
 import java.nio.file.Path;
 import java.util.List;

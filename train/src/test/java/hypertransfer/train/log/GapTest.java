@@ -7,12 +7,22 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
+import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 class GapTest {
     @TempDir
     Path folder;
+
+    private Run own;
+    private Run target;
+
+    @BeforeEach
+    void runs() throws IOException {
+        own = run("own");
+        target = run("target");
+    }
 
     private Run run(String name) throws IOException {
         Run run = new Run(Files.createDirectories(folder.resolve(name)));
@@ -24,7 +34,7 @@ class GapTest {
         try (Log metrics = new Log(run.file(Run.METRICS));
                 Log matrices = new Log(run.file(Run.MATRICES))) {
             for (int step = from; step < to; step++) {
-                metrics.append(new Line.Training(step, loss, 1, 1, 1, 1));
+                metrics.append(new Line.Training(step, loss, 1, 1, 1, Double.NaN, Double.NaN, 1));
                 if (step % every == 0) {
                     double[] one = {1}, n = {norm};
                     matrices.append(new Line.Matrices(step, one, n, one, n, one, one, one, one));
@@ -36,7 +46,6 @@ class GapTest {
     /** It was "largest relative error 0.00e+00" before. */
     @Test
     void nothingComparedIsNotZero() throws IOException {
-        Run own = run("own"), target = run("target");
         log(own, 2, 1, 0, 4, 1);
         Gap gap = Gap.of(own.directory(), target.directory());
         assertThat(gap.training()).isEqualTo(new Gap.Loss(0, Double.NaN, Double.NaN));
@@ -48,7 +57,6 @@ class GapTest {
     /** Transferred with other steps, only step 0 was common, and the gap was "0.00e+00". */
     @Test
     void oneCommonStepIsNotAGapOfZero() throws IOException {
-        Run own = run("own"), target = run("target");
         log(own, 2, 1, 0, 4, 1);
         log(target, 2, 1, 0, 1, 1);
         Gap gap = Gap.of(own.directory(), target.directory());
@@ -60,7 +68,6 @@ class GapTest {
 
     @Test
     void onlyCommonStepsCount() throws IOException {
-        Run own = run("own"), target = run("target");
         log(own, 2, 1.5, 2, 10, 3);
         log(target, 2.5, 1.2, 0, 5, 1);
         Gap gap = Gap.of(own.directory(), target.directory());
@@ -74,8 +81,7 @@ class GapTest {
 
     @Test
     void aPairIsReadOnAsBothGrow() throws IOException {
-        Run own = run("own"), target = run("target");
-        Pair pair = new Pair(own, target);
+        Gap.Pair pair = new Gap.Pair(own, target);
         log(own, 2, 1, 0, 4, 1);
         assertThat(pair.read().training().steps()).isZero();
         log(target, 2, 1, 0, 3, 1);
@@ -100,7 +106,6 @@ class GapTest {
 
     @Test
     void theLastCommonValidationIsFoundFromTheEnds() throws IOException {
-        Run own = run("own"), target = run("target");
         validate(own, 2, 0, 4, 6, 8, 10);
         assertThat(Gap.validation(own, target)).isEmpty();
         validate(target, 1.5, 0);

@@ -30,7 +30,7 @@ class LogTest {
         try (Log log = new Log(file)) {
             for (int step = 0; step < 6; step++) {
                 log.append(new Line.Validation(step, 1));
-                log.append(new Line.Training(step, 1, 1, 1, 1, 1));
+                log.append(new Line.Training(step, 1, 1, 1, 1, Double.NaN, Double.NaN, 1));
             }
             log.force();
         }
@@ -104,7 +104,9 @@ class LogTest {
 
     private void longLog(long hole) throws IOException {
         Files.delete(file);
-        String line = new Line.Training(0, 1.5, 0.01, 0.01, 2048, 0.05).text().substring("{\"step\":0".length());
+        String line = new Line.Training(0, 1.5, 0.01, 0.01, 2048, Double.NaN, Double.NaN, 0.05)
+                .text()
+                .substring("{\"step\":0".length());
         StringBuilder lines = new StringBuilder(hole > 0 ? "\n" : "");
         for (int step = FIRST; step < FIRST + STEPS; step++) {
             lines.append("{\"step\":").append(step).append(line).append('\n');

@@ -121,7 +121,7 @@ class TailTest {
     void everyLineIsReadAsItWasWritten() throws IOException {
         List<Line> written = List.of(
                 new Line.Validation(0, 5.5),
-                new Line.Training(0, 5.545177444479562, 1e-3, 5e-324, 1L << 40, 0.25),
+                new Line.Training(0, 5.545177444479562, 1e-3, 5e-324, 1L << 40, Double.NaN, Double.NaN, 0.25),
                 new Line.Validation(1, Double.NaN),
                 new Line.Validation(2, 5.25, 5.375, 6.125),
                 new Line.Validation(3, 5.25, 5.375, Double.NaN));

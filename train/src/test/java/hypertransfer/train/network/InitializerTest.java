@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.within;
 
 import hypertransfer.engine.Engine;
 import hypertransfer.engine.provider.Engines;
+import hypertransfer.train.network.Parameters.Masters;
 import java.util.Arrays;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;

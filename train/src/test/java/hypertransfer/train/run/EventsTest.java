@@ -2,9 +2,9 @@ package hypertransfer.train.run;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import hypertransfer.train.log.Curves;
 import hypertransfer.train.log.Line;
 import hypertransfer.train.log.Run;
+import hypertransfer.train.log.Run.Curves;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;

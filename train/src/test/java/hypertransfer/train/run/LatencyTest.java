@@ -9,6 +9,7 @@ import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
@@ -39,13 +40,13 @@ class LatencyTest {
             Path run = dir.resolve(engine + preset + request);
             Thread trains = Thread.ofPlatform().start(() -> {
                 try (RunLock held = RunLock.create(run, c)) {
-                    finished[0] = new Trainer(held, c, Map.of("version", "test"), new Watcher() {
+                    finished[0] = Tiny.trainer(held, c, new Watcher() {
                                 @Override
                                 public void started(Session session, int step) {
                                     started.countDown();
                                 }
                             })
-                            .run(false, () -> System.nanoTime() >= asked.get());
+                            .run(false, Set.of(), () -> System.nanoTime() >= asked.get());
                 }
             });
             assertThat(started.await(2, TimeUnit.MINUTES)).isTrue();

@@ -42,7 +42,7 @@ class OriginTest {
 
     private boolean resume(Configuration with, Set<String> changed) {
         try (RunLock lock = RunLock.open(run.directory())) {
-            return new Trainer(lock, with, Map.of(), new Watcher() {}).run(true, changed, () -> false);
+            return Tiny.trainer(lock, with, new Watcher() {}).run(true, changed, () -> false);
         }
     }
 

@@ -4,8 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import hypertransfer.core.Mode;
 import hypertransfer.train.config.Configuration;
-import hypertransfer.train.log.Curves;
 import hypertransfer.train.log.Run;
+import hypertransfer.train.log.Run.Curves;
 import hypertransfer.train.log.RunStatus;
 import hypertransfer.train.optimizer.Directions;
 import java.nio.file.Files;

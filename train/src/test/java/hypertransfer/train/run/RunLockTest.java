@@ -9,7 +9,7 @@ import hypertransfer.train.log.Run;
 import hypertransfer.train.log.RunLock;
 import java.io.IOException;
 import java.nio.file.Path;
-import java.util.Map;
+import java.util.Set;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -42,14 +42,15 @@ class RunLockTest {
         Configuration c = tiny.configuration("steps=4", "checkpoint.every=2");
         Path run = tiny.path("run");
         try (RunLock lock = RunLock.create(run, c)) {
-            Trainer trainer = new Trainer(lock, c, Map.of(), new Watcher() {
+            Trainer trainer = Tiny.trainer(lock, c, new Watcher() {
                 @Override
                 public void stepped(int step, double loss, double seconds, long tokens) {
                     run.resolve("lock").toFile().delete();
                 }
             });
             assertRefused(
-                    () -> trainer.run(false, () -> false), "was removed or replaced while the run was being written");
+                    () -> trainer.run(false, Set.of(), () -> false),
+                    "was removed or replaced while the run was being written");
         }
         assertThat(tiny.resume("run")).isEmpty();
     }

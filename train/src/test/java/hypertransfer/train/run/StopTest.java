@@ -9,7 +9,7 @@ import hypertransfer.train.log.RunLock;
 import hypertransfer.train.log.RunStatus;
 import java.nio.file.Path;
 import java.util.List;
-import java.util.Map;
+import java.util.Set;
 import java.util.function.BooleanSupplier;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -31,7 +31,7 @@ class StopTest {
 
     private boolean run(Path directory, Configuration c, BooleanSupplier stop) {
         try (RunLock held = RunLock.create(directory, c)) {
-            return new Trainer(held, c, Map.of("version", "test"), new Watcher() {}).run(false, stop);
+            return Tiny.trainer(held, c, new Watcher() {}).run(false, Set.of(), stop);
         }
     }
 

@@ -1,11 +1,12 @@
 package hypertransfer.train.run;
 
+import hypertransfer.engine.ranks.Alone;
 import hypertransfer.train.config.Configuration;
 import hypertransfer.train.config.ConfigurationFile;
 import hypertransfer.train.data.ShardFile;
-import hypertransfer.train.log.Curves;
 import hypertransfer.train.log.Line;
 import hypertransfer.train.log.Run;
+import hypertransfer.train.log.Run.Curves;
 import hypertransfer.train.log.RunLock;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -18,6 +19,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.NavigableMap;
 import java.util.Random;
+import java.util.Set;
 import java.util.TreeMap;
 import java.util.stream.Stream;
 
@@ -125,7 +127,12 @@ record Tiny(Path directory) {
     }
 
     private static boolean run(RunLock held, Configuration c, boolean resume, int until, Notes notes) {
-        return new Trainer(held, c, Map.of("version", "test"), notes).run(resume, () -> notes.taken >= until);
+        return trainer(held, c, notes).run(resume, Set.of(), () -> notes.taken >= until);
+    }
+
+    /** Trains a run in this process. */
+    static Trainer trainer(RunLock held, Configuration c, Watcher watcher) {
+        return new Trainer(held.run(), held, new Alone(), c, Map.of("version", "test"), watcher);
     }
 
     /** Counts steps and keeps warnings. */

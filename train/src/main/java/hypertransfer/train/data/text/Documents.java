@@ -29,6 +29,10 @@ public final class Documents implements AutoCloseable {
     private boolean lineOpens = true; // a line begins at start
     private long line = 1;
 
+    /**
+     * @param json whether each line is a document, as in a JSON Lines file; else documents are what stands between lines that
+     *     are exactly the separator
+     */
     public Documents(String source, InputStream in, boolean json, int piece) throws IOException {
         this.source = source;
         this.in = in;
@@ -38,16 +42,6 @@ public final class Documents implements AutoCloseable {
         if (end >= 3 && Arrays.equals(buffer, 0, 3, BYTE_ORDER_MARK, 0, 3)) {
             start = 3;
         }
-    }
-
-    /** Documents of a text: what stands between lines that are exactly the separator, else all of it. */
-    public static Documents text(String source, InputStream in) throws IOException {
-        return new Documents(source, in, false, PIECE);
-    }
-
-    /** Documents of a JSON Lines file: a line each. */
-    public static Documents jsonLines(String source, InputStream in) throws IOException {
-        return new Documents(source, in, true, PIECE);
     }
 
     /** The next piece, never empty; null at the end. */

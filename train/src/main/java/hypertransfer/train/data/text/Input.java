@@ -99,8 +99,7 @@ public record Input(Path file, long size) {
         String name = file == null ? "" : name(file);
         boolean packed = name.endsWith(".gz");
         InputStream plain = packed ? new GZIPInputStream(in, 1 << 16) : in;
-        return name.endsWith(".jsonl") || name.endsWith(".jsonl.gz")
-                ? Documents.jsonLines(source(), plain)
-                : Documents.text(source(), plain);
+        boolean json = name.endsWith(".jsonl") || name.endsWith(".jsonl.gz");
+        return new Documents(source(), plain, json, Documents.PIECE);
     }
 }

@@ -61,42 +61,10 @@ class DocumentsTest {
 
     @Test
     void piecesHaveTheTokensOfTheWhole() throws IOException {
-        String[] atoms = {
-            " ",
-            "  ",
-            "\n",
-            "\n\n",
-            "\t",
-            "\r\n",
-            "\u00a0",
-            "\u2003",
-            "\u3000",
-            "\u0085",
-            "\u1680",
-            "a",
-            "don't",
-            "'s",
-            "I'll",
-            "'",
-            "'re",
-            "42",
-            "3.14",
-            "...",
-            "word",
-            "Word",
-            "naïve",
-            "。",
-            "漢字",
-            "\u200b",
-            "—",
-            "😀",
-            "\u0000",
-            "\u001c",
-            "<|endoftext|>",
-            "x",
-            "!",
-            "\u0301"
-        };
+        String[] atoms =
+                (" ¦  ¦\n¦\n\n¦\t¦\r\n¦\u00a0¦\u2003¦\u3000¦\u0085¦\u1680¦a¦don't¦'s¦I'll¦'¦'re¦42¦3.14¦...¦word¦Word"
+                                + "¦naïve¦。¦漢字¦\u200b¦—¦😀¦\u0000¦\u001c¦<|endoftext|>¦x¦!¦\u0301")
+                        .split("¦");
         long seed = Long.getLong("ht.seed", 20240520);
         Random random = new Random(seed);
         int cuts = 0;
