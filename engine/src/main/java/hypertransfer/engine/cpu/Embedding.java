@@ -1,6 +1,5 @@
 package hypertransfer.engine.cpu;
 
-import hypertransfer.engine.cpu.thread.Pool;
 import hypertransfer.engine.cpu.vector.Lanes;
 
 /** Rows of a table added to the rows of a batch, by token or over and over, and their gradients back into it. */

@@ -25,7 +25,7 @@ import hypertransfer.engine.cuda.kernel.Kernels;
 import hypertransfer.engine.cuda.kernel.Precision;
 import hypertransfer.engine.foreign.Native;
 import hypertransfer.engine.ranks.Ranks;
-import hypertransfer.engine.ranks.Transport;
+import hypertransfer.engine.ranks.Ranks.Transport;
 import hypertransfer.engine.ranks.library.Transports;
 import java.lang.foreign.MemorySegment;
 import java.nio.file.Path;

@@ -5,8 +5,6 @@ import static java.lang.foreign.ValueLayout.JAVA_DOUBLE;
 
 import hypertransfer.engine.EngineException;
 import hypertransfer.engine.Format;
-import hypertransfer.engine.Iteration;
-import hypertransfer.engine.Moments;
 import hypertransfer.engine.Motion;
 import hypertransfer.engine.Tensor;
 import hypertransfer.engine.cuda.driver.Device;

@@ -2,8 +2,8 @@ package hypertransfer.engine.proof;
 
 import hypertransfer.engine.Dims;
 import hypertransfer.engine.Engine;
-import hypertransfer.engine.HeadRule;
-import hypertransfer.engine.Nonlinearity;
+import hypertransfer.engine.Layers.HeadRule;
+import hypertransfer.engine.Layers.Nonlinearity;
 import hypertransfer.engine.Role;
 import hypertransfer.engine.Tensor;
 import java.util.ArrayList;

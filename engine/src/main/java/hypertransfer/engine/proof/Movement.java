@@ -1,8 +1,8 @@
 package hypertransfer.engine.proof;
 
 import hypertransfer.engine.Format;
-import hypertransfer.engine.Iteration;
-import hypertransfer.engine.Moments;
+import hypertransfer.engine.Motion.Iteration;
+import hypertransfer.engine.Motion.Moments;
 import hypertransfer.engine.Role;
 import java.util.ArrayList;
 import java.util.Arrays;

@@ -5,7 +5,6 @@ import hypertransfer.engine.Engine;
 import hypertransfer.engine.EngineException;
 import hypertransfer.engine.Format;
 import hypertransfer.engine.cpu.CpuEngine;
-import hypertransfer.engine.cpu.vector.Simd;
 import hypertransfer.engine.cuda.CudaEngine;
 import hypertransfer.engine.cuda.kernel.Precision;
 import hypertransfer.engine.door.Checked;
@@ -139,7 +138,7 @@ public final class Engines {
 
     /** The width in bits of the vectors that Java has on this machine; zero if the JVM was started without them. */
     public static int vectorBits() {
-        return Simd.bits();
+        return CpuEngine.vectorBits();
     }
 
     /** Opens an engine by name, behind the door that checks every call. */

@@ -1,8 +1,6 @@
 package hypertransfer.engine.reference;
 
 import hypertransfer.engine.Format;
-import hypertransfer.engine.Iteration;
-import hypertransfer.engine.Moments;
 import hypertransfer.engine.Motion;
 import hypertransfer.engine.Tensor;
 import java.util.Arrays;

@@ -8,7 +8,7 @@ import hypertransfer.engine.Format;
 import hypertransfer.engine.cuda.kernel.Precision;
 import hypertransfer.engine.door.Checked;
 import hypertransfer.engine.proof.Comparison;
-import hypertransfer.engine.proof.Tolerance;
+import hypertransfer.engine.proof.Result.Tolerance;
 import java.util.Optional;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;

@@ -5,8 +5,8 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import hypertransfer.engine.Dims;
 import hypertransfer.engine.EngineException;
-import hypertransfer.engine.HeadRule;
-import hypertransfer.engine.Iteration;
+import hypertransfer.engine.Layers.HeadRule;
+import hypertransfer.engine.Motion.Iteration;
 import hypertransfer.engine.Role;
 import hypertransfer.engine.Tensor;
 import hypertransfer.engine.cuda.driver.Cache;

@@ -9,7 +9,7 @@ import hypertransfer.engine.EngineException;
 import hypertransfer.engine.provider.Engines;
 import hypertransfer.engine.ranks.Alone;
 import hypertransfer.engine.ranks.Ranks;
-import hypertransfer.engine.ranks.Transport;
+import hypertransfer.engine.ranks.Ranks.Transport;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 

@@ -1,4 +1,4 @@
-package hypertransfer.engine.cpu.thread;
+package hypertransfer.engine.cpu;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
