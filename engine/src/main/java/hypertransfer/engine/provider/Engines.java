@@ -32,13 +32,7 @@ public final class Engines {
             Function<Dims, Engine> open) {}
 
     private static final List<Kind> KINDS = List.of(
-            new Kind(
-                    "cuda",
-                    Format.BF16,
-                    CudaEngine::description,
-                    true,
-                    () -> CudaEngine.missing().orElse(""),
-                    dims -> new CudaEngine(dims, Precision.BF16, Launcher.here().local())),
+            new Kind("cuda", Format.BF16, CudaEngine::description, true, CudaEngine::missing, cuda(Precision.BF16)),
             new Kind(
                     "cpu",
                     Format.FLOAT32,
@@ -58,11 +52,14 @@ public final class Engines {
                     Format.FLOAT32,
                     () -> "float32 on an NVIDIA card, for proof",
                     false,
-                    () -> CudaEngine.missing().orElse(""),
-                    dims -> new CudaEngine(
-                            dims, Precision.FLOAT32, Launcher.here().local())));
+                    CudaEngine::missing,
+                    cuda(Precision.FLOAT32)));
 
     private Engines() {}
+
+    private static Function<Dims, Engine> cuda(Precision precision) {
+        return dims -> new CudaEngine(dims, precision, Launcher.here().local());
+    }
 
     /**
      * What an engine is like on this machine.
