@@ -8,6 +8,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.function.Function;
+import java.util.stream.Collectors;
 
 /** The directions that a configuration can name. Another one needs its class, with its facts, and a line here. */
 public enum Directions {
@@ -86,6 +87,14 @@ public enum Directions {
     /** The keys that may be left open. */
     public static Iterable<String> open() {
         return USUAL.keySet();
+    }
+
+    /** A row of the documents' table: its name, what it is, the keys that it reads with their defaults. */
+    public String row() {
+        String keys = facts.reads.stream()
+                .map(key -> facts.defaults.containsKey(key) ? key + " " + facts.defaults.get(key) : key)
+                .collect(Collectors.joining(", "));
+        return "| `" + label() + "` | " + facts.summary + " | " + keys + " |";
     }
 
     /** Makes the direction; refuses what it would ignore. */

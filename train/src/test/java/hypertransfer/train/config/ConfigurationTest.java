@@ -11,6 +11,7 @@ import hypertransfer.train.network.Outline;
 import hypertransfer.train.network.Variant;
 import hypertransfer.train.optimizer.AdaMuon;
 import hypertransfer.train.optimizer.Direction;
+import hypertransfer.train.optimizer.Directions;
 import hypertransfer.train.optimizer.Lion;
 import hypertransfer.train.optimizer.NorMuon;
 import hypertransfer.train.optimizer.Signum;
@@ -23,6 +24,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.regex.Pattern;
 import java.util.stream.IntStream;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -230,6 +232,12 @@ class ConfigurationTest {
                 .as("keys that are gone")
                 .hasSizeGreaterThan(50)
                 .allMatch(key -> keys.contains(key) || key.equals("matrices.groups"));
+    }
+
+    @Test
+    void everyDirectionIsExplained() throws IOException {
+        assertThat(Files.readString(Path.of("..", "docs", "USE.md")).lines())
+                .containsAll(Stream.of(Directions.values()).map(Directions::row).toList());
     }
 
     private static List<String> keys(JsonNode node) {

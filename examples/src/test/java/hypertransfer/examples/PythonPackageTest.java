@@ -1,0 +1,52 @@
+package hypertransfer.examples;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Objects;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Assumptions;
+import org.junit.jupiter.api.Test;
+
+/** Runs the tests of the Python package where Python, PyTorch and pytest are there, and says visibly where they are not. */
+class PythonPackageTest {
+    @Test
+    void testsOfThePackagePass() throws Exception {
+        String ready = System.getenv("HT_PYTHON_READY"); // a file that is there once PyTorch is installed, or cannot be
+        for (int waited = 0; ready != null && !Files.exists(Path.of(ready)) && waited < 240; waited++) {
+            Thread.sleep(1_000);
+        }
+        String python = Stream.of(System.getenv("HT_PYTHON"), "python3", "/usr/bin/python3")
+                .filter(Objects::nonNull)
+                .filter(candidate -> run(List.of(candidate, "-c", "import torch, pytest")).code == 0)
+                .findFirst()
+                .orElse(null);
+        if (python == null) {
+            System.out.println("warning: no Python with torch and pytest was found; the Python package is not tested");
+            Assumptions.abort("no Python with torch and pytest");
+        }
+        Ended ended = run(List.of(python, "-m", "pytest", "-q", "../python"));
+        assertThat(ended.code).as(ended.text).isZero();
+        System.out.println("python: " + ended.text.lines().toList().getLast());
+    }
+
+    private record Ended(int code, String text) {}
+
+    private static Ended run(List<String> command) {
+        try {
+            ProcessBuilder builder = new ProcessBuilder(command).redirectErrorStream(true);
+            builder.environment().put("OMP_NUM_THREADS", "1"); // the other core has Maven's other tests
+            Process process = builder.start();
+            String text = new String(process.getInputStream().readAllBytes());
+            return new Ended(process.waitFor(), text);
+        } catch (IOException e) {
+            return new Ended(-1, e.toString());
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            return new Ended(-1, e.toString());
+        }
+    }
+}

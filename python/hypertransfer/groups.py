@@ -1,0 +1,51 @@
+"""Parameter groups by name, and which parameters of a model are its hidden matrices."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Dict, Iterable, List, Optional, Tuple
+
+from torch import nn
+
+_HEAD = re.compile(r"(.*[^a-z])?(lm_?|un)?(head|embed_out|output)(\.weight)?", re.I)
+_EMBEDDING = re.compile(r"embed|\b(wte|wpe|tok_emb|pos_emb)\b", re.I)
+
+Named = List[Tuple[str, nn.Parameter]]
+
+
+def muon(params: Iterable, lr: Any, weight_decay: Optional[float] = None, mode: str = "base", **options: Any) -> Dict[str, Any]:
+    """A parameter group: momentum, orthogonalised."""
+    return dict(params=params, direction="muon", lr=lr, weight_decay=weight_decay, mode=mode, **options)
+
+
+def muonh(params: Iterable, lr: Any, **options: Any) -> Dict[str, Any]:
+    """Muon on a Hyperball; lr is an angle."""
+    return muon(params, lr, mode="hyperball", **options)
+
+
+def adamw(params: Iterable, lr: Any, weight_decay: Optional[float] = None, mode: str = "base", **options: Any) -> Dict[str, Any]:
+    """A parameter group: Adam's quotient."""
+    return dict(params=params, direction="adam", lr=lr, weight_decay=weight_decay, mode=mode, **options)
+
+
+def adamh(params: Iterable, lr: Any, **options: Any) -> Dict[str, Any]:
+    """Adam on a Hyperball; lr is an angle."""
+    return adamw(params, lr, mode="hyperball", **options)
+
+
+def split(model: nn.Module) -> Tuple[Named, Named]:
+    """(hidden, rest), each a list of (name, parameter): the hidden matrices for Muon, all else for AdamW.
+
+    Hidden are the trained matrices except embeddings (by module or name), the head (by name, or else the last matrix)
+    and what shares its weight with either. Check the result by its names where your model is unusual.
+    """
+    trained = [(name, p) for name, p in model.named_parameters() if p.requires_grad]
+    tables = {id(p) for m in model.modules() if isinstance(m, (nn.Embedding, nn.EmbeddingBag)) for p in m.parameters(False)}
+    matrices = [(n, p) for n, p in trained if p.ndim == 2 and id(p) not in tables and not _EMBEDDING.search(n)]
+    tied = any(isinstance(m, nn.Linear) and id(m.weight) in tables for m in model.modules())
+    heads = [p for name, p in matrices if _HEAD.fullmatch(name)]
+    if not heads and not tied and len(matrices) > 1:
+        heads = [matrices[-1][1]]
+    hidden = [(name, p) for name, p in matrices if all(p is not head for head in heads)]
+    chosen = {id(p) for _, p in hidden}
+    return hidden, [(name, p) for name, p in trained if id(p) not in chosen]

@@ -1,0 +1,56 @@
+"""Parameters as the optimizer takes them in, and their parts during one step."""
+
+from __future__ import annotations
+
+from typing import Any, Callable, Dict, Iterable, List, Tuple
+
+from torch import Tensor
+
+from . import shards
+from .algebra import Refusal, State, Transfer
+from .directions import DIRECTIONS
+from .views import View
+
+
+class Part:
+    """A parameter, or a part of one that counts as a matrix, during one step."""
+
+    def __init__(self, name: str, p: Tensor, k: int, view: View, group: Dict[str, Any], rule: Transfer, whole: bool):
+        self.name, self.p, self.k, self.view, self.group, self.rule, self.whole = name, p, k, view, group, rule, whole
+        self.state = State.start(0.0)
+        self.scale = 1.0  # of the gradient
+        self.stand = 1.0  # the multiple of the carrier that `w` holds
+        self.norm = 0.0  # of `w`
+        self.w: Tensor
+        self.g: Tensor
+        self.u: Tensor
+
+    def named(self, function: Callable, *arguments: Any) -> Any:
+        """The same call, whose refusal names the parameter."""
+        try:
+            return function(*arguments)
+        except Refusal as refusal:
+            raise type(refusal)(f"{self.name} of shape {tuple(self.p.shape)}, {refusal}") from None
+
+
+def named(params: Iterable) -> Tuple[List[Tensor], Dict[Tensor, str]]:
+    """Parameters, and their names where they come with them."""
+    items = list(params)
+    names = {item[1]: item[0] for item in items if isinstance(item, tuple) and len(item) == 2}
+    return [item[1] if isinstance(item, tuple) and len(item) == 2 else item for item in items], names
+
+
+def check(name: str, p: Any, group: Dict[str, Any]) -> None:
+    """Refuses a parameter that the group's direction and view cannot take."""
+    if not isinstance(p, Tensor) or not p.is_floating_point():
+        return  # torch says it
+    view, direction = View.parse(group["view"]), group["direction"]
+    shape = tuple(p.shape)
+    view.parts(name, shape)
+    if not callable(direction) and DIRECTIONS[direction].matrices and len(view.shape(shape)) != 2:
+        fix = ("give it to adamw" if p.ndim < 2
+               else "flatten=True makes it a matrix (a convolution), view='stack' several (experts)")
+        raise Refusal(f"{name} has the shape {shape}, and {direction} needs matrices: {fix}")
+    if shards.sharded(p) and not view.plain:
+        raise Refusal(f"{name} is sharded, and view {group['view']!r} needs all of it in one place; use view='whole', or do"
+                      " not shard it")

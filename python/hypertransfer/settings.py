@@ -1,0 +1,147 @@
+"""The options of a parameter group: torch's words, checked one by one, each mistake with the fix in one sentence."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from typing import Any, Dict, Optional
+
+import torch
+
+from .algebra import GRADIENT_RULES, MODES, Refusal, nearest, transfer
+from .directions import COEFFICIENTS, DIRECTIONS, SHAPE_FACTORS
+from .views import View
+
+COMMON: Dict[str, Any] = dict(
+    lr=None, weight_decay=None, target_weight_decay=None, mode="base", gradient=None, direction="muon", view="whole",
+    zero_radius=0.0, maximize=False, master_dtype=None)
+BOOKKEEPING = {"params", "param_names", "initial_lr"}  # torch's own
+OLD = {"decay": "weight_decay", "target_decay": "target_weight_decay"}
+OF_TORCH = {"foreach", "fused", "capturable", "differentiable", "amsgrad"}
+OPTIONS = {name for d in DIRECTIONS.values() for name in d.options}
+
+
+def known(given: Dict[str, Any]) -> Dict[str, Any]:
+    """Refuses an unknown option by the nearest known one; old names and `flatten` become what they mean."""
+    made: Dict[str, Any] = {}
+    for name, value in given.items():
+        if name in OLD:
+            warnings.warn(f"{name} is now {OLD[name]}, as in torch; the old name goes with the next version",
+                          DeprecationWarning, stacklevel=4)
+            name = OLD[name]
+        if name == "flatten":
+            if not isinstance(value, bool):
+                raise Refusal(f"flatten is {value!r}; it must be True or False")
+            name, value = "view", "flat" if value else "whole"
+        elif name in OF_TORCH:
+            raise Refusal(f"option '{name}' of torch's own optimizers has no meaning here; leave it out")
+        elif name not in COMMON and name not in OPTIONS and name not in BOOKKEEPING:
+            raise Refusal(f"unknown option '{name}'{nearest(name, [*COMMON, *sorted(OPTIONS), 'flatten'])}")
+        made[name] = value
+    return made
+
+
+def settled(group: Dict[str, Any], defaults: Dict[str, Any]) -> Dict[str, Any]:
+    """The group with every option that it uses, checked. `defaults` holds what was given for all groups."""
+    given = known({k: v for k, v in group.items() if v is not None or k == "params"})
+    made = {**COMMON, **defaults, **given}
+    _choice("mode", made["mode"], MODES)
+    if made["gradient"] is not None:
+        _choice("gradient", made["gradient"], GRADIENT_RULES)
+    if made["lr"] is None:
+        raise Refusal("a group has no lr; give one: a learning rate where the target is Base, an angle in radians where"
+                      " it is a Hyperball")
+    _number("lr", made["lr"], 0, math.inf, tensor=True)
+    _decay(made)
+    View.parse(made["view"])
+    _number("zero_radius", made["zero_radius"], 0, math.inf)
+    _bool("maximize", made["maximize"])
+    _dtype("master_dtype", made["master_dtype"])
+    own: Dict[str, Any] = {}
+    if not callable(made["direction"]):
+        _choice("direction", made["direction"], DIRECTIONS)
+        own = DIRECTIONS[made["direction"]].options
+    for name in OPTIONS & set(given):
+        if name not in own:
+            refuse(name, made["direction"])
+    for name in OPTIONS - set(own):
+        made.pop(name, None)
+    for name, value in own.items():
+        made.setdefault(name, value)
+        _option(name, made[name])
+    return made
+
+
+def refuse(name: str, direction: Any) -> None:
+    """An option that the direction does not have."""
+    takes = "a function has its own settings" if callable(direction) else "it takes " + ", ".join(DIRECTIONS[direction].options)
+    raise Refusal(f"option '{name}' is not one of direction {_called(direction)}; {takes}")
+
+
+def _decay(made: Dict[str, Any]) -> None:
+    mode = made["mode"]
+    decays = mode != "hyperball"
+    if made["weight_decay"] and not decays:
+        raise Refusal(f"weight_decay is {made['weight_decay']!r}, and mode 'hyperball' keeps norms fixed without one; leave"
+                      " it out (weight_decay=0)")
+    if made["target_weight_decay"] is not None and mode != "decay-transfer":
+        raise Refusal(f"target_weight_decay is {made['target_weight_decay']!r}, and only mode 'decay-transfer' has two"
+                      f" weight decays; leave it out for mode {mode!r}")
+    if mode == "decay-transfer" and made["target_weight_decay"] is None:
+        raise Refusal("mode 'decay-transfer' has two weight decays; give target_weight_decay, that of the run it follows")
+    for name in ("weight_decay", "target_weight_decay"):
+        if made[name] is None:
+            made[name] = 0.1 if decays and name == "weight_decay" else 0.0
+        _number(name, made[name], 0, math.inf)
+    transfer(mode, made["weight_decay"], made["target_weight_decay"], made["gradient"])
+
+
+def _option(name: str, value: Any) -> None:
+    if name in ("momentum", "beta2", "shampoo_beta"):
+        _number(name, value, 0, 1)
+    elif name == "eps":
+        _number(name, value, 0, math.inf)
+    elif name == "betas":
+        if not isinstance(value, (tuple, list)) or len(value) != 2:
+            raise Refusal(f"betas is {value!r}; it must be two numbers from 0 to less than 1")
+        for beta in value:
+            _number("a number of betas", beta, 0, 1)
+    elif name == "nesterov":
+        _bool(name, value)
+    elif name == "ns_dtype":
+        _dtype(name, value)
+    elif name in ("ns_steps", "precondition_frequency", "largest_side"):
+        least = 0 if name == "ns_steps" else 1
+        most = 100 if name == "ns_steps" else 1 << 30
+        if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
+            raise Refusal(f"{name} is {value!r}; it must be a whole number from {least} to {most}")
+    else:
+        _choice(name, value, dict(coefficients=COEFFICIENTS, shape_factor=SHAPE_FACTORS,
+                                  momentum_start=("gradient", "zero"))[name])
+
+
+def _called(direction: Any) -> str:
+    return getattr(direction, "__name__", str(direction))
+
+
+def _number(name: str, value: Any, low: float, high: float, tensor: bool = False) -> None:
+    if tensor and isinstance(value, torch.Tensor) and value.numel() == 1 and value.is_floating_point():
+        value = value.item()
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not low <= value < high:
+        limits = "a finite number, zero or more" if high == math.inf else f"a number from {low} to less than {high}"
+        raise Refusal(f"{name} is {value!r}; it must be {limits}")
+
+
+def _bool(name: str, value: Any) -> None:
+    if not isinstance(value, bool):
+        raise Refusal(f"{name} is {value!r}; it must be True or False")
+
+
+def _dtype(name: str, value: Optional[Any]) -> None:
+    if value is not None and not (isinstance(value, torch.dtype) and value.is_floating_point):
+        raise Refusal(f"{name} is {value!r}; it must be a floating-point dtype such as torch.bfloat16, or None")
+
+
+def _choice(name: str, value: Any, choices: Any) -> None:
+    if not isinstance(value, str) or value not in choices:
+        raise Refusal(f"unknown {name} {value!r}{nearest(value, choices)}")

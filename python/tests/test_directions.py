@@ -1,0 +1,194 @@
+"""Views, directions of one's own, wrapped optimizers, and Newton-Schulz in batches."""
+
+import pytest
+import torch
+from torch import nn
+
+import hypertransfer as ht
+from hypertransfer.directions import coefficients, orthogonalize
+from hypertransfer.views import View
+
+
+def randn(*shape, seed=1, dtype=torch.float64):
+    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed), dtype=dtype)
+
+
+def test_newton_schulz_in_batches_is_one_by_one():
+    matrices = [randn(4, 9, seed=1), randn(9, 4, seed=2), randn(4, 9, seed=3), randn(6, 6, seed=4), torch.zeros(4, 9).double()]
+    options = dict(coefficients="convergent", ns_steps=30, ns_dtype=None)
+    for x, u in zip(matrices, orthogonalize(matrices, options)):
+        assert torch.allclose(u, ht.newton_schulz(x, coefficients("convergent", 30)), atol=1e-12)
+        if x.norm() > 0:
+            s = torch.linalg.svd(x, full_matrices=False)
+            assert torch.allclose(u, s[0] @ s[2], atol=1e-6)
+    assert torch.equal(orthogonalize([torch.zeros(3, 3)], options)[0], torch.zeros(3, 3))
+
+
+def test_newton_schulz_keeps_nan_and_takes_any_size():
+    x = randn(3, 5)
+    x[0, 0] = float("nan")
+    assert torch.isnan(ht.newton_schulz(x)).any()
+    for factor in (1e-200, 1e200):
+        assert torch.allclose(ht.newton_schulz(randn(3, 5) * factor), ht.newton_schulz(randn(3, 5)), atol=1e-12)
+    assert ht.newton_schulz(randn(3, 5, dtype=torch.float32), dtype=torch.bfloat16).dtype == torch.float32
+
+
+def test_coefficient_sets_end_near_one():
+    for name in ht.COEFFICIENTS:
+        values = torch.linalg.svdvals(ht.newton_schulz(randn(8, 16), coefficients(name)))
+        assert 0.6 < values.min() and values.max() < 1.3
+    assert len(coefficients("polar-express", 12)) == 12
+
+
+@pytest.mark.parametrize("view, shape, pieces", [
+    ("rows:3", (12, 5), lambda w: list(w.view(3, 4, 5))),
+    ("columns:2", (5, 12), lambda w: [w[:, :6], w[:, 6:]]),
+    ("blocks:2x3", (4, 6), lambda w: [w[i:i + 2, j:j + 2] for i in (0, 2) for j in (0, 2, 4)]),
+    ("stack", (3, 4, 5), lambda w: list(w)),
+    ("stack:2x1", (3, 4, 5), lambda w: [x[i:i + 2] for x in w for i in (0, 2)]),
+    ("flat", (6, 3, 2, 2), lambda w: [w.reshape(6, 12)]),
+    ("flat:2", (6, 3, 2, 2), lambda w: list(w.reshape(2, 3, 12)))])
+@pytest.mark.parametrize("mode", ["base", "hyperball", "hypertransfer", "hypertransfer-plus"])
+@pytest.mark.parametrize("direction", ["muon", "normuon", "adam"])
+def test_a_part_is_a_parameter_of_its_own(view, shape, pieces, mode, direction):
+    whole = nn.Parameter(randn(*shape))
+    if view.startswith("flat"):  # another order in memory
+        whole = nn.Parameter(whole.detach().to(memory_format=torch.channels_last))
+    parts = [nn.Parameter(x.detach().clone()) for x in pieces(whole)]
+    options = dict(lr=0.05, mode=mode, direction=direction)
+    a, b = ht.HyperTransfer([whole], view=view, **options), ht.HyperTransfer(parts, **options)
+    for t in range(4):
+        whole.grad = randn(*shape, seed=10 + t)
+        for p, g in zip(parts, pieces(whole.grad)):
+            p.grad = g.clone()
+        a.step(), b.step()
+        for p, x in zip(parts, pieces(whole)):
+            assert torch.allclose(x, p, atol=1e-13)
+    assert len(a.taken) == len(parts)
+    saved = a.state_dict()
+    again = ht.HyperTransfer([whole], view=view, **options)
+    again.load_state_dict(saved)
+    again.step(), b.step()
+    for p, x in zip(parts, pieces(whole)):
+        assert torch.allclose(x, p, atol=1e-13)
+
+
+def test_views_say_what_they_are():
+    assert View.parse("whole").plain and View.parse("rows:4") == View("whole", 4, 1) == View.parse("blocks:4x1")
+    for wrong in ("rows", "blocks:2", "rows:0", "whole:2", "flat:2x2", "", None):
+        with pytest.raises(ht.Refusal, match="view is"):
+            View.parse(wrong)
+
+
+def test_a_direction_of_ones_own():
+    """A function with a memory, saved with everything else."""
+
+    def momentum(g, memory, group):
+        m = memory["m"] = g.clone() if memory["step"] == 0 else 0.95 * memory["m"] + 0.05 * g
+        return m
+
+    for mode in ("base", "hyperball", "hypertransfer-plus"):
+        ws = [nn.Parameter(randn(4, 3)) for _ in range(2)]
+        own, built_in = (ht.HyperTransfer([w], lr=0.1, mode=mode, direction=d) for w, d in zip(ws, (momentum, "sgd")))
+        for t in range(6):
+            if t == 3:
+                saved = own.state_dict()
+                assert saved["param_groups"][0]["direction"] == "momentum"
+                own = ht.HyperTransfer([ws[0]], lr=0.1, mode=mode, direction=momentum)
+                own.load_state_dict(saved)
+            for w in ws:
+                w.grad = randn(4, 3, seed=t)
+            own.step(), built_in.step()
+            assert torch.allclose(ws[0], ws[1], atol=1e-14)
+
+
+def test_a_direction_of_another_shape_is_refused_before_anything_moves():
+    w = nn.Parameter(randn(4, 3))
+    before = w.detach().clone()
+    w.grad = randn(4, 3, seed=2)
+    for wrong in (lambda g, m, group: g[:1], lambda g, m, group: 3.0, lambda g, m, group: g * float("nan")):
+        with pytest.raises(ht.Refusal, match="has the shape of its gradient|diverged"):
+            ht.HyperTransfer([w], lr=0.1, direction=wrong).step()
+        assert torch.equal(w, before)
+    with pytest.raises(ht.Refusal, match="a function has its own settings"):
+        ht.HyperTransfer([w], lr=0.1, direction=wrong, momentum=0.9)
+
+
+# --------------------------------------------------------------------------------------------------- any optimizer
+
+
+INNER = {
+    "adamw": lambda w: torch.optim.AdamW(w, lr=0.05, weight_decay=0.1, betas=(0.9, 0.95), eps=1e-10),
+    "sgd": lambda w: torch.optim.SGD(w, lr=0.05, momentum=0.9),
+    "rmsprop": lambda w: torch.optim.RMSprop(w, lr=0.05),
+}
+
+
+@pytest.mark.parametrize("name", INNER)
+def test_a_wrapped_optimizer_in_its_own_space_is_itself(name):
+    for mode in ("base", "hypertransfer-plus"):
+        a, b = nn.Parameter(randn(4, 6)), nn.Parameter(randn(4, 6))
+        wrapped, alone = ht.HyperTransfer.wrap(INNER[name]([a]), mode=mode), INNER[name]([b])
+        scheduler = torch.optim.lr_scheduler.LambdaLR(wrapped, lambda t: t / 3)  # from zero, a rate that moves nothing
+        other = torch.optim.lr_scheduler.LambdaLR(alone, lambda t: t / 3)
+        for t in range(6):
+            a.grad, b.grad = randn(4, 6, seed=t), randn(4, 6, seed=t)
+            wrapped.step(), alone.step()
+            scheduler.step(), other.step()
+            assert torch.allclose(a, b, atol=1e-12), t
+        assert wrapped.param_groups is not None and wrapped.param_groups[0] is wrapped.inner.param_groups[0]
+
+
+@pytest.mark.parametrize("mode", ht.MODES)
+def test_a_wrapped_adamw_is_our_adam_in_every_mode(mode):
+    more = dict(target_weight_decay=0.4) if mode == "decay-transfer" else {}
+    a, b = nn.Parameter(randn(4, 6)), nn.Parameter(randn(4, 6))
+    decay = {} if mode == "hyperball" else dict(weight_decay=0.1)
+    ours = ht.HyperTransfer([b], lr=0.05, mode=mode, direction="adam", **decay, **more)
+    wrapped = ht.wrap(INNER["adamw"]([a]), mode=mode, **more)
+    for t in range(8):
+        if t == 4:  # saved and loaded
+            saved = wrapped.state_dict()
+            wrapped = ht.wrap(INNER["adamw"]([a]), mode=mode, **more)
+            wrapped.load_state_dict(saved)
+        g = randn(4, 6, seed=t)
+        a.grad, b.grad = g, g.clone()
+        wrapped.step(), ours.step()
+        assert torch.equal(g, randn(4, 6, seed=t)), "the user's gradient stays as it is"
+        assert torch.allclose(a, b, rtol=1e-10, atol=1e-12)
+        assert wrapped.param_groups[0]["weight_decay"] == 0.1 and wrapped.param_groups[0]["lr"] == 0.05
+
+
+def test_a_wrapped_optimizer_keeps_its_state_where_a_gradient_is_not_finite():
+    w = nn.Parameter(randn(4, 6))
+    wrapped = ht.wrap(INNER["adamw"]([w]))
+    w.grad = randn(4, 6, seed=1)
+    wrapped.step()
+    before, moments = w.detach().clone(), wrapped.inner.state[w]["exp_avg"].clone()
+    w.grad = torch.full((4, 6), float("nan")).double()
+    with pytest.raises(ht.Diverged):
+        wrapped.step()
+    assert torch.equal(w, before) and torch.equal(moments, wrapped.inner.state[w]["exp_avg"])
+
+
+def test_wrap_refuses_what_is_the_wrapped_optimizers_own():
+    w = nn.Parameter(randn(4, 6))
+    with pytest.raises(ht.Refusal, match="option 'momentum' belongs to the wrapped optimizer; give it to SGD"):
+        ht.wrap(INNER["sgd"]([w]), momentum=0.9)
+    with pytest.raises(ht.Refusal, match="unknown option 'radius'"):
+        ht.wrap(INNER["sgd"]([w]), radius=2)
+    with pytest.raises(ht.Refusal, match="did you mean 'hyperball'"):
+        ht.wrap(INNER["sgd"]([w]), mode="hyperbal")
+    with pytest.raises(ht.Refusal, match="cannot be wrapped: it has no step"):
+        ht.wrap(object())
+
+
+def test_wrapped_views():
+    whole, parts = nn.Parameter(randn(6, 4)), [nn.Parameter(x.clone()) for x in randn(6, 4).view(2, 3, 4)]
+    a, b = ht.wrap(INNER["adamw"]([whole]), view="rows:2"), ht.wrap(INNER["adamw"](parts))
+    for t in range(4):
+        whole.grad = randn(6, 4, seed=t)
+        for p, g in zip(parts, whole.grad.view(2, 3, 4)):
+            p.grad = g.clone()
+        a.step(), b.step()
+        assert torch.allclose(whole.view(2, 3, 4), torch.stack(list(parts)), atol=1e-13)

@@ -1,0 +1,154 @@
+"""EffectiveRates: the numbers of the formula, the file that `ht effective` reads, and the sentences at the end."""
+
+import csv
+import math
+
+import pytest
+import torch
+from torch import nn
+
+import hypertransfer as ht
+from hypertransfer import EffectiveRates
+from hypertransfer.fit import fit
+
+
+def network():
+    torch.manual_seed(0)
+    return nn.Sequential(nn.Linear(6, 16, bias=False), nn.Tanh(), nn.Linear(16, 16), nn.Tanh(), nn.Linear(16, 3)).double()
+
+
+def train(model, optimizer, steps=60, final=0.1):
+    scheduler = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda t: 1 - (1 - final) * t / max(1, steps - 1))
+    x, y = torch.randn(32, 6).double(), torch.randn(32, 3).double()
+    for _ in range(steps):
+        optimizer.zero_grad()
+        (model(x) - y).square().mean().backward()
+        optimizer.step()
+        scheduler.step()
+
+
+def test_adamw_is_measured_as_the_formula_has_it(tmp_path):
+    """Our AdamW knows its steps; torch's is watched from outside: the same file."""
+    files = []
+    for k in range(2):
+        model = network()
+        params = dict(lr=0.01, weight_decay=0.2)
+        optimizer = (torch.optim.AdamW(model.parameters(), betas=(0.9, 0.95), eps=1e-10, **params) if k == 0
+                     else ht.HyperTransfer(model.parameters(), direction="adam", **params))
+        rates = EffectiveRates(model, optimizer, str(tmp_path / f"{k}.csv"), every=5)
+        torch.manual_seed(1)
+        train(model, optimizer)
+        rates.close(quiet=True)
+        with open(tmp_path / f"{k}.csv") as f:
+            files.append(list(csv.DictReader(f)))
+    assert len(files[0]) == len(files[1]) == 2 * 12
+    for a, b in zip(*files):
+        assert (a["step"], a["matrix"]) == (b["step"], b["matrix"])
+        for column in ("weight_norm", "update_norm", "inner_product", "rate", "decay"):
+            assert float(a[column]) == pytest.approx(float(b[column]), rel=1e-8, abs=1e-9), column
+    row = {k: float(v) for k, v in files[0][0].items() if k != "matrix"}
+    direction = row["update_norm"] / row["rate"]
+    assert rates.rows[0].effective == pytest.approx(ht.effective_rate(row["rate"], 0.2, direction, row["weight_norm"]), rel=1e-9)
+
+
+def test_the_angle_is_the_one_between_before_and_after():
+    model = network()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.3, momentum=0.9, weight_decay=0.1)  # coupled: in the gradient
+    rates = EffectiveRates(model, optimizer, every=1)
+    before = model[0].weight.detach().clone()
+    train(model, optimizer, 1)
+    after = model[0].weight.detach()
+    turned = math.acos(((before * after).sum() / before.norm() / after.norm()).item())
+    rates.close(quiet=True)
+    assert rates.rows[0].angle == pytest.approx(turned, rel=1e-6) and rates.rows[0].kept == 1
+
+
+def test_sentences():
+    model = network()
+    optimizer = torch.optim.AdamW(model.parameters(), lr=0.02, weight_decay=0.1)
+    with EffectiveRates(model, optimizer, every=3) as rates:
+        train(model, optimizer, 90)
+    said = rates.report()
+    assert "measured every 3 of 90 steps, 2 matrices" in said
+    assert "your schedule ends at 1" in said and "your effective rate ends at" in said
+    assert "norms have not reached equilibrium" in said
+    assert "the rate that a Hyperball (MuonH, AdamH) needs to take the same steps: " in said and "for the first 5%, then" in said
+    assert "as one schedule: " in said and "error" in said
+    assert rates.rate_at(0) == pytest.approx(rates.schedule()[0][1]) and rates.rate_at(10**6) == rates.schedule()[-1][1]
+    assert "<polyline" in rates.picture()._repr_svg_()
+    steps = len(rates.rows)
+    train(model, optimizer, 3)
+    assert len(rates.rows) == steps, "closed, it watches no longer"
+
+
+def test_equilibrium_is_told():
+    """A long run at a constant rate, its directions at random."""
+    w = nn.Parameter(torch.randn(8, 8, generator=torch.Generator().manual_seed(2)).double())
+    model = nn.Module()
+    model.w = w
+    optimizer = torch.optim.AdamW([w], lr=0.05, weight_decay=1.0, betas=(0.0, 0.0))
+    rates = EffectiveRates(model, optimizer, every=1, matrices=[("w", w)])
+    generator = torch.Generator().manual_seed(3)
+    for _ in range(600):
+        w.grad = torch.randn(8, 8, generator=generator).double()
+        optimizer.step()
+    assert "norms have reached equilibrium" in rates.close(quiet=True)
+
+
+def test_somebody_elses_hyperball_is_recognised():
+    class Ball(torch.optim.SGD):
+        def step(self, closure=None):
+            for group in self.param_groups:
+                for p in group["params"]:
+                    if p.grad is not None:
+                        norm = p.data.norm()
+                        u = p.grad - (p.grad * p.data).sum() / norm**2 * p.data
+                        p.data -= group["lr"] * norm * u / u.norm()
+                        p.data *= norm / p.data.norm()
+
+    model = network()
+    optimizer = Ball([p for p in model.parameters() if p.ndim == 2], lr=0.02)
+    rates = EffectiveRates(model, optimizer, every=2)
+    train(model, optimizer, 40)
+    said = rates.close(quiet=True)
+    assert "norms are fixed" in said and "keeps norms fixed" in said
+    for row in rates.rows:
+        assert row.effective == pytest.approx(row.lr, rel=1e-9)
+
+
+def test_schedulers_before_and_after_and_scaler_still_work():
+    model = network()
+    optimizer = torch.optim.AdamW(model.parameters(), lr=0.01)
+    first = torch.optim.lr_scheduler.StepLR(optimizer, 1)
+    rates = EffectiveRates(model, optimizer, every=1)
+    second = torch.optim.lr_scheduler.StepLR(optimizer, 1)
+    model(torch.ones(2, 6).double()).sum().backward()
+    optimizer.step()
+    first.step(), second.step()
+    assert rates.steps == 1
+    rates.close(quiet=True)
+
+
+def test_views_are_measured_part_by_part():
+    model = network()
+    optimizer = ht.HyperTransfer(ht.split(model)[0], lr=0.02, view="rows:2")
+    rates = EffectiveRates(model, optimizer, every=1)
+    train(model, optimizer, 2)
+    assert list(rates.curves()) == ["0.weight#0", "0.weight#1", "2.weight#0", "2.weight#1"]
+
+
+def test_refusals(tmp_path):
+    model = network()
+    optimizer = torch.optim.AdamW(nn.Linear(2, 2).parameters())
+    with pytest.raises(ht.Refusal, match="trains none of the model's hidden matrices"):
+        EffectiveRates(model, optimizer)
+    with pytest.raises(ht.Refusal, match="every is 0"):
+        EffectiveRates(model, optimizer, every=0)
+
+
+@pytest.mark.parametrize("shape, ratio", [("linear", 0.1), ("linear", 0.0), ("cosine", 0.2)])
+def test_a_schedule_is_recognised(shape, ratio):
+    rates = ht.Schedule(0.03, 500, 0.05, ratio, shape).rates()
+    best = fit([[(t, rate) for t, rate in enumerate(rates) if rate > 0]], 500, [24])
+    assert best.shape == shape and best.peak == pytest.approx(0.03, rel=0.01)
+    assert best.final_ratio == pytest.approx(ratio, abs=0.005) and best.error < 0.02

@@ -1,0 +1,393 @@
+"""The optimizer as a torch optimizer: words, groups, states, and that a refused step leaves everything as it was."""
+
+import copy
+import pickle
+import warnings
+
+import pytest
+import torch
+from torch import nn
+
+import hypertransfer as ht
+
+MATRICES = [name for name, d in ht.DIRECTIONS.items() if d.matrices]
+
+
+def options(mode, **more):
+    made = dict(mode=mode, lr=0.05, **more)
+    if mode == "decay-transfer":
+        made.update(target_weight_decay=0.4)
+    return made
+
+
+class Small:
+    """A matrix of 5 x 7 with a loss that is not invariant to its scale."""
+
+    def __init__(self, dtype=torch.float64, **options):
+        generator = torch.Generator().manual_seed(3)
+        self.w = nn.Parameter(torch.randn(5, 7, generator=generator, dtype=torch.float64).to(dtype))
+        self.data = torch.randn(8, 7, 5, generator=generator, dtype=torch.float64).to(dtype)
+        self.optimizer = ht.HyperTransfer([("w", self.w)], **options)
+
+    def loss(self, t):
+        self.optimizer.zero_grad()
+        loss = (self.w @ self.data[t % 8]).tanh().sum() + self.w.square().sum() / 10
+        loss.backward()
+        return loss
+
+    def step(self, t):
+        loss = self.loss(t)
+        self.optimizer.step()
+        return loss.item()
+
+    def snapshot(self):
+        return self.w.detach().clone(), copy.deepcopy(self.optimizer.state_dict())
+
+
+def same(a, b):
+    if isinstance(a, torch.Tensor):
+        return torch.equal(a, b)
+    if isinstance(a, dict):
+        return a.keys() == b.keys() and all(same(a[k], b[k]) for k in a)
+    if isinstance(a, (list, tuple)):
+        return len(a) == len(b) and all(map(same, a, b))
+    return a == b
+
+
+# ------------------------------------------------------------------------------------------------------------- states
+
+
+@pytest.mark.parametrize("mode", ht.MODES)
+def test_a_run_that_is_saved_and_loaded_is_the_same_run(mode):
+    for direction in ht.DIRECTIONS:
+        straight, first = Small(direction=direction, **options(mode)), Small(direction=direction, **options(mode))
+        for t in range(8):
+            straight.step(t)
+        for t in range(4):
+            first.step(t)
+        second = Small(direction=direction, **options(mode))
+        with torch.no_grad():
+            second.w.copy_(first.w)
+        second.optimizer.load_state_dict(pickle.loads(pickle.dumps(first.optimizer.state_dict())))
+        for t in range(4, 8):
+            second.step(t)
+        assert torch.equal(straight.w, second.w), direction
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32])
+def test_plus_forms_are_their_targets(dtype):
+    """Between steps the parameter is what the network is evaluated at, so losses agree without any other call."""
+    for plus, plain in (("hypertransfer-plus", "base"), ("inverse-hypertransfer-plus", "hyperball")):
+        a, b = Small(dtype, **options(plus)), Small(dtype, **options(plain))
+        bound = 1e-12 if dtype == torch.float64 else 2e-6
+        for t in range(60):
+            assert a.step(t) == pytest.approx(b.step(t), rel=bound, abs=bound)
+        carrier = a.optimizer.carrier(a.w)
+        if plus == "hypertransfer-plus":
+            R = a.optimizer.state[a.w]["R"][0]
+            assert torch.linalg.vector_norm(carrier).item() == pytest.approx(R, rel=bound)
+            assert torch.linalg.vector_norm(a.w).item() != pytest.approx(R, rel=1e-3)
+        assert torch.allclose(carrier / carrier.norm(), a.w / a.w.norm(), atol=bound)
+
+
+def test_masters_in_double_make_both_runs_equal_to_the_bit():
+    high = dict(master_dtype=torch.float64)
+    a, b = (Small(torch.float32, **options(mode, **high)) for mode in ("hypertransfer-plus", "base"))
+    for t in range(100):
+        assert a.step(t) == b.step(t)
+    assert torch.equal(a.w, b.w) and a.w.dtype == torch.float32
+    saved, w = a.optimizer.state_dict(), a.w.detach().clone()
+    again = Small(torch.float32, **options("hypertransfer-plus", **high))
+    again.optimizer.load_state_dict(saved)
+    with torch.no_grad():
+        again.w.copy_(w)
+    assert again.optimizer.state[again.w]["master"].dtype == torch.float64
+    assert again.step(100) == a.step(100) and torch.equal(again.w, a.w)
+
+
+def test_low_precision_parameters_move():
+    for dtype in (torch.bfloat16, torch.float16):
+        run = Small(torch.float32, **options("hyperball"))
+        w = nn.Parameter(run.w.detach().to(dtype))
+        optimizer = ht.HyperTransfer([w], lr=0.05, mode="hyperball")
+        for t in range(5):
+            w.grad = run.data[t].T.contiguous().to(dtype)
+            optimizer.step()
+        assert optimizer.state[w]["momentum_buffer"].dtype == torch.float32
+        assert w.float().norm().item() == pytest.approx(run.w.norm().item(), rel=1e-2)
+
+
+def test_another_mode_or_direction_is_not_loaded():
+    saved = Small(**options("hyperball"))
+    saved.step(0)
+    for other in (options("base"), options("hyperball", direction="adam"), options("hyperball", view="rows:5")):
+        with pytest.raises(ht.Refusal, match="group 0 was saved with"):
+            Small(**other).optimizer.load_state_dict(saved.optimizer.state_dict())
+
+
+def test_plain_muon_replays_muonh_by_rate_and_decay():
+    """`ht schedule --series replay`: plain Muon, written out, with the rates and decays of each step of MuonH."""
+    ball, plain = Small(**options("hyperball")), Small(**options("base"))
+    for t in range(8):
+        ball.step(t)
+        taken = ball.optimizer.taken["w"]
+        rate, decay = taken.push, (1 - taken.keep) / taken.push
+        plain.loss(t)
+        with torch.no_grad():
+            m = plain.w.grad.clone() if t == 0 else 0.95 * m + 0.05 * plain.w.grad  # noqa: F821
+            plain.w.mul_(1 - rate * decay).sub_(rate * ht.newton_schulz(m))
+        assert torch.allclose(plain.w, ball.w, rtol=1e-12, atol=1e-14)
+
+
+# ------------------------------------------------------------------------------------------- a step that is refused
+
+
+@pytest.mark.parametrize("mode", ht.MODES)
+@pytest.mark.parametrize("bad", [float("nan"), float("inf")])
+def test_a_gradient_that_is_not_finite_changes_nothing(mode, bad):
+    for direction in ht.DIRECTIONS:
+        run, clean = Small(direction=direction, **options(mode)), Small(direction=direction, **options(mode))
+        for t in range(2):
+            run.step(t), clean.step(t)
+        before, state = run.snapshot()
+        run.loss(2)
+        run.w.grad[1, 2] = bad
+        with pytest.raises(ht.Diverged, match="w of shape .* has a gradient that is not finite.*nothing has changed"):
+            run.optimizer.step()
+        assert torch.equal(run.w, before) and same(run.optimizer.state_dict(), state)
+        for t in range(2, 6):
+            run.step(t), clean.step(t)
+        assert torch.equal(run.w, clean.w)
+
+
+def test_a_refused_first_step_leaves_no_state():
+    run = Small(**options("hyperball"))
+    run.w.grad = torch.full_like(run.w, float("nan"))
+    with pytest.raises(ht.Diverged):
+        run.optimizer.step()
+    assert not any(run.optimizer.state.values())
+
+
+@pytest.mark.parametrize("lr, message", [(-1.0, "learning rate is -1.0"), (20.0, "is 1 or more"), (float("nan"), "rate is nan")])
+def test_a_rate_set_later_is_checked_before_anything_changes(lr, message):
+    run = Small(**options("base"))
+    run.step(0)
+    before, state = run.snapshot()
+    run.loss(1)
+    run.optimizer.param_groups[0]["lr"] = lr
+    with pytest.raises(ht.Refusal, match=message):
+        run.optimizer.step()
+    run.optimizer.param_groups[0]["lr"] = 0.05
+    assert torch.equal(run.w, before) and same(run.optimizer.state_dict(), state)
+
+
+def test_weights_that_are_not_finite_are_named():
+    run = Small(**options("base"))
+    run.loss(0)
+    with torch.no_grad():
+        run.w[0, 0] = float("nan")
+    with pytest.raises(ht.Diverged, match=r"w of shape \(5, 7\)"):
+        run.optimizer.step()
+    assert "momentum_buffer" not in run.optimizer.state[run.w]
+
+
+def test_nothing_scales_twice():
+    """Two steps with one gradient, a step without one, evaluation() nested: the parameter is scaled once per step."""
+    run = Small(**options("hypertransfer-plus"))
+    for t in range(3):
+        run.step(t)
+    before = run.w.detach().clone()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        with run.optimizer.evaluation(), run.optimizer.evaluation():
+            assert torch.equal(run.w, before)
+    run.w.grad = None
+    run.optimizer.step()
+    assert torch.equal(run.w, before)
+    g = torch.ones_like(run.w)
+    run.w.grad = g
+    run.optimizer.step()
+    assert torch.equal(g, torch.ones_like(g)), "the user's gradient stays as it is"
+
+
+# ------------------------------------------------------------------------------------------------------ options
+
+
+@pytest.mark.parametrize("given, message", [
+    (dict(weight_decy=0.1), "unknown option 'weight_decy'; did you mean 'weight_decay'?"),
+    (dict(learning_rate=0.1), "unknown option 'learning_rate'; known are lr"),
+    (dict(nesterof=True), "did you mean 'nesterov'?"),
+    (dict(mode="hyper-ball"), "unknown mode 'hyper-ball'; did you mean 'hyperball'?"),
+    (dict(mode=3), "unknown mode 3"),
+    (dict(direction="muonn"), "did you mean 'muon'?"),
+    (dict(direction="shampoo"), "unknown direction 'shampoo'; known are muon, adam"),
+    (dict(gradient="rescale"), "did you mean 'rescaled'?"),
+    (dict(shape_factor="rm"), "did you mean 'rms'?"),
+    (dict(coefficients="jordon"), "did you mean 'jordan'?"),
+    (dict(lr=-0.1), "lr is -0.1; it must be a finite number, zero or more"),
+    (dict(lr="0.1"), "lr is '0.1'"),
+    (dict(lr=float("nan")), "lr is nan"),
+    (dict(lr=True), "lr is True"),
+    (dict(weight_decay=-1), "weight_decay is -1"),
+    (dict(weight_decay="x"), "weight_decay is 'x'"),
+    (dict(momentum=1.0), "momentum is 1.0; it must be a number from 0 to less than 1"),
+    (dict(momentum="0.9"), "momentum is '0.9'"),
+    (dict(direction="adam", betas=0.9), "betas is 0.9; it must be two numbers"),
+    (dict(direction="adam", betas=(0.9, 1.0)), "a number of betas is 1.0"),
+    (dict(direction="adam", eps=-1e-8), "eps is -1e-08"),
+    (dict(ns_dtype="bf16"), "ns_dtype is 'bf16'; it must be a floating-point dtype"),
+    (dict(ns_steps=-1), "ns_steps is -1"),
+    (dict(nesterov=1), "nesterov is 1; it must be True or False"),
+    (dict(maximize="yes"), "maximize is 'yes'"),
+    (dict(zero_radius=-1.0), "zero_radius is -1.0"),
+    (dict(view="row:3"), "view is 'row:3'; it must be whole, rows:3"),
+    (dict(view="rows:2"), r"w has the shape (5, 7), which the view"),
+    (dict(flatten=2), "flatten is 2"),
+    (dict(fused=True), "option 'fused' of torch's own optimizers"),
+    (dict(mode="hyperball", weight_decay=0.1), "mode 'hyperball' keeps norms fixed without one"),
+    (dict(target_weight_decay=0.1), "only mode 'decay-transfer' has two"),
+    (dict(mode="decay-transfer"), "give target_weight_decay"),
+    (dict(betas=(0.9, 0.95)), "option 'betas' is not one of direction muon; it takes momentum"),
+])
+def test_wrong_options_get_one_sentence_and_the_group_is_not_kept(given, message):
+    run = Small(lr=0.1)
+    w = nn.Parameter(torch.ones(5, 7))
+    with pytest.raises(ht.Refusal) as refusal:
+        run.optimizer.add_param_group({"params": [("w", w)], "lr": 0.1, **given})
+    assert message in str(refusal.value)
+    assert len(run.optimizer.param_groups) == 1
+    with pytest.raises(ht.Refusal):
+        ht.HyperTransfer([("w", w)], **{"lr": 0.1, **given})
+
+
+@pytest.mark.parametrize("shape, fix", [((3,), "give it to adamw"), ((3, 4, 5), "view='stack'"), ((8, 3, 2, 2), "flatten=True")])
+def test_shapes_that_are_no_matrices(shape, fix):
+    for direction in MATRICES:
+        with pytest.raises(ht.Refusal) as refusal:
+            ht.HyperTransfer([nn.Parameter(torch.ones(shape))], lr=0.1, direction=direction)
+        assert "needs matrices" in str(refusal.value) and fix in str(refusal.value)
+
+
+def test_no_rate_is_refused():
+    with pytest.raises(ht.Refusal, match="a group has no lr"):
+        ht.HyperTransfer([nn.Parameter(torch.ones(2, 2))])
+
+
+def test_sparse_and_complex_gradients_are_refused():
+    w = nn.Parameter(torch.ones(3, 3))
+    optimizer = ht.HyperTransfer([w], lr=0.1)
+    w.grad = torch.ones(3, 3).to_sparse()
+    with pytest.raises(ht.Refusal, match="sparse gradient"):
+        optimizer.step()
+
+
+def test_old_names_still_work_for_one_version():
+    with pytest.warns(DeprecationWarning, match="decay is now weight_decay"):
+        optimizer = ht.HyperTransfer([ht.muon([nn.Parameter(torch.ones(2, 2))], lr=0.1, decay=0.3)])
+    assert optimizer.param_groups[0]["weight_decay"] == 0.3
+
+
+def test_zero_matrices_have_the_option_that_the_sentence_names():
+    zero = nn.Parameter(torch.zeros(3, 4))
+    zero.grad = torch.ones(3, 4)
+    with pytest.raises(ht.Refusal, match=r"parameter 0 of shape \(3, 4\), .*zero_radius"):
+        ht.HyperTransfer([ht.muonh([zero], lr=0.1)]).step()
+    for mode in ht.MODES:
+        w = nn.Parameter(torch.zeros(3, 4))
+        optimizer = ht.HyperTransfer([w], zero_radius=2.0, **options(mode))
+        for t in range(4):
+            w.grad = torch.randn(3, 4, generator=torch.Generator().manual_seed(t))
+            optimizer.step()
+        assert torch.isfinite(w).all() and w.norm() > 0
+        if mode == "hyperball":
+            assert w.norm().item() == pytest.approx(2.0, rel=1e-6)
+
+
+# --------------------------------------------------------------------------------------------- as a torch optimizer
+
+
+def test_closures_schedulers_and_named_parameters():
+    run = Small(**options("hyperball"))
+    scheduler = torch.optim.lr_scheduler.LambdaLR(run.optimizer, lambda t: 1 / (t + 1))
+    for t in range(3):
+        loss = run.optimizer.step(lambda: run.loss(t))
+        assert loss.requires_grad
+        assert run.optimizer.taken["w"].effective == pytest.approx(0.05 / (t + 1))
+        scheduler.step()
+    once = torch.optim.lr_scheduler.OneCycleLR(Small(direction="adam", lr=0.1).optimizer, max_lr=0.1, total_steps=5,
+                                               cycle_momentum=False)
+    once.optimizer.step()
+    once.step()
+
+
+def test_a_rate_may_be_a_tensor():
+    run = Small(**options("base"))
+    run.optimizer.param_groups[0]["lr"] = torch.tensor(0.05, dtype=torch.float64)
+    other = Small(**options("base"))
+    assert run.step(0) == other.step(0) and torch.equal(run.w, other.w)
+
+
+def test_maximize_is_the_negative_gradient():
+    for direction in ht.DIRECTIONS:
+        up, down = Small(direction=direction, maximize=True, lr=0.05), Small(direction=direction, lr=0.05)
+        for t in range(3):
+            up.loss(t)
+            down.w.grad = -up.w.grad
+            up.optimizer.step(), down.optimizer.step()
+            assert torch.allclose(up.w, down.w, atol=1e-14)
+
+
+def test_pickle_and_deepcopy():
+    run = Small(**options("hypertransfer-plus"))
+    run.step(0)
+    twin = pickle.loads(pickle.dumps(run.optimizer))
+    w = twin.param_groups[0]["params"][0]
+    w.grad = run.w.grad.clone()
+    twin.step()
+    run.optimizer.step()
+    assert torch.equal(w, run.w)
+
+
+def test_grad_scaler_skips_what_is_infinite():
+    """The scaler's own loop: scale, unscale, look for infinities, step or not."""
+    run = Small(torch.float32, **options("hypertransfer-plus"))
+    scaler = torch.amp.GradScaler("cpu") if hasattr(torch.amp, "GradScaler") else torch.cuda.amp.GradScaler(enabled=False)
+    run.optimizer.zero_grad()
+    scaler.scale((run.w @ run.data[0]).tanh().sum()).backward()
+    scaler.unscale_(run.optimizer)
+    scaler.step(run.optimizer)
+    scaler.update()
+    assert run.optimizer.state[run.w]["step"] == 1
+
+
+def test_split_finds_the_hidden_matrices():
+    class Net(nn.Module):
+        def __init__(self, tied):
+            super().__init__()
+            self.wte, self.wpe = nn.Embedding(11, 8), nn.Parameter(torch.ones(4, 8))
+            self.block = nn.ModuleDict(dict(qkv=nn.Linear(8, 24), norm=nn.LayerNorm(8), conv=nn.Conv1d(8, 8, 3)))
+            self.multihead = nn.Linear(8, 8, bias=False)
+            self.lm_head = nn.Linear(8, 11, bias=False)
+            if tied:
+                self.lm_head.weight = self.wte.weight
+
+    for tied in (False, True):
+        model = Net(tied)
+        hidden, rest = ht.split(model)
+        assert [name for name, _ in hidden] == ["block.qkv.weight", "multihead.weight"]
+        assert len(hidden) + len(rest) == len(list(model.parameters()))
+    hidden, _ = ht.split(nn.Sequential(nn.Linear(4, 4), nn.ReLU(), nn.Linear(4, 2)))
+    assert [name for name, _ in hidden] == ["0.weight"]
+
+
+def test_clipping_is_one_of_all_groups_as_the_target_sees_them():
+    for mode in ("base", "hypertransfer"):
+        a, b = Small(direction="sgd", clip_norm=0.5, **options(mode)), Small(direction="sgd", **options(mode))
+        for t in range(4):
+            a.loss(t)
+            b.w.grad = a.w.grad.clone()
+            scale = b.optimizer._rule(b.optimizer.param_groups[0]).gradient_scale(
+                (b.optimizer._states(b.w) or [ht.State.start(1.0)])[0])
+            b.w.grad.mul_(min(1.0, 0.5 / (scale * b.w.grad.norm().item())))
+            a.optimizer.step(), b.optimizer.step()
+        assert torch.allclose(a.w, b.w, atol=1e-13)

@@ -1,0 +1,131 @@
+"""Rates carried over: the numbers of `ht rates` for the lab's networks, and any module's."""
+
+import json
+import math
+import os
+
+import pytest
+import torch
+from torch import nn
+
+import hypertransfer as ht
+from hypertransfer.prediction import carry, equilibrium, muon_expected, predict
+from hypertransfer.rates import Matrix
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+with open(os.path.join(HERE, "rates.json")) as _file:
+    ANSWERS = json.load(_file)
+
+
+def lab(width=128, layers=4):
+    """The hidden matrices of the preset `demo`."""
+    sizes = dict(q=(1, 1), k=(1, 1), v=(1, 1), o=(1, 1))
+    made = [(f"blocks.{l}.attn.{name}.weight", width * a, width * b) for l in range(layers) for name, (a, b) in sizes.items()]
+    return made + [(f"blocks.{l}.mlp.{name}.weight", width * a, width * b) for l in range(layers)
+                   for name, a, b in (("fc", 4, 1), ("proj", 1, 4))]
+
+
+@pytest.mark.parametrize("case", ANSWERS, ids=lambda case: case["arguments"])
+def test_the_numbers_are_those_of_the_lab(case):
+    got = ht.rates(lab(), **case["python"])
+    assert got.lr == pytest.approx(case["rate"], rel=1e-9)
+    assert got.final_ratio == pytest.approx(case["final_ratio"], abs=1e-9)
+    assert got.error == pytest.approx(case["error"], rel=1e-9)
+    assert [k.name for k in got.kinds] == [k[0] for k in case["kinds"]]
+    for mine, (_, peak, ends, rate, ratio, error) in zip(got.kinds, case["kinds"]):
+        assert mine[2:4] == pytest.approx((peak, ends), rel=1e-9)
+        assert mine.lr == pytest.approx(rate, rel=1e-9) and mine.final_ratio == pytest.approx(ratio, abs=1e-9)
+        assert mine.error == pytest.approx(error, rel=1e-9)
+
+
+def test_the_search_finds_the_least_error():
+    """A grid around the answer has nothing better."""
+    both = [ht.prediction.Carried(m, m) for m in (muon_expected(64, 64), muon_expected(256, 64))]
+    tuned = ht.Schedule(0.02, 60, 0.05, 0.1)
+    best = carry(both, ht.Base(0.1), tuned, ht.Hyperball(), tuned)
+
+    def error(peak, ratio):
+        logs = []
+        for m in both:
+            wanted = predict(m.tuned, ht.Base(0.1), tuned.rates()).effective
+            got = predict(m.other, ht.Hyperball(), tuned._replace(peak=peak, final_ratio=ratio).rates()).effective
+            logs += [math.log(x / y) ** 2 for x, y in zip(got, wanted)]
+        return math.sqrt(sum(logs) / len(logs))
+
+    assert error(best.peak, best.final_ratio) == pytest.approx(best.error)
+    for a in (0.97, 1.0, 1.03):
+        for b in (-0.01, 0.0, 0.01):
+            assert error(best.peak * a, min(1, max(0, best.final_ratio + b))) >= best.error
+
+
+def test_any_module_is_answered_with_its_errors():
+    torch.manual_seed(0)
+    model = nn.ModuleDict(dict(
+        wte=nn.Embedding(50, 32), layer=nn.TransformerEncoderLayer(32, 4, 64, batch_first=True), lm_head=nn.Linear(32, 50)))
+    answer = ht.rates(model, lr=0.02, weight_decay=0.1, steps=100, to="muonh")
+    text = str(answer)
+    assert {k.name for k in answer.kinds} == {"qkv", "o", "fc", "proj"}
+    assert "the prediction's own error, measured (rms): effective rate" in text and "expect more" in text
+    assert 0 < answer.lr < 0.2 and answer.measured_error > 0
+    assert len(answer.kinds[0].rates) == 100
+    doubled = nn.ModuleDict(dict(model))
+    with torch.no_grad():
+        for p in doubled.parameters():
+            p.mul_(2)
+    assert ht.rates(doubled, lr=0.02, weight_decay=0.1, steps=100, to="muonh").lr < answer.lr
+    assert "a place to start a search" in str(ht.rates(model, lr=0.02, steps=100, to="adamw"))
+
+
+def test_a_prediction_is_near_a_real_run():
+    """Muon with random gradients: the norm grows as predicted."""
+    torch.manual_seed(0)
+    w = nn.Parameter(torch.randn(64, 64) / 8)
+    steps, start = 300, w.norm().item()
+    optimizer = ht.HyperTransfer([("w", w)], lr=0.02, weight_decay=0.1)
+    norms = []
+    for _ in range(steps):
+        w.grad = torch.randn(64, 64)
+        optimizer.step()
+        norms.append(optimizer.taken["w"].norm)
+    wanted = predict(muon_expected(64, 64, norm=start), ht.Base(0.1), [0.02] * steps).norm
+    assert max(abs(a / b - 1) for a, b in zip(norms, wanted)) < 0.1
+
+
+def test_equilibrium_is_the_fixed_point():
+    m = muon_expected(32, 64)
+    norm, effective = equilibrium(m, 0.02, 0.5)
+    run = predict(m, ht.Base(0.5), [0.02] * 4000)
+    assert run.norm[-1] == pytest.approx(norm, rel=1e-6) and run.effective[-1] == pytest.approx(effective, rel=1e-6)
+    with pytest.raises(ht.Refusal, match="needs a rate and a weight decay above zero"):
+        equilibrium(m, 0.02, 0.0)
+
+
+def test_the_horizon_law():
+    """Nine times the batch: a ninth of the steps, three times rate and decay, three times the effective rate."""
+    one = ht.rates(lab(64, 1), lr=0.01, weight_decay=0.1, steps=900, to="muonh")
+    nine = ht.rates(lab(64, 1), lr=0.01, weight_decay=0.1, steps=900, to="muonh", batch=8, to_batch=72)
+    assert nine.steps == 100 and nine.lr == pytest.approx(3 * one.lr, rel=0.15) and "horizon law" in str(nine)
+    same = ht.rates(lab(64, 1), lr=0.01, weight_decay=0.1, steps=90, to_steps=10)
+    assert same.weight_decay == pytest.approx(0.3) and same.lr == pytest.approx(0.03, rel=1e-3)
+
+
+@pytest.mark.parametrize("given, message", [
+    (dict(optimizer="muonn"), "unknown optimizer 'muonn'; did you mean 'muon'?"),
+    (dict(to="lion"), "unknown optimizer 'lion'"),
+    (dict(schedule="cos"), "unknown schedule 'cos'"),
+    (dict(shape_factor="rm"), "did you mean 'rms'"),
+    (dict(batch=3), "give batch and to_batch together"),
+    (dict(lr=20.0), "times weight decay"),
+    (dict(lr=0.0), "above zero")])
+def test_refusals(given, message):
+    with pytest.raises(ht.Refusal, match=message.replace("?", r"\?")):
+        ht.rates(lab(32, 1), **{**dict(lr=0.02, steps=10, to="muonh"), **given})
+    with pytest.raises(ht.Refusal, match="no hidden matrix"):
+        ht.rates([], lr=0.02, steps=10)
+
+
+def test_kinds_are_told_by_name():
+    for name, kind in {"transformer.h.0.attn.c_attn.weight": "qkv", "h.0.attn.c_proj.weight": "o", "h.0.mlp.c_proj.weight": "proj",
+                       "layers.3.self_attn.q_proj.weight": "q", "layers.3.mlp.gate_proj.weight": "fc",
+                       "layers.3.mlp.down_proj.weight": "proj", "conv.weight": "other"}.items():
+        assert Matrix(name, 2, 2).kind == kind, name
