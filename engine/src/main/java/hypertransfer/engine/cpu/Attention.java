@@ -3,6 +3,7 @@ package hypertransfer.engine.cpu;
 import hypertransfer.engine.Dims;
 import hypertransfer.engine.Role;
 import hypertransfer.engine.cpu.Pool.Task;
+import hypertransfer.engine.cpu.product.Blas;
 import hypertransfer.engine.cpu.vector.Exp;
 import hypertransfer.engine.cpu.vector.Lanes;
 import jdk.incubator.vector.FloatVector;

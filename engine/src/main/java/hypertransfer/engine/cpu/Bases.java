@@ -6,6 +6,7 @@ import hypertransfer.engine.Dims;
 import hypertransfer.engine.Role;
 import hypertransfer.engine.Tensor;
 import hypertransfer.engine.cpu.Pool.Task;
+import hypertransfer.engine.cpu.product.Blas;
 import hypertransfer.engine.cpu.vector.Lanes;
 import java.util.List;
 

@@ -1,5 +1,7 @@
 package hypertransfer.engine.cpu;
 
+import hypertransfer.engine.cpu.product.Blas;
+
 /**
  * C (m,n) = A (m,k) B (k,n) + beta C, see {@link Blas#gemm}, cut into tiles of C. The tiles follow only from the sizes.
  *

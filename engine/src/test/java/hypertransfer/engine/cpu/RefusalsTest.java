@@ -8,6 +8,7 @@ import hypertransfer.engine.Dims;
 import hypertransfer.engine.Engine;
 import hypertransfer.engine.Role;
 import hypertransfer.engine.Tensor;
+import hypertransfer.engine.cpu.product.Natives;
 import hypertransfer.engine.door.Checked;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;

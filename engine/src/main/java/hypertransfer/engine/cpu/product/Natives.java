@@ -1,4 +1,4 @@
-package hypertransfer.engine.cpu;
+package hypertransfer.engine.cpu.product;
 
 import static java.lang.foreign.ValueLayout.JAVA_FLOAT;
 import static java.lang.foreign.ValueLayout.JAVA_INT;
@@ -19,13 +19,13 @@ import java.util.List;
 import org.bytedeco.javacpp.Loader;
 
 /** Where OpenBLAS comes from: one jar per platform. */
-final class Natives {
+public final class Natives {
     private static final List<String> PLATFORMS = List.of("linux-x86_64", "linux-arm64", "macosx-arm64");
 
     private Natives() {}
 
     /** The library for this machine. */
-    static SymbolLookup library() {
+    public static SymbolLookup library() {
         return library(Loader.getPlatform());
     }
 
@@ -46,7 +46,7 @@ final class Natives {
     }
 
     /** The library for a platform, unpacked once per machine with its companions beside it. */
-    static SymbolLookup library(String platform) {
+    public static SymbolLookup library(String platform) {
         String folder = "/org/bytedeco/openblas/" + platform + "/";
         List<String> names = platform.startsWith("macosx")
                 ? List.of("libgcc_s.1.1.dylib", "libquadmath.0.dylib", "libgfortran.5.dylib", "libopenblas.0.dylib")

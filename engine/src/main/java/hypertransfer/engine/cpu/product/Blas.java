@@ -1,4 +1,4 @@
-package hypertransfer.engine.cpu;
+package hypertransfer.engine.cpu.product;
 
 import static java.lang.foreign.ValueLayout.JAVA_INT;
 
@@ -9,9 +9,9 @@ import java.lang.invoke.MethodHandle;
  * OpenBLAS and its LAPACK, called straight from our own threads with addresses, each call on one core: how work is divided is decided
  * here and not by the library, or results would depend on the number of cores.
  */
-final class Blas {
-    static final boolean N = false;
-    static final boolean T = true;
+public final class Blas {
+    public static final boolean N = false;
+    public static final boolean T = true;
 
     private static final int ROW_MAJOR = 101, COLUMN_MAJOR = 102, NO_TRANS = 111, TRANS = 112, LOWER = 122;
 
@@ -35,7 +35,7 @@ final class Blas {
     private Blas() {}
 
     /** C (m,n) = alpha op(A) op(B) + beta C, where op(A) is (m,k), op(B) is (k,n), and ld is a matrix's row length. */
-    static void gemm(
+    public static void gemm(
             boolean ta,
             boolean tb,
             int m,
@@ -58,7 +58,7 @@ final class Blas {
     }
 
     /** The lower triangle of C (n,n) = alpha A A^T + beta C, where A is (n,k); with t, A^T A where A is (k,n). */
-    static void syrk(boolean t, int n, int k, float alpha, long a, int lda, float beta, long c, int ldc) {
+    public static void syrk(boolean t, int n, int k, float alpha, long a, int lda, float beta, long c, int ldc) {
         try {
             ssyrk.invokeExact(ROW_MAJOR, LOWER, t ? TRANS : NO_TRANS, n, k, alpha, a, lda, beta, c, ldc);
         } catch (Throwable e) {
@@ -72,7 +72,7 @@ final class Blas {
      * @param factors room for n numbers
      * @param work room for {@code size} numbers, at least n
      */
-    static void orthonormalize(int n, long a, long factors, long work, int size) {
+    public static void orthonormalize(int n, long a, long factors, long work, int size) {
         int info;
         try {
             info = (int) GEQRF.invokeExact(COLUMN_MAJOR, n, n, a, n, factors, work, size);
