@@ -1,5 +1,8 @@
 package hypertransfer.core;
 
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.within;
+
 import hypertransfer.core.Space.Base;
 import hypertransfer.core.Space.Hyperball;
 
@@ -50,6 +53,10 @@ final class Explicit {
             z[i] = a * x[i] + b * y[i];
         }
         return z;
+    }
+
+    static void close(double actual, double expected, double relative) {
+        assertThat(actual).isCloseTo(expected, within(relative * Math.abs(expected)));
     }
 
     /** The distance between two vectors' directions. */

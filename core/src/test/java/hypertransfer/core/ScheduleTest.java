@@ -1,13 +1,12 @@
 package hypertransfer.core;
 
+import static hypertransfer.core.Refused.refused;
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.within;
 
 import hypertransfer.core.Schedule.Recorded;
 import hypertransfer.core.Schedule.Shaped;
 import java.util.List;
-import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -129,7 +128,7 @@ class ScheduleTest {
         assertThat(schedule.rate(0)).isEqualTo(0.1);
         assertThat(schedule.rate(1)).isZero();
         assertThat(schedule.rate(2)).isEqualTo(0.3);
-        assertThatThrownBy(() -> schedule.rate(3)).isInstanceOf(Refusal.class).hasMessageContaining("step 3");
+        refused(() -> schedule.rate(3), "step 3");
     }
 
     @ParameterizedTest
@@ -176,9 +175,5 @@ class ScheduleTest {
             })
     void shapesThatCannotBeRead(String text, String message) {
         refused(() -> Shape.parse(text), message);
-    }
-
-    private static void refused(ThrowingCallable call, String... words) {
-        assertThatThrownBy(call).isInstanceOf(Refusal.class).hasMessageContainingAll(words);
     }
 }

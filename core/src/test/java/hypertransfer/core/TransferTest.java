@@ -1,7 +1,8 @@
 package hypertransfer.core;
 
+import static hypertransfer.core.Explicit.close;
+import static hypertransfer.core.Refused.refused;
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.within;
 
 import hypertransfer.core.Space.Base;
@@ -90,15 +91,10 @@ class TransferTest {
         assertThat(Transfer.plain(new Base(0.1)).step(s, reading, 0.1, -0.5).keep())
                 .isEqualTo(1.05);
         for (Transfer t : List.of(Transfer.plain(new Hyperball()), Mode.HYPERTRANSFER.transfer(0.1))) {
-            assertThatThrownBy(() -> t.step(s, reading, 0.1, 0.2))
-                    .isInstanceOf(Refusal.class)
-                    .hasMessageContaining("only the plain Base optimizer takes another decay");
+            refused(() -> t.step(s, reading, 0.1, 0.2), "only the plain Base optimizer takes another decay");
         }
-        assertThatThrownBy(() -> Transfer.plain(new Base(0.1)).step(s, reading, 0.1, Double.NaN))
-                .isInstanceOf(Refusal.class);
-        assertThatThrownBy(() -> Transfer.plain(new Base(0.1)).step(s, reading, 0.5, 2))
-                .isInstanceOf(Refusal.class)
-                .hasMessageContaining("times weight decay 2.0 is 1 or more");
+        refused(() -> Transfer.plain(new Base(0.1)).step(s, reading, 0.1, Double.NaN), "NaN");
+        refused(() -> Transfer.plain(new Base(0.1)).step(s, reading, 0.5, 2), "times weight decay 2.0 is 1 or more");
     }
 
     /** Proposition 1. */
@@ -231,9 +227,5 @@ class TransferTest {
                                     ? Explicit.norm(c.w())
                                     : c.state().targetNorm());
         });
-    }
-
-    private static void close(double actual, double expected, double relative) {
-        assertThat(actual).isCloseTo(expected, within(relative * Math.abs(expected)));
     }
 }

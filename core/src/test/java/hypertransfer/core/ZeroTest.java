@@ -1,5 +1,6 @@
 package hypertransfer.core;
 
+import static hypertransfer.core.Refused.refused;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.within;
@@ -99,10 +100,11 @@ class ZeroTest {
     void aMatrixThatVanishesIsStillRefused() {
         Transfer ball = Transfer.plain(new Hyperball());
         State moved = ball.step(State.zero("proj", R), new Reading(0, 3, 0), E).next();
-        assertThatThrownBy(() -> ball.step(moved, new Reading(0, 3, 0), E))
-                .isInstanceOf(Refusal.class)
-                .hasMessageContainingAll(
-                        "initialise the matrix", "start it from zero with a given radius", "plain Base optimizer");
+        refused(
+                () -> ball.step(moved, new Reading(0, 3, 0), E),
+                "initialise the matrix",
+                "start it from zero with a given radius",
+                "plain Base optimizer");
     }
 
     @ParameterizedTest

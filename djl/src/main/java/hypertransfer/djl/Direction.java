@@ -33,9 +33,12 @@ public interface Direction {
      * The arrays it remembers between two steps. They start at zero and have the parameter's data type.
      *
      * @param parameter the parameter's shape
-     * @return the shape of each array, each with at least one element; empty if it remembers nothing
+     * @return the shape of each array, each with at least one element; empty if it remembers nothing. The default remembers
+     *     one array of the parameter's shape
      */
-    List<Shape> memory(Shape parameter);
+    default List<Shape> memory(Shape parameter) {
+        return List.of(parameter);
+    }
 
     /**
      * The direction u of one step, called once per parameter and device. Parameters of different names may be
@@ -115,16 +118,8 @@ public interface Direction {
         }
 
         @Override
-        public List<Shape> memory(Shape parameter) {
-            return List.of(parameter);
-        }
-
-        @Override
         public void check(String name, Shape parameter) {
-            if (parameter.dimension() != 2) {
-                throw new Refusal(name + " has shape " + parameter
-                        + ", and Muon orthogonalises matrices; choose an Adam direction for it");
-            }
+            matrix(name, parameter, "Muon orthogonalises matrices");
         }
 
         @Override
@@ -134,6 +129,13 @@ public interface Direction {
             try (Means mean = Means.momentum(gradient, memory.getFirst(), momentum, nesterov, step)) {
                 NDArray u = orthogonalise(mean.value());
                 return factor == 1 ? u : u.muli(factor);
+            }
+        }
+
+        static void matrix(String name, Shape parameter, String why) {
+            if (parameter.dimension() != 2) {
+                throw new Refusal(
+                        name + " has shape " + parameter + ", and " + why + "; choose an Adam direction for it");
             }
         }
 

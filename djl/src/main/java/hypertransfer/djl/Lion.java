@@ -1,7 +1,6 @@
 package hypertransfer.djl;
 
 import ai.djl.ndarray.NDArray;
-import ai.djl.ndarray.types.Shape;
 import hypertransfer.core.Limits;
 import java.util.List;
 
@@ -22,11 +21,6 @@ public record Lion(double beta1, double beta2) implements Direction {
     @Override
     public String signature() {
         return "lion(" + beta1 + ", " + beta2 + ")";
-    }
-
-    @Override
-    public List<Shape> memory(Shape parameter) {
-        return List.of(parameter);
     }
 
     @Override

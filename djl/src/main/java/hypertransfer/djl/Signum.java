@@ -1,7 +1,6 @@
 package hypertransfer.djl;
 
 import ai.djl.ndarray.NDArray;
-import ai.djl.ndarray.types.Shape;
 import hypertransfer.core.Limits;
 import java.util.List;
 
@@ -20,11 +19,6 @@ public record Signum(double momentum, boolean nesterov) implements Direction {
     @Override
     public String signature() {
         return "signum(" + momentum + (nesterov ? ", nesterov" : "") + ")";
-    }
-
-    @Override
-    public List<Shape> memory(Shape parameter) {
-        return List.of(parameter);
     }
 
     @Override

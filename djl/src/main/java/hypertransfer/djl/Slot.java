@@ -8,7 +8,7 @@ import hypertransfer.core.Refusal;
 import hypertransfer.core.State;
 import hypertransfer.core.Step;
 import hypertransfer.core.Transfer;
-import hypertransfer.djl.file.Saved;
+import hypertransfer.djl.Checkpoint.Saved;
 import java.util.List;
 
 /**

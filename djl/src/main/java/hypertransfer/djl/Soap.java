@@ -52,10 +52,7 @@ public record Soap(Adam adam, double gramBeta, int frequency, int largestSide) i
 
     @Override
     public void check(String name, Shape parameter) {
-        if (parameter.dimension() != 2) {
-            throw new Refusal(name + " has shape " + parameter
-                    + ", and SOAP has bases for matrices; choose an Adam direction for it");
-        }
+        Muon.matrix(name, parameter, "SOAP has bases for matrices");
     }
 
     @Override

@@ -6,49 +6,28 @@ import static org.assertj.core.api.Assertions.within;
 
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.types.DataType;
-import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Parameter;
 import hypertransfer.core.Clip;
 import hypertransfer.core.Mode;
 import hypertransfer.core.Refusal;
 import java.util.Arrays;
 import java.util.List;
-import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 /** Gradients are clipped as the target sees them, or a transfer does not follow its target. */
+@Torch
 class ClipTest {
     private static final int STEPS = 15;
 
-    @BeforeAll
-    static void torch() {
-        Torch.required();
-    }
-
-    /** Whose steps are as long as its gradients. */
-    private record Plain() implements Direction {
-        @Override
-        public String signature() {
-            return "plain";
-        }
-
-        @Override
-        public List<Shape> memory(Shape parameter) {
-            return List.of();
-        }
-
-        @Override
-        public NDArray of(NDArray gradient, List<NDArray> memory, long step) {
-            return gradient;
-        }
-    }
+    /** Its steps are as long as its gradients. */
+    private static final Direction PLAIN = new Made("plain", List.of(), (gradient, memory, step) -> gradient);
 
     private record Result(double[] losses, double[] kept, double[] norm) {}
 
     private static Result train(Mode mode, Clip clip, View view, DataType type) {
-        Rule hidden = new Rule(new Plain(), mode.transfer(0.3), (id, step) -> 0.1).each(view);
+        Rule hidden = new Rule(PLAIN, mode.transfer(0.3), (id, step) -> 0.1).each(view);
         Rule rest = Rule.adamW((id, step) -> 0.01, 0.1);
         Result result = new Result(new double[STEPS], new double[STEPS], new double[STEPS]);
         try (TinyTraining training = new TinyTraining(

@@ -8,16 +8,11 @@ import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.nn.Parameter;
 import java.util.Arrays;
-import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
+@Torch
 class DecayTest {
-    @BeforeAll
-    static void torch() {
-        Torch.required();
-    }
-
     /**
      * What a step takes from weights spread over [1, 2), where nothing pushes. The nearest float of 1 - 1e-5 is 0.14% off the
      * decay, that of 1 - 1e-7 19%; what is allowed here is the rounding of the weights themselves.
@@ -25,12 +20,8 @@ class DecayTest {
     @ParameterizedTest
     @CsvSource({"1e-5, 5e-4", "1e-7, 0.08"})
     void smallDecaysSurviveFloats(double decay, double allowed) {
-        try (TinyTraining training = new TinyTraining(
-                TinyWeights.seeded(1),
-                true,
-                DataType.FLOAT32,
-                block -> new HyperOptimizer(
-                        block, Rule.muon((id, step) -> decay, 1), Rule.adamW((id, step) -> decay, 1)))) {
+        Rule muon = Rule.muon((id, step) -> decay, 1), rest = Rule.adamW((id, step) -> decay, 1);
+        try (TinyTraining training = new TinyTraining(TinyWeights.seeded(1), true, DataType.FLOAT32, muon, rest)) {
             Parameter fc = training.block.parameter("fc");
             try (NDManager manager = NDManager.newBaseManager()) {
                 NDArray spread = manager.arange(0, fc.getShape().size(), 1, DataType.FLOAT32)

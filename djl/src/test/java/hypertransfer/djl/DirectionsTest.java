@@ -15,8 +15,8 @@ import hypertransfer.core.ShapeFactor;
 import hypertransfer.djl.Direction.Muon;
 import hypertransfer.engine.Dims;
 import hypertransfer.engine.Engine;
-import hypertransfer.engine.Iteration;
-import hypertransfer.engine.Moments;
+import hypertransfer.engine.Motion.Iteration;
+import hypertransfer.engine.Motion.Moments;
 import hypertransfer.engine.Role;
 import hypertransfer.engine.Tensor;
 import hypertransfer.engine.provider.Engines;
@@ -26,21 +26,16 @@ import java.util.List;
 import java.util.Map;
 import java.util.Random;
 import java.util.stream.Stream;
-import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /** Each direction against the reference engine's operations, and its transfer against its target. */
+@Torch
 class DirectionsTest {
     private static final int ROWS = 6, COLS = 4;
     private static final Muon POLAR = new Muon(0.9, true, Coefficients.POLAR_EXPRESS, 6, ShapeFactor.RMS);
     private static final double RMS = 0.2 * Math.sqrt(6);
-
-    @BeforeAll
-    static void torch() {
-        Torch.required();
-    }
 
     /** A gradient, a mean, moments of two shapes, and what the two sides remember. */
     private record Tensors(
@@ -75,6 +70,10 @@ class DirectionsTest {
     }
 
     private record Case(Direction direction, String signature, double factor, Written written) {
+        Case(Direction direction, String signature, Written written) {
+            this(direction, signature, 1, written);
+        }
+
         @Override
         public String toString() {
             return signature;
@@ -87,22 +86,18 @@ class DirectionsTest {
                 new Case(
                         new Lion(0.9, 0.99),
                         "lion(0.9, 0.99)",
-                        1,
                         (e, s, t) -> e.motion().sign(s.g, one, 0.9, 0.99, s.m)),
                 new Case(
                         new Signum(0.9, false),
                         "signum(0.9)",
-                        1,
                         (e, s, t) -> e.motion().sign(s.g, one, t == 0 ? 0 : 0.9, t == 0 ? 0 : 0.9, s.m)),
                 new Case(
                         new Signum(0.5, true),
                         "signum(0.5, nesterov)",
-                        1,
                         (e, s, t) -> e.motion().sign(s.g, one, t == 0 ? 0 : 0.25, t == 0 ? 0 : 0.5, s.m)),
                 new Case(
                         new Muon(0.95, true, Coefficients.CONVERGENT, 0, ShapeFactor.NONE),
                         "muon(0.95, nesterov, convergent)",
-                        1,
                         (e, s, t) -> {
                             e.motion().momentum(s.g, one, t == 0 ? 0 : 0.95, true, s.m);
                             e.motion().orthogonalize(s.g, iteration(Coefficients.CONVERGENT, 0));
@@ -111,12 +106,12 @@ class DirectionsTest {
                     e.motion().momentum(s.g, one, t == 0 ? 0 : 0.9, true, s.m);
                     e.motion().orthogonalize(s.g, iteration(Coefficients.POLAR_EXPRESS, 6));
                 }),
-                new Case(new NorMuon(new Muon(0.95), 0.95, 1e-10), "normuon(0.95)(0.95, 1.0E-10)", 1, (e, s, t) -> {
+                new Case(new NorMuon(new Muon(0.95), 0.95, 1e-10), "normuon(0.95)(0.95, 1.0E-10)", (e, s, t) -> {
                     e.motion().momentum(s.g, one, t == 0 ? 0 : 0.95, false, s.m);
                     e.motion().orthogonalize(s.g, iteration(Coefficients.JORDAN, 0));
                     e.motion().equalize(s.g, 0.95, 1e-10, null, s.rows);
                 }),
-                new Case(new AdaMuon(new Muon(0.95), 0.9, 1e-8), "adamuon(0.95)(0.9, 1.0E-8)", 1, (e, s, t) -> {
+                new Case(new AdaMuon(new Muon(0.95), 0.9, 1e-8), "adamuon(0.95)(0.9, 1.0E-8)", (e, s, t) -> {
                     e.motion().sign(s.g, one, t == 0 ? 0 : 0.95, t == 0 ? 0 : 0.95, s.m);
                     e.motion().orthogonalize(s.g, iteration(Coefficients.JORDAN, 0));
                     e.motion().equalize(s.g, 0.9, 1e-8, new double[] {0.2 * Math.sqrt(ROWS * COLS)}, s.v);
@@ -124,7 +119,6 @@ class DirectionsTest {
                 new Case(
                         new Soap(new Direction.Adam(0.9, 0.95, 1e-6), 0.9, 2, ROWS),
                         "soap(adam(0.9, 0.95, 1.0E-6), 0.9, 2, 6)",
-                        1,
                         DirectionsTest::soap));
     }
 
@@ -220,19 +214,8 @@ class DirectionsTest {
     }
 
     private static double[] losses(Direction direction, Mode mode) {
-        Rate rate = (id, step) -> 0.01;
-        Rule hidden = new Rule(direction, mode.transfer(0.1), rate);
-        double[] losses = new double[10];
-        try (TinyTraining training = new TinyTraining(
-                TinyWeights.seeded(7),
-                true,
-                DataType.FLOAT64,
-                block -> new HyperOptimizer(block, hidden, Rule.adamW(rate, 0.1)))) {
-            for (int t = 0; t < losses.length; t++) {
-                losses[t] = training.step(t);
-            }
-        }
-        return losses;
+        Rule hidden = new Rule(direction, mode.transfer(0.1), (id, step) -> 0.01);
+        return losses(TinyWeights.seeded(7), true, hidden, 10);
     }
 
     /** The projection starts at zero; Muon carried by a Hyperball of a given radius follows Muon. */
@@ -244,28 +227,21 @@ class DirectionsTest {
         TinyWeights zero = new TinyWeights(values, start.inputs(), start.targets());
         Rate rate = (id, step) -> 0.02;
         Rule muon = Rule.muon(rate, 0.1);
-        double[] base = losses(zero, muon, 12);
-        assertThat(losses(zero, muon.in(Mode.HYPERTRANSFER_PLUS, 0.1).fromZero(3), 12))
+        double[] base = losses(zero, false, muon, 12);
+        assertThat(losses(zero, false, muon.in(Mode.HYPERTRANSFER_PLUS, 0.1).fromZero(3), 12))
                 .containsExactly(base, within(1e-9));
-        assertThat(losses(zero, Rule.muonH(rate).fromZero(3), 12)[11]).isNotCloseTo(base[11], within(1e-4));
-        assertThatThrownBy(() -> losses(zero, Rule.muonH(rate), 1))
+        assertThat(losses(zero, false, Rule.muonH(rate).fromZero(3), 12)[11]).isNotCloseTo(base[11], within(1e-4));
+        assertThatThrownBy(() -> losses(zero, false, Rule.muonH(rate), 1))
                 .isInstanceOf(Refusal.class)
                 .hasMessageContainingAll("proj", "start it from zero with a given radius");
         refused("the radius from zero is -1.0", () -> Rule.muonH(rate).fromZero(-1));
     }
 
-    private static double[] losses(TinyWeights start, Rule hidden, int steps) {
-        double[] losses = new double[steps];
-        try (TinyTraining training = new TinyTraining(
-                start,
-                false,
-                DataType.FLOAT64,
-                block -> new HyperOptimizer(block, hidden, Rule.adamW((id, step) -> 0.01, 0.1)))) {
-            for (int t = 0; t < steps; t++) {
-                losses[t] = training.step(t);
-            }
+    private static double[] losses(TinyWeights start, boolean invariant, Rule hidden, int steps) {
+        Rule rest = Rule.adamW((id, step) -> 0.01, 0.1);
+        try (TinyTraining training = new TinyTraining(start, invariant, DataType.FLOAT64, hidden, rest)) {
+            return training.run(0, steps);
         }
-        return losses;
     }
 
     @Test

@@ -17,18 +17,13 @@ import hypertransfer.core.Mode;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 
 /** A thousand steps: as many arrays and as much memory after them as before. */
+@Torch
 class MemoryTest {
     private static final int WIDTH = 2048, INPUTS = 8; // as many bytes as 128 x 128, and less to orthogonalize
     private static final int STATE = 1 + 3 * 2; // a mean for the hidden matrix, two moments for the three others
-
-    @BeforeAll
-    static void torch() {
-        Torch.required();
-    }
 
     @Test
     void aThousandStepsLeaveNothingBehind() throws IOException {

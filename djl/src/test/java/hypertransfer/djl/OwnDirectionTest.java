@@ -13,25 +13,19 @@ import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.condition.EnabledIfSystemProperty;
 import org.junit.jupiter.api.io.TempDir;
 
 /** A direction that is not ours is trained, saved and restored like ours. */
+@Torch
 class OwnDirectionTest {
     private static final TinyWeights START = TinyWeights.seeded(7);
 
     @TempDir
     Path folder;
-
-    @BeforeAll
-    static void torch() {
-        Torch.required();
-    }
 
     /** The sign of a mean, and the largest gradient ever seen: arrays of two shapes. */
     record Sign(double beta) implements Direction {
@@ -55,19 +49,8 @@ class OwnDirectionTest {
     }
 
     /** Counts to {@code elements} at its first step, and remembers it. */
-    record Large(long elements) implements Direction {
-        @Override
-        public String signature() {
-            return "large(" + elements + ")";
-        }
-
-        @Override
-        public List<Shape> memory(Shape parameter) {
-            return List.of(new Shape(elements));
-        }
-
-        @Override
-        public NDArray of(NDArray gradient, List<NDArray> memory, long step) {
+    private static Made large(long elements) {
+        return new Made("large(" + elements + ")", List.of(new Shape(elements)), (gradient, memory, step) -> {
             NDArray numbers = memory.getFirst();
             try (NDArray count = gradient.getManager().arange(0, elements, 1, DataType.FLOAT32)) {
                 if (step == 0) {
@@ -78,24 +61,7 @@ class OwnDirectionTest {
                 }
             }
             return gradient;
-        }
-    }
-
-    record Scalar() implements Direction {
-        @Override
-        public String signature() {
-            return "scalar";
-        }
-
-        @Override
-        public List<Shape> memory(Shape parameter) {
-            return List.of();
-        }
-
-        @Override
-        public NDArray of(NDArray gradient, List<NDArray> memory, long step) {
-            return gradient.max();
-        }
+        });
     }
 
     @Test
@@ -106,17 +72,17 @@ class OwnDirectionTest {
             Map<String, double[]> end;
             try (TinyTraining whole = training(START, new Sign(0.9), mode)) {
                 double first = whole.step(0);
-                run(whole, 1, 6);
+                whole.run(1, 6);
                 whole.optimizer.save(file);
-                middle = new TinyWeights(weights(whole), START.inputs(), START.targets());
-                run(whole, 6, 30);
-                end = weights(whole);
+                middle = whole.standing();
+                whole.run(6, 30);
+                end = whole.weights();
                 assertThat(whole.backward(0)).as(mode.label()).isLessThan(first);
             }
             try (TinyTraining resumed = training(middle, new Sign(0.9), mode)) {
                 resumed.optimizer.load(file);
-                run(resumed, 6, 30);
-                assertThat(weights(resumed)).usingRecursiveComparison().isEqualTo(end);
+                resumed.run(6, 30);
+                assertThat(resumed.weights()).usingRecursiveComparison().isEqualTo(end);
             }
             try (TinyTraining other = training(middle, new Sign(0.8), mode)) {
                 assertThatThrownBy(() -> other.optimizer.load(file))
@@ -149,7 +115,7 @@ class OwnDirectionTest {
 
     private void savesAndRestores(long elements) throws IOException {
         Path file = folder.resolve("large.state");
-        try (TinyTraining training = one(new Large(elements))) {
+        try (TinyTraining training = one(large(elements))) {
             training.step(0);
             training.optimizer.save(file);
             training.optimizer.load(file);
@@ -160,7 +126,7 @@ class OwnDirectionTest {
 
     @Test
     void aDirectionOfAnotherShapeIsRefused() {
-        try (TinyTraining training = one(new Scalar())) {
+        try (TinyTraining training = one(new Made("scalar", List.of(), (gradient, memory, step) -> gradient.max()))) {
             assertThatThrownBy(() -> training.step(0))
                     .isInstanceOf(Refusal.class)
                     .hasMessage(
@@ -172,27 +138,13 @@ class OwnDirectionTest {
     @Test
     void anotherNumberOfArraysIsRefused() throws IOException {
         ByteArrayOutputStream bytes = new ByteArrayOutputStream();
-        try (TinyTraining training = one(new Large(3))) {
+        try (TinyTraining training = one(large(3))) {
             training.step(0);
             training.optimizer.save(bytes);
         }
-        record Impostor(Direction direction) implements Direction {
-            @Override
-            public String signature() {
-                return "large(3)";
-            }
-
-            @Override
-            public List<Shape> memory(Shape parameter) {
-                return List.of(new Shape(3), new Shape(3));
-            }
-
-            @Override
-            public NDArray of(NDArray gradient, List<NDArray> memory, long step) {
-                return direction.of(gradient, memory, step);
-            }
-        }
-        try (TinyTraining training = one(new Impostor(new Large(3)))) {
+        Shape three = new Shape(3);
+        Made impostor = new Made("large(3)", List.of(three, three), large(3)::of);
+        try (TinyTraining training = one(impostor)) {
             training.optimizer.load(new ByteArrayInputStream(bytes.toByteArray()));
             assertThatThrownBy(() -> training.step(1))
                     .isInstanceOf(Refusal.class)
@@ -204,8 +156,7 @@ class OwnDirectionTest {
     private static TinyTraining training(TinyWeights start, Direction direction, Mode mode) {
         Rate rate = (id, step) -> 0.02 / (1 + step / 10.0);
         Rule hidden = new Rule(direction, mode.transfer(0.1), rate);
-        return new TinyTraining(
-                start, true, DataType.FLOAT32, block -> new HyperOptimizer(block, hidden, Rule.adamW(rate, 0.1)));
+        return new TinyTraining(start, true, DataType.FLOAT32, hidden, Rule.adamW(rate, 0.1));
     }
 
     /** Only fc has the direction. */
@@ -218,17 +169,5 @@ class OwnDirectionTest {
                 true,
                 DataType.FLOAT32,
                 block -> new HyperOptimizer(new Routes(block, rest, rest).choose("fc", rule)));
-    }
-
-    private static void run(TinyTraining training, int from, int to) {
-        for (int t = from; t < to; t++) {
-            training.step(t);
-        }
-    }
-
-    private static Map<String, double[]> weights(TinyTraining training) {
-        Map<String, double[]> weights = new LinkedHashMap<>();
-        START.values().keySet().forEach(name -> weights.put(name, training.weight(name)));
-        return weights;
     }
 }

@@ -14,17 +14,12 @@ import hypertransfer.core.Mode;
 import hypertransfer.core.Refusal;
 import java.util.ArrayList;
 import java.util.List;
-import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 
 /** The edges of a step: what is refused, and with which words; what is not. */
+@Torch
 class RefusalTest {
     private static final Rate RATE = (id, step) -> 0.1;
-
-    @BeforeAll
-    static void torch() {
-        Torch.required();
-    }
 
     @Test
     void aZeroMatrixOnAHyperball() {
@@ -121,11 +116,8 @@ class RefusalTest {
 
     /** A network whose fc is all {@code weight}. */
     private static TinyTraining training(Rule hidden, float weight) {
-        TinyTraining training = new TinyTraining(
-                TinyWeights.seeded(1),
-                true,
-                DataType.FLOAT32,
-                block -> new HyperOptimizer(block, hidden, Rule.adamW(RATE, 0)));
+        TinyWeights start = TinyWeights.seeded(1);
+        TinyTraining training = new TinyTraining(start, true, DataType.FLOAT32, hidden, Rule.adamW(RATE, 0));
         NDArray fc = training.block.parameter("fc").getArray();
         fc.muli(0).addi(weight);
         return training;

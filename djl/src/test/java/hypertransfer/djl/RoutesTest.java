@@ -1,5 +1,6 @@
 package hypertransfer.djl;
 
+import static hypertransfer.djl.TinyTraining.refused;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
@@ -14,19 +15,14 @@ import ai.djl.nn.core.Linear;
 import ai.djl.nn.norm.LayerNorm;
 import hypertransfer.core.Mode;
 import hypertransfer.core.Refusal;
-import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 
 /** Which parameter goes where. */
+@Torch
 class RoutesTest {
     private static final Rate RATE = (id, step) -> 0.1;
     private static final Rule HIDDEN = Rule.muon(RATE, 0).in(Mode.INVERSE_HYPERTRANSFER, 0.1);
     private static final Rule REST = Rule.adamW(RATE, 0.1);
-
-    @BeforeAll
-    static void torch() {
-        Torch.required();
-    }
 
     @Test
     void theLastMatrixIsTheHeadWhereNoneIsCalledSo() {
@@ -89,9 +85,9 @@ class RoutesTest {
 
     @Test
     void aBlockWithoutValuesIsRefused() {
-        assertThatThrownBy(() -> new Routes(new TinyBlock(TinyWeights.seeded(1), true), HIDDEN, REST).all())
-                .isInstanceOf(Refusal.class)
-                .hasMessageContaining("initialise the trainer first");
+        refused(
+                () -> new Routes(new TinyBlock(TinyWeights.seeded(1), true), HIDDEN, REST).all(),
+                "initialise the trainer first");
     }
 
     private static Model initialised(Block block, Shape input) {

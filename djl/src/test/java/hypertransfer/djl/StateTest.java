@@ -12,27 +12,21 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Arrays;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /** What the optimizer remembers, to a file and back. */
+@Torch
 class StateTest {
     private static final Rate RATE = (id, step) -> 0.05 / (1 + step);
     private static final TinyWeights START = TinyWeights.seeded(7);
 
     @TempDir
     Path folder;
-
-    @BeforeAll
-    static void torch() {
-        Torch.required();
-    }
 
     @ParameterizedTest
     @EnumSource(Mode.class)
@@ -41,16 +35,16 @@ class StateTest {
         TinyWeights middle;
         Map<String, double[]> end;
         try (TinyTraining whole = training(START, mode)) {
-            run(whole, 0, 6);
+            whole.run(0, 6);
             whole.optimizer.save(file);
-            middle = new TinyWeights(weights(whole), START.inputs(), START.targets());
-            run(whole, 6, 12);
-            end = weights(whole);
+            middle = whole.standing();
+            whole.run(6, 12);
+            end = whole.weights();
         }
         try (TinyTraining resumed = training(middle, mode)) {
             resumed.optimizer.load(file);
-            run(resumed, 6, 12);
-            assertThat(weights(resumed)).usingRecursiveComparison().isEqualTo(end);
+            resumed.run(6, 12);
+            assertThat(resumed.weights()).usingRecursiveComparison().isEqualTo(end);
         }
         try (var files = Files.list(folder)) {
             assertThat(files).containsExactly(file);
@@ -61,7 +55,7 @@ class StateTest {
     void damageIsRefused() throws IOException {
         Path file = folder.resolve("optimizer.state");
         try (TinyTraining training = training(START, Mode.HYPERTRANSFER)) {
-            run(training, 0, 1);
+            training.run(0, 1);
             training.optimizer.save(file);
             byte[] good = Files.readAllBytes(file);
             for (int cut : List.of(0, 3, 40, good.length / 2, good.length - 1)) {
@@ -79,7 +73,7 @@ class StateTest {
     @Test
     void anotherVersionOfTheFormatIsRefused() throws IOException {
         try (TinyTraining training = training(START, Mode.BASE)) {
-            run(training, 0, 1);
+            training.run(0, 1);
             ByteArrayOutputStream bytes = new ByteArrayOutputStream();
             training.optimizer.save(bytes);
             byte[] later = bytes.toByteArray(), first = later.clone();
@@ -92,7 +86,7 @@ class StateTest {
                                 + ", and this library reads version 2; load it with the library that saved it, or let the"
                                 + " optimizer start afresh");
             }
-            run(training, 1, 2); // a refused file leaves the optimizer as it was
+            training.run(1, 2); // a refused file leaves the optimizer as it was
         }
     }
 
@@ -101,7 +95,7 @@ class StateTest {
         Path file = folder.resolve("optimizer.state");
         try (TinyTraining one = training(START, Mode.HYPERTRANSFER);
                 TinyTraining other = training(START, Mode.HYPERBALL)) {
-            run(one, 0, 1);
+            one.run(0, 1);
             one.optimizer.save(file);
             assertThatThrownBy(() -> other.optimizer.load(file))
                     .isInstanceOf(Refusal.class)
@@ -127,19 +121,6 @@ class StateTest {
 
     private static TinyTraining training(TinyWeights start, Mode mode) {
         Rule hidden = Rule.muon(RATE, 0).in(mode, 0.1);
-        return new TinyTraining(
-                start, true, DataType.FLOAT32, block -> new HyperOptimizer(block, hidden, Rule.adamW(RATE, 0.1)));
-    }
-
-    private static void run(TinyTraining training, int from, int to) {
-        for (int t = from; t < to; t++) {
-            training.step(t);
-        }
-    }
-
-    private static Map<String, double[]> weights(TinyTraining training) {
-        Map<String, double[]> weights = new LinkedHashMap<>();
-        START.values().keySet().forEach(name -> weights.put(name, training.weight(name)));
-        return weights;
+        return new TinyTraining(start, true, DataType.FLOAT32, hidden, Rule.adamW(RATE, 0.1));
     }
 }

@@ -5,10 +5,10 @@ import static hypertransfer.djl.TinyWeights.N;
 
 import hypertransfer.engine.Dims;
 import hypertransfer.engine.Engine;
-import hypertransfer.engine.Iteration;
-import hypertransfer.engine.Moments;
-import hypertransfer.engine.Nonlinearity;
-import hypertransfer.engine.Norm;
+import hypertransfer.engine.Layers.Nonlinearity;
+import hypertransfer.engine.Layers.Norm;
+import hypertransfer.engine.Motion.Iteration;
+import hypertransfer.engine.Motion.Moments;
 import hypertransfer.engine.Role;
 import hypertransfer.engine.Tensor;
 import hypertransfer.engine.provider.Engines;

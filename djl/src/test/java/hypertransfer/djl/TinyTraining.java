@@ -1,5 +1,7 @@
 package hypertransfer.djl;
 
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
 import ai.djl.Model;
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDList;
@@ -11,7 +13,11 @@ import ai.djl.training.DefaultTrainingConfig;
 import ai.djl.training.GradientCollector;
 import ai.djl.training.Trainer;
 import ai.djl.training.loss.Loss;
+import hypertransfer.core.Refusal;
+import java.util.LinkedHashMap;
+import java.util.Map;
 import java.util.function.Function;
+import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 
 /** The tiny network trained with DJL. */
 final class TinyTraining implements AutoCloseable {
@@ -30,6 +36,19 @@ final class TinyTraining implements AutoCloseable {
         model.setDataType(type);
         trainer = model.newTrainer(new DefaultTrainingConfig(Loss.l2Loss()).optOptimizer(this.optimizer));
         trainer.initialize(new Shape(TinyWeights.N), new Shape(TinyWeights.N));
+    }
+
+    TinyTraining(TinyWeights start, boolean invariant, DataType type, Rule hidden, Rule rest) {
+        this(start, invariant, type, block -> new HyperOptimizer(block, hidden, rest));
+    }
+
+    /** The losses before steps {@code from} to {@code to}. */
+    double[] run(int from, int to) {
+        double[] losses = new double[to - from];
+        for (int t = from; t < to; t++) {
+            losses[t - from] = step(t);
+        }
+        return losses;
     }
 
     /** Step number t, and the loss before it. */
@@ -64,6 +83,21 @@ final class TinyTraining implements AutoCloseable {
         try (NDArray copy = block.parameter(name).getArray().toType(DataType.FLOAT64, true)) {
             return copy.toDoubleArray();
         }
+    }
+
+    Map<String, double[]> weights() {
+        Map<String, double[]> weights = new LinkedHashMap<>();
+        start.values().keySet().forEach(name -> weights.put(name, weight(name)));
+        return weights;
+    }
+
+    static void refused(ThrowingCallable call, String... words) {
+        assertThatThrownBy(call).isInstanceOf(Refusal.class).hasMessageContainingAll(words);
+    }
+
+    /** What another training may start from. */
+    TinyWeights standing() {
+        return new TinyWeights(weights(), start.inputs(), start.targets());
     }
 
     @Override

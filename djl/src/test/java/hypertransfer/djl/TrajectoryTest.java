@@ -13,7 +13,6 @@ import java.util.Arrays;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.stream.Stream;
-import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
@@ -22,6 +21,7 @@ import org.junit.jupiter.params.provider.MethodSource;
  * Every mode with both directions on DJL's PyTorch, twenty steps in float and in double, against the plain optimizer that it
  * must follow, in double precision on the reference engine.
  */
+@Torch
 class TrajectoryTest {
     private static final double DECAY = 0.5;
     private static final double OTHER_DECAY = 1.5;
@@ -45,11 +45,6 @@ class TrajectoryTest {
     private record Followed(double[] losses, Map<String, double[]> weights) {}
 
     private static final Map<Target, Followed> FOLLOWED = new HashMap<>();
-
-    @BeforeAll
-    static void torch() {
-        Torch.required();
-    }
 
     static Stream<Arguments> cases() {
         return Stream.of(Mode.values())

@@ -1,5 +1,6 @@
 package hypertransfer.djl;
 
+import static hypertransfer.djl.TinyTraining.refused;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.within;
@@ -13,23 +14,16 @@ import hypertransfer.core.Refusal;
 import java.io.ByteArrayInputStream;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
-import java.util.LinkedHashMap;
-import java.util.Map;
 import java.util.stream.DoubleStream;
 import java.util.stream.IntStream;
-import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 /** Parts of parameters as matrices of their own. */
+@Torch
 class ViewTest {
     private static final Rate RATE = (id, step) -> 0.02;
-
-    @BeforeAll
-    static void torch() {
-        Torch.required();
-    }
 
     /** Heads, a fused qkv, experts, a convolution: what each part holds, and that all go back where they were. */
     @ParameterizedTest
@@ -83,16 +77,7 @@ class ViewTest {
     }
 
     private static TinyTraining training(TinyWeights start, Rule hidden) {
-        return new TinyTraining(
-                start, false, DataType.FLOAT64, block -> new HyperOptimizer(block, hidden, Rule.adamW(RATE, 0.1)));
-    }
-
-    private static double[] losses(TinyTraining training, int from, int to) {
-        double[] losses = new double[to - from];
-        for (int t = from; t < to; t++) {
-            losses[t - from] = training.step(t);
-        }
-        return losses;
+        return new TinyTraining(start, false, DataType.FLOAT64, hidden, Rule.adamW(RATE, 0.1));
     }
 
     @Test
@@ -101,9 +86,9 @@ class ViewTest {
         try (TinyTraining base = training(Mode.BASE, view);
                 TinyTraining ball = training(Mode.HYPERTRANSFER_PLUS, view);
                 TinyTraining whole = training(Mode.BASE, View.PLAIN)) {
-            double[] expected = losses(base, 0, 10);
-            assertThat(losses(ball, 0, 10)).containsExactly(expected, within(1e-9));
-            assertThat(losses(whole, 0, 10)[9]).isNotCloseTo(expected[9], within(1e-5));
+            double[] expected = base.run(0, 10);
+            assertThat(ball.run(0, 10)).containsExactly(expected, within(1e-9));
+            assertThat(whole.run(0, 10)[9]).isNotCloseTo(expected[9], within(1e-5));
             assertThat(ball.optimizer.last())
                     .containsKeys("fc#0", "fc#7", "proj#3")
                     .doesNotContainKey("fc");
@@ -121,26 +106,25 @@ class ViewTest {
         ByteArrayOutputStream saved = new ByteArrayOutputStream();
         double[] rest;
         try (TinyTraining training = training(start, hidden)) {
-            losses(training, 0, 4);
-            Map<String, double[]> weights = new LinkedHashMap<>();
-            start.values().keySet().forEach(name -> weights.put(name, training.weight(name)));
+            training.run(0, 4);
+            double[] before = training.weight("fc");
             training.optimizer.toCarrier();
-            assertThat(training.weight("fc")).isNotEqualTo(weights.get("fc"));
+            assertThat(training.weight("fc")).isNotEqualTo(before);
             training.optimizer.toRepresentative();
-            assertThat(training.weight("fc")).containsExactly(weights.get("fc"), within(1e-12));
+            assertThat(training.weight("fc")).containsExactly(before, within(1e-12));
             training.optimizer.save(saved);
-            start.values().keySet().forEach(name -> weights.put(name, training.weight(name)));
-            middle = new TinyWeights(weights, start.inputs(), start.targets());
-            rest = losses(training, 4, 8);
+            middle = training.standing();
+            rest = training.run(4, 8);
         }
         try (TinyTraining training = training(middle, hidden)) {
             training.optimizer.load(new ByteArrayInputStream(saved.toByteArray()));
-            assertThat(losses(training, 4, 8)).isEqualTo(rest);
+            assertThat(training.run(4, 8)).isEqualTo(rest);
         }
         try (TinyTraining training = training(middle, hidden.each(View.rows(2)))) {
-            assertThatThrownBy(() -> training.optimizer.load(new ByteArrayInputStream(saved.toByteArray())))
-                    .isInstanceOf(Refusal.class)
-                    .hasMessageContainingAll("muon(0.95) of blocks(1, 2)", "muon(0.95) of blocks(2, 1)");
+            refused(
+                    () -> training.optimizer.load(new ByteArrayInputStream(saved.toByteArray())),
+                    "muon(0.95) of blocks(1, 2)",
+                    "muon(0.95) of blocks(2, 1)");
         }
     }
 
@@ -151,8 +135,8 @@ class ViewTest {
                 .hasMessage(
                         "qkv has shape (32, 8), which the view blocks(3, 1) does not divide; choose a view whose parts"
                                 + " have one shape");
-        assertThatThrownBy(() -> View.stack().parts("w", new Shape(4, 4))).isInstanceOf(Refusal.class);
-        assertThatThrownBy(() -> View.columns(0)).isInstanceOf(Refusal.class);
-        assertThatThrownBy(() -> new View(View.Form.FLAT, 1, 2)).isInstanceOf(Refusal.class);
+        refused(() -> View.stack().parts("w", new Shape(4, 4)), "the view stack does not divide");
+        refused(() -> View.columns(0), "a view of 1 x 0 parts");
+        refused(() -> new View(View.Form.FLAT, 1, 2), "a view of 1 x 2 parts", "flat");
     }
 }

@@ -1,7 +1,7 @@
 package hypertransfer.engine;
 
 import hypertransfer.engine.ranks.Ranks;
-import hypertransfer.engine.ranks.Transport;
+import hypertransfer.engine.ranks.Ranks.Transport;
 import java.lang.foreign.MemorySegment;
 import java.nio.file.Path;
 import java.util.List;

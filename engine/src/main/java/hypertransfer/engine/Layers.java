@@ -114,4 +114,43 @@ public interface Layers {
 
     /** The logits of one row of x. */
     double[] logits(Tensor x, int row, Tensor w);
+
+    /**
+     * A norm of the stream, with what it learns and what it keeps.
+     *
+     * @param gain (1,C)
+     * @param dgain what the backward pass adds the gain's gradient to, (1,C)
+     * @param r each row's factor, from the forward pass to the backward pass, (N,1)
+     * @param center whether each row's mean is taken away first, which makes it a LayerNorm
+     */
+    record Norm(Tensor gain, Tensor dgain, Tensor r, boolean center) {}
+
+    /**
+     * What is done to each head before attention.
+     *
+     * @param normQK whether queries and keys are normed
+     * @param normV whether values are
+     * @param rotary whether queries and keys are then turned by their position
+     */
+    record HeadRule(boolean normQK, boolean normV, boolean rotary) {
+        /** Whether it leaves all heads as they are. */
+        public boolean nothing() {
+            return !normQK && !normV && !rotary;
+        }
+    }
+
+    /** What an MLP does between its matrices. */
+    enum Nonlinearity {
+        /** relu(x)^2. */
+        RELU_SQUARED,
+        /** x (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))) / 2, as GPT-2 has it. */
+        GELU,
+        /** x sigmoid(x) y, where x comes from the gate and y from a matrix beside it. */
+        SWIGLU;
+
+        /** How many matrices feed it. */
+        public int inputs() {
+            return this == SWIGLU ? 2 : 1;
+        }
+    }
 }

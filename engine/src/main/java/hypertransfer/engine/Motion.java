@@ -1,5 +1,6 @@
 package hypertransfer.engine;
 
+import java.util.Collections;
 import java.util.List;
 
 /**
@@ -84,4 +85,81 @@ public interface Motion {
      *     masters agree except for that error
      */
     void represent(List<Tensor> masters, double[] scale, int grid, List<Tensor> weights);
+
+    /**
+     * How Adam averages gradients at one step.
+     *
+     * @param beta1 what is kept of the mean of gradients
+     * @param beta2 what is kept of the mean of their squares
+     * @param epsilon added to the root that is divided by
+     * @param t the step, from 1
+     */
+    record Moments(double beta1, double beta2, double epsilon, long t) {
+        /** The weights of all gradients so far in their mean, which started at zero. */
+        public double weight1() {
+            return 1 - Math.pow(beta1, t);
+        }
+
+        /** The same of their squares. */
+        public double weight2() {
+            return 1 - Math.pow(beta2, t);
+        }
+    }
+
+    /**
+     * The odd polynomials that Newton-Schulz applies one after the other to the singular values of a matrix, each
+     * {@code a x + b x^3 + c x^5}.
+     *
+     * @param bf16 whether every product's result is rounded to bfloat16, as most GPU implementations do
+     */
+    record Iteration(List<Step> steps, boolean bf16) {
+        public record Step(double a, double b, double c) {}
+
+        public Iteration {
+            steps = List.copyOf(steps);
+            if (steps.isEmpty()) {
+                throw new EngineException("a Newton-Schulz iteration needs at least one step");
+            }
+        }
+
+        /** One step repeated. */
+        public static Iteration repeated(int steps, double a, double b, double c) {
+            return new Iteration(Collections.nCopies(steps, new Step(a, b, c)), false);
+        }
+
+        public Iteration inBf16() {
+            return new Iteration(steps, true);
+        }
+
+        /** What it is, for people. */
+        public String label() {
+            Step first = steps.getFirst();
+            boolean one = steps.stream().allMatch(first::equals);
+            return steps.size() + (one ? " steps of (" : " steps from (") + first.a + ", " + first.b + ", " + first.c
+                    + ")" + (bf16 ? " in bf16" : "");
+        }
+    }
+
+    /**
+     * Three numbers of every pair of tensors w, u, one pair after the other: what {@link Motion#readings} takes.
+     *
+     * @param numbers |w|, |u| and their inner product, of each pair
+     */
+    record Readings(double[] numbers) {
+        /** How many numbers a pair has. */
+        public static final int EACH = 3;
+
+        public double w(int k) {
+            return numbers[EACH * k];
+        }
+
+        public double u(int k) {
+            return numbers[EACH * k + 1];
+        }
+
+        /** The inner product. */
+        public double uw(int k) {
+            return numbers[EACH * k + 2];
+        }
+    }
 }

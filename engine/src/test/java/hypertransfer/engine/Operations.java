@@ -10,29 +10,9 @@ import java.util.stream.Stream;
 /** An engine's methods and those of its two parts, by reflection. */
 public final class Operations {
     /** What is no operation on numbers: TransportsTest, PackTest and what opens and closes an engine are about it. */
-    private static final String[] OTHERS = {
-        "await",
-        "transport",
-        "close",
-        "commit",
-        "decisions",
-        "dims",
-        "layers",
-        "load",
-        "motion",
-        "name",
-        "pack",
-        "provenance",
-        "remark",
-        "replay",
-        "separateWeights",
-        "slice",
-        "store",
-        "tensor",
-        "unpack",
-        "until",
-        "weights"
-    };
+    private static final List<String> OTHERS = List.of("""
+            await close commit decisions dims layers load motion name pack provenance remark replay separateWeights slice store
+            tensor transport unpack until weights""".split("\\s+"));
 
     private Operations() {}
 
@@ -46,7 +26,7 @@ public final class Operations {
     public static TreeSet<String> except(String table) {
         TreeSet<String> names = new TreeSet<>();
         all().forEach(method -> names.add(method.getName()));
-        names.removeAll(List.of(OTHERS));
+        names.removeAll(OTHERS);
         table.lines().forEach(line -> names.remove(line.split(" ")[0]));
         return names;
     }

@@ -8,16 +8,11 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
-import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 
 /** The example learns, with either optimizer, and the README shows the example that is compiled. */
+@Torch
 class SpiralsTest {
-    @BeforeAll
-    static void torch() {
-        Torch.required();
-    }
-
     @Test
     void learns() throws IOException, TranslateException {
         assertThat(Spirals.train(Spirals::before).get("validate_Accuracy")).isGreaterThan(0.95f);

@@ -1,8 +1,6 @@
 package hypertransfer.engine.cpu;
 
-import hypertransfer.engine.Nonlinearity;
-import hypertransfer.engine.cpu.thread.Chunks;
-import hypertransfer.engine.cpu.thread.Pool;
+import hypertransfer.engine.Layers.Nonlinearity;
 import hypertransfer.engine.cpu.vector.Exp;
 import hypertransfer.engine.cpu.vector.Lanes;
 import jdk.incubator.vector.FloatVector;
@@ -18,7 +16,7 @@ record Activation(Nonlinearity kind, int rows, int cols, long f, long fr) {
     private static final float A = (float) (2 * Math.sqrt(2 / Math.PI)), B = A * 0.044715f;
 
     void forward(Pool pool, long s) {
-        Chunks.each(pool, rows, n -> {
+        pool.each(rows, n -> {
             long row = s + 4L * n * cols, x = input(f, n, 0), y = input(f, n, 1);
             float post = fr == 0 ? 1 : Norms.factor(x, cols, factor(n, 0));
             switch (kind) {
@@ -30,7 +28,7 @@ record Activation(Nonlinearity kind, int rows, int cols, long f, long fr) {
     }
 
     void backward(Pool pool, long gradient, long df) {
-        Chunks.each(pool, rows, n -> {
+        pool.each(rows, n -> {
             long ds = gradient + 4L * n * cols, x = input(f, n, 0), dx = input(df, n, 0);
             float post = fr == 0 ? 1 : Lanes.get(factor(n, 0));
             switch (kind) {

@@ -2,12 +2,8 @@ package hypertransfer.engine.cpu;
 
 import hypertransfer.engine.Dims;
 import hypertransfer.engine.Role;
-import hypertransfer.engine.cpu.memory.Floats;
-import hypertransfer.engine.cpu.memory.Storage;
+import hypertransfer.engine.cpu.Pool.Task;
 import hypertransfer.engine.cpu.product.Blas;
-import hypertransfer.engine.cpu.thread.Chunks;
-import hypertransfer.engine.cpu.thread.Pool;
-import hypertransfer.engine.cpu.thread.Pool.Task;
 import hypertransfer.engine.cpu.vector.Exp;
 import hypertransfer.engine.cpu.vector.Lanes;
 import jdk.incubator.vector.FloatVector;
@@ -57,7 +53,7 @@ final class Attention {
         this.lse = lse;
         this.dO = dO;
         this.dqkv = dqkv;
-        Chunks.each(pool, dims.N(), this::means);
+        pool.each(dims.N(), this::means);
         pool.run(backward, dims.B() * dims.G());
     }
 

@@ -1,30 +1,23 @@
 package hypertransfer.engine.cpu;
 
-import static hypertransfer.engine.cpu.memory.Floats.at;
+import static hypertransfer.engine.cpu.Floats.at;
 
 import hypertransfer.engine.Dims;
 import hypertransfer.engine.Engine;
 import hypertransfer.engine.EngineException;
-import hypertransfer.engine.HeadRule;
 import hypertransfer.engine.Layers;
 import hypertransfer.engine.Memory;
 import hypertransfer.engine.Motion;
-import hypertransfer.engine.Nonlinearity;
-import hypertransfer.engine.Norm;
 import hypertransfer.engine.Role;
 import hypertransfer.engine.Tensor;
-import hypertransfer.engine.cpu.memory.Floats;
-import hypertransfer.engine.cpu.memory.Storage;
+import hypertransfer.engine.cpu.Product.Matrix;
 import hypertransfer.engine.cpu.product.Natives;
-import hypertransfer.engine.cpu.product.Product;
-import hypertransfer.engine.cpu.product.Product.Matrix;
-import hypertransfer.engine.cpu.thread.Pool;
 import hypertransfer.engine.cpu.vector.Doubles;
 import hypertransfer.engine.cpu.vector.Lanes;
-import hypertransfer.engine.cpu.vector.Simd;
 import hypertransfer.engine.cpu.vector.Sums;
 import java.lang.foreign.MemorySegment;
 import java.util.List;
+import jdk.incubator.vector.FloatVector;
 
 /**
  * Floats outside the heap, OpenBLAS for the products, vectors for the rest, all cores. Here
@@ -61,9 +54,23 @@ public final class CpuEngine implements Engine, Layers {
         motion = new CpuMotion(pool, dims, storage);
     }
 
+    /** Apart, so that a JVM without vectors can load the engine and say what it lacks. */
+    private static final class Preferred {
+        static final int BITS = FloatVector.SPECIES_PREFERRED.vectorBitSize();
+    }
+
+    /** The width in bits of the vectors that Java computes with; zero if the JVM was started without them. */
+    public static int vectorBits() {
+        try {
+            return Preferred.BITS;
+        } catch (NoClassDefFoundError e) {
+            return 0;
+        }
+    }
+
     /** What this machine or this JVM lacks for the engine to work; empty where nothing is missing. */
     public static String missing() {
-        if (Simd.bits() == 0) {
+        if (vectorBits() == 0) {
             return "the JVM runs without its vectors; start it with --add-modules jdk.incubator.vector";
         }
         try {

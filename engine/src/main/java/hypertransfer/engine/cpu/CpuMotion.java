@@ -1,14 +1,9 @@
 package hypertransfer.engine.cpu;
 
 import hypertransfer.engine.Dims;
-import hypertransfer.engine.Iteration;
-import hypertransfer.engine.Moments;
 import hypertransfer.engine.Motion;
 import hypertransfer.engine.Tensor;
-import hypertransfer.engine.cpu.memory.Floats;
-import hypertransfer.engine.cpu.memory.Storage;
-import hypertransfer.engine.cpu.thread.Pool;
-import hypertransfer.engine.cpu.thread.Pool.Task;
+import hypertransfer.engine.cpu.Pool.Task;
 import hypertransfer.engine.cpu.vector.Doubles;
 import hypertransfer.engine.cpu.vector.Lanes;
 import hypertransfer.engine.cpu.vector.Sums;

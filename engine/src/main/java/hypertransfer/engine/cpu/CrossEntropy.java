@@ -2,12 +2,7 @@ package hypertransfer.engine.cpu;
 
 import hypertransfer.engine.Dims;
 import hypertransfer.engine.Role;
-import hypertransfer.engine.cpu.memory.Floats;
-import hypertransfer.engine.cpu.memory.Storage;
-import hypertransfer.engine.cpu.product.Product;
-import hypertransfer.engine.cpu.product.Product.Matrix;
-import hypertransfer.engine.cpu.thread.Chunks;
-import hypertransfer.engine.cpu.thread.Pool;
+import hypertransfer.engine.cpu.Product.Matrix;
 import hypertransfer.engine.cpu.vector.Exp;
 import hypertransfer.engine.cpu.vector.Lanes;
 
@@ -46,7 +41,7 @@ final class CrossEntropy {
             long row = 4L * first * C;
             Matrix z = Matrix.at(logits.at(), width), zFlipped = Matrix.flipped(logits.at(), width);
             new Product(count, V, C, Matrix.at(x + row, C), Matrix.flipped(w, C), 0, z).run(pool);
-            Chunks.each(pool, count, n -> softmax(n, targets[first + n], losses + 4L * (first + n), dx != 0));
+            pool.each(count, n -> softmax(n, targets[first + n], losses + 4L * (first + n), dx != 0));
             if (dx != 0) {
                 scale(count, scale, x + row, scaled.at());
                 new Product(count, C, V, z, Matrix.at(w, C), 0, Matrix.at(dx + row, C)).run(pool);
@@ -71,7 +66,7 @@ final class CrossEntropy {
 
     /** Gives some rows their factors. */
     private void scale(int count, double scale, long from, long to) {
-        Chunks.each(pool, count, n -> {
+        pool.each(count, n -> {
             long row = 4L * n * dims.C();
             Lanes.scale((float) (scale / Lanes.get(sums.at() + 4L * n)), from + row, to + row, dims.C());
         });

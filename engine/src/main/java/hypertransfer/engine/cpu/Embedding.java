@@ -1,7 +1,7 @@
 package hypertransfer.engine.cpu;
 
-import hypertransfer.engine.cpu.thread.Pool;
 import hypertransfer.engine.cpu.vector.Lanes;
+import java.util.function.IntConsumer;
 
 /** Rows of a table added to the rows of a batch, by token or over and over, and their gradients back into it. */
 final class Embedding {
@@ -13,23 +13,19 @@ final class Embedding {
     private Embedding() {}
 
     static void forward(Pool pool, int[] tokens, int cols, long table, long x) {
-        pool.run(
-                (piece, worker) -> {
-                    for (int n = 0; n < tokens.length; n++) {
-                        if (tokens[n] % PIECES == piece) {
-                            Lanes.copy(table + 4L * tokens[n] * cols, x + 4L * n * cols, 4L * cols);
-                        }
-                    }
-                },
-                PIECES);
+        each(pool, tokens, n -> Lanes.copy(table + 4L * tokens[n] * cols, x + 4L * n * cols, 4L * cols));
     }
 
     static void backward(Pool pool, int[] tokens, int cols, long dx, long dtable) {
+        each(pool, tokens, n -> Lanes.add(dx + 4L * n * cols, dtable + 4L * tokens[n] * cols, cols));
+    }
+
+    private static void each(Pool pool, int[] tokens, IntConsumer row) {
         pool.run(
                 (piece, worker) -> {
                     for (int n = 0; n < tokens.length; n++) {
                         if (tokens[n] % PIECES == piece) {
-                            Lanes.add(dx + 4L * n * cols, dtable + 4L * tokens[n] * cols, cols);
+                            row.accept(n);
                         }
                     }
                 },

@@ -1,12 +1,8 @@
 package hypertransfer.engine.cpu;
 
 import hypertransfer.engine.Dims;
-import hypertransfer.engine.HeadRule;
+import hypertransfer.engine.Layers.HeadRule;
 import hypertransfer.engine.Role;
-import hypertransfer.engine.cpu.memory.Floats;
-import hypertransfer.engine.cpu.memory.Storage;
-import hypertransfer.engine.cpu.thread.Chunks;
-import hypertransfer.engine.cpu.thread.Pool;
 import hypertransfer.engine.cpu.vector.Lanes;
 import jdk.incubator.vector.FloatVector;
 
@@ -37,7 +33,7 @@ final class Heads {
 
     void forward(long qkv, long r, HeadRule rule) {
         int D = dims.D(), Q = dims.Q(), turned = dims.H() + dims.G(), heads = rule.normV() ? Q : turned;
-        Chunks.each(pool, dims.N(), n -> {
+        pool.each(dims.N(), n -> {
             long turn = 4L * (n % dims.T()) * (D / 2);
             for (int head = 0; head < heads; head++) { // queries, then keys, then values: they lie one after the other
                 long at = qkv + 4L * ((long) n * Q + head) * D;
@@ -54,7 +50,7 @@ final class Heads {
 
     void backward(long dqkv, long qkv, long r, HeadRule rule) {
         int D = dims.D(), Q = dims.Q(), turned = dims.H() + dims.G(), heads = rule.normV() ? Q : turned;
-        Chunks.each(pool, dims.N(), n -> {
+        pool.each(dims.N(), n -> {
             long turn = 4L * (n % dims.T()) * (D / 2);
             for (int head = 0; head < heads; head++) {
                 long offset = 4L * ((long) n * Q + head) * D, at = dqkv + offset, xhat = qkv + offset;

@@ -1,16 +1,12 @@
 package hypertransfer.engine.cpu;
 
-import static hypertransfer.engine.cpu.memory.Floats.at;
+import static hypertransfer.engine.cpu.Floats.at;
 
 import hypertransfer.engine.Dims;
-import hypertransfer.engine.Norm;
+import hypertransfer.engine.Layers.Norm;
 import hypertransfer.engine.Role;
 import hypertransfer.engine.Tensor;
-import hypertransfer.engine.cpu.memory.Floats;
-import hypertransfer.engine.cpu.memory.Storage;
-import hypertransfer.engine.cpu.thread.Chunks;
-import hypertransfer.engine.cpu.thread.Pool;
-import hypertransfer.engine.cpu.thread.Pool.Task;
+import hypertransfer.engine.cpu.Pool.Task;
 import hypertransfer.engine.cpu.vector.Lanes;
 import jdk.incubator.vector.FloatVector;
 
@@ -22,7 +18,7 @@ final class NormGradients {
 
     NormGradients(Pool pool, Dims dims, Storage storage) {
         this.pool = pool;
-        partial = storage.declare(Role.SCRATCH, "norms", Chunks.count(dims.N()), dims.C());
+        partial = storage.declare(Role.SCRATCH, "norms", Pool.chunks(dims.N()), dims.C());
         centered = storage.declare(Role.SCRATCH, "norms.centered", 2 * pool.size(), dims.C());
     }
 
@@ -31,7 +27,7 @@ final class NormGradients {
      * through the post norm of z.
      */
     void run(boolean residual, Tensor dy, Tensor z, Tensor zr, Tensor out, Norm norm, Tensor dh, Tensor dz) {
-        int rows = out.rows(), cols = out.cols(), chunk = Chunks.rows(rows);
+        int rows = out.rows(), cols = out.cols(), chunk = Pool.chunk(rows);
         long d = at(dy), x = at(out), gain = at(norm.gain()), r = at(norm.r()), to = at(dh);
         long inner = at(z), posts = at(zr), toInner = at(dz);
         Task task = (piece, worker) -> {
@@ -54,7 +50,7 @@ final class NormGradients {
                 }
             }
         };
-        int chunks = Chunks.count(rows);
+        int chunks = Pool.chunks(rows);
         pool.run(task, chunks);
         for (int piece = 0; piece < chunks; piece++) {
             Lanes.add(partial.at() + 4L * piece * cols, at(norm.dgain()), cols);

@@ -1,11 +1,9 @@
 package hypertransfer.engine.cpu;
 
-import static hypertransfer.engine.cpu.memory.Floats.at;
+import static hypertransfer.engine.cpu.Floats.at;
 
-import hypertransfer.engine.Norm;
+import hypertransfer.engine.Layers.Norm;
 import hypertransfer.engine.Tensor;
-import hypertransfer.engine.cpu.thread.Chunks;
-import hypertransfer.engine.cpu.thread.Pool;
 import hypertransfer.engine.cpu.vector.Lanes;
 import jdk.incubator.vector.FloatVector;
 
@@ -17,7 +15,7 @@ final class Norms {
     static void norm(Pool pool, Tensor x, Norm norm, Tensor y) {
         int cols = x.cols();
         long from = at(x), to = at(y), gain = at(norm.gain()), r = at(norm.r());
-        Chunks.each(pool, x.rows(), n -> {
+        pool.each(x.rows(), n -> {
             long row = from + 4L * n * cols;
             if (norm.center()) {
                 layer(row, gain, to + 4L * n * cols, r + 4L * n, cols);
@@ -32,7 +30,7 @@ final class Norms {
         int cols = sum.cols();
         long one = at(h), other = at(z), posts = at(zr), out = at(sum), to = at(y);
         long gain = at(norm.gain()), r = at(norm.r());
-        Chunks.each(pool, sum.rows(), n -> {
+        pool.each(sum.rows(), n -> {
             long row = 4L * n * cols;
             float post = zr == null ? 1 : factor(other + row, cols, posts + 4L * n);
             float squares = residual(one + row, other + row, post, out + row, cols);

@@ -1,6 +1,6 @@
 package hypertransfer.engine.cpu;
 
-import hypertransfer.engine.Moments;
+import hypertransfer.engine.Motion.Moments;
 import hypertransfer.engine.cpu.vector.Lanes;
 import jdk.incubator.vector.FloatVector;
 import jdk.incubator.vector.VectorOperators;

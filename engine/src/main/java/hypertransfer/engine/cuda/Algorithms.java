@@ -58,7 +58,7 @@ final class Algorithms {
             .distinct()
             .toList();
 
-    private final Lt lt;
+    private final CardLibrary lt;
     private final long workspace;
     private final int multiprocessors;
 
@@ -68,7 +68,7 @@ final class Algorithms {
     /** A tile, the kind of kernel, how many parts each sum has, and the work of the busiest multiprocessor. */
     private record Choice(byte[] like, Tile tile, int parts, double work) {}
 
-    Algorithms(Lt lt, long workspace, int multiprocessors) {
+    Algorithms(CardLibrary lt, long workspace, int multiprocessors) {
         this.lt = lt;
         this.workspace = workspace;
         this.multiprocessors = multiprocessors;
@@ -83,18 +83,9 @@ final class Algorithms {
         }
         try (Arena local = Arena.ofConfined()) {
             MemorySegment results = local.allocate(OFFERED * (long) RESULT_BYTES, 8), count = local.allocate(JAVA_INT);
-            lt.check(
-                    "cublasLtMatmulAlgoGetHeuristic",
-                    lt.handle(),
-                    plan.descriptor(),
-                    plan.a(),
-                    plan.b(),
-                    plan.c(),
-                    plan.c(),
-                    preference,
-                    OFFERED,
-                    results,
-                    count);
+            long what = plan.descriptor(), a = plan.a(), b = plan.b(), c = plan.c();
+            String ask = "cublasLtMatmulAlgoGetHeuristic";
+            lt.check(ask, lt.handle(), what, a, b, c, c, preference, OFFERED, results, count);
             lt.check("cublasLtMatmulPreferenceDestroy", preference);
             List<byte[]> usable = IntStream.range(0, count.get(JAVA_INT, 0))
                     .mapToObj(i -> results.asSlice(i * (long) RESULT_BYTES, RESULT_BYTES))
@@ -181,17 +172,10 @@ final class Algorithms {
     boolean accepts(Blas.Plan plan, byte[] algorithm) {
         try (Arena local = Arena.ofConfined()) {
             MemorySegment result = local.allocate(RESULT_BYTES, 8);
-            int status = lt.status(
-                    "cublasLtMatmulAlgoCheck",
-                    lt.handle(),
-                    plan.descriptor(),
-                    plan.a(),
-                    plan.b(),
-                    plan.c(),
-                    plan.c(),
-                    copy(algorithm, local),
-                    result);
-            return status == 0 && result.get(JAVA_LONG, RESULT_SIZE) <= workspace;
+            long what = plan.descriptor(), a = plan.a(), b = plan.b(), c = plan.c();
+            MemorySegment made = copy(algorithm, local);
+            return lt.status("cublasLtMatmulAlgoCheck", lt.handle(), what, a, b, c, c, made, result) == 0
+                    && result.get(JAVA_LONG, RESULT_SIZE) <= workspace;
         }
     }
 

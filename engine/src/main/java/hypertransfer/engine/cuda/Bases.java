@@ -1,15 +1,17 @@
 package hypertransfer.engine.cuda;
 
 import static hypertransfer.engine.cuda.kernel.DeviceTensor.pointer;
+import static java.lang.foreign.ValueLayout.JAVA_INT;
 
 import hypertransfer.engine.EngineException;
 import hypertransfer.engine.Tensor;
 import hypertransfer.engine.cuda.Product.Shape;
 import hypertransfer.engine.cuda.driver.Device;
-import hypertransfer.engine.cuda.driver.Solver;
 import hypertransfer.engine.cuda.kernel.DeviceTensor;
 import hypertransfer.engine.cuda.kernel.Precision;
 import hypertransfer.engine.foreign.Native;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
 import java.util.List;
 import java.util.function.Supplier;
 
@@ -22,7 +24,7 @@ final class Bases implements AutoCloseable {
     private final Blas blas;
     private final Scratch scratch;
     private final Supplier<Native> library;
-    private Solver solver;
+    private CardLibrary solver; // null before its first use
 
     Bases(Device device, Blas blas, Scratch scratch, Supplier<Native> library) {
         this.device = device;
@@ -70,7 +72,8 @@ final class Bases implements AutoCloseable {
 
     void refine(List<Tensor> gram, double[] shift, List<Tensor> basis) {
         if (solver == null) {
-            solver = new Solver(device, library.get());
+            solver = new CardLibrary(library.get(), device.driver().name(), "cusolverDn");
+            solver.check("cusolverDnSetStream", solver.handle(), device.stream());
         }
         for (int k = 0; k < gram.size(); k++) {
             DeviceTensor q = (DeviceTensor) basis.get(k);
@@ -82,9 +85,30 @@ final class Bases implements AutoCloseable {
             if (n > 1) {
                 long p = pointer(gram.get(k)), b = q.pointer(), s = scratch.schulz;
                 multiply(new Shape(false, false, n, n, n), 1, p, b, shift[k], b, s);
-                solver.orthonormalize(n, s, scratch.blas, Blas.WORKSPACE_BYTES);
+                orthonormalize(n, s);
                 device.copy(s, b, q.bytes());
             }
+        }
+    }
+
+    /**
+     * Makes the columns of a matrix orthonormal, each against those before it. Columns lie one after the other; cuSOLVER
+     * works where cuBLASLt may at other times.
+     */
+    private void orthonormalize(int n, long a) {
+        long handle = solver.handle(), room = scratch.blas, end = room + Blas.WORKSPACE_BYTES;
+        long info = room, factors = room + 256, work = factors + (4L * n + 255) / 256 * 256;
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment first = arena.allocate(JAVA_INT), second = arena.allocate(JAVA_INT);
+            solver.check("cusolverDnSgeqrf_bufferSize", handle, n, n, a, n, first);
+            solver.check("cusolverDnSorgqr_bufferSize", handle, n, n, n, a, n, factors, second);
+            int size = Math.max(first.get(JAVA_INT, 0), second.get(JAVA_INT, 0));
+            if (work + 4L * size > end) {
+                throw new EngineException("cuSOLVER needs " + 4L * size + " bytes for the QR of " + n
+                        + " vectors, and has " + (end - work) + "; set matrices.largest_side below " + n);
+            }
+            solver.check("cusolverDnSgeqrf", handle, n, n, a, n, factors, work, size, info);
+            solver.check("cusolverDnSorgqr", handle, n, n, n, a, n, factors, work, size, info);
         }
     }
 

@@ -52,7 +52,7 @@ final class Blas implements AutoCloseable {
     }
 
     private final Device device;
-    private final Lt lt;
+    private final CardLibrary lt;
     private final Algorithms algorithms;
     private final Plans plans;
     private final Map<Product, Plan> planned = new HashMap<>();
@@ -65,7 +65,7 @@ final class Blas implements AutoCloseable {
 
     Blas(Device device, Native library, Cache cache) {
         this.device = device;
-        lt = new Lt(library, device.driver().name());
+        lt = new CardLibrary(library, device.driver().name(), "cublasLt");
         algorithms = new Algorithms(lt, WORKSPACE_BYTES, device.driver().multiprocessors());
         plans = new Plans(cache, device.driver().name(), library.call("cublasLtGetVersion"));
         arena = Arena.ofShared();
@@ -136,24 +136,10 @@ final class Blas implements AutoCloseable {
     private int status(Plan plan, double by, long a, long b, double keep, long c, long d) {
         alpha.set(JAVA_FLOAT, 0, (float) by);
         beta.set(JAVA_FLOAT, 0, (float) keep);
-        return lt.status(
-                "cublasLtMatmul",
-                lt.handle(),
-                plan.descriptor(),
-                alpha,
-                a,
-                plan.a(),
-                b,
-                plan.b(),
-                beta,
-                c,
-                plan.c(),
-                d,
-                plan.c(),
-                plan.algorithm(),
-                workspace,
-                WORKSPACE_BYTES,
-                device.stream());
+        long what = plan.descriptor(), A = plan.a(), B = plan.b(), C = plan.c(), on = device.stream();
+        MemorySegment how = plan.algorithm();
+        Object[] values = {lt.handle(), what, alpha, a, A, b, B, beta, c, C, d, C, how, workspace, WORKSPACE_BYTES, on};
+        return lt.status("cublasLtMatmul", values);
     }
 
     private Plan plan(Product p, double keep, long a, long b, long c) {

@@ -25,7 +25,7 @@ import hypertransfer.engine.cuda.kernel.Kernels;
 import hypertransfer.engine.cuda.kernel.Precision;
 import hypertransfer.engine.foreign.Native;
 import hypertransfer.engine.ranks.Ranks;
-import hypertransfer.engine.ranks.Transport;
+import hypertransfer.engine.ranks.Ranks.Transport;
 import hypertransfer.engine.ranks.library.Transports;
 import java.lang.foreign.MemorySegment;
 import java.nio.file.Path;
@@ -59,14 +59,8 @@ public final class CudaEngine implements Engine {
      */
     public CudaEngine(Dims dims, Precision precision, int card) {
         Driver driver = Driver.open(card);
-        this(
-                dims,
-                precision,
-                driver,
-                driver.library(NVRTC),
-                driver.library(LT),
-                driver::solver,
-                Cache.of(System.getenv()));
+        Native nvrtc = driver.library(NVRTC), lt = driver.library(LT);
+        this(dims, precision, driver, nvrtc, lt, driver::solver, Cache.of(System.getenv()));
     }
 
     CudaEngine(
@@ -95,14 +89,14 @@ public final class CudaEngine implements Engine {
     }
 
     /** Empty where this machine can run the engine; else the one thing that would make it work. */
-    public static Optional<String> missing() {
+    public static String missing() {
         try {
             Driver driver = Driver.open(0);
             driver.library(NVRTC);
             driver.library(LT);
-            return Optional.empty();
+            return "";
         } catch (EngineException e) {
-            return Optional.of(e.getMessage());
+            return e.getMessage();
         }
     }
 

@@ -4,10 +4,7 @@ import static hypertransfer.engine.cuda.kernel.DeviceTensor.pointer;
 import static java.lang.foreign.ValueLayout.JAVA_FLOAT;
 
 import hypertransfer.engine.Dims;
-import hypertransfer.engine.HeadRule;
 import hypertransfer.engine.Layers;
-import hypertransfer.engine.Nonlinearity;
-import hypertransfer.engine.Norm;
 import hypertransfer.engine.Tensor;
 import hypertransfer.engine.cuda.Product.Shape;
 import hypertransfer.engine.cuda.driver.Device;

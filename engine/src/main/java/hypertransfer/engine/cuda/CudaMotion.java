@@ -5,8 +5,6 @@ import static java.lang.foreign.ValueLayout.JAVA_DOUBLE;
 
 import hypertransfer.engine.EngineException;
 import hypertransfer.engine.Format;
-import hypertransfer.engine.Iteration;
-import hypertransfer.engine.Moments;
 import hypertransfer.engine.Motion;
 import hypertransfer.engine.Tensor;
 import hypertransfer.engine.cuda.driver.Device;
@@ -24,6 +22,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.function.IntFunction;
+import java.util.function.IntPredicate;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
@@ -68,17 +67,11 @@ final class CudaMotion implements Motion, AutoCloseable {
 
         /** With the format of b, or of a total's a. */
         Entry narrow(Precision format) {
-            return new Entry(a, b, c, n, s, t, format == Precision.BF16 ? 1 : 0);
+            return with(format == Precision.BF16 ? 1 : 0);
         }
 
-        /** How many of a and b are in double. */
-        private Entry doubles(int count) {
-            return new Entry(a, b, c, n, s, t, count);
-        }
-
-        /** How many numbers of a share one of b. */
-        private Entry span(int numbers) {
-            return new Entry(a, b, c, n, s, t, numbers);
+        private Entry with(int k) {
+            return new Entry(a, b, c, n, s, t, k);
         }
     }
 
@@ -171,10 +164,8 @@ final class CudaMotion implements Motion, AutoCloseable {
     @Override
     public void equalize(List<Tensor> x, double beta, double epsilon, double[] norm, List<Tensor> v) {
         List<Entry> all = entries(x.size(), k -> {
-            int span = x.get(k).cols() / v.get(k).cols();
-            return Entry.of(x.get(k), v.get(k), 0)
-                    .second(norm == null ? -1 : norm[k])
-                    .span(span);
+            Entry entry = Entry.of(x.get(k), v.get(k), 0).second(norm == null ? -1 : norm[k]);
+            return entry.with(x.get(k).cols() / v.get(k).cols()); // so many numbers of x share one of v
         });
         for (int from = 0; from < all.size(); from += Geometry.MAX_LIST) { // both kernels number the sums from 0
             sums(Kernel.EQUALIZE, some(all, from), beta, epsilon);
@@ -213,7 +204,7 @@ final class CudaMotion implements Motion, AutoCloseable {
     public double[] readings(List<Tensor> w, List<Tensor> u) {
         double[] sums = read(Kernel.READINGS, w.size(), k -> {
             Entry entry = Entry.of(w.get(k), u.get(k), 0);
-            return entry.doubles((exact(w.get(k)) ? 1 : 0) + (exact(u.get(k)) ? 1 : 0));
+            return entry.with((exact(w.get(k)) ? 1 : 0) + (exact(u.get(k)) ? 1 : 0)); // how many are in double
         });
         for (int k = 0; k < w.size(); k++) {
             sums[3 * k] = Math.sqrt(sums[3 * k]);
@@ -224,38 +215,32 @@ final class CudaMotion implements Motion, AutoCloseable {
 
     @Override
     public void move(List<Tensor> w, List<Tensor> u, double[] keep, double[] push) {
-        split(
-                Kernel.MOVE,
-                Kernel.MOVE_EXACT,
-                w,
-                k -> Entry.of(w.get(k), u.get(k), keep[k]).second(push[k]));
+        IntFunction<Entry> entry = k -> Entry.of(w.get(k), u.get(k), keep[k]).second(push[k]);
+        split(Kernel.MOVE, Kernel.MOVE_EXACT, w, _ -> true, entry);
     }
 
     @Override
     public void represent(List<Tensor> masters, double[] scale, int grid, List<Tensor> weights) {
         for (Precision format : Precision.values()) { // a grid is coarser than one format, and finer than another
-            List<Integer> some = IntStream.range(0, masters.size())
-                    .filter(k -> ((DeviceTensor) weights.get(k)).format() == format)
-                    .boxed()
-                    .toList();
+            IntPredicate some = k -> ((DeviceTensor) weights.get(k)).format() == format;
+            IntFunction<Entry> entry =
+                    k -> Entry.of(masters.get(k), weights.get(k), scale[k]).narrow(format);
             double splitter = grid < format.mantissa ? Format.splitter(grid) : 0;
-            split(
-                    Kernel.REPRESENT,
-                    Kernel.REPRESENT_EXACT,
-                    some.stream().map(masters::get).toList(),
-                    i -> {
-                        int k = some.get(i);
-                        return Entry.of(masters.get(k), weights.get(k), scale[k])
-                                .narrow(format);
-                    },
-                    splitter);
+            split(Kernel.REPRESENT, Kernel.REPRESENT_EXACT, masters, some, entry, splitter);
         }
     }
 
     /** One kernel for masters in float32, another for exact ones. */
-    private void split(Kernel kernel, Kernel exact, List<Tensor> masters, IntFunction<Entry> entry, Object... more) {
+    private void split(
+            Kernel kernel,
+            Kernel exact,
+            List<Tensor> masters,
+            IntPredicate some,
+            IntFunction<Entry> entry,
+            Object... more) {
         for (boolean exactly : new boolean[] {false, true}) {
             List<Entry> entries = IntStream.range(0, masters.size())
+                    .filter(some)
                     .filter(k -> exact(masters.get(k)) == exactly)
                     .mapToObj(entry)
                     .toList();

@@ -5,6 +5,7 @@ import static hypertransfer.engine.cuda.kernel.DeviceTensor.pointer;
 import hypertransfer.engine.Dims;
 import hypertransfer.engine.Tensor;
 import hypertransfer.engine.cuda.Product.Shape;
+import hypertransfer.engine.cuda.driver.Launch;
 import hypertransfer.engine.cuda.kernel.Fused;
 import hypertransfer.engine.cuda.kernel.Geometry;
 import hypertransfer.engine.cuda.kernel.Kernel;
@@ -74,23 +75,12 @@ final class Head {
 
     /** The same, except that every row of the gradients still lacks its factor; x times these factors is left in scratch. */
     private void softmaxPowers(long x, int from, int rows, Tensor w, Tensor losses, double scale, boolean gradient) {
-        long at = 4L * from, target = scratch.target + at, top = scratch.top + at, sums = scratch.powers;
-        fused.powers(x, rows, w, scratch.logits, top, sums);
-        kernels.launch(
-                Kernel.HEAD_LOSS,
-                geometry.lines(rows),
-                sums,
-                target,
-                top,
-                tokens.targets() + at,
-                pointer(losses) + at,
-                scale,
-                x,
-                scratch.logits,
-                scratch.factors,
-                scratch.scaled,
-                gradient,
-                rows);
+        long at = 4L * from, target = scratch.target + at, top = scratch.top + at, token = tokens.targets() + at;
+        long loss = pointer(losses) + at, sums = scratch.powers, e = scratch.logits, r = scratch.factors;
+        fused.powers(x, rows, w, e, top, sums);
+        Launch lines = geometry.lines(rows);
+        Object[] words = {sums, target, top, token, loss, scale, x, e, r, scratch.scaled, gradient, rows};
+        kernels.launch(Kernel.HEAD_LOSS, lines, words);
     }
 
     /** Of one row. */

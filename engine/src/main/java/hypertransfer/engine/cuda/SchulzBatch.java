@@ -61,18 +61,14 @@ record SchulzBatch(int rows, int cols, Precision format, int batch) {
 
     /** A from X and X. */
     Product gram(int count) {
-        return product(
-                new Shape(!tall(), tall(), side(), side(), Math.max(rows, cols)),
-                count,
-                stride(),
-                stride(),
-                sideStride());
+        Shape shape = new Shape(!tall(), tall(), side(), side(), Math.max(rows, cols));
+        return product(shape, count, stride(), stride(), sideStride());
     }
 
     /** B from A and A, both symmetric. */
     Product square(int count) {
-        return product(
-                new Shape(false, false, side(), side(), side()), count, sideStride(), sideStride(), sideStride());
+        Shape shape = new Shape(false, false, side(), side(), side());
+        return product(shape, count, sideStride(), sideStride(), sideStride());
     }
 
     /** Y from X and B, or B and X where X is tall. */

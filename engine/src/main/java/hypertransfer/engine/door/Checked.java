@@ -9,7 +9,7 @@ import hypertransfer.engine.Motion;
 import hypertransfer.engine.Role;
 import hypertransfer.engine.Tensor;
 import hypertransfer.engine.ranks.Ranks;
-import hypertransfer.engine.ranks.Transport;
+import hypertransfer.engine.ranks.Ranks.Transport;
 import java.lang.foreign.MemorySegment;
 import java.nio.file.Path;
 import java.util.List;

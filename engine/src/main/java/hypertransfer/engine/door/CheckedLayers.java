@@ -2,10 +2,7 @@ package hypertransfer.engine.door;
 
 import hypertransfer.engine.Dims;
 import hypertransfer.engine.Engine;
-import hypertransfer.engine.HeadRule;
 import hypertransfer.engine.Layers;
-import hypertransfer.engine.Nonlinearity;
-import hypertransfer.engine.Norm;
 import hypertransfer.engine.Tensor;
 
 /** The rules of what a network computes. */

@@ -2,8 +2,6 @@ package hypertransfer.engine.door;
 
 import hypertransfer.engine.Engine;
 import hypertransfer.engine.Format;
-import hypertransfer.engine.Iteration;
-import hypertransfer.engine.Moments;
 import hypertransfer.engine.Motion;
 import hypertransfer.engine.Tensor;
 import java.util.List;

@@ -2,8 +2,8 @@ package hypertransfer.engine.proof;
 
 import hypertransfer.engine.Dims;
 import hypertransfer.engine.Engine;
-import hypertransfer.engine.HeadRule;
-import hypertransfer.engine.Nonlinearity;
+import hypertransfer.engine.Layers.HeadRule;
+import hypertransfer.engine.Layers.Nonlinearity;
 import hypertransfer.engine.Role;
 import hypertransfer.engine.Tensor;
 import java.util.ArrayList;
@@ -120,19 +120,15 @@ public final class Comparison {
                 .run(
                         "head without gradient",
                         s -> s.layers().head(s.t("y"), s.t("words"), s.t("losses"), 0, null, null))
-                .same(C, "losses")
-                .run(
-                        "head at scale 0",
-                        s -> s.layers().head(s.t("y"), s.t("words"), s.t("losses"), 0, s.t("dx"), s.t("dwords")))
-                .same(C + V, "dx")
-                .same(C + N, "dwords")
-                .run(
-                        "head",
-                        s -> s.layers().head(s.t("y"), s.t("words"), s.t("losses"), 1.0 / N, s.t("dx"), s.t("dwords")))
-                .same(C, "losses")
-                .same(C + V, "dx")
-                .same(C + N, "dwords")
-                .numbers("logits", C, s -> s.layers().logits(s.t("y"), N - 1, s.t("words")))
+                .same(C, "losses");
+        for (double scale : new double[] {0, 1.0 / N}) {
+            String name = scale == 0 ? "head at scale 0" : "head";
+            pair.run(name, s -> s.layers().head(s.t("y"), s.t("words"), s.t("losses"), scale, s.t("dx"), s.t("dwords")))
+                    .same(C, "losses")
+                    .same(C + V, "dx")
+                    .same(C + N, "dwords");
+        }
+        pair.numbers("logits", C, s -> s.layers().logits(s.t("y"), N - 1, s.t("words")))
                 .numbers("sum", 1, s -> new double[] {s.engine().sum(s.t("losses"))})
                 .numbers("sum of activations", 1, s -> new double[] {s.engine().sum(s.t("f"))});
     }

@@ -1,8 +1,8 @@
 package hypertransfer.engine.proof;
 
 import hypertransfer.engine.Format;
-import hypertransfer.engine.Iteration;
-import hypertransfer.engine.Moments;
+import hypertransfer.engine.Motion.Iteration;
+import hypertransfer.engine.Motion.Moments;
 import hypertransfer.engine.Role;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -102,8 +102,7 @@ final class Movement {
     }
 
     private void adam() {
-        v.forEach(name ->
-                pair.set(name, Arrays.stream(pair.read(name)).map(Math::abs).toArray()));
+        absolute(v);
         for (long t = 1; t < 4; t++) {
             Moments moments = new Moments(0.9, 0.95, 1e-10, t);
             g.forEach(name -> pair.fill(name, 1));
@@ -112,6 +111,12 @@ final class Movement {
                     .same(4, m)
                     .same(4, v);
         }
+    }
+
+    /** Moments are never below zero. */
+    private void absolute(List<String> moments) {
+        moments.forEach(name ->
+                pair.set(name, Arrays.stream(pair.read(name)).map(Math::abs).toArray()));
     }
 
     private void signs() {
@@ -129,8 +134,7 @@ final class Movement {
 
     private void equalize() {
         for (List<String> means : List.of(v, rows)) {
-            means.forEach(name ->
-                    pair.set(name, Arrays.stream(pair.read(name)).map(Math::abs).toArray()));
+            absolute(means);
             for (double[] norm : new double[][] {null, keep}) {
                 g.forEach(name -> pair.fill(name, 1));
                 pair.fill("g.zero", 0)

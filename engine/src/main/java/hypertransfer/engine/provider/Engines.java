@@ -5,7 +5,6 @@ import hypertransfer.engine.Engine;
 import hypertransfer.engine.EngineException;
 import hypertransfer.engine.Format;
 import hypertransfer.engine.cpu.CpuEngine;
-import hypertransfer.engine.cpu.vector.Simd;
 import hypertransfer.engine.cuda.CudaEngine;
 import hypertransfer.engine.cuda.kernel.Precision;
 import hypertransfer.engine.door.Checked;
@@ -33,13 +32,7 @@ public final class Engines {
             Function<Dims, Engine> open) {}
 
     private static final List<Kind> KINDS = List.of(
-            new Kind(
-                    "cuda",
-                    Format.BF16,
-                    CudaEngine::description,
-                    true,
-                    () -> CudaEngine.missing().orElse(""),
-                    dims -> new CudaEngine(dims, Precision.BF16, Launcher.here().local())),
+            new Kind("cuda", Format.BF16, CudaEngine::description, true, CudaEngine::missing, cuda(Precision.BF16)),
             new Kind(
                     "cpu",
                     Format.FLOAT32,
@@ -59,11 +52,14 @@ public final class Engines {
                     Format.FLOAT32,
                     () -> "float32 on an NVIDIA card, for proof",
                     false,
-                    () -> CudaEngine.missing().orElse(""),
-                    dims -> new CudaEngine(
-                            dims, Precision.FLOAT32, Launcher.here().local())));
+                    CudaEngine::missing,
+                    cuda(Precision.FLOAT32)));
 
     private Engines() {}
+
+    private static Function<Dims, Engine> cuda(Precision precision) {
+        return dims -> new CudaEngine(dims, precision, Launcher.here().local());
+    }
 
     /**
      * What an engine is like on this machine.
@@ -139,7 +135,7 @@ public final class Engines {
 
     /** The width in bits of the vectors that Java has on this machine; zero if the JVM was started without them. */
     public static int vectorBits() {
-        return Simd.bits();
+        return CpuEngine.vectorBits();
     }
 
     /** Opens an engine by name, behind the door that checks every call. */

@@ -95,4 +95,12 @@ public interface Ranks extends AutoCloseable {
                 ? own
                 : all(new byte[] {(byte) (own ? 1 : 0)}).stream().anyMatch(b -> b[0] == 1);
     }
+
+    /** What the user wants tensors to be carried by between ranks. */
+    enum Transport {
+        /** NCCL where every rank has it and a card of its own, MPI elsewhere. */
+        AUTO,
+        MPI,
+        NCCL
+    }
 }

@@ -1,6 +1,6 @@
 package hypertransfer.engine.reference;
 
-import hypertransfer.engine.Nonlinearity;
+import hypertransfer.engine.Layers.Nonlinearity;
 
 /** What an MLP does between its matrices, after the post norms of its inputs. */
 final class Activation {

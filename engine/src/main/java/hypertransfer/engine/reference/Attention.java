@@ -63,16 +63,11 @@ final class Attention {
     /** Query n of head h against the keys that it sees, up to its own. */
     private static double[] scores(Dims dims, Array qkv, int n, int h) {
         int first = first(dims, n);
-        double[] scores = new double[n - first + 1];
-        Arrays.setAll(
-                scores,
-                j -> Rows.dot(
-                                qkv.data(),
-                                part(dims, qkv, n, 0, h),
-                                qkv.data(),
-                                part(dims, qkv, first + j, 1, h),
-                                dims.D())
-                        / Math.sqrt(dims.D()));
+        double[] scores = new double[n - first + 1], x = qkv.data();
+        for (int j = 0; j < scores.length; j++) {
+            int q = part(dims, qkv, n, 0, h), k = part(dims, qkv, first + j, 1, h);
+            scores[j] = Rows.dot(x, q, x, k, dims.D()) / Math.sqrt(dims.D());
+        }
         return scores;
     }
 

@@ -50,9 +50,7 @@ final class Bases {
             for (int j = 0; j < n; j++) {
                 S[i * n + j] = Rows.dot(P, j * n, Q, i * n, n) + shift * Q[i * n + j];
             }
-            for (int twice = 0;
-                    twice < 2;
-                    twice++) { // what rounding left of the rows above is taken away the second time
+            for (int twice = 0; twice < 2; twice++) { // so that what rounding leaves of the rows above goes too
                 for (int j = 0; j < i; j++) {
                     Rows.add(-Rows.dot(S, i * n, S, j * n, n), S, j * n, S, i * n, n);
                 }

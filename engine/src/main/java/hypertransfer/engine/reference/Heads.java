@@ -1,7 +1,7 @@
 package hypertransfer.engine.reference;
 
 import hypertransfer.engine.Dims;
-import hypertransfer.engine.HeadRule;
+import hypertransfer.engine.Layers.HeadRule;
 
 /** The norm of each head and the rotary embedding of queries and keys. */
 final class Heads {

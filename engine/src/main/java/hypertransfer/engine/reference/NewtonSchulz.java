@@ -1,7 +1,7 @@
 package hypertransfer.engine.reference;
 
 import hypertransfer.engine.Format;
-import hypertransfer.engine.Iteration;
+import hypertransfer.engine.Motion.Iteration;
 
 /** Newton-Schulz: X <- a X + (b A + c A A) X with A = X X^T, on the shorter side. */
 final class NewtonSchulz {

@@ -1,6 +1,6 @@
 package hypertransfer.engine.reference;
 
-import hypertransfer.engine.Norm;
+import hypertransfer.engine.Layers.Norm;
 import java.util.Arrays;
 
 /** Norms of rows: with a gain, with the residual stream, and post norms, which have none. */

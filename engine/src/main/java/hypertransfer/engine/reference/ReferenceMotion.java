@@ -1,8 +1,6 @@
 package hypertransfer.engine.reference;
 
 import hypertransfer.engine.Format;
-import hypertransfer.engine.Iteration;
-import hypertransfer.engine.Moments;
 import hypertransfer.engine.Motion;
 import hypertransfer.engine.Tensor;
 import java.util.Arrays;
@@ -86,30 +84,23 @@ final class ReferenceMotion implements Motion {
 
     @Override
     public void cut(Tensor whole, List<Tensor> blocks) {
-        Array from = (Array) whole;
-        for (int k = 0; k < blocks.size(); k++) {
-            Array to = (Array) blocks.get(k);
-            for (int i = 0; i < to.rows(); i++) {
-                System.arraycopy(from.data(), inside(from, to, k, i), to.data(), to.row(i), to.cols());
-            }
-        }
+        copy((Array) whole, blocks, false);
     }
 
     @Override
     public void join(List<Tensor> blocks, Tensor whole) {
-        Array to = (Array) whole;
-        for (int k = 0; k < blocks.size(); k++) {
-            Array from = (Array) blocks.get(k);
-            for (int i = 0; i < from.rows(); i++) {
-                System.arraycopy(from.data(), from.row(i), to.data(), inside(to, from, k, i), from.cols());
-            }
-        }
+        copy((Array) whole, blocks, true);
     }
 
-    /** Where row i of block k lies in the whole. */
-    private static int inside(Array whole, Array block, int k, int i) {
-        int across = whole.cols() / block.cols();
-        return whole.row(k / across * block.rows() + i) + k % across * block.cols();
+    private static void copy(Array whole, List<Tensor> blocks, boolean back) {
+        for (int k = 0; k < blocks.size(); k++) {
+            Array block = (Array) blocks.get(k), from = back ? block : whole, to = back ? whole : block;
+            int across = whole.cols() / block.cols();
+            for (int i = 0; i < block.rows(); i++) {
+                int inside = whole.row(k / across * block.rows() + i) + k % across * block.cols(), own = block.row(i);
+                System.arraycopy(from.data(), back ? own : inside, to.data(), back ? inside : own, block.cols());
+            }
+        }
     }
 
     @Override

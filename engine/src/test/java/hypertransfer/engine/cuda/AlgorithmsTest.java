@@ -58,7 +58,7 @@ class AlgorithmsTest {
 
     private static List<Made> others(Library library, int m, int n) {
         Product p = Product.of(new Product.Shape(false, true, m, n, 32768), Precision.BF16, Precision.FLOAT32, 256);
-        return new Algorithms(new Lt(library, "a card"), WORKSPACE, 132)
+        return new Algorithms(new CardLibrary(library, "a card", "cublasLt"), WORKSPACE, 132)
                 .others(p, PLAN, List.of(FIRST, FIRST.clone(), SECOND)).stream()
                         .map(AlgorithmsTest::made)
                         .toList();

@@ -1,10 +1,9 @@
 package hypertransfer.engine.cuda;
 
+import static hypertransfer.engine.Refused.refused;
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import hypertransfer.engine.Dims;
-import hypertransfer.engine.EngineException;
 import hypertransfer.engine.Memory;
 import hypertransfer.engine.Role;
 import hypertransfer.engine.cuda.kernel.Blocks;
@@ -132,8 +131,6 @@ class StorageTest {
                 .isEqualTo(12);
         assertThat(SchulzBatch.of(768, 3072, true, scratch.schulzBytes).batch()).isEqualTo(24);
         assertThat(SchulzBatch.of(768, 768, true, scratch.schulzBytes).batch()).isEqualTo(60);
-        assertThatThrownBy(() -> SchulzBatch.of(50304, 768, false, 1000))
-                .isInstanceOf(EngineException.class)
-                .hasMessageContaining("50304 x 768");
+        refused(() -> SchulzBatch.of(50304, 768, false, 1000), "50304 x 768");
     }
 }

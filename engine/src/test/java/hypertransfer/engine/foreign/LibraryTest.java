@@ -1,9 +1,9 @@
 package hypertransfer.engine.foreign;
 
+import static hypertransfer.engine.Refused.refused;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import hypertransfer.engine.EngineException;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -61,12 +61,12 @@ class LibraryTest {
     @Test
     void saysWhatIsMissingAndWhereItLooked() {
         List<Path> folders = folders("PATH", "opt/env/bin");
-        assertThatThrownBy(() -> Library.find("libcublasLt.so", 0, 13, folders))
-                .isInstanceOf(EngineException.class)
-                .hasMessageContaining("no libcublasLt.so.13 or libcublasLt.so.12")
-                .hasMessageContaining(toolkit.getParent().toString())
-                .hasMessageContaining(wheel.getParent().toString())
-                .hasMessageContaining("LD_LIBRARY_PATH");
+        refused(
+                () -> Library.find("libcublasLt.so", 0, 13, folders),
+                "no libcublasLt.so.13 or libcublasLt.so.12",
+                toolkit.getParent().toString(),
+                wheel.getParent().toString(),
+                "LD_LIBRARY_PATH");
     }
 
     /** cuSOLVER 12 belongs to CUDA 13. */
@@ -78,8 +78,6 @@ class LibraryTest {
 
     @Test
     void aFileThatIsNoLibraryIsNamed() {
-        assertThatThrownBy(() -> new Library(wheel, 13).open())
-                .isInstanceOf(EngineException.class)
-                .hasMessageContaining(wheel.toString());
+        refused(() -> new Library(wheel, 13).open(), wheel.toString());
     }
 }

@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
 import hypertransfer.engine.Dims;
 import hypertransfer.engine.cpu.CpuEngine;
 import hypertransfer.engine.door.Checked;
+import hypertransfer.engine.proof.Result.Tolerance;
 import java.util.stream.IntStream;
 
 /** The engine that tests are about: nothing stands in for it, unless ht.engine demands another one. */

@@ -7,9 +7,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.withinPercentage;
 
 import hypertransfer.engine.Dims;
-import hypertransfer.engine.Iteration;
+import hypertransfer.engine.Motion.Iteration;
 import hypertransfer.engine.Role;
 import hypertransfer.engine.Tensor;
+import hypertransfer.engine.proof.Result.Tolerance;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;

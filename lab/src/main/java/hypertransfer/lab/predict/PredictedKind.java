@@ -4,7 +4,7 @@ import hypertransfer.core.Refusal;
 import hypertransfer.core.Schedule.Shaped;
 import hypertransfer.core.Space;
 import hypertransfer.core.Transfer;
-import hypertransfer.engine.Iteration;
+import hypertransfer.engine.Motion.Iteration;
 import hypertransfer.prediction.Expected;
 import hypertransfer.prediction.Fitted;
 import hypertransfer.prediction.Prediction;

@@ -7,7 +7,7 @@ import hypertransfer.core.Refusal;
 import hypertransfer.core.Schedule;
 import hypertransfer.core.Space;
 import hypertransfer.engine.EngineException;
-import hypertransfer.engine.ranks.Transport;
+import hypertransfer.engine.ranks.Ranks.Transport;
 import hypertransfer.train.data.text.Vocabulary;
 import hypertransfer.train.network.Architecture;
 import hypertransfer.train.network.Design;

@@ -2,8 +2,8 @@ package hypertransfer.train.network;
 
 import hypertransfer.core.Refusal;
 import hypertransfer.engine.Dims;
-import hypertransfer.engine.HeadRule;
-import hypertransfer.engine.Nonlinearity;
+import hypertransfer.engine.Layers.HeadRule;
+import hypertransfer.engine.Layers.Nonlinearity;
 import hypertransfer.train.network.Outline.Kind;
 import java.util.ArrayList;
 import java.util.List;

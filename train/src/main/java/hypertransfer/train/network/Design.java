@@ -1,6 +1,6 @@
 package hypertransfer.train.network;
 
-import hypertransfer.engine.Nonlinearity;
+import hypertransfer.engine.Layers.Nonlinearity;
 import java.util.ArrayList;
 import java.util.List;
 

@@ -1,7 +1,7 @@
 package hypertransfer.train.network;
 
 import hypertransfer.core.Refusal;
-import hypertransfer.engine.Nonlinearity;
+import hypertransfer.engine.Layers.Nonlinearity;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.LinkedHashMap;

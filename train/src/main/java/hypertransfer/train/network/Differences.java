@@ -3,7 +3,7 @@ package hypertransfer.train.network;
 import hypertransfer.engine.Dims;
 import hypertransfer.engine.Engine;
 import hypertransfer.engine.Format;
-import hypertransfer.engine.Nonlinearity;
+import hypertransfer.engine.Layers.Nonlinearity;
 import hypertransfer.engine.Tensor;
 import hypertransfer.engine.provider.Engines;
 import hypertransfer.train.network.Parameters.Masters;

@@ -1,7 +1,7 @@
 package hypertransfer.train.network;
 
 import hypertransfer.engine.Engine;
-import hypertransfer.engine.Nonlinearity;
+import hypertransfer.engine.Layers.Nonlinearity;
 import hypertransfer.engine.Role;
 import hypertransfer.engine.Tensor;
 import hypertransfer.train.network.Outline.Kind;

@@ -2,7 +2,7 @@ package hypertransfer.train.optimizer;
 
 import hypertransfer.core.Limits;
 import hypertransfer.engine.Engine;
-import hypertransfer.engine.Iteration;
+import hypertransfer.engine.Motion.Iteration;
 import hypertransfer.engine.Tensor;
 import java.util.List;
 import java.util.Map;

@@ -3,7 +3,7 @@ package hypertransfer.train.optimizer;
 import hypertransfer.core.Coefficients;
 import hypertransfer.core.Refusal;
 import hypertransfer.core.ShapeFactor;
-import hypertransfer.engine.Iteration;
+import hypertransfer.engine.Motion.Iteration;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;

@@ -9,7 +9,7 @@ import hypertransfer.core.Transfer;
 import hypertransfer.engine.Engine;
 import hypertransfer.engine.Format;
 import hypertransfer.engine.Motion;
-import hypertransfer.engine.Readings;
+import hypertransfer.engine.Motion.Readings;
 import hypertransfer.engine.Tensor;
 import hypertransfer.engine.ranks.Alone;
 import hypertransfer.train.network.Parameter;

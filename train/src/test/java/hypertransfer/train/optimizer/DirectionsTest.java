@@ -10,7 +10,7 @@ import hypertransfer.core.ShapeFactor;
 import hypertransfer.engine.Dims;
 import hypertransfer.engine.Engine;
 import hypertransfer.engine.EngineException;
-import hypertransfer.engine.Iteration;
+import hypertransfer.engine.Motion.Iteration;
 import hypertransfer.engine.Role;
 import hypertransfer.engine.Tensor;
 import hypertransfer.engine.provider.Engines;

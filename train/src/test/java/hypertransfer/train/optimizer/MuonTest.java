@@ -5,7 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
 
 import hypertransfer.core.Coefficients;
-import hypertransfer.engine.Iteration;
+import hypertransfer.engine.Motion.Iteration;
 import java.util.Arrays;
 import java.util.Random;
 import java.util.function.DoubleUnaryOperator;

@@ -49,22 +49,9 @@ public final class Blas {
             float beta,
             long c,
             int ldc) {
+        int left = ta ? TRANS : NO_TRANS, right = tb ? TRANS : NO_TRANS;
         try {
-            sgemm.invokeExact(
-                    ROW_MAJOR,
-                    ta ? TRANS : NO_TRANS,
-                    tb ? TRANS : NO_TRANS,
-                    m,
-                    n,
-                    k,
-                    alpha,
-                    a,
-                    lda,
-                    b,
-                    ldb,
-                    beta,
-                    c,
-                    ldc);
+            sgemm.invokeExact(ROW_MAJOR, left, right, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
         } catch (Throwable e) {
             throw new AssertionError("sgemm cannot throw", e);
         }

@@ -165,21 +165,13 @@ public final class Device implements AutoCloseable {
      */
     public long[] map(long address, long rows, long cols, int boxRows, int panels) {
         try (Arena local = Arena.ofConfined()) {
-            int row = 64, bytes = 2 * row;
-            check(
-                    "cuTensorMapEncodeTiled",
-                    map,
-                    BFLOAT16,
-                    3,
-                    address,
-                    local.allocateFrom(JAVA_LONG, row, rows, cols / row),
-                    local.allocateFrom(JAVA_LONG, 2 * cols, bytes),
-                    local.allocateFrom(JAVA_INT, row, boxRows, panels),
-                    local.allocateFrom(JAVA_INT, 1, 1, 1),
-                    0,
-                    SWIZZLE_128,
-                    PROMOTE_128,
-                    0);
+            int row = 64, bytes = 2 * row, swizzle = SWIZZLE_128, promote = PROMOTE_128;
+            MemorySegment sizes = local.allocateFrom(JAVA_LONG, row, rows, cols / row);
+            MemorySegment strides = local.allocateFrom(JAVA_LONG, 2 * cols, bytes);
+            MemorySegment box = local.allocateFrom(JAVA_INT, row, boxRows, panels);
+            MemorySegment steps = local.allocateFrom(JAVA_INT, 1, 1, 1);
+            String encode = "cuTensorMapEncodeTiled";
+            check(encode, map, BFLOAT16, 3, address, sizes, strides, box, steps, 0, swizzle, promote, 0);
             return map.toArray(JAVA_LONG);
         }
     }
@@ -202,19 +194,8 @@ public final class Device implements AutoCloseable {
     }
 
     private void launch(long function, Launch launch, MemorySegment each, MemorySegment whole) {
-        check(
-                "cuLaunchKernel",
-                function,
-                launch.x(),
-                launch.y(),
-                launch.z(),
-                launch.threads(),
-                launch.rows(),
-                1,
-                launch.shared(),
-                stream,
-                each,
-                whole);
+        int x = launch.x(), y = launch.y(), z = launch.z(), threads = launch.threads(), rows = launch.rows();
+        check("cuLaunchKernel", function, x, y, z, threads, rows, 1, launch.shared(), stream, each, whole);
     }
 
     // ------------------------------------------------------------------ graphs

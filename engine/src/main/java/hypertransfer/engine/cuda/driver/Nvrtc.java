@@ -51,14 +51,10 @@ public record Nvrtc(Native library) {
         List<String> options = List.of("--gpu-architecture=" + architecture, "--std=c++17");
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment program = arena.allocate(ADDRESS);
-            check(
-                    "nvrtcCreateProgram",
-                    program,
-                    arena.allocateFrom(source),
-                    arena.allocateFrom(name),
-                    0,
-                    MemorySegment.NULL,
-                    MemorySegment.NULL);
+            MemorySegment text = arena.allocateFrom(source),
+                    title = arena.allocateFrom(name),
+                    none = MemorySegment.NULL;
+            check("nvrtcCreateProgram", program, text, title, 0, none, none);
             long handle = program.get(JAVA_LONG, 0);
             MemorySegment pointers = arena.allocate(ADDRESS, options.size());
             for (int i = 0; i < options.size(); i++) {

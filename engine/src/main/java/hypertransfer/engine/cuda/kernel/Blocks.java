@@ -3,7 +3,7 @@ package hypertransfer.engine.cuda.kernel;
 import static hypertransfer.engine.cuda.kernel.DeviceTensor.pointer;
 
 import hypertransfer.engine.Dims;
-import hypertransfer.engine.HeadRule;
+import hypertransfer.engine.Layers.HeadRule;
 import hypertransfer.engine.Tensor;
 import hypertransfer.engine.cuda.driver.Device;
 import hypertransfer.engine.cuda.driver.Launch;

@@ -3,7 +3,7 @@ package hypertransfer.engine.cuda.kernel;
 import static hypertransfer.engine.cuda.kernel.DeviceTensor.pointer;
 
 import hypertransfer.engine.Dims;
-import hypertransfer.engine.HeadRule;
+import hypertransfer.engine.Layers.HeadRule;
 import hypertransfer.engine.Tensor;
 import hypertransfer.engine.cuda.driver.Device;
 import hypertransfer.engine.cuda.driver.Launch;
@@ -82,24 +82,24 @@ public final class Fused {
 
     /** qkv = heads(x w^T). */
     public void heads(Tensor x, Tensor w, Tensor qkv, Tensor r, HeadRule rule) {
-        launch(
+        kernels.queue(
                 Kernel.PRODUCT_HEADS,
+                launch,
                 Stream.of(map(x, ROWS, 1), map(w, COLUMNS, 1), map(qkv, PANEL, PANELS)),
                 Kernels.words(dims.N(), qkv.cols(), dims.C(), r, turns, rule.normQK(), rule.rotary(), rule.normV()));
     }
 
     /** s = relu(x w^T)^2. */
     public void reluSquared(Tensor x, Tensor w, Tensor s) {
-        launch(
-                Kernel.PRODUCT_RELU_SQUARED,
-                Stream.of(map(x, ROWS, 1), map(w, COLUMNS, 1), map(s, PANEL, PANELS)),
-                Kernels.words(dims.N(), dims.F(), dims.C()));
+        Stream<long[]> maps = Stream.of(map(x, ROWS, 1), map(w, COLUMNS, 1), map(s, PANEL, PANELS));
+        kernels.queue(Kernel.PRODUCT_RELU_SQUARED, launch, maps, Kernels.words(dims.N(), dims.F(), dims.C()));
     }
 
     /** df = dy w times the slope of relu squared where it is s. */
     public void slope(Tensor dy, Tensor w, Tensor s, Tensor df) {
-        launch(
+        kernels.queue(
                 Kernel.PRODUCT_SLOPE,
+                launch,
                 Stream.of(map(dy, ROWS, 1), map(w, PANEL, PANELS), map(df, PANEL, PANELS), map(s, PANEL, PANELS)),
                 Kernels.words(dims.N(), dims.F(), dims.C()));
     }
@@ -107,17 +107,11 @@ public final class Fused {
     /** e = 2^(x w^T log2(e) - top - HEADROOM), of so many rows from an address on, and the sums of its tiles' rows. */
     public void powers(long x, int rows, Tensor w, long e, long top, long sums) {
         long[] from = device.map(x, rows, dims.C(), ROWS, 1), to = device.map(e, rows, dims.V(), PANEL, PANELS);
-        launch(
-                Kernel.PRODUCT_POWERS,
-                Stream.of(from, map(w, COLUMNS, 1), to),
-                Kernels.words(rows, dims.V(), dims.C(), top, sums));
+        long[] words = Kernels.words(rows, dims.V(), dims.C(), top, sums);
+        kernels.queue(Kernel.PRODUCT_POWERS, launch, Stream.of(from, map(w, COLUMNS, 1), to), words);
     }
 
     private long[] map(Tensor tensor, int rows, int panels) {
         return device.map(pointer(tensor), tensor.rows(), tensor.cols(), rows, panels);
-    }
-
-    private void launch(Kernel kernel, Stream<long[]> maps, long[] others) {
-        kernels.queue(kernel, launch, maps, others);
     }
 }

@@ -4,6 +4,8 @@ import hypertransfer.engine.Dims;
 import hypertransfer.engine.Engine;
 import hypertransfer.engine.Tensor;
 import hypertransfer.engine.cuda.driver.Launch;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 
 /** How many blocks and threads the kernels run on. The kernels are compiled for the same numbers, see {@link #constants}. */
 public record Geometry(Dims dims, Precision precision) {
@@ -50,40 +52,29 @@ public record Geometry(Dims dims, Precision precision) {
     /** The text that stands before a kernel file: all numbers that both sides must agree on. */
     String constants(String file) {
         int T = dims.T(), C = dims.C(), D = dims.D(), H = dims.H(), V = dims.V(), F = dims.F();
-        String network = constant("T", T) + constant("C", C) + constant("D", D) + constant("H", H);
-        String shared = constant("G", dims.G());
-        String head = constant("T", T) + constant("D", D) + constant("H", H) + shared;
+        String network = constants("T", T, "C", C, "D", D, "H", H);
         boolean narrow = precision == Precision.BF16 || file.equals("symmetric"); // which has one text for all engines
         return "#define BF16 " + (narrow ? 1 : 0) + "\n"
                 + switch (file) {
                     case "rows" ->
-                        constant("C", C)
-                                + constant("F", F)
+                        constants("C", C, "F", F)
                                 + epsilon()
-                                + constant("THREADS", THREADS)
-                                + constant("NARROW_VEC", vector(C))
-                                + constant("NARROW_LANES", lanes(C))
-                                + constant("WIDE_VEC", vector(F))
-                                + constant("WIDE_LANES", lanes(F))
-                                + constant("SHIFT_ROWS", SHIFT_ROWS)
-                                + constant("COLUMN_ROWS", COLUMN_ROWS);
-                    case "heads" -> head + epsilon() + constant("VEC", vector(D / 2)) + constant("LANES", headLanes());
+                                + constants("THREADS", THREADS, "NARROW_VEC", vector(C), "NARROW_LANES", lanes(C))
+                                + constants("WIDE_VEC", vector(F), "WIDE_LANES", lanes(F))
+                                + constants("SHIFT_ROWS", SHIFT_ROWS, "COLUMN_ROWS", COLUMN_ROWS);
+                    case "heads" ->
+                        constants("T", T, "D", D, "H", H, "G", dims.G())
+                                + epsilon()
+                                + constants("VEC", vector(D / 2), "LANES", headLanes());
                     case "tokens" ->
-                        constant("C", C)
-                                + constant("V", V)
-                                + constant("VEC", vector(C))
-                                + constant("LOGITS_VEC", vector(V))
-                                + constant("SOFTMAX_THREADS", SOFTMAX_THREADS);
+                        constants("C", C, "V", V, "VEC", vector(C), "LOGITS_VEC", vector(V))
+                                + constants("SOFTMAX_THREADS", SOFTMAX_THREADS);
                     case "attention" ->
                         network
-                                + shared
-                                + constant("WINDOW", Math.min(dims.W(), T))
-                                + constant("VEC", vector(D))
-                                + constant("WARPS", WARPS)
-                                + constant("DELTA_LANES", DELTA_LANES);
-                    case "lists" -> constant("MAX_LIST", MAX_LIST) + constant("SHARES", SHARES);
-                    case "head" ->
-                        constant("C", C) + constant("V", V) + constant("VEC", vector(C)) + Fused.powers(dims);
+                                + constants("G", dims.G(), "WINDOW", Math.min(dims.W(), T), "VEC", vector(D))
+                                + constants("WARPS", WARPS, "DELTA_LANES", DELTA_LANES);
+                    case "lists" -> constants("MAX_LIST", MAX_LIST, "SHARES", SHARES);
+                    case "head" -> constants("C", C, "V", V, "VEC", vector(C)) + Fused.powers(dims);
                     case "fused" -> network + epsilon() + Fused.constants() + Fused.powers(dims);
                     case "symmetric" -> Fused.constants();
                     case "blocks" -> network + Blocks.constants();
@@ -91,8 +82,11 @@ public record Geometry(Dims dims, Precision precision) {
                 };
     }
 
-    private static String constant(String name, int value) {
-        return "constexpr int " + name + " = " + value + ";\n";
+    /** Of names and values in turn. */
+    private static String constants(Object... all) {
+        return IntStream.range(0, all.length / 2)
+                .mapToObj(i -> "constexpr int " + all[2 * i] + " = " + all[2 * i + 1] + ";\n")
+                .collect(Collectors.joining());
     }
 
     private static String epsilon() {

@@ -33,31 +33,21 @@ public final class Symmetric {
         boolean tall = rows > cols;
         int side = Math.min(rows, cols), length = Math.max(rows, cols);
         long all = (long) count * rows;
-        kernels.queue(
-                tall ? Kernel.GRAM_TALL : Kernel.GRAM,
-                launch,
-                Stream.of(
-                        tall
-                                ? device.map(x, all, cols, PANEL, Fused.ROWS / PANEL)
-                                : device.map(x, all, cols, Fused.ROWS, 1),
-                        tall
-                                ? device.map(x, all, cols, PANEL, Fused.PANELS)
-                                : device.map(x, all, cols, Fused.COLUMNS, 1),
-                        device.map(a, (long) count * side, side, PANEL, 1)),
-                Kernels.words(side, length, count));
+        Stream<long[]> maps = Stream.of(
+                device.map(x, all, cols, tall ? PANEL : Fused.ROWS, tall ? Fused.ROWS / PANEL : 1),
+                device.map(x, all, cols, tall ? PANEL : Fused.COLUMNS, tall ? Fused.PANELS : 1),
+                device.map(a, (long) count * side, side, PANEL, 1));
+        kernels.queue(tall ? Kernel.GRAM_TALL : Kernel.GRAM, launch, maps, Kernels.words(side, length, count));
     }
 
     /** b = by a a + keep a, where a is symmetric. */
     public void square(int side, int count, double by, long a, double keep, long b) {
         long all = (long) count * side;
-        kernels.queue(
-                Kernel.SQUARE,
-                launch,
-                Stream.of(
-                        device.map(a, all, side, Fused.ROWS, 1),
-                        device.map(a, all, side, Fused.COLUMNS, 1),
-                        device.map(b, all, side, PANEL, 1),
-                        device.map(a, all, side, PANEL, Fused.PANELS)),
-                Kernels.words(side, count, by, keep));
+        Stream<long[]> maps = Stream.of(
+                device.map(a, all, side, Fused.ROWS, 1),
+                device.map(a, all, side, Fused.COLUMNS, 1),
+                device.map(b, all, side, PANEL, 1),
+                device.map(a, all, side, PANEL, Fused.PANELS));
+        kernels.queue(Kernel.SQUARE, launch, maps, Kernels.words(side, count, by, keep));
     }
 }

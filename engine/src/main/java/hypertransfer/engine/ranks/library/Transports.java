@@ -5,7 +5,7 @@ import hypertransfer.engine.foreign.Library;
 import hypertransfer.engine.foreign.Native;
 import hypertransfer.engine.ranks.Alone;
 import hypertransfer.engine.ranks.Ranks;
-import hypertransfer.engine.ranks.Transport;
+import hypertransfer.engine.ranks.Ranks.Transport;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.HashMap;

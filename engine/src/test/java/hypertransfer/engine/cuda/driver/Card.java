@@ -27,6 +27,10 @@ public final class Card implements Native {
     /** What the copy engine was told of a matrix: its rows and panels of 64 columns, and those of a box. */
     public record Mapped(long rows, long panels, int boxRows, int boxPanels) {}
 
+    private static final String TAKES =
+            ".*Create|cuDevicePrimaryCtxRetain|cuMemAlloc_v2|cuModuleLoadData|cuGraphInstantiateWithFlags";
+    private static final String GIVES_BACK = ".*Destroy(_v2)?|cuMemFree_v2|cuMemFreeHost|cuModuleUnload";
+
     /** Bytes that are free, whatever is allocated. */
     public long available = 140L << 30;
     /** What the next timings of a product's candidates take; 1 when used up. */
@@ -85,30 +89,9 @@ public final class Card implements Native {
                 out(a, 0).set(ADDRESS, 0, host((long) a[1]));
                 held.put(out(a, 0).get(JAVA_LONG, 0), function);
             }
-            case "cuDevicePrimaryCtxRetain",
-                    "cuStreamCreate",
-                    "cuMemAlloc_v2",
-                    "cuEventCreate",
-                    "cuModuleLoadData",
-                    "cuGraphInstantiateWithFlags",
-                    "cublasLtCreate",
-                    "cusolverDnCreate",
-                    "cublasLtMatmulDescCreate",
-                    "cublasLtMatrixLayoutCreate",
-                    "cublasLtMatmulPreferenceCreate" -> take(function, out(a, 0));
+            case String f when f.matches(TAKES) -> take(function, out(a, 0));
             case "cuStreamEndCapture" -> take(function, out(a, 1));
-            case "cuStreamDestroy_v2",
-                    "cuMemFree_v2",
-                    "cuMemFreeHost",
-                    "cuEventDestroy_v2",
-                    "cuModuleUnload",
-                    "cuGraphDestroy",
-                    "cuGraphExecDestroy",
-                    "cublasLtDestroy",
-                    "cusolverDnDestroy",
-                    "cublasLtMatmulDescDestroy",
-                    "cublasLtMatrixLayoutDestroy",
-                    "cublasLtMatmulPreferenceDestroy" -> give(held.containsKey((long) a[0]), (long) a[0]);
+            case String f when f.matches(GIVES_BACK) -> give(held.containsKey((long) a[0]), (long) a[0]);
             case "cuDevicePrimaryCtxRelease_v2" -> held.values().remove("cuDevicePrimaryCtxRetain");
             case "cuEventElapsedTime" ->
                 out(a, 0).set(JAVA_FLOAT, 0, milliseconds.isEmpty() ? 1 : milliseconds.removeFirst());

@@ -1,9 +1,8 @@
 package hypertransfer.engine.cuda.driver;
 
+import static hypertransfer.engine.Refused.refused;
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import hypertransfer.engine.EngineException;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -125,10 +124,7 @@ class PlansTest {
     void aRunThatCannotNoteItsAlgorithmsSaysSo() throws IOException {
         Path nowhere = Files.createFile(folder.resolve("nowhere"));
         Plans plans = in(nowhere.resolve("decisions.txt"), plans());
-        assertThatThrownBy(() -> plans.use(PRODUCT, algorithm(1), null))
-                .isInstanceOf(EngineException.class)
-                .hasMessageContaining("nowhere")
-                .hasMessageContaining("resume");
+        refused(() -> plans.use(PRODUCT, algorithm(1), null), "nowhere", "resume");
     }
 
     @Test

@@ -1,9 +1,8 @@
 package hypertransfer.engine.ranks.library;
 
+import static hypertransfer.engine.Refused.refused;
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import hypertransfer.engine.EngineException;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
 
@@ -27,15 +26,13 @@ class LauncherTest {
 
     @Test
     void ranksThatCannotFindEachOtherAreRefused() {
-        assertThatThrownBy(() -> Launcher.of(Map.of("SLURM_STEP_NUM_TASKS", "16", "SLURM_PROCID", "3")))
-                .isInstanceOf(EngineException.class)
-                .hasMessageContaining("srun started 16 tasks without PMIx")
-                .hasMessageContaining("srun --mpi=pmix");
-        assertThatThrownBy(() -> Launcher.of(Map.of("PMI_SIZE", "4", "PMI_RANK", "2")))
-                .isInstanceOf(EngineException.class)
-                .hasMessageContaining("another MPI than Open MPI started 4 ranks");
-        assertThatThrownBy(() -> Launcher.of(Map.of("PMIX_RANK", "many")))
-                .isInstanceOf(EngineException.class)
-                .hasMessageContaining("PMIX_RANK is 'many'");
+        refused(
+                () -> Launcher.of(Map.of("SLURM_STEP_NUM_TASKS", "16", "SLURM_PROCID", "3")),
+                "srun started 16 tasks without PMIx",
+                "srun --mpi=pmix");
+        refused(
+                () -> Launcher.of(Map.of("PMI_SIZE", "4", "PMI_RANK", "2")),
+                "another MPI than Open MPI started 4 ranks");
+        refused(() -> Launcher.of(Map.of("PMIX_RANK", "many")), "PMIX_RANK is 'many'");
     }
 }

@@ -1,10 +1,10 @@
 package hypertransfer.engine.ranks.library;
 
+import static hypertransfer.engine.Refused.refused;
 import static java.lang.foreign.ValueLayout.JAVA_INT;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import hypertransfer.engine.EngineException;
 import hypertransfer.engine.foreign.Functions;
 import hypertransfer.engine.ranks.Alone;
 import java.lang.foreign.Arena;
@@ -128,10 +128,10 @@ class MpiTest {
                 return 0;
             }
         };
-        assertThatThrownBy(() -> OpenMpi.of(new Functions("libmpi.so.12", mpich.lookup())))
-                .isInstanceOf(EngineException.class)
-                .hasMessageContaining("libmpi.so.12 is MPICH Version:\t4.0.2, whose handles are not Open MPI's")
-                .hasMessageContaining("install Open MPI 4 or 5");
+        refused(
+                () -> OpenMpi.of(new Functions("libmpi.so.12", mpich.lookup())),
+                "libmpi.so.12 is MPICH Version:\t4.0.2, whose handles are not Open MPI's",
+                "install Open MPI 4 or 5");
         SymbolLookup nothing = name -> Optional.empty();
         assertThatThrownBy(() -> OpenMpi.of(new Functions("libmpi.so.40", nothing)))
                 .hasMessageContaining("libmpi.so.40 is no MPI at all");

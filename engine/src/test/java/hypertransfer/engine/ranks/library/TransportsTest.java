@@ -1,15 +1,14 @@
 package hypertransfer.engine.ranks.library;
 
+import static hypertransfer.engine.Refused.refused;
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import hypertransfer.engine.Dims;
 import hypertransfer.engine.Engine;
-import hypertransfer.engine.EngineException;
 import hypertransfer.engine.provider.Engines;
 import hypertransfer.engine.ranks.Alone;
 import hypertransfer.engine.ranks.Ranks;
-import hypertransfer.engine.ranks.Transport;
+import hypertransfer.engine.ranks.Ranks.Transport;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
@@ -30,9 +29,7 @@ class TransportsTest {
         try (Engine engine = Engines.open("reference", new Dims(1, 2, 4, 4, 4))) {
             assertThat(engine.transport(alone, Transport.AUTO)).isSameAs(alone);
             assertThat(engine.transport(alone, Transport.MPI)).isSameAs(alone);
-            assertThatThrownBy(() -> engine.transport(alone, Transport.NCCL))
-                    .isInstanceOf(EngineException.class)
-                    .hasMessageContaining("the engine is reference; set it to auto or mpi");
+            refused(() -> engine.transport(alone, Transport.NCCL), "the engine is reference; set it to auto or mpi");
         }
     }
 

@@ -4,7 +4,7 @@ import hypertransfer.engine.Dims;
 import hypertransfer.engine.Engine;
 import hypertransfer.engine.proof.Comparison;
 import hypertransfer.engine.proof.Result;
-import hypertransfer.engine.proof.Tolerance;
+import hypertransfer.engine.proof.Result.Tolerance;
 import hypertransfer.engine.provider.Engines;
 import hypertransfer.lab.command.option.JsonOption;
 import hypertransfer.lab.command.option.Options;

@@ -1,4 +1,4 @@
-package hypertransfer.djl.file;
+package hypertransfer.djl;
 
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDArrays;
@@ -31,7 +31,7 @@ import java.util.zip.CheckedOutputStream;
  * The optimizer's state as bytes, every double and every array exact: a magic number, the format's version, the number of
  * slots, the slots, and the CRC-32 of all that. Arrays are written in pieces, so that they may be of any size.
  */
-public final class Checkpoint {
+final class Checkpoint {
     private static final int MAGIC = 0x48544A53; // HTJS
     private static final int FIRST = 0x48544A31; // HTJ1: version 1 had no number of its own
     private static final int VERSION = 2;
@@ -41,13 +41,16 @@ public final class Checkpoint {
     private Checkpoint() {}
 
     /**
-     * Writes a state; the stream stays open.
+     * What is saved of a parameter.
      *
-     * @param slots what is saved of each parameter, by its name
-     * @param to where the bytes go
-     * @throws IOException if the stream refuses them
+     * @param direction the signature of the direction that it was trained with
+     * @param scale the multiple of the carrier that the weight stood at
+     * @param memory the direction's arrays: the live ones on the way to a file, copies on the way back
      */
-    public static void write(Map<String, Saved> slots, OutputStream to) throws IOException {
+    record Saved(String direction, Transfer transfer, State state, double scale, List<NDArray> memory) {}
+
+    /** Writes what is saved of each parameter, by its name; the stream stays open. */
+    static void write(Map<String, Saved> slots, OutputStream to) throws IOException {
         CheckedOutputStream checked = new CheckedOutputStream(to, new CRC32());
         DataOutputStream out = new DataOutputStream(checked);
         out.writeInt(MAGIC);
@@ -74,15 +77,8 @@ public final class Checkpoint {
         out.flush();
     }
 
-    /**
-     * Reads a state. The arrays belong to the manager afterwards, also where reading fails: close it then.
-     *
-     * @param from where the bytes are
-     * @param manager what makes the arrays
-     * @return what was saved of each parameter, by its name
-     * @throws Refusal if the bytes are no such state, or damaged
-     */
-    public static Map<String, Saved> read(InputStream from, NDManager manager) {
+    /** Reads a state. The arrays belong to the manager afterwards, also where reading fails: close it then. */
+    static Map<String, Saved> read(InputStream from, NDManager manager) {
         CheckedInputStream checked = new CheckedInputStream(from, new CRC32());
         DataInputStream in = new DataInputStream(checked);
         try {

@@ -1,24 +1,28 @@
-package hypertransfer.engine.cpu.thread;
+package hypertransfer.engine.cpu;
 
 import hypertransfer.engine.EngineException;
 import hypertransfer.engine.Stopped;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.LockSupport;
+import java.util.function.IntConsumer;
 
 /**
  * A fixed set of threads, the caller among them, that take the pieces of one task after the other. Which thread takes
  * which piece is left to chance; what a piece computes is not. Only one thread at a time may call {@link #run}.
  */
-public final class Pool implements AutoCloseable {
+final class Pool implements AutoCloseable {
     /** Work that falls into pieces, none of which touches what another writes. */
-    public interface Task {
+    interface Task {
         /** @param worker which thread this is, from 0: the owner of that part of the scratch memory */
         void piece(int piece, int worker);
     }
 
     /** Operations follow each other within microseconds, so a thread without work looks again a while before it sleeps. */
     private static final int SPINS = 4_000;
+
+    /** So few chunks of rows that their partial sums cost little, and enough for the cores of a desktop. */
+    private static final int MOST_CHUNKS = 64, LEAST_ROWS = 8;
 
     private static final int BITS = 20;
     private static final int MASK = (1 << BITS) - 1;
@@ -37,7 +41,7 @@ public final class Pool implements AutoCloseable {
     private volatile Thread waiting;
 
     /** As many threads as {@code ht.threads} says, or as there are cores. */
-    public static int threads() {
+    static int threads() {
         String property = System.getProperty("ht.threads");
         if (property == null) {
             return Runtime.getRuntime().availableProcessors();
@@ -49,7 +53,7 @@ public final class Pool implements AutoCloseable {
         }
     }
 
-    public Pool(int size) {
+    Pool(int size) {
         if (size < 1) {
             throw new EngineException(
                     "the cpu engine cannot run on " + size + " threads; set -Dht.threads to 1 or more");
@@ -63,12 +67,12 @@ public final class Pool implements AutoCloseable {
         }
     }
 
-    public int size() {
+    int size() {
         return threads.length;
     }
 
     /** Returns when all pieces are done, or throws {@link Stopped} when those are that had begun as the caller was told to. */
-    public void run(Task next, int pieces) {
+    void run(Task next, int pieces) {
         if (pieces == 1 || threads.length == 1) {
             for (int piece = 0; piece < pieces; piece++) {
                 if (Stopped.wished()) {
@@ -107,6 +111,27 @@ public final class Pool implements AutoCloseable {
         if (stopped) {
             throw new Stopped();
         }
+    }
+
+    /** Does something to every row. Rows are cut only by their number, so that sums over them are the same on any machine. */
+    void each(int rows, IntConsumer row) {
+        int chunk = chunk(rows);
+        run(
+                (piece, worker) -> {
+                    for (int n = piece * chunk; n < Math.min(rows, (piece + 1) * chunk); n++) {
+                        row.accept(n);
+                    }
+                },
+                chunks(rows));
+    }
+
+    /** The rows of a chunk. */
+    static int chunk(int rows) {
+        return Math.max(LEAST_ROWS, (rows + MOST_CHUNKS - 1) / MOST_CHUNKS);
+    }
+
+    static int chunks(int rows) {
+        return (rows + chunk(rows) - 1) / chunk(rows);
     }
 
     private void work(int self) {

@@ -1,25 +1,25 @@
-package hypertransfer.engine.cpu.product;
+package hypertransfer.engine.cpu;
 
-import hypertransfer.engine.cpu.thread.Pool;
+import hypertransfer.engine.cpu.product.Blas;
 
 /**
  * C (m,n) = A (m,k) B (k,n) + beta C, see {@link Blas#gemm}, cut into tiles of C. The tiles follow only from the sizes.
  *
  * @param c is never flipped
  */
-public record Product(int m, int n, int k, Matrix a, Matrix b, float beta, Matrix c) {
+record Product(int m, int n, int k, Matrix a, Matrix b, float beta, Matrix c) {
     /**
      * A matrix in memory.
      *
      * @param row the length of its rows
      * @param flipped whether it lies there transposed
      */
-    public record Matrix(long at, int row, boolean flipped) {
-        public static Matrix at(long at, int row) {
+    record Matrix(long at, int row, boolean flipped) {
+        static Matrix at(long at, int row) {
             return new Matrix(at, row, false);
         }
 
-        public static Matrix flipped(long at, int row) {
+        static Matrix flipped(long at, int row) {
             return new Matrix(at, row, true);
         }
 
@@ -38,7 +38,7 @@ public record Product(int m, int n, int k, Matrix a, Matrix b, float beta, Matri
     private static final long SMALLEST = 1L << 21;
     private static final long LARGEST = 1L << 27;
 
-    public void run(Pool pool) {
+    void run(Pool pool) {
         int rows = m, cols = n;
         while (divisible(rows, cols)) {
             if (rows >= cols) {

@@ -1,4 +1,4 @@
-package hypertransfer.engine.cpu.memory;
+package hypertransfer.engine.cpu;
 
 import hypertransfer.engine.Role;
 import hypertransfer.engine.Tensor;
@@ -10,9 +10,9 @@ import hypertransfer.engine.Tensor;
  * @param numberBytes of one number
  * @param offset where it starts in the piece, in bytes
  */
-public record Floats(String name, int rows, int cols, int numberBytes, Piece piece, long offset) implements Tensor {
+record Floats(String name, int rows, int cols, int numberBytes, Piece piece, long offset) implements Tensor {
     /** Where it lies. */
-    public static final class Piece {
+    static final class Piece {
         private long address;
     }
 
@@ -20,7 +20,7 @@ public record Floats(String name, int rows, int cols, int numberBytes, Piece pie
         this(name, rows, cols, role == Role.EXACT_MASTER ? Double.BYTES : Float.BYTES, new Piece(), 0);
     }
 
-    public boolean exact() {
+    boolean exact() {
         return numberBytes == Double.BYTES;
     }
 
@@ -29,16 +29,16 @@ public record Floats(String name, int rows, int cols, int numberBytes, Piece pie
     }
 
     /** Where its first number lies. */
-    public long at() {
+    long at() {
         return piece.address + offset;
     }
 
     /** The same of a tensor of the cpu engine; 0 where there is none. */
-    public static long at(Tensor tensor) {
+    static long at(Tensor tensor) {
         return tensor == null ? 0 : ((Floats) tensor).at();
     }
 
-    public Floats slice(String sliceName, int from, int count) {
+    Floats slice(String sliceName, int from, int count) {
         return new Floats(sliceName, count, cols, numberBytes, piece, offset + (long) from * cols * numberBytes);
     }
 }

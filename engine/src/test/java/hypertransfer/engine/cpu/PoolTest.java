@@ -1,10 +1,10 @@
-package hypertransfer.engine.cpu.thread;
+package hypertransfer.engine.cpu;
 
+import static hypertransfer.engine.Refused.refused;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.junit.jupiter.api.Assertions.assertTimeoutPreemptively;
 
-import hypertransfer.engine.EngineException;
 import hypertransfer.engine.Stopped;
 import java.time.Duration;
 import java.util.concurrent.CountDownLatch;
@@ -132,16 +132,16 @@ class PoolTest {
     void aPieceThatFailsIsReportedAndThePoolGoesOn() {
         try (Pool pool = new Pool(2)) {
             AtomicInteger done = new AtomicInteger();
-            assertThatThrownBy(() -> pool.run(
+            refused(
+                    () -> pool.run(
                             (piece, worker) -> {
                                 if (piece == 3) {
                                     throw new IllegalStateException("broken");
                                 }
                                 done.incrementAndGet();
                             },
-                            8))
-                    .isInstanceOf(EngineException.class)
-                    .hasMessageContaining("broken");
+                            8),
+                    "broken");
             assertThat(done).hasValue(7);
             pool.run((piece, worker) -> done.incrementAndGet(), 8);
             assertThat(done).hasValue(15);

@@ -8,16 +8,19 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 
-/** Calls of cuBLASLt, whose failures name the function, the status and the card. */
-final class Lt implements AutoCloseable {
+/** Calls of one of CUDA's libraries, with a handle of it, whose failures name the function, the status and the card. */
+final class CardLibrary implements AutoCloseable {
     private final Native library;
     private final String card;
+    private final String prefix;
     private final long handle;
 
-    Lt(Native library, String card) {
+    /** @param prefix of its functions' names, such as {@code cublasLt} */
+    CardLibrary(Native library, String card, String prefix) {
         this.library = library;
         this.card = card;
-        handle = create("cublasLtCreate");
+        this.prefix = prefix;
+        handle = create(prefix + "Create");
     }
 
     String name() {
@@ -76,6 +79,6 @@ final class Lt implements AutoCloseable {
 
     @Override
     public void close() {
-        check("cublasLtDestroy", handle);
+        check(prefix + "Destroy", handle);
     }
 }
