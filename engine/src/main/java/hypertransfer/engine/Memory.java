@@ -33,8 +33,7 @@ public record Memory(Map<Role, Long> bytes, long messages) {
         long state = bytes.getOrDefault(Role.STATE, 0L);
         return 2 * state > total()
                 ? "the directions remember " + state / 1048576
-                        + " MiB of it: choose one that remembers less, or for soap a"
-                        + " matrices.largest_side below the long sides"
+                        + " MiB of it: choose one that remembers less"
                 : otherwise;
     }
 

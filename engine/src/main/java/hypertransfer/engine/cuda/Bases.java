@@ -80,7 +80,7 @@ final class Bases implements AutoCloseable {
             int n = q.rows();
             if (q.bytes() > scratch.schulzBytes) {
                 throw new EngineException("a basis of " + n + " vectors needs " + q.bytes() + " bytes of scratch, but "
-                        + scratch.schulzBytes + " were set aside; set matrices.largest_side below " + n);
+                        + scratch.schulzBytes + " were set aside; choose another direction than soap");
             }
             if (n > 1) {
                 long p = pointer(gram.get(k)), b = q.pointer(), s = scratch.schulz;
@@ -105,7 +105,7 @@ final class Bases implements AutoCloseable {
             int size = Math.max(first.get(JAVA_INT, 0), second.get(JAVA_INT, 0));
             if (work + 4L * size > end) {
                 throw new EngineException("cuSOLVER needs " + 4L * size + " bytes for the QR of " + n
-                        + " vectors, and has " + (end - work) + "; set matrices.largest_side below " + n);
+                        + " vectors, and has " + (end - work) + "; choose another direction than soap");
             }
             solver.check("cusolverDnSgeqrf", handle, n, n, a, n, factors, work, size, info);
             solver.check("cusolverDnSorgqr", handle, n, n, n, a, n, factors, work, size, info);
