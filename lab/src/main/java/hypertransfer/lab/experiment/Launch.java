@@ -64,7 +64,7 @@ public record Launch(
         if (ranks.rank() > 0) {
             try {
                 return new Trainer(new Run(directory), null, ranks, c, provenance(), new Watcher() {})
-                        .run(resume, stop);
+                        .run(resume, Set.of(), stop);
             } finally {
                 stop.rest();
             }
