@@ -32,8 +32,7 @@ public record Memory(Map<Role, Long> bytes, long messages) {
     public String remedy(String otherwise) {
         long state = bytes.getOrDefault(Role.STATE, 0L);
         return 2 * state > total()
-                ? "the directions remember " + state / 1048576
-                        + " MiB of it: choose one that remembers less"
+                ? "the directions remember " + state / 1048576 + " MiB of it: choose one that remembers less"
                 : otherwise;
     }
 

@@ -11,12 +11,15 @@ import hypertransfer.train.log.Provenance;
 import hypertransfer.train.log.Run;
 import hypertransfer.train.log.RunStatus;
 import hypertransfer.train.log.Tail;
+import hypertransfer.train.network.Outline;
+import hypertransfer.train.optimizer.View;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collection;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.function.ToDoubleFunction;
@@ -135,8 +138,30 @@ final class Messages {
         node.put("engine", provenance.facts().get("engine"));
         node.set("config", JSON.valueToTree(settings));
         node.set("provenance", JSON.valueToTree(provenance.facts()));
-        node.set("matrices", JSON.valueToTree(provenance.matrices()));
+        node.set("matrices", matrices(Integer.parseInt(settings.getOrDefault("model.layers", "0"))));
         return node.toString();
+    }
+
+    /** Every hidden matrix with its layer, its kind, and its number among the parts that a whole one was cut into. */
+    private ArrayNode matrices(int layers) {
+        Map<String, ObjectNode> known = new LinkedHashMap<>();
+        provenance
+                .matrices()
+                .forEach(name -> known.put(name, JSON.createObjectNode().put("name", name)));
+        for (int layer = 0; layer < layers; layer++) {
+            for (Outline.Kind kind : Outline.Kind.values()) {
+                String whole = kind.hidden() ? kind.in(layer) : "";
+                place(known.get(whole), layer, kind);
+                for (int k = 0; known.containsKey(View.part(whole, k)); k++) {
+                    place(known.get(View.part(whole, k)), layer, kind).put("part", k);
+                }
+            }
+        }
+        return JSON.createArrayNode().addAll(known.values());
+    }
+
+    private static ObjectNode place(ObjectNode matrix, int layer, Outline.Kind kind) {
+        return matrix == null ? null : matrix.put("layer", layer).put("kind", kind.label());
     }
 
     private String state(RunStatus now) {

@@ -49,19 +49,12 @@ function begin(message) {
   return {
     ...message,
     name: message.run,
-    matrices: message.matrices.map(part),
     state: { state: 'running' },
     training: { step: [], loss: [], rate: [], adam_rate: [], tokens: [], elapsed: [] },
     validation: { step: [], loss: [], scales: [] },
     logged: { step: [], mean: [], parts: [] },
     cache: {},
   };
-}
-
-/** blocks.3.attn.q.weight is layer 3, kind q; blocks.3.attn.q#1.weight is the second part of it that counts as a matrix. */
-function part(name) {
-  const found = /^blocks\.(\d+)\.(?:attn|mlp)\.(\w+)(?:#(\d+))?\.weight$/.exec(name);
-  return found ? { name, layer: Number(found[1]), kind: found[2], part: found[3] === undefined ? undefined : Number(found[3]) } : { name, layer: 0, kind: name };
 }
 
 const cut = run => run.matrices.some(matrix => matrix.part !== undefined);

@@ -331,7 +331,6 @@ class DirectionsTest {
                 .isInstanceOf(EngineException.class)
                 .hasMessageContainingAll("  state ", "  total ", "does not fit into the heap of ")
                 .hasMessageMatching(
-                        "(?s).*MiB; the directions remember \\d+ MiB of it: choose one that remembers"
-                                + " less");
+                        "(?s).*MiB; the directions remember \\d+ MiB of it: choose one that remembers" + " less");
     }
 }

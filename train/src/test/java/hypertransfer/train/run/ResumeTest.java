@@ -18,6 +18,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Eight steps are five, a resume, and three: bit for bit. */
 class ResumeTest {
@@ -47,39 +48,18 @@ class ResumeTest {
                 "matrices.target_decay=0.3");
     }
 
-    @Test
-    void whatElseCouldBeForgotten() {
-        check(
-                17, // neither a checkpoint's step nor a validation's
-                "steps=23",
-                "network=M2",
-                "matrices.mode=hypertransfer-plus",
-                "matrices.gradient=auto",
-                "matrices.nesterov=true",
-                "matrices.shape_factor=rms",
-                "matrices.schedule=cosine",
-                "model.accumulation=3",
-                "data.shuffle=true",
-                "log.matrices_every=4");
-    }
-
-    @Test
-    void aProxyNormOnItsOwnSchedule() {
-        check(17, "matrices.mode=hypertransfer-plus", "matrices.proxy_growth=1.5");
-    }
-
-    @Test
-    void otherNetworks() {
-        check(
-                17,
-                "network=M2",
-                "matrices.mode=hypertransfer-plus",
-                "model.mlp=swiglu",
-                "model.kv_heads=1",
-                "model.window=5",
-                "model.qk_norm=false",
-                "model.embed_norm=false",
-                "model.recompute=true");
+    /** Interrupted neither at a checkpoint's step nor at a validation's. */
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "matrices.proxy_growth=1.5",
+                "steps=23 network=M2 matrices.gradient=auto matrices.nesterov=true matrices.shape_factor=rms"
+                        + " matrices.schedule=cosine model.accumulation=3 data.shuffle=true log.matrices_every=4",
+                "network=M2 model.mlp=swiglu model.kv_heads=1 model.window=5 model.qk_norm=false model.embed_norm=false"
+                        + " model.recompute=true"
+            })
+    void whatElseCouldBeForgotten(String settings) {
+        check(17, ("matrices.mode=hypertransfer-plus " + settings).split(" "));
     }
 
     @Test
