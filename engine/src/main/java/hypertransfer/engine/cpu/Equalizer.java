@@ -1,5 +1,6 @@
 package hypertransfer.engine.cpu;
 
+import hypertransfer.engine.cpu.memory.Floats;
 import hypertransfer.engine.Tensor;
 import hypertransfer.engine.cpu.Pool.Task;
 import hypertransfer.engine.cpu.vector.Lanes;

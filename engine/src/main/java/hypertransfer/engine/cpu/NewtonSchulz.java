@@ -1,5 +1,7 @@
 package hypertransfer.engine.cpu;
 
+import hypertransfer.engine.cpu.memory.Floats;
+import hypertransfer.engine.cpu.memory.Storage;
 import hypertransfer.engine.Dims;
 import hypertransfer.engine.Format;
 import hypertransfer.engine.Motion.Iteration;

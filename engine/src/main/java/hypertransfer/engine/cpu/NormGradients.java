@@ -1,6 +1,8 @@
 package hypertransfer.engine.cpu;
 
-import static hypertransfer.engine.cpu.Floats.at;
+import hypertransfer.engine.cpu.memory.Floats;
+import hypertransfer.engine.cpu.memory.Storage;
+import static hypertransfer.engine.cpu.memory.Floats.at;
 
 import hypertransfer.engine.Dims;
 import hypertransfer.engine.Layers.Norm;
