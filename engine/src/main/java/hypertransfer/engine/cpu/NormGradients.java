@@ -1,7 +1,5 @@
 package hypertransfer.engine.cpu;
 
-import hypertransfer.engine.cpu.memory.Floats;
-import hypertransfer.engine.cpu.memory.Storage;
 import static hypertransfer.engine.cpu.memory.Floats.at;
 
 import hypertransfer.engine.Dims;
@@ -9,6 +7,8 @@ import hypertransfer.engine.Layers.Norm;
 import hypertransfer.engine.Role;
 import hypertransfer.engine.Tensor;
 import hypertransfer.engine.cpu.Pool.Task;
+import hypertransfer.engine.cpu.memory.Floats;
+import hypertransfer.engine.cpu.memory.Storage;
 import hypertransfer.engine.cpu.vector.Lanes;
 import jdk.incubator.vector.FloatVector;
 
