@@ -1,11 +1,13 @@
 package hypertransfer.engine.cpu;
 
-import static hypertransfer.engine.cpu.Floats.at;
+import static hypertransfer.engine.cpu.memory.Floats.at;
 
 import hypertransfer.engine.Dims;
 import hypertransfer.engine.Role;
 import hypertransfer.engine.Tensor;
 import hypertransfer.engine.cpu.Pool.Task;
+import hypertransfer.engine.cpu.memory.Floats;
+import hypertransfer.engine.cpu.memory.Storage;
 import hypertransfer.engine.cpu.product.Blas;
 import hypertransfer.engine.cpu.vector.Lanes;
 import java.util.List;

@@ -1,6 +1,6 @@
 package hypertransfer.engine.cpu;
 
-import static hypertransfer.engine.cpu.Floats.at;
+import static hypertransfer.engine.cpu.memory.Floats.at;
 
 import hypertransfer.engine.Dims;
 import hypertransfer.engine.Engine;
@@ -11,6 +11,8 @@ import hypertransfer.engine.Motion;
 import hypertransfer.engine.Role;
 import hypertransfer.engine.Tensor;
 import hypertransfer.engine.cpu.Product.Matrix;
+import hypertransfer.engine.cpu.memory.Floats;
+import hypertransfer.engine.cpu.memory.Storage;
 import hypertransfer.engine.cpu.product.Natives;
 import hypertransfer.engine.cpu.vector.Doubles;
 import hypertransfer.engine.cpu.vector.Lanes;

@@ -1,12 +1,14 @@
 package hypertransfer.engine.cpu;
 
-import static hypertransfer.engine.cpu.Floats.at;
+import static hypertransfer.engine.cpu.memory.Floats.at;
 
 import hypertransfer.engine.Dims;
 import hypertransfer.engine.Layers.Norm;
 import hypertransfer.engine.Role;
 import hypertransfer.engine.Tensor;
 import hypertransfer.engine.cpu.Pool.Task;
+import hypertransfer.engine.cpu.memory.Floats;
+import hypertransfer.engine.cpu.memory.Storage;
 import hypertransfer.engine.cpu.vector.Lanes;
 import jdk.incubator.vector.FloatVector;
 

@@ -1,6 +1,6 @@
 package hypertransfer.engine.cpu;
 
-import static hypertransfer.engine.cpu.Floats.at;
+import static hypertransfer.engine.cpu.memory.Floats.at;
 
 import hypertransfer.engine.Layers.Norm;
 import hypertransfer.engine.Tensor;

@@ -1,4 +1,4 @@
-package hypertransfer.engine.cpu;
+package hypertransfer.engine.cpu.memory;
 
 import hypertransfer.engine.Role;
 import hypertransfer.engine.Tensor;
@@ -10,9 +10,9 @@ import hypertransfer.engine.Tensor;
  * @param numberBytes of one number
  * @param offset where it starts in the piece, in bytes
  */
-record Floats(String name, int rows, int cols, int numberBytes, Piece piece, long offset) implements Tensor {
+public record Floats(String name, int rows, int cols, int numberBytes, Piece piece, long offset) implements Tensor {
     /** Where it lies. */
-    static final class Piece {
+    public static final class Piece {
         private long address;
     }
 
@@ -20,7 +20,7 @@ record Floats(String name, int rows, int cols, int numberBytes, Piece piece, lon
         this(name, rows, cols, role == Role.EXACT_MASTER ? Double.BYTES : Float.BYTES, new Piece(), 0);
     }
 
-    boolean exact() {
+    public boolean exact() {
         return numberBytes == Double.BYTES;
     }
 
@@ -29,16 +29,16 @@ record Floats(String name, int rows, int cols, int numberBytes, Piece piece, lon
     }
 
     /** Where its first number lies. */
-    long at() {
+    public long at() {
         return piece.address + offset;
     }
 
     /** The same of a tensor of the cpu engine; 0 where there is none. */
-    static long at(Tensor tensor) {
+    public static long at(Tensor tensor) {
         return tensor == null ? 0 : ((Floats) tensor).at();
     }
 
-    Floats slice(String sliceName, int from, int count) {
+    public Floats slice(String sliceName, int from, int count) {
         return new Floats(sliceName, count, cols, numberBytes, piece, offset + (long) from * cols * numberBytes);
     }
 }

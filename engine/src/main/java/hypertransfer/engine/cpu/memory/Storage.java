@@ -1,4 +1,4 @@
-package hypertransfer.engine.cpu;
+package hypertransfer.engine.cpu.memory;
 
 import com.sun.management.OperatingSystemMXBean;
 import hypertransfer.engine.EngineException;
@@ -15,21 +15,21 @@ import java.util.List;
 import java.util.Map;
 
 /** The tensors of an engine and their memory outside the heap: one block per role, freed by closing. */
-final class Storage implements AutoCloseable {
+public final class Storage implements AutoCloseable {
     /** A cache line, and the widest vector. */
     private static final int ALIGN = 64;
 
     private final Arena arena = Arena.ofShared();
     private final Map<Role, List<Floats>> declared = new EnumMap<>(Role.class);
 
-    Floats declare(Role role, String name, int rows, int cols) {
+    public Floats declare(Role role, String name, int rows, int cols) {
         Floats tensor = new Floats(role, name, rows, cols);
         declared.computeIfAbsent(role, r -> new ArrayList<>()).add(tensor);
         return tensor;
     }
 
     /** Places all tensors, if they fit. */
-    Memory commit() {
+    public Memory commit() {
         Map<Role, Long> bytes = new EnumMap<>(Role.class);
         declared.forEach((role, tensors) ->
                 bytes.put(role, tensors.stream().mapToLong(Storage::size).sum()));
