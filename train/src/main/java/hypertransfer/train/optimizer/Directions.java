@@ -60,10 +60,6 @@ public enum Directions {
         this.facts = facts;
     }
 
-    public Facts facts() {
-        return facts;
-    }
-
     /** {@code lion}. */
     public String label() {
         return name().toLowerCase(Locale.ROOT);

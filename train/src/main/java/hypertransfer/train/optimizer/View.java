@@ -108,10 +108,4 @@ public record View(Kind kind, int down, int across) {
         int end = matrix.endsWith(WEIGHT) ? matrix.length() - WEIGHT.length() : matrix.length();
         return matrix.substring(0, end) + "#" + k + matrix.substring(end);
     }
-
-    /** The matrix that a part is of. */
-    public static String whole(String part) {
-        int mark = part.indexOf('#');
-        return mark < 0 ? part : part.substring(0, mark) + (part.endsWith(WEIGHT) ? WEIGHT : "");
-    }
 }

@@ -95,7 +95,7 @@ public record Invariance(double loss, Map<String, Double> change, double roundin
                         matrix -> hidden.get(matrix.name()).gradient()));
         List<Outline> auto = asked.getOrDefault(Matrices.Gradient.AUTO, List.of());
         List<Outline> atRadius = asked.getOrDefault(Matrices.Gradient.AT_RADIUS, List.of());
-        requireInvariantParts(c, atRadius);
+        requireInvariantParts(hidden, atRadius);
         if (auto.isEmpty()
                 && atRadius.stream()
                         .allMatch(matrix -> c.architecture().invariant(matrix.kind()))) { // by the norms that follow
@@ -115,9 +115,9 @@ public record Invariance(double loss, Map<String, Double> change, double roundin
         return rules;
     }
 
-    private static void requireInvariantParts(Configuration c, List<Outline> atRadius) {
+    private static void requireInvariantParts(Map<String, Matrices> hidden, List<Outline> atRadius) {
         for (Outline matrix : atRadius) {
-            View view = c.hidden().get(matrix.name()).view();
+            View view = hidden.get(matrix.name()).view();
             if (!view.keepsInvariance(matrix.kind())) {
                 throw new Refusal("matrices.gradient is at-radius, and the loss depends on the scale of the parts that"
                         + " matrices.view " + view.text() + " makes of " + matrix.name()
