@@ -64,6 +64,6 @@ public enum Coefficients {
 
     private static Step safe(double a, double b, double c) {
         double safety = 1.01;
-        return new Step(a / safety, b / Math.pow(safety, 3), c / Math.pow(safety, 5));
+        return new Step(a / safety, b / StrictMath.pow(safety, 3), c / StrictMath.pow(safety, 5));
     }
 }

@@ -34,7 +34,7 @@ public sealed interface Shape {
     record Cosine() implements Shape {
         @Override
         public double factor(double x, double end) {
-            return end + (1 - end) * (1 + Math.cos(Math.PI * x)) / 2;
+            return end + (1 - end) * (1 + StrictMath.cos(Math.PI * x)) / 2;
         }
     }
 
@@ -87,7 +87,7 @@ public sealed interface Shape {
 
         @Override
         public double factor(double x, double end) {
-            return end + (1 - end) * Math.pow(1 - x, exponent);
+            return end + (1 - end) * StrictMath.pow(1 - x, exponent);
         }
     }
 

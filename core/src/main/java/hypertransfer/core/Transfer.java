@@ -127,7 +127,7 @@ public record Transfer(Space target, Space carrier, GradientRule gradient) {
         double along = 1 - a * cos;
         double across = a * Math.sqrt((1 - cos) * (1 + cos));
         double stretch = Math.hypot(along, across); // |w/rC - p u|, the length that a Hyperball projects away
-        double angle = Math.atan2(across, along);
+        double angle = StrictMath.atan2(across, along);
 
         double nextTarget = target instanceof Base ? (1 - e * l) * rT * stretch : rT;
         return switch (carrier) {
