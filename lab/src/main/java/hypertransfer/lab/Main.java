@@ -13,6 +13,7 @@ import hypertransfer.lab.command.SampleCommand;
 import hypertransfer.lab.command.SweepCommand;
 import hypertransfer.lab.command.TrainCommand;
 import hypertransfer.lab.command.TransferCommand;
+import hypertransfer.lab.command.VerifyCommand;
 import hypertransfer.lab.command.WatchCommand;
 import hypertransfer.lab.command.data.DataCommand;
 import hypertransfer.lab.command.machine.BenchCommand;
@@ -28,7 +29,10 @@ import hypertransfer.lab.predict.PredictCommand;
 import hypertransfer.lab.predict.RatesCommand;
 import hypertransfer.lab.terminal.CommandGroups;
 import hypertransfer.lab.terminal.Ink;
+import java.io.FileDescriptor;
+import java.io.FileOutputStream;
 import java.io.PrintWriter;
+import java.nio.charset.Charset;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
@@ -94,7 +98,9 @@ public final class Main implements Runnable {
                         EffectiveCommand.class,
                         ScheduleCommand.class,
                         InvarianceCommand.class));
-        GROUPS.put("Verify", List.of(SelfTestCommand.class, ConformanceCommand.class, BenchCommand.class));
+        GROUPS.put(
+                "Verify",
+                List.of(VerifyCommand.class, SelfTestCommand.class, ConformanceCommand.class, BenchCommand.class));
         GROUPS.put("Other", List.of(CompletionCommand.class, ImportCommand.class, CommandLine.HelpCommand.class));
     }
 
@@ -105,9 +111,10 @@ public final class Main implements Runnable {
     private CommandSpec spec;
 
     public static void main(String[] args) {
-        var out = new PrintWriter(System.out, true);
+        var answer = new Answer(new FileOutputStream(FileDescriptor.out));
+        var out = new PrintWriter(answer, true, Charset.forName(System.getProperty("stdout.encoding", "UTF-8")));
         var err = new PrintWriter(System.err, true);
-        System.exit(run(out, err, System.getenv("HT_TRACE") != null, args));
+        System.exit(answer.checked(run(out, err, System.getenv("HT_TRACE") != null, args), err));
     }
 
     /** Runs one command and returns its exit code; {@code trace} prints the stack trace of a failure. */

@@ -1,5 +1,6 @@
 package hypertransfer.lab.command;
 
+import hypertransfer.core.Refusal;
 import hypertransfer.lab.command.option.Options;
 import hypertransfer.lab.report.Paper;
 import hypertransfer.lab.report.Report;
@@ -56,6 +57,10 @@ public final class ReportCommand implements Runnable {
 
     @Override
     public void run() {
+        if (pdf != null
+                && pdf.toAbsolutePath().normalize().equals(out.toAbsolutePath().normalize())) {
+            throw new Refusal("--out and --pdf both name " + out + "; one of them would be lost, so name two files");
+        }
         Report report = Report.write(title, note, places, Options.Out.checked(out));
         PrintWriter print = spec.commandLine().getOut(),
                 err = spec.commandLine().getErr();
@@ -65,6 +70,8 @@ public final class ReportCommand implements Runnable {
                 + (report.skipped().isEmpty() ? "" : " (" + report.skipped().size() + " left out)") + ": "
                 + out.toAbsolutePath().normalize().toUri());
         if (pdf != null) {
+            print.println("printing ...");
+            print.flush();
             Paper.print(out, Options.Out.checked(pdf));
             print.println("printed: " + pdf.toAbsolutePath().normalize().toUri());
         }

@@ -100,6 +100,7 @@ public record Experiment(String title, List<String> settings, Map<String, Member
             throw new Refusal("there is no file " + file + " in " + Path.of("").toAbsolutePath()
                     + "; give a configuration, such as runs/muon.yaml of the project");
         }
+        Strict.requireSmall(file);
         try (Stream<String> lines = Files.lines(file)) {
             if (lines.limit(100).anyMatch(line -> line.startsWith("title:"))) {
                 String name = file.getFileName().toString().replaceFirst("\\.ya?ml$", "");

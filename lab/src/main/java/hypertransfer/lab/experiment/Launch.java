@@ -14,6 +14,8 @@ import hypertransfer.train.file.Folder;
 import hypertransfer.train.log.Run;
 import hypertransfer.train.log.RunLock;
 import hypertransfer.train.log.RunStatus;
+import hypertransfer.train.optimizer.Representation;
+import hypertransfer.train.run.Checkpoint;
 import hypertransfer.train.run.Trainer;
 import hypertransfer.train.run.Watcher;
 import java.io.IOException;
@@ -57,7 +59,7 @@ public record Launch(
 
     /** The same with a configuration in which these keys were changed on purpose, when the run is resumed. */
     public boolean run(Interrupt stop, Set<String> changed) {
-        if (resume && changed.isEmpty() && finished()) {
+        if (resume && changed.isEmpty() && finished() && (brief || whole())) { // of one run of many the losses count
             resumable(directory, configuration);
             out.println(directory + " is already finished; to train it again, choose another --out");
             return true;
@@ -91,6 +93,18 @@ public record Launch(
         } catch (Refusal damaged) { // to continue the run writes it again
             return false;
         }
+    }
+
+    /** Whether the last weights are there and good; where they are not, the run continues from the checkpoint before. */
+    private boolean whole() {
+        List<Path> checkpoints = new Run(directory).checkpoints();
+        if (checkpoints.isEmpty()) {
+            throw new Refusal(
+                    directory + " is finished, but its checkpoints are gone; its losses are all there. To have"
+                            + " the weights again, train it with another --out");
+        }
+        Path newest = checkpoints.getFirst();
+        return Run.step(newest) == configuration.steps() && Checkpoint.good(newest);
     }
 
     private boolean train(RunLock held, Configuration c, Interrupt stop, Set<String> changed) {
@@ -163,6 +177,9 @@ public record Launch(
         if (asked.engine().equals("auto")) {
             stays.add("engine=" + before.engine());
         }
+        if (before.matrices().weights().master() == Representation.Master.AUTO) { // begun before exact was the default
+            stays.addAll(inherited(before, asked));
+        }
         Optional<Run> target = new Run(directory).target();
         if (asked.target() != null && target.isPresent() && same(target.get().directory(), directory, asked.target())) {
             stays.add(ConfigurationFile.text("target", before.target()));
@@ -179,6 +196,16 @@ public record Launch(
                     + "); continue it as it is with 'ht train " + directory + "', or choose another --out");
         }
         return before;
+    }
+
+    /** How an older run shows matrices to its network, where what is asked for leaves that to the defaults of today. */
+    private static List<String> inherited(Configuration before, Configuration asked) {
+        Map<String, String> old = ConfigurationFile.settings(before), now = ConfigurationFile.settings(asked);
+        return Stream.of("matrices.master=float64", "matrices.grid=16", "matrices.gradient=exact")
+                .map(setting -> setting.split("="))
+                .filter(today -> today[1].equals(now.get(today[0])))
+                .map(today -> today[0] + "=" + old.get(today[0]))
+                .toList();
     }
 
     /** Whether a target is that directory, seen from the run's own or from here. */

@@ -8,11 +8,11 @@ import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
-import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 
 /** A page on paper: an installed browser prints it, by the page's own rules for print. */
@@ -24,7 +24,7 @@ public final class Paper {
             List.of(("--headless --disable-gpu --no-first-run --no-pdf-header-footer"
                             + " --disable-background-networking --disable-component-update")
                     .split(" "));
-    private static final long SECONDS = 120;
+    private static final Duration LIMIT = Duration.ofSeconds(60);
 
     private Paper() {}
 
@@ -41,10 +41,14 @@ public final class Paper {
         Path browser = browser(Optional.ofNullable(System.getenv("PATH")).orElse(""))
                 .orElseThrow(() -> new Refusal("none of " + String.join(", ", NAMES)
                         + " is installed here, so nothing can print; open " + page + " in any browser and print it"));
+        print(browser, LIMIT, page, pdf);
+    }
+
+    static void print(Path browser, Duration limit, Path page, Path pdf) {
         try {
             Path folder = Files.createTempDirectory("ht-print");
             try {
-                byte[] bytes = printed(browser, page, folder);
+                byte[] bytes = printed(browser, limit, page, folder);
                 Atomic.write(pdf, channel -> Atomic.writeFully(channel, ByteBuffer.wrap(bytes)));
             } finally {
                 Folder.delete(folder);
@@ -54,7 +58,7 @@ public final class Paper {
         }
     }
 
-    private static byte[] printed(Path browser, Path page, Path folder) throws IOException {
+    private static byte[] printed(Path browser, Duration limit, Path page, Path folder) throws IOException {
         Path pdf = folder.resolve("page.pdf"), said = folder.resolve("said.txt");
         List<String> command = new ArrayList<>(List.of(browser.toString()));
         command.addAll(OPTIONS);
@@ -70,7 +74,11 @@ public final class Paper {
                 .redirectOutput(said.toFile())
                 .start();
         try {
-            if (process.waitFor(SECONDS, TimeUnit.SECONDS) && process.exitValue() == 0 && Files.exists(pdf)) {
+            if (!process.waitFor(limit)) {
+                throw new Refusal(browser + " has not printed within " + limit.toSeconds() + " s and was stopped; open "
+                        + page + " in a browser and print it");
+            }
+            if (process.exitValue() == 0 && Files.exists(pdf)) {
                 return Files.readAllBytes(pdf);
             }
         } catch (InterruptedException e) {

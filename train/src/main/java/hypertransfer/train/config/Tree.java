@@ -186,7 +186,8 @@ final class Tree {
     }
 
     private void fillFromPreset() {
-        Preset preset = Preset.parse(all.get("preset").asString());
+        JsonNode name = all.get("preset");
+        Preset preset = Preset.parse(name.isValueNode() ? name.asString() : name.toString());
         Architecture a = preset.architecture(Variant.M1);
         ObjectNode model = (ObjectNode) all.get("model"), matrices = (ObjectNode) all.get("matrices");
         fill(model, "vocab", a.vocab());

@@ -48,6 +48,7 @@ public final class Shard implements Tokens {
      * @param vocabulary every id must be below it
      */
     public static Shard open(Path file, int vocabulary) {
+        Atomic.requireRegular(file);
         Arena arena = Arena.ofShared();
         try (FileChannel channel = FileChannel.open(file)) {
             MemorySegment all = channel.map(FileChannel.MapMode.READ_ONLY, 0, channel.size(), arena);

@@ -113,12 +113,25 @@ public final class Tokenizer implements AutoCloseable {
     private long skipped;
     private String firstSkipped;
 
+    /** Gives the shards of a process that was killed while it did so their names; false where there is none. */
+    public static boolean finish(Path directory) {
+        if (!Commit.pending(directory)) {
+            return false;
+        }
+        Commit.hold(directory, name(directory)).close();
+        return true;
+    }
+
+    private static String name(Path directory) {
+        Path last = directory.toAbsolutePath().normalize().getFileName();
+        return last == null ? "data" : last.toString();
+    }
+
     /** Shards go to the directory, which is made, and are called after it. */
     public Tokenizer(Path directory, Options options) {
         this.options = options;
         this.directory = directory;
-        Path last = directory.toAbsolutePath().normalize().getFileName();
-        String name = last == null ? "data" : last.toString();
+        String name = name(directory);
         this.train = new ShardWriter(directory, name, Split.TRAIN, options.shardTokens);
         this.validation = new ShardWriter(directory, name, Split.VALIDATION, options.shardTokens);
         commit = Commit.hold(directory, name);

@@ -171,13 +171,26 @@ public final class Atomic {
         }
     }
 
-    /** Makes the rename itself last. Not every system lets a directory be opened; durability is then up to the file system. */
+    /**
+     * Makes the rename itself last. Not every system lets a directory be opened or flushed; durability is then up to the
+     * file system. A disk that fails is told.
+     */
     public static void force(Path directory) {
         try (FileChannel channel = FileChannel.open(directory)) {
             channel.force(true);
         } catch (IOException e) {
+            if ("Input/output error".equals(e.getMessage())) {
+                throw failed("flush", directory, e);
+            }
             System.getLogger(Atomic.class.getName())
                     .log(System.Logger.Level.DEBUG, "cannot flush directory " + directory, e);
+        }
+    }
+
+    /** Refuses a pipe or a device: to open one may wait for ever. */
+    public static void requireRegular(Path file) {
+        if (Files.exists(file) && !Files.isRegularFile(file) && !Files.isDirectory(file)) {
+            throw new Refusal(file + " is not a regular file, so it cannot be read; give a file, or remove it");
         }
     }
 

@@ -55,6 +55,7 @@ public final class SafeTensors implements AutoCloseable {
     }
 
     public static SafeTensors read(Path file) {
+        Atomic.requireRegular(file);
         Arena arena = Arena.ofShared();
         try {
             return new SafeTensors(file, arena);
@@ -89,6 +90,11 @@ public final class SafeTensors implements AutoCloseable {
                     check(field.getKey(), entry);
                     entries.put(field.getKey(), entry);
                 }
+            }
+            long end = entries.values().stream().mapToLong(Entry::to).max().orElse(0);
+            if (end != data.byteSize()) {
+                throw new Refusal(file + " has " + (data.byteSize() - end) + " bytes after its last tensor; it is"
+                        + " damaged, or two files in one");
             }
         } catch (JacksonException e) {
             throw new Refusal(file + " has a damaged safetensors header; fetch or write the file again", e);

@@ -51,6 +51,7 @@ public final class Strict {
 
     /** The same with a mapper of one's own. */
     public static <T> T read(ObjectMapper mapper, Path file, Class<T> type, String what) {
+        Atomic.requireRegular(file);
         try {
             T record = mapper.readValue(file, type);
             if (record == null) {

@@ -36,6 +36,7 @@ public record Provenance(Map<String, String> facts, List<String> matrices, List<
             throw new Refusal(file + " is missing, so the names of the matrices are not known; the run is incomplete,"
                     + " leave it out");
         }
+        Atomic.requireRegular(file);
         try {
             JsonNode node = JsonMapper.shared().readTree(file);
             Map<String, String> facts = new LinkedHashMap<>();

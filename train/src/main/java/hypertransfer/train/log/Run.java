@@ -146,7 +146,7 @@ public record Run(Path directory) {
     }
 
     /** The same where it is known how many hidden matrices there are. */
-    Tail matrices(int count) {
+    public Tail matrices(int count) {
         return new Tail(file(MATRICES), bytes -> Line.matrices(bytes, count));
     }
 

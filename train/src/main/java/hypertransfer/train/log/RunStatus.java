@@ -54,6 +54,7 @@ public record RunStatus(
         if (!Files.exists(file)) {
             return new RunStatus(State.RUNNING, 0, 0, Double.NaN, Double.NaN, null, null);
         }
+        Atomic.requireRegular(file);
         try {
             Written said = JSON.readValue(file, Written.class);
             if (said == null) {

@@ -257,6 +257,7 @@ public final class Tail {
     }
 
     private byte[] read(long from, int length) {
+        Atomic.requireRegular(file);
         try (FileChannel channel = FileChannel.open(file)) {
             ByteBuffer buffer = ByteBuffer.allocate((int) Math.max(0, Math.min(length, channel.size() - from)));
             while (buffer.hasRemaining() && channel.read(buffer, from + buffer.position()) >= 0) {}

@@ -1,6 +1,7 @@
 package hypertransfer.train.optimizer;
 
 import hypertransfer.core.Clip;
+import hypertransfer.core.GradientRule;
 import hypertransfer.core.Reading;
 import hypertransfer.core.Refusal;
 import hypertransfer.core.State;
@@ -226,9 +227,9 @@ public final class Optimizer {
         return cosines;
     }
 
-    /** Whether some hidden matrix is evaluated at another scale than the carrier's own. */
+    /** Whether the loss is taken at another scale than the carrier's own, on which it may depend. */
     public boolean evaluatesElsewhere() {
-        return hidden.stream().anyMatch(m -> m.rule().transfer().gradient().evaluatesElsewhere());
+        return hidden.stream().anyMatch(m -> m.rule().transfer().gradient() == GradientRule.REPRESENTATIVE);
     }
 
     /** Evaluates the network with every hidden matrix at the carrier's own scale, then puts the weights back as they were. */
@@ -306,7 +307,8 @@ public final class Optimizer {
                 scale[k] *= kept;
             }
         }
-        clipped = new Clip.Outcome(norm, kept);
+        clipped = new Clip.Outcome(
+                (float) norm, (float) kept); // ranks divide the sum, so its last bits are not one's own
     }
 
     /** The norm of all gradients of all ranks, each after its scale. */

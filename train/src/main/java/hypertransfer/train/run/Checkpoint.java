@@ -7,6 +7,7 @@ import hypertransfer.train.file.Atomic;
 import hypertransfer.train.file.Checksum;
 import hypertransfer.train.file.SafeTensors;
 import hypertransfer.train.file.Strict;
+import hypertransfer.train.log.Run;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -42,6 +43,7 @@ public record Checkpoint(
 
     /** Reads a checkpoint's numbers. Damage is refused; a file that cannot be read now may be good, so that is not. */
     public static Checkpoint read(Path numbers) {
+        Atomic.requireRegular(numbers);
         byte[] bytes = Atomic.told("read", numbers, () -> Files.readAllBytes(numbers));
         try {
             Checkpoint c = JSON.readValue(bytes, Checkpoint.class);
@@ -58,6 +60,17 @@ public record Checkpoint(
                     numbers + " is damaged: "
                             + Strict.reason(e).lines().findFirst().orElse("unreadable"),
                     e);
+        }
+    }
+
+    /** Whether a checkpoint is whole, its tensors too. */
+    public static boolean good(Path numbers) {
+        try {
+            Checkpoint c = read(numbers);
+            c.open(numbers).close();
+            return c.step == Run.step(numbers);
+        } catch (Refusal damaged) {
+            return false;
         }
     }
 

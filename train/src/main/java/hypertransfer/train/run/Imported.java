@@ -67,7 +67,14 @@ public record Imported(Map<String, double[]> weights) {
             throw new Refusal(file + ": " + name + " is " + Arrays.toString(shape) + ", and the network of the"
                     + " configuration has " + Arrays.toString(expected) + " there; change the keys of model");
         }
-        return tensors.values(name);
+        double[] values = tensors.values(name);
+        for (double value : values) {
+            if (!Double.isFinite(value)) {
+                throw new Refusal(
+                        file + ": " + name + " holds " + value + ", which is no weight; take another checkpoint");
+            }
+        }
+        return values;
     }
 
     /** Writes the checkpoint of a new run before its first step. */

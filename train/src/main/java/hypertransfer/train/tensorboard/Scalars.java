@@ -12,13 +12,20 @@ import java.util.Map;
 
 /** A run's lines as TensorBoard shows them: losses, rates, throughput, the gap to a target, and means per kind of matrix. */
 public final class Scalars implements AutoCloseable {
+    /** TensorBoard shows a thousand points of a curve; 400,000 steps made a file of 798 MB. */
+    private static final int POINTS = 10_000;
+
     private final Events events;
+    private final int every; // steps from point to point
+    private final int last;
     private final long tokensPerStep;
     private final Map<String, List<Integer>> kinds = new LinkedHashMap<>(); // the numbers of each kind's matrices
     private final TargetLosses target;
 
     public Scalars(Run run, Configuration c, List<Matrix> matrices, int step) {
         events = new Events(run.directory(), step);
+        last = c.steps() - 1;
+        every = Math.max(1, c.steps() / POINTS);
         tokensPerStep = c.tokensPerStep();
         for (int k = 0; k < matrices.size(); k++) {
             kinds.computeIfAbsent(matrices.get(k).whole().kind().path(), none -> new ArrayList<>())
@@ -29,6 +36,9 @@ public final class Scalars implements AutoCloseable {
 
     public void add(Line line) {
         int step = line.step();
+        if (!(line instanceof Line.Validation) && step % every != 0 && step != last) {
+            return;
+        }
         switch (line) {
             case Line.Training t -> {
                 events.scalar(step, "loss/train", t.loss());

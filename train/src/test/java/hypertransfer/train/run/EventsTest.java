@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import hypertransfer.train.log.Line;
 import hypertransfer.train.log.Run;
 import hypertransfer.train.log.Run.Curves;
+import hypertransfer.train.tensorboard.Scalars;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
@@ -16,6 +17,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
+import java.util.stream.Stream;
 import java.util.zip.CRC32C;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -50,6 +52,27 @@ class EventsTest {
                 .noneMatch(tag -> tag.startsWith("gap/"));
     }
 
+    /** 400,000 steps made a file of 798 MB; TensorBoard itself draws a thousand points. */
+    @Test
+    void aLongRunHasFewerPoints() throws IOException {
+        Tiny tiny = new Tiny(dir);
+        Path run = tiny.train("run", "steps=2");
+        try (Stream<Path> files = Files.list(run)) {
+            for (Path old : files.filter(f -> f.getFileName().toString().startsWith("events"))
+                    .toList()) {
+                Files.delete(old);
+            }
+        }
+        try (Scalars scalars = new Scalars(new Run(run), tiny.configuration("steps=40000"), List.of(), 0)) {
+            for (int step = 39_900; step < 40_000; step++) {
+                scalars.add(new Line.Training(step, 1, 1, 1, 1, Double.NaN, Double.NaN, 1));
+                scalars.add(new Line.Validation(step, 1));
+            }
+        }
+        assertThat(curves(run).get("loss/train").keySet()).hasSize(26).contains(39_900, 39_904, 39_999);
+        assertThat(curves(run).get("loss/validation")).hasSize(100);
+    }
+
     /** Every head was a kind of its own. */
     @Test
     void partsOfAMatrixAreOfItsKind() throws IOException {
@@ -62,8 +85,9 @@ class EventsTest {
     @Test
     void aFollowersGapIsThereAsFarAsItsTargetWent() throws IOException {
         Tiny tiny = new Tiny(dir);
-        tiny.trainUntil("target", tiny.configuration("steps=20"), 12);
-        Path run = tiny.train("follower", "steps=20", "matrices.mode=hypertransfer-plus", "target=../target");
+        tiny.trainUntil("target", tiny.configuration("network=M2", "steps=20"), 12);
+        Path run = tiny.train(
+                "follower", "network=M2", "steps=20", "matrices.mode=hypertransfer-plus", "target=../target");
         Map<String, Map<Integer, Float>> curves = curves(run);
         assertThat(curves.get("loss/carrier_minus_represented").keySet())
                 .isEqualTo(curves.get("loss/validation").keySet());

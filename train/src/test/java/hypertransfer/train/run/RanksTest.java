@@ -45,6 +45,7 @@ class RanksTest {
                     Object taken = List.of(
                             Arrays.toString(session.optimizer().radial()),
                             session.optimizer().step(0.02, 0.01),
+                            session.optimizer().clipped(),
                             session.network().meanLoss());
                     if (ranks.rank() == ranks.size() - 1) {
                         result.add(taken);
@@ -101,6 +102,7 @@ class RanksTest {
                         "model.vocab=37", // which no number of ranks divides
                         "model.accumulation=" + accumulation,
                         direction.equals("normuon") ? "clip.norm=0.05" : "clip.norm=0",
+                        mode.equals("hyperball") ? "clip.value=0.001" : "clip.value=0",
                         accumulation == 12 ? "matrices.view=heads" : "matrices.view=whole",
                         "validation.batches=5");
         sameOn(

@@ -106,6 +106,13 @@ public final class TokenizeCommand implements Runnable {
     public void run() {
         Vocabulary vocabulary = Vocabulary.parse(tokens);
         PrintWriter err = spec.commandLine().getErr();
+        if (!force && Tokenizer.finish(out)) {
+            spec.commandLine()
+                    .getOut()
+                    .println("the shards of a process that was killed were all written, and are whole now" + " in "
+                            + out + "; --force tokenizes again");
+            return;
+        }
         Meter meter = new Meter(err, Width.terminal(), Width.here(), System::nanoTime);
         Tokenizer tokenizer = new Tokenizer(
                 out,
