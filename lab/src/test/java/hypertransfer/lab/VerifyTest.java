@@ -1,0 +1,101 @@
+package hypertransfer.lab;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** A stored run is trained again in part, and is never touched. */
+class VerifyTest {
+    @TempDir
+    Path dir;
+
+    private final Ht ht = new Ht();
+    private Path run;
+
+    @BeforeEach
+    void train() throws Exception {
+        Path file = Files.writeString(dir.resolve("tiny.yaml"), """
+                engine: reference
+                steps: 12
+                model: {layers: 1, width: 8, head: 4, sequence: 8, batch: 2}
+                matrices: {mode: hypertransfer}
+                clip: {norm: 0.1}
+                validation: {batches: 1}
+                checkpoint: {every: 4, keep: 9}
+                """);
+        run = dir.resolve("run");
+        ht.fine("train", file, "--out", run);
+    }
+
+    private Map<String, String> contents() throws Exception {
+        Map<String, String> contents = new TreeMap<>();
+        try (Stream<Path> files = Files.walk(run)) {
+            for (Path path : files.filter(Files::isRegularFile).toList()) {
+                contents.put(path.toString(), Files.getLastModifiedTime(path) + " " + Files.size(path));
+            }
+        }
+        return contents;
+    }
+
+    private String differs(Object... args) {
+        assertThat(ht.run(args)).isEqualTo(1);
+        return ht.out();
+    }
+
+    @Test
+    void everySpanIsEqualToTheBit() throws Exception {
+        Map<String, String> before = contents();
+        // 12 steps end with a checkpoint, behind which there is nothing: the one before it is taken
+        assertThat(ht.fine("verify", run)).contains("steps 8 to 12: equal to the bit", "and the weights at step 12");
+        assertThat(ht.fine("verify", run, "--from 0 --steps 3")).contains("steps 0 to 3: equal to the bit (");
+        assertThat(ht.out()).doesNotContain("the weights at step 3");
+        assertThat(ht.fine("verify", run, "--from 4 --steps 4 --json"))
+                .contains("\"from\":4,\"to\":8,", "\"weights\":true", "\"differences\":[]");
+        assertThat(contents()).isEqualTo(before);
+    }
+
+    @Test
+    void aChangedNumberIsFound() throws Exception {
+        Path metrics = run.resolve("metrics.jsonl");
+        String text = Files.readString(metrics);
+        Files.writeString(metrics, text.replaceFirst("(\"step\":9,\"loss\":\\d\\.\\d{5})\\d", "$19"));
+        assertThat(differs("verify", run))
+                .contains("steps 8 to 12: 1 of ", " lines differ", "step 9, training loss: ", " in the run, ")
+                .contains("program, machine and engine are as they were: these numbers should be the same");
+    }
+
+    @Test
+    void whatIsNotAsItWasIsNamed() throws Exception {
+        Path provenance = run.resolve("provenance.json");
+        Files.writeString(provenance, Files.readString(provenance).replaceFirst("\"jdk\":\"", "\"jdk\":\"old "));
+        assertThat(ht.fine("verify", run)).contains("equal to the bit").containsPattern("jdk was old .*, is ");
+        assertThat(differs("verify", run, "--set engine=cpu"))
+                .contains("engine was reference, is cpu: bits may differ by this", "lines differ");
+    }
+
+    @Test
+    void aRunWithoutCheckpointsIsTakenUpAtItsStart() throws Exception {
+        try (Stream<Path> files = Files.list(run.resolve("checkpoints"))) {
+            for (Path file : files.toList()) {
+                Files.delete(file);
+            }
+        }
+        assertThat(ht.fine("verify", run, "--steps 5")).contains("steps 0 to 5: equal to the bit");
+    }
+
+    @Test
+    void refusals() {
+        assertThat(ht.refused("verify", run, "--from 5")).contains("--from is 5;", "can be taken up at 0, 4, 8");
+        assertThat(ht.refused("verify", run, "--from 12")).contains("can be taken up at 0, 4, 8");
+        assertThat(ht.refused("verify", run, "--steps 0")).contains("--steps is 0; it must be one or more");
+        assertThat(ht.refused("verify", run, "--set matrices.rate=1")).contains("only engine can be set here");
+        assertThat(ht.refused("verify", dir)).contains("is not a run");
+    }
+}

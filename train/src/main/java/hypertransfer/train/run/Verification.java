@@ -1,0 +1,232 @@
+package hypertransfer.train.run;
+
+import hypertransfer.core.Refusal;
+import hypertransfer.engine.ranks.Alone;
+import hypertransfer.train.config.Configuration;
+import hypertransfer.train.config.ConfigurationFile;
+import hypertransfer.train.file.Atomic;
+import hypertransfer.train.file.Folder;
+import hypertransfer.train.log.Line;
+import hypertransfer.train.log.Run;
+import hypertransfer.train.log.RunLock;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.function.BooleanSupplier;
+import java.util.stream.IntStream;
+
+/**
+ * A span of a stored run, trained again from one of its checkpoints, or from its start, in a folder that is removed
+ * afterwards. The run itself is only read.
+ *
+ * @param from the first step that was taken again
+ * @param to the step before which it ended
+ * @param lines how many lines of {@code metrics.jsonl} and {@code matrices.jsonl} were compared
+ * @param weights whether the weights and the optimizer's memory at {@code to} are the same; null where the run keeps none of
+ *     that step
+ * @param differences the lines that differ, in their order
+ * @param facts what of program and machine is not as it was, such as {@code commit}: before and now
+ */
+public record Verification(
+        int from, int to, int lines, Boolean weights, List<Difference> differences, Map<String, Fact> facts) {
+
+    /** A line that is not the same; the numbers are losses, NaN where only something else of the line differs. */
+    public record Difference(int step, String what, double stored, double here) {}
+
+    public record Fact(String before, String now) {}
+
+    /** What never says anything about bits. */
+    private static final Set<String> IDLE = Set.of("started", "cores");
+
+    public boolean equal() {
+        return differences.isEmpty() && !Boolean.FALSE.equals(weights);
+    }
+
+    /** The steps that a run can be taken up from: its start, and its checkpoints. */
+    public static List<Integer> starts(Run run) {
+        IntStream checkpoints = run.checkpoints().stream().mapToInt(numbers -> Math.toIntExact(Run.step(numbers)));
+        return IntStream.concat(IntStream.of(run.configuration().from().step()), checkpoints)
+                .sorted()
+                .distinct()
+                .boxed()
+                .toList();
+    }
+
+    /**
+     * Trains the span and compares.
+     *
+     * @param c the run's configuration, perhaps on another engine
+     * @param from one of {@link #starts}
+     * @param provenance what a run here would remember of the program and the machine
+     * @param stop whether the user has had enough
+     */
+    public static Verification of(
+            Run run,
+            Configuration c,
+            int from,
+            int to,
+            Map<String, String> provenance,
+            Watcher watcher,
+            BooleanSupplier stop) {
+        Path folder = Atomic.told("make", Path.of("a temporary folder"), () -> Files.createTempDirectory("ht-verify"));
+        try {
+            Run again = train(run, c, folder.resolve("run"), from, to, provenance, watcher, stop);
+            return compare(run, again, from, to);
+        } finally {
+            Atomic.told("remove", folder, () -> {
+                Folder.delete(folder);
+                return null;
+            });
+        }
+    }
+
+    private static Run train(
+            Run run,
+            Configuration c,
+            Path folder,
+            int from,
+            int to,
+            Map<String, String> provenance,
+            Watcher watcher,
+            BooleanSupplier stop) {
+        List<String> places = new ArrayList<>(List.of("target=null")); // no gap is shown; paths are as the run has them
+        if (c.from().run() != null) {
+            run.named(c.from().run())
+                    .ifPresent(other -> places.add(ConfigurationFile.text(
+                            "from.run", other.directory().toAbsolutePath().toString())));
+        }
+        Configuration own = ConfigurationFile.with(c, places.toArray(String[]::new));
+        try (RunLock lock = RunLock.create(folder, own)) {
+            Atomic.told("copy", run.directory(), () -> copy(run, from, folder));
+            int[] reached = {from};
+            Watcher counting = new Counting(watcher, reached);
+            BooleanSupplier enough = () -> reached[0] >= to || stop.getAsBoolean();
+            new Trainer(lock.run(), lock, new Alone(), own, provenance, counting)
+                    .run(
+                            true,
+                            Set.of("engine"),
+                            enough); // another machine may have other vectors: that is the question
+            if (reached[0] < to) {
+                throw new Refusal("stopped at step " + reached[0] + " of " + from + " to " + to
+                        + "; nothing was compared, and the run is as it was");
+            }
+            return lock.run();
+        }
+    }
+
+    private static Void copy(Run run, int from, Path folder) throws IOException {
+        Files.createDirectories(folder.resolve(Run.CHECKPOINTS));
+        for (Path numbers : run.checkpoints()) {
+            if (Run.step(numbers) == from) {
+                for (Path file : List.of(numbers, Checkpoint.tensorsOf(numbers))) {
+                    Files.copy(file, folder.resolve(Run.CHECKPOINTS).resolve(file.getFileName()));
+                }
+            }
+        }
+        if (Files.exists(run.file(Run.DECISIONS))) {
+            Files.copy(run.file(Run.DECISIONS), folder.resolve(Run.DECISIONS));
+        }
+        return null;
+    }
+
+    /** Tells another watcher, and counts. */
+    private record Counting(Watcher watcher, int[] reached) implements Watcher {
+        @Override
+        public void started(Session session, int step) {
+            watcher.started(session, step);
+        }
+
+        @Override
+        public void stepped(int step, double loss, double seconds, long tokens) {
+            reached[0] = step + 1;
+            watcher.stepped(step, loss, seconds, tokens);
+        }
+
+        @Override
+        public void warned(String sentence) {
+            watcher.warned(sentence);
+        }
+    }
+
+    private static Verification compare(Run run, Run again, int from, int to) {
+        int matrices = again.provenance().matrices().size();
+        Map<String, Line> stored = new HashMap<>();
+        List<Line> here = new ArrayList<>();
+        run.metrics().lines(Line.class).forEach(line -> stored.put(name(line), line));
+        run.matrices(matrices).lines(Line.class).forEach(line -> stored.put(name(line), line));
+        again.metrics().lines(Line.class).forEach(here::add);
+        again.matrices(matrices).lines(Line.class).forEach(here::add);
+        here.sort((a, b) -> Integer.compare(a.step(), b.step()));
+        List<Difference> differences = new ArrayList<>();
+        int lines = 0;
+        for (Line line : here) {
+            Line before = stored.get(name(line));
+            if (before != null) {
+                lines++;
+                if (!timeless(before).text().equals(timeless(line).text())) {
+                    differences.add(new Difference(line.step(), what(line), loss(before), loss(line)));
+                }
+            }
+        }
+        if (lines == 0) {
+            throw new Refusal(run.directory() + " has no line of the steps " + from + " to " + to + " to compare with");
+        }
+        Map<String, Fact> facts = facts(run, again);
+        return new Verification(from, to, lines, weights(run, again, to), List.copyOf(differences), facts);
+    }
+
+    private static String name(Line line) {
+        return what(line) + " " + line.step();
+    }
+
+    private static String what(Line line) {
+        return switch (line) {
+            case Line.Training t -> "training loss";
+            case Line.Validation v -> "validation loss";
+            case Line.Matrices m -> "norms and rates";
+        };
+    }
+
+    private static double loss(Line line) {
+        return switch (line) {
+            case Line.Training t -> t.loss();
+            case Line.Validation v -> v.loss();
+            case Line.Matrices m -> Double.NaN;
+        };
+    }
+
+    private static Line timeless(Line line) {
+        return line instanceof Line.Training t
+                ? new Line.Training(
+                        t.step(), t.loss(), t.rate(), t.adamRate(), t.tokens(), t.gradientNorm(), t.kept(), 0)
+                : line;
+    }
+
+    private static Boolean weights(Run run, Run again, int step) {
+        Path stored = new Checkpoints(run).numbers(step), here = new Checkpoints(again).numbers(step);
+        if (!Files.exists(stored)) {
+            return null;
+        }
+        Checkpoint before = Checkpoint.read(stored), now = Checkpoint.read(here);
+        return before.tensors() == now.tensors() && before.states().equals(now.states());
+    }
+
+    private static Map<String, Fact> facts(Run run, Run again) {
+        Map<String, Fact> facts = new TreeMap<>();
+        Map<String, String> before = run.provenance().facts();
+        again.provenance().facts().forEach((key, now) -> {
+            if (!IDLE.contains(key)
+                    && before.containsKey(key)
+                    && !before.get(key).equals(now)) {
+                facts.put(key, new Fact(before.get(key), now));
+            }
+        });
+        return facts;
+    }
+}
