@@ -112,7 +112,8 @@ class Transfer(NamedTuple):
     @property
     def plain(self) -> bool:
         """Whether the target is the carrier itself."""
-        return self.gradient == AS_IS and type(self.target) is type(self.carrier) and self.target == self.carrier
+        own = self.gradient in (AS_IS, AT_RADIUS)
+        return own and type(self.target) is type(self.carrier) and self.target == self.carrier
 
     @property
     def evaluates_elsewhere(self) -> bool:
@@ -151,7 +152,7 @@ class Transfer(NamedTuple):
             return Step(1 - e * l, e, e, math.inf if moved else 0.0, 0.0, 0.0, 0.0, self._next(s, moved, moved))
         if rC == 0 and s.unmoved:
             return self._first(s, u, e)
-        rT = rC if free else s.target_norm
+        rT = rC if free and self.gradient == AS_IS else s.target_norm
         self._positive(s, rC, rT)
 
         # The angular step for each unit of u, so that a = p |u| and |u| = 0 needs no case of its own.

@@ -36,9 +36,15 @@ public record Transfer(Space target, Space carrier, GradientRule gradient) {
         return new Transfer(followed, carrier, gradient);
     }
 
-    /** {@return whether this is the ordinary optimizer of one space: target = carrier, the gradient taken as it is} */
+    /**
+     * Whether this is the ordinary optimizer of one space: target = carrier, the gradient taken as it is, or at the radius of
+     * a scale-invariant matrix, where it is the same.
+     *
+     * @return whether nothing is followed
+     */
     public boolean isPlain() {
-        return target.equals(carrier) && gradient == GradientRule.AS_IS;
+        boolean own = gradient == GradientRule.AS_IS || gradient == GradientRule.AT_RADIUS;
+        return own && target.equals(carrier);
     }
 
     /**
@@ -114,7 +120,8 @@ public record Transfer(Space target, Space carrier, GradientRule gradient) {
         if (rC == 0 && s.unmoved()) {
             return first(s, u, e);
         }
-        double rT = plainBase ? rC : s.targetNorm();
+        // At the radius the proxy norm is taken even so: a carrier that follows this matrix has no other.
+        double rT = plainBase && gradient == GradientRule.AS_IS ? rC : s.targetNorm();
         positive(s, rC, rT);
 
         // The angular step for each unit of u, so that a = p |u| and |u| = 0 needs no case of its own.

@@ -223,7 +223,7 @@ class TransferTest {
             assertThat(step.keep()).isEqualTo(base ? 1 : c.state().R() / Explicit.norm(c.w()));
             assertThat(step.next().targetNorm())
                     .isEqualTo(
-                            c.transfer().isPlain() && base
+                            c.transfer().isPlain() && base && c.transfer().gradient() == GradientRule.AS_IS
                                     ? Explicit.norm(c.w())
                                     : c.state().targetNorm());
         });

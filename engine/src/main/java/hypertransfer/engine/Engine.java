@@ -50,8 +50,8 @@ public interface Engine extends AutoCloseable {
     default void decide(Runnable work) {}
 
     /**
-     * What of this machine the bits of its results depend on, such as {@code vectors of 256 bits}; empty where they depend
-     * on nothing that is not recorded elsewhere. A run that continues under another one has other bits.
+     * What of this machine the bits of its results depend on, such as {@code vectors of 256 bits, OpenBLAS for zen}; empty
+     * where they depend on nothing that is not recorded elsewhere. A run that continues under another one has other bits.
      */
     default String provenance() {
         return "";

@@ -97,12 +97,12 @@ public interface Motion {
     record Moments(double beta1, double beta2, double epsilon, long t) {
         /** The weights of all gradients so far in their mean, which started at zero. */
         public double weight1() {
-            return 1 - Math.pow(beta1, t);
+            return 1 - StrictMath.pow(beta1, t);
         }
 
         /** The same of their squares. */
         public double weight2() {
-            return 1 - Math.pow(beta2, t);
+            return 1 - StrictMath.pow(beta2, t);
         }
     }
 

@@ -50,6 +50,16 @@ class LaunchTest {
                         "matrices.groups.fc.rate was 0.03, is null");
     }
 
+    /** The version before had float32 masters, no grid and the mode's own rule by default. */
+    @Test
+    void anOlderRunKeepsItsOwnDefaults() {
+        List<String> old = Ht.set("matrices.master=auto matrices.grid=0 matrices.gradient=mode");
+        ht.fine("train", file, "--out", run, Ht.TINY, old);
+        assertThat(ht.fine("train", file, "--out", run, Ht.TINY)).contains("is already finished");
+        assertThat(ht.refused("train", file, "--out", run, Ht.TINY, "--set matrices.grid=8"))
+                .contains("(matrices.grid was 0, is 8)");
+    }
+
     /** A directory in state 'failed' was left, and stayed in the list of runs. */
     @Test
     void whatFailsBeforeTheFirstStepLeavesNothing() throws Exception {

@@ -129,7 +129,7 @@ class RunCommandsTest {
     void aScheduleCanBeUsedAgain() {
         Path fair = train("fair", "matrices.mode=fair");
         assertThat(ht.fine("schedule", fair)).contains("schedule-rate.json: rate of 6 matrices over 12 steps");
-        train("again", "matrices.recorded=" + fair.resolve("schedule-rate.json"));
+        train("again", "matrices.gradient=mode", "matrices.recorded=" + fair.resolve("schedule-rate.json"));
         assertThat(gap("again", fair)).isLessThan(1e-9);
         assertThat(ht.refused("schedule", fair, "--series angle")).contains("it must be rate, effective or replay");
         assertThat(ht.refused("schedule", fair, "--out", file)).contains("is already there");
@@ -203,7 +203,7 @@ class RunCommandsTest {
     @Test
     void invarianceSaysWhichTransferIsNeeded() {
         assertThat(ht.fine("invariance", file, "--set network=M2"))
-                .containsPattern("blocks.0.attn.q.weight +\\S+ +yes +rescaled")
+                .containsPattern("blocks.0.attn.q.weight +\\S+ +yes +at-radius")
                 .containsPattern("blocks.0.attn.o.weight +\\S+ +no +representative")
                 .contains("so hypertransfer-plus and inverse-hypertransfer-plus are exact here");
         JsonNode json = ht.json("invariance", file, "--set network=M2");

@@ -18,8 +18,7 @@ import org.junit.jupiter.api.io.TempDir;
 
 class TensorDifferenceTest {
     private static final double[] A = {3, 4, 0, 0};
-    private static final List<String> EXACT =
-            Ht.set("steps=4 checkpoint.every=2 matrices.master=float64 matrices.grid=16 matrices.gradient=at-radius");
+    private static final List<String> EXACT = Ht.set("steps=4 checkpoint.every=2");
 
     private final Ht ht = new Ht();
 

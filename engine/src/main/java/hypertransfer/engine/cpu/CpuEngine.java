@@ -13,6 +13,7 @@ import hypertransfer.engine.Tensor;
 import hypertransfer.engine.cpu.Product.Matrix;
 import hypertransfer.engine.cpu.memory.Floats;
 import hypertransfer.engine.cpu.memory.Storage;
+import hypertransfer.engine.cpu.product.Blas;
 import hypertransfer.engine.cpu.product.Natives;
 import hypertransfer.engine.cpu.vector.Doubles;
 import hypertransfer.engine.cpu.vector.Lanes;
@@ -93,10 +94,10 @@ public final class CpuEngine implements Engine, Layers {
         return dims;
     }
 
-    /** Sums are taken lane by lane, so that their order depends on how many lanes there are. */
+    /** Sums are taken lane by lane, so that their order depends on how many lanes there are, and on OpenBLAS's kernels. */
     @Override
     public String provenance() {
-        return "vectors of " + Lanes.SPECIES.vectorBitSize() + " bits";
+        return "vectors of " + Lanes.SPECIES.vectorBitSize() + " bits, OpenBLAS for " + Blas.kernels();
     }
 
     // ------------------------------------------------------------------ memory

@@ -17,7 +17,7 @@ final class Activation {
             for (int c = 0; c < s.cols(); c++) {
                 s.data()[s.row(n) + c] = switch (kind) {
                     case RELU_SQUARED -> Math.max(0, x[c]) * Math.max(0, x[c]);
-                    case GELU -> x[c] * (1 + Math.tanh(bent(x[c]))) / 2;
+                    case GELU -> x[c] * (1 + StrictMath.tanh(bent(x[c]))) / 2;
                     case SWIGLU -> x[c] * sigmoid(x[c]) * y[c];
                 };
             }
@@ -58,12 +58,12 @@ final class Activation {
     }
 
     private static double gelu(double x) {
-        double t = Math.tanh(bent(x));
+        double t = StrictMath.tanh(bent(x));
         return (1 + t) / 2 + x * (1 - t * t) / 2 * SQRT_2_PI * (1 + 3 * CUBE * x * x);
     }
 
     private static double sigmoid(double x) {
-        return 1 / (1 + Math.exp(-x));
+        return 1 / (1 + StrictMath.exp(-x));
     }
 
     /** The derivative of x sigmoid(x). */

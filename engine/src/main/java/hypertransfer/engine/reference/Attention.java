@@ -15,12 +15,13 @@ final class Attention {
                 int first = first(dims, n);
                 double[] scores = scores(dims, qkv, n, h);
                 double max = Arrays.stream(scores).max().getAsDouble();
-                double sum = Arrays.stream(scores).map(s -> Math.exp(s - max)).sum();
-                lse.data()[lse.row(n) + h] = max + Math.log(sum);
+                double sum =
+                        Arrays.stream(scores).map(s -> StrictMath.exp(s - max)).sum();
+                lse.data()[lse.row(n) + h] = max + StrictMath.log(sum);
                 int to = o.row(n) + h * D;
                 Arrays.fill(o.data(), to, to + D, 0);
                 for (int j = 0; j < scores.length; j++) {
-                    double p = Math.exp(scores[j] - max) / sum;
+                    double p = StrictMath.exp(scores[j] - max) / sum;
                     Rows.add(p, qkv.data(), part(dims, qkv, first + j, 2, h), o.data(), to, D);
                 }
             }
@@ -40,7 +41,7 @@ final class Attention {
                 double[] dp = new double[p.length];
                 double mean = 0;
                 for (int j = 0; j < p.length; j++) {
-                    p[j] = Math.exp(p[j] - lse.data()[lse.row(n) + h]);
+                    p[j] = StrictMath.exp(p[j] - lse.data()[lse.row(n) + h]);
                     dp[j] = Rows.dot(dO.data(), from, qkv.data(), part(dims, qkv, first + j, 2, h), D);
                     mean += p[j] * dp[j];
                 }

@@ -53,8 +53,8 @@ final class Heads {
     private static void rotate(Dims dims, double[] x, int at, int position, int sign) {
         int half = dims.D() / 2;
         for (int i = 0; i < half; i++) {
-            double angle = position * Math.pow(10000, -(double) i / half);
-            double cos = Math.cos(angle), sin = sign * Math.sin(angle);
+            double angle = position * StrictMath.pow(10000, -(double) i / half);
+            double cos = StrictMath.cos(angle), sin = sign * StrictMath.sin(angle);
             double x1 = x[at + i], x2 = x[at + half + i];
             x[at + i] = x1 * cos + x2 * sin;
             x[at + half + i] = x2 * cos - x1 * sin;

@@ -250,9 +250,10 @@ public final class ReferenceEngine implements Engine, Layers {
             ask();
             double[] logits = logits(x, n, w);
             double max = Arrays.stream(logits).max().getAsDouble();
-            double[] powers = Arrays.stream(logits).map(z -> Math.exp(z - max)).toArray();
+            double[] powers =
+                    Arrays.stream(logits).map(z -> StrictMath.exp(z - max)).toArray();
             double sum = Arrays.stream(powers).sum();
-            l.data()[l.row(n)] = max + Math.log(sum) - logits[targets[n]];
+            l.data()[l.row(n)] = max + StrictMath.log(sum) - logits[targets[n]];
             if (dx == null) {
                 continue;
             }

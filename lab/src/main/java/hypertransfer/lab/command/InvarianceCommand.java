@@ -54,7 +54,10 @@ public final class InvarianceCommand implements Runnable {
             boolean invariant = measured.invariant(name);
             GradientRule own = measured.rules().get(name); // as it is where the run follows nothing
             GradientRule followers = invariant ? GradientRule.RESCALED : GradientRule.REPRESENTATIVE;
-            String rule = (own == GradientRule.AS_IS ? followers : own).name().toLowerCase(Locale.ROOT);
+            String rule = (own == GradientRule.AS_IS ? followers : own)
+                    .name()
+                    .toLowerCase(Locale.ROOT)
+                    .replace('_', '-');
             words.printf("%-28s %16.2e  %-16s %s%n", name, change, invariant ? "yes" : "no", rule);
             matrices.putObject(name)
                     .put("change", change)
@@ -69,7 +72,7 @@ public final class InvarianceCommand implements Runnable {
                 all
                         ? "so hypertransfer and inverse-hypertransfer are exact here, and the plus forms too"
                         : "so hypertransfer-plus and inverse-hypertransfer-plus are exact here; or any mode with"
-                                + " matrices.gradient=auto, which rescales where it can");
+                                + " matrices.gradient=auto, which takes the exact rule of each matrix");
         json.both(line.put("exact", all ? "hypertransfer" : "hypertransfer-plus"), out -> {}); // they have read it
     }
 }

@@ -11,6 +11,7 @@ import hypertransfer.engine.ranks.Ranks.Transport;
 import hypertransfer.train.data.text.Vocabulary;
 import hypertransfer.train.network.Architecture;
 import hypertransfer.train.network.Design;
+import hypertransfer.train.network.Outline;
 import hypertransfer.train.network.Preset;
 import hypertransfer.train.network.Variant;
 import hypertransfer.train.optimizer.Direction;
@@ -172,9 +173,16 @@ public record Configuration(
      * @param separateWeights whether the engine keeps weights apart from masters anyway
      */
     public Routing routing(Map<String, GradientRule> rules, boolean separateWeights) {
+        Map<String, Matrices> all = hidden();
         Map<String, Rule> hidden = new HashMap<>();
-        hidden().forEach((name, m) ->
-                hidden.put(name, m.rule(rules.getOrDefault(name, rules.get(View.part(name, 0))))));
+        for (Outline matrix : architecture().hidden()) {
+            String name = matrix.name();
+            Matrices own = all.get(name);
+            boolean invariant =
+                    architecture().invariant(matrix.kind()) && own.view().keepsInvariance(matrix.kind());
+            GradientRule given = rules.getOrDefault(name, rules.get(View.part(name, 0)));
+            hidden.put(name, own.rule(given == null ? own.exact(invariant) : given));
+        }
         return new Routing(
                 matrix -> hidden.get(matrix.name()),
                 adamw.direction(),

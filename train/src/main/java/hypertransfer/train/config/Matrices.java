@@ -51,8 +51,10 @@ public record Matrices(
         ZERO
     }
 
-    /** Where the network is evaluated: as the mode says, as a measurement says, or by a rule. */
+    /** Where the network is evaluated: so that bits agree, as the mode says, as a measurement says, or by a rule. */
     public enum Gradient {
+        /** At the radius where a norm follows the matrix, which carrier and target then share; elsewhere as the mode says. */
+        EXACT,
         MODE,
         AUTO,
         AS_IS,
@@ -70,8 +72,21 @@ public record Matrices(
     public Transfer transfer() {
         Transfer named = mode.transfer(decay);
         Transfer t = mode == Mode.DECAY_TRANSFER ? named.following(new Space.Base(targetDecay)) : named;
-        boolean own = gradient == Gradient.MODE || gradient == Gradient.AUTO;
-        return new Transfer(t.target(), t.carrier(), own ? t.gradient() : GradientRule.valueOf(gradient.name()));
+        return switch (gradient) {
+            case EXACT, MODE, AUTO -> t;
+            default -> new Transfer(t.target(), t.carrier(), GradientRule.valueOf(gradient.name()));
+        };
+    }
+
+    /**
+     * The rule where none was measured, or null for the mode's own. The fair rate is one for the gradient that the carrier
+     * has where it is, and a matrix that is zero cannot be scaled.
+     *
+     * @param invariant whether the loss does not depend on the scale of the matrix, or of its parts
+     */
+    GradientRule exact(boolean invariant) {
+        boolean scalable = init != Init.ZERO || zeroRadius > 0;
+        return gradient == Gradient.EXACT && invariant && scalable && mode != Mode.FAIR ? GradientRule.AT_RADIUS : null;
     }
 
     /** For the optimizer; a gradient rule that was measured, or saved, replaces the own one unless it is null. */

@@ -12,6 +12,7 @@ import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Locale;
+import java.util.Optional;
 import java.util.function.BiFunction;
 import java.util.function.Consumer;
 import java.util.stream.Stream;
@@ -54,6 +55,20 @@ record Checkpoints(Run run) {
         }
         throw new Refusal("there is no good checkpoint among the " + all.size() + " in " + directory()
                 + "; start the run again with another --out");
+    }
+
+    /** What the newest checkpoint that can be read was trained with, if it says so. */
+    Optional<Origin> origin() {
+        return run.checkpoints().stream()
+                .flatMap(numbers -> {
+                    try {
+                        return Stream.of(Checkpoint.read(numbers));
+                    } catch (Refusal | UncheckedIOException damaged) {
+                        return Stream.empty();
+                    }
+                })
+                .findFirst()
+                .map(Checkpoint::origin);
     }
 
     /**

@@ -82,7 +82,7 @@ record Origin(
         if (recorded != null && !recorded.equals(now.recorded) && !allowed.contains("matrices.recorded")) {
             differences.add("matrices.recorded: the file's checksum was " + recorded + ", is " + now.recorded);
         }
-        if (machine != null && !machine.equals(now.machine) && !allowed.contains("engine")) {
+        if (!sameMachine(now) && !allowed.contains("engine")) {
             differences.add("the machine: it had " + machine + ", this one has " + now.machine
                     + ", so the bits would differ (--set engine=" + now.settings.get("engine") + " allows it)");
         }
@@ -90,6 +90,11 @@ record Origin(
             differences.add("matrices.gradient: the measured rules are others");
         }
         refuse(differences);
+    }
+
+    /** Whether the bits can be the same there; the version before noted the vectors only, and those before nothing. */
+    boolean sameMachine(Origin other) {
+        return machine == null || other.machine.equals(machine) || other.machine.startsWith(machine + ",");
     }
 
     /** The same where only the configuration is at hand. */

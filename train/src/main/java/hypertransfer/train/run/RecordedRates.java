@@ -121,7 +121,9 @@ public record RecordedRates(
         }
         boolean replay = series.equals("replay");
         if (replay) {
-            run.provenance().rules().forEach(RecordedRates::requirePlain);
+            boolean plain = run.configuration().hidden().values().stream()
+                    .allMatch(own -> own.transfer().isPlain());
+            run.provenance().rules().forEach((matrix, rule) -> requireOwn(matrix, rule, plain));
         }
         Series rates = new Series(names), decays = new Series(names);
         Tail tail = run.matrices();
@@ -147,8 +149,8 @@ public record RecordedRates(
     }
 
     /** A direction made of scaled gradients, or of gradients from elsewhere, is not the one a plain optimizer makes. */
-    private static void requirePlain(String matrix, GradientRule rule) {
-        if (rule != GradientRule.AS_IS) {
+    private static void requireOwn(String matrix, GradientRule rule, boolean plain) {
+        if (rule != GradientRule.AS_IS && !(plain && rule == GradientRule.AT_RADIUS)) {
             throw new Refusal("the gradient of " + matrix + " was not taken as it is ("
                     + rule.name().toLowerCase(Locale.ROOT).replace('_', '-')
                     + "), so a plain optimizer cannot replay the run; record one of mode hyperball, base or fair");

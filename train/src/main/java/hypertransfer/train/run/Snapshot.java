@@ -1,8 +1,11 @@
 package hypertransfer.train.run;
 
 import com.sun.management.OperatingSystemMXBean;
+import hypertransfer.core.GradientRule;
 import hypertransfer.core.Refusal;
+import hypertransfer.core.Space;
 import hypertransfer.core.State;
+import hypertransfer.core.Transfer;
 import hypertransfer.engine.Tensor;
 import hypertransfer.train.file.Conveyor;
 import hypertransfer.train.file.SafeTensors;
@@ -25,6 +28,7 @@ import java.util.function.Consumer;
 
 /** A session between memory and checkpoints. */
 record Snapshot(Session session) {
+    private static final double ROUNDINGS = 1e-12;
 
     /** Writes a checkpoint of the session as it stands. */
     Path save(Run run, int step, Double validation, Origin origin) {
@@ -148,7 +152,8 @@ record Snapshot(Session session) {
 
     /**
      * Loads another run's checkpoint and continues from it in a space of one's own: the carrier's radius is the norm it
-     * has there, the target keeps the norm it has there. A plain optimizer has one matrix, so it takes the target's.
+     * has there, the target keeps the norm it has there. A plain optimizer has one matrix, so it takes the target's. Where
+     * the network is evaluated at the radius, that stays what it was, so that the network sees the same bits.
      *
      * @return the steps taken
      */
@@ -168,12 +173,17 @@ record Snapshot(Session session) {
         List<Matrix> matrices = session.optimizer().matrices();
         for (int k = 0; k < matrices.size(); k++) {
             State s = c.states().get(k);
-            boolean plain = matrices.get(k).rule().transfer().isPlain();
-            if (plain && s.norm() != s.targetNorm()) {
-                session.optimizer().scale(s.matrix(), s.targetNorm() / s.norm());
+            Transfer transfer = matrices.get(k).rule().transfer();
+            boolean ball = transfer.carrier() instanceof Space.Hyperball;
+            boolean atRadius = transfer.gradient() == GradientRule.AT_RADIUS;
+            double wanted = transfer.isPlain() ? s.targetNorm() : atRadius && ball ? s.R() : s.norm();
+            boolean there = Math.abs(wanted - s.norm()) <= ROUNDINGS * wanted; // a proxy norm of its own matrix
+            double norm = there ? s.norm() : wanted;
+            if (!there) {
+                session.optimizer().scale(s.matrix(), norm / s.norm());
             }
-            double norm = plain ? s.targetNorm() : s.norm();
-            changed.add(new State(s.matrix(), s.step(), norm, norm, s.targetNorm()));
+            double radius = atRadius && !ball ? s.R() : norm;
+            changed.add(new State(s.matrix(), s.step(), radius, norm, s.targetNorm()));
         }
         session.optimizer().restore(changed, step);
         return step;

@@ -15,6 +15,7 @@ import hypertransfer.train.log.Run;
 import hypertransfer.train.log.RunLock;
 import hypertransfer.train.log.RunStatus;
 import hypertransfer.train.log.RunStatus.State;
+import hypertransfer.train.optimizer.Representation;
 import hypertransfer.train.ranks.Agreement;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
@@ -77,6 +78,7 @@ public final class Trainer {
                 Session session = agreed(feed, resume)) {
             origin = Origin.of(c, session, feed);
             Invariance.warning(c, session.optimizer().matrices()).ifPresent(watcher::warned);
+            directory.target(c).flatMap(this::apart).ifPresent(watcher::warned);
             session.engine().remark().ifPresent(watcher::warned);
             begin(session, resume, changed);
             return train(feed, session, stop);
@@ -88,6 +90,22 @@ public final class Trainer {
             fail(e);
             throw e;
         }
+    }
+
+    /** Why the losses of this run will be near those of the run that it follows, and not the same to the last bit. */
+    private Optional<String> apart(Run target) {
+        Optional<Origin> before = new Checkpoints(target).origin().filter(its -> !its.sameMachine(origin));
+        if (before.isPresent()) {
+            return Optional.of("the run that this one follows was trained with "
+                    + before.get().machine() + ", and this machine has " + origin.machine()
+                    + ": their losses will be close, not the same to the last bit");
+        }
+        return c.matrices().weights().master() == Representation.Master.FLOAT64
+                ? Optional.empty()
+                : Optional.of("matrices.master is "
+                        + c.matrices().weights().master().name().toLowerCase(Locale.ROOT)
+                        + ": the losses will be close to those of the run that this one follows, not the same to the last"
+                        + " bit, which needs float64 in both");
     }
 
     /** A session without weights, once all ranks are known to train the same. */
@@ -182,6 +200,7 @@ public final class Trainer {
         directory.metrics().last(Line.Validation.class).ifPresent(line -> validation = line.loss());
         Map<String, String> facts = new LinkedHashMap<>(provenance);
         facts.put("engine", session.engine().name());
+        facts.put("arithmetic", session.engine().provenance());
         facts.put("parameters", Long.toString(c.architecture().parameters()));
         facts.put("parameters_without_head", Long.toString(c.architecture().parametersWithoutHead()));
         lock.provenance(new Provenance(facts, origin.rules()));

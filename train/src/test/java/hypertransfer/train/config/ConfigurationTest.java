@@ -89,7 +89,7 @@ class ConfigurationTest {
             matrices.shape_factor=x  | matrices.shape_factor is 'x'; it must be none, tall, spectral or rms
             matrices.schedule=square | matrices: unknown schedule shape 'square'; the shapes are linear
             matrices.mode=bse        | unknown mode 'bse'; the modes are base,
-            matrices.gradient=x      | matrices.gradient is 'x'; it must be mode, auto, as-is, rescaled, representative
+            matrices.gradient=x      | matrices.gradient is 'x'; it must be exact, mode, auto, as-is, rescaled, representative
             matrices.momentum=1      | matrices: Muon's momentum is 1.0; it must be from 0 to less than 1
             matrices.rate=-0.1       | matrices: schedule's peak rate is -0.1
             matrices.rate=.nan       | matrices

@@ -20,8 +20,7 @@ import org.junit.jupiter.params.provider.ValueSource;
  */
 class ExactTest {
     private static final int STEPS = Boolean.getBoolean("ht.slow") ? 120 : 40;
-    private static final List<String> EXACT =
-            List.of("engine=cpu", "steps=" + STEPS, "matrices.master=float64", "matrices.grid=16");
+    private static final List<String> EXACT = List.of("engine=cpu", "steps=" + STEPS, "matrices.grid=16");
 
     @TempDir
     Path dir;
@@ -41,24 +40,24 @@ class ExactTest {
 
     @ParameterizedTest
     @CsvSource({
-        "M1, muon, base, hypertransfer, at-radius",
-        "M1, muon, hyperball, inverse-hypertransfer, at-radius",
-        "M1, muon, base, decay-transfer, at-radius",
-        "M1, adam, base, hypertransfer, at-radius",
-        "M1, adam, hyperball, inverse-hypertransfer, at-radius",
+        "M1, muon, base, hypertransfer, exact",
+        "M1, muon, hyperball, inverse-hypertransfer, exact",
+        "M1, muon, base, decay-transfer, exact",
+        "M1, adam, base, hypertransfer, exact",
+        "M1, adam, hyperball, inverse-hypertransfer, exact",
         "M2, muon, base, hypertransfer, auto",
-        "M1, muon, base, hypertransfer-plus, mode",
-        "M1, muon, hyperball, inverse-hypertransfer-plus, mode",
-        "M2, muon, base, hypertransfer-plus, mode",
-        "M2, muon, hyperball, inverse-hypertransfer-plus, mode",
-        "M2, adam, base, hypertransfer-plus, mode",
-        "M2, adam, hyperball, inverse-hypertransfer-plus, mode",
-        "M1, lion, base, hypertransfer, at-radius",
-        "M2, signum, hyperball, inverse-hypertransfer-plus, mode",
-        "M2, normuon, base, hypertransfer-plus, mode",
-        "M1, adamuon, hyperball, inverse-hypertransfer, at-radius",
-        "M1, soap, base, hypertransfer, at-radius",
-        "M2, soap, hyperball, inverse-hypertransfer-plus, mode"
+        "M1, muon, base, hypertransfer-plus, exact",
+        "M1, muon, hyperball, inverse-hypertransfer-plus, exact",
+        "M2, muon, base, hypertransfer-plus, exact",
+        "M2, muon, hyperball, inverse-hypertransfer-plus, exact",
+        "M2, adam, base, hypertransfer-plus, exact",
+        "M2, adam, hyperball, inverse-hypertransfer-plus, exact",
+        "M1, lion, base, hypertransfer, exact",
+        "M2, signum, hyperball, inverse-hypertransfer-plus, exact",
+        "M2, normuon, base, hypertransfer-plus, exact",
+        "M1, adamuon, hyperball, inverse-hypertransfer, exact",
+        "M1, soap, base, hypertransfer, exact",
+        "M2, soap, hyperball, inverse-hypertransfer-plus, exact"
     })
     void everyLossIsTheTargetsToTheLastBit(
             String network, String direction, String target, String mode, String gradient) {

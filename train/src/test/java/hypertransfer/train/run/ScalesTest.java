@@ -112,7 +112,8 @@ class ScalesTest {
                         tiny, tiny.train("base", "engine=reference", "network=M2", "matrices.rate=0.2", "steps=10")))
                 .isCloseTo(last.represented(), within(1e-12));
 
-        Path invariant = tiny.train("m1", "engine=reference", "matrices.mode=hypertransfer-plus", "steps=4");
+        Path invariant = tiny.train(
+                "m1", "engine=reference", "matrices.mode=hypertransfer-plus", "matrices.gradient=mode", "steps=4");
         validations(invariant)
                 .forEach(line -> assertThat(line.carrier())
                         .as("M1 at step %s", line.step())

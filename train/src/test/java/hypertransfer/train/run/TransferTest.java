@@ -64,7 +64,8 @@ class TransferTest {
 
     @Test
     void autoTakesTheRuleThatIsExactForEachMatrix() {
-        Configuration c = tiny.configuration("network=M2", "matrices.mode=hypertransfer", "matrices.gradient=auto");
+        Configuration c = tiny.configuration(
+                "network=M2", "matrices.mode=hypertransfer", "matrices.gradient=auto", "matrices.master=float32");
         Map<String, GradientRule> rules = Invariance.measure(c).rules();
         assertThat(rules).hasSize(6);
         rules.forEach((matrix, rule) -> assertThat(rule)
@@ -236,7 +237,7 @@ class TransferTest {
             assertRefused(() -> tiny.train("no " + setting, all), "rates and weight decays");
         }
         Path twin = tiny.train("twin", "steps=2", "matrices.mode=hypertransfer");
-        assertRefused(() -> recorded(twin, "replay"), "was not taken as it is (rescaled)");
+        assertRefused(() -> recorded(twin, "replay"), "was not taken as it is (at-radius)");
     }
 
     @Test

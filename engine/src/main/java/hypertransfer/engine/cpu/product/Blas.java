@@ -1,7 +1,9 @@
 package hypertransfer.engine.cpu.product;
 
 import static java.lang.foreign.ValueLayout.JAVA_INT;
+import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
+import java.lang.foreign.MemorySegment;
 import java.lang.foreign.SymbolLookup;
 import java.lang.invoke.MethodHandle;
 
@@ -33,6 +35,17 @@ public final class Blas {
     }
 
     private Blas() {}
+
+    /** The processor that its kernels are written for, such as {@code neoversen1}: others add in another order. */
+    public static String kernels() {
+        try {
+            long name = (long) Natives.function(LIBRARY, "openblas_get_corename", JAVA_LONG, "")
+                    .invokeExact();
+            return MemorySegment.ofAddress(name).reinterpret(64).getString(0);
+        } catch (Throwable e) {
+            throw new AssertionError("openblas_get_corename cannot throw", e);
+        }
+    }
 
     /** C (m,n) = alpha op(A) op(B) + beta C, where op(A) is (m,k), op(B) is (k,n), and ld is a matrix's row length. */
     public static void gemm(

@@ -1,0 +1,68 @@
+package hypertransfer.lab;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import hypertransfer.train.log.Gap;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/** {@code ht train}, then {@code ht transfer}, without any setting about it: every loss is the target's, to the last bit. */
+class ExactTest {
+    @TempDir
+    Path dir;
+
+    private final Ht ht = new Ht();
+
+    private Path train(String network, String engine, String mode, String... settings) throws Exception {
+        Path file = Files.writeString(dir.resolve("tiny.yaml"), """
+                steps: 30
+                model: {layers: 1, width: 16, head: 8, sequence: 8, batch: 2}
+                matrices: {rate: 0.05}
+                adamw: {rate: 0.05}
+                validation: {batches: 1}
+                """);
+        Path run = dir.resolve("run");
+        String[] own = {"network=" + network, "engine=" + engine, "matrices.mode=" + mode};
+        ht.fine("train", file, "--out", run, Ht.set(own), Ht.set(settings));
+        return run;
+    }
+
+    private double gap(Path run, String mode, List<String> more) {
+        ht.fine("transfer", run, "--mode", mode, "--out", dir.resolve("twin"), more);
+        Gap gap = Gap.of(dir.resolve("twin"), run);
+        return Math.max(gap.training().largest(), gap.validation().largest());
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "M1, cpu, base, muon, hypertransfer,",
+        "M1, cpu, hyperball, muon, inverse-hypertransfer,",
+        "M1, cpu, base, muon, decay-transfer, --decay 0",
+        "M2, cpu, base, muon, hypertransfer-plus,",
+        "M2, cpu, hyperball, lion, inverse-hypertransfer-plus,",
+        "M1, reference, base, muon, hypertransfer,",
+        "M2, reference, hyperball, muon, inverse-hypertransfer-plus,"
+    })
+    void withoutAnySetting(String network, String engine, String mode, String direction, String transfer, String more)
+            throws Exception {
+        Path run = train(network, engine, mode, "matrices.direction=" + direction);
+        assertThat(gap(run, transfer, more == null ? List.of() : List.of(more.split(" "))))
+                .isZero();
+        assertThat(ht.out()).doesNotContain("warning");
+    }
+
+    @Test
+    void whatCannotBeExactIsSaidAtTheStart() throws Exception {
+        Path run = train("M2", "cpu", "base");
+        assertThat(gap(run, "hypertransfer", List.of())).isPositive();
+        assertThat(ht.out())
+                .contains("mode hypertransfer is not exact on M2: the loss depends on the scale of attn.v, attn.o,");
+        ht.fine("transfer", run, "--mode hypertransfer-plus --set matrices.master=float32 --out", dir.resolve("loose"));
+        assertThat(ht.out()).contains("matrices.master is float32: the losses will be close to those of the run that");
+    }
+}
