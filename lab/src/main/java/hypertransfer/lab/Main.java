@@ -22,6 +22,7 @@ import hypertransfer.lab.command.machine.DoctorCommand;
 import hypertransfer.lab.command.machine.SelfTestCommand;
 import hypertransfer.lab.command.option.Options;
 import hypertransfer.lab.compare.CompareCommand;
+import hypertransfer.lab.compare.FairCommand;
 import hypertransfer.lab.effective.EffectiveCommand;
 import hypertransfer.lab.effective.ScheduleCommand;
 import hypertransfer.lab.experiment.Version;
@@ -88,6 +89,7 @@ public final class Main implements Runnable {
                         ReportCommand.class,
                         WatchCommand.class,
                         CompareCommand.class,
+                        FairCommand.class,
                         SampleCommand.class,
                         ExportCommand.class));
         GROUPS.put(
@@ -119,7 +121,12 @@ public final class Main implements Runnable {
 
     /** Runs one command and returns its exit code; {@code trace} prints the stack trace of a failure. */
     static int run(PrintWriter out, PrintWriter err, boolean trace, String... args) {
-        return execute(commands(args), out, err, trace, args);
+        boolean known = args.length == 0
+                || args[0].startsWith("-")
+                || ABOUT_ALL.contains(args[0])
+                || GROUPS.values().stream().flatMap(List::stream).anyMatch(c -> name(c).equals(args[0]));
+        String[] said = known ? args : new String[] {args[0]}; // with --help behind it, the help of all would be shown
+        return execute(commands(said), out, err, trace, said);
     }
 
     /**

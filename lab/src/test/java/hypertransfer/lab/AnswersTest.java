@@ -36,7 +36,7 @@ class AnswersTest {
         JsonNode answer = ht.json("predict", MUON, TUNED_M2);
         assertThat(answer.get("mean_end_to_peak").asDouble()).isCloseTo(0.0795, within(0.004));
         assertThat(answer.get("kinds")).hasSize(6);
-        assertThat(ht.out())
+        assertThat(ht.fine("predict", MUON, TUNED_M2))
                 .contains(
                         "end/peak",
                         "512 x 128",
@@ -206,7 +206,8 @@ class AnswersTest {
         JsonNode m2 = ht.json("rates", MUON, TUNED_M2, "--to muonh");
         assertThat(m2.get("rate").asDouble()).isCloseTo(0.02, within(0.002));
         assertThat(m2.get("final_ratio").asDouble()).isCloseTo(0.1, within(0.02));
-        assertThat(ht.out()).contains("next: ht train " + MUON, "--set matrices.mode=hyperball");
+        assertThat(ht.fine("rates", MUON, TUNED_M2, "--to muonh"))
+                .contains("next: ht train " + MUON, "--set matrices.mode=hyperball");
     }
 
     @Test

@@ -47,7 +47,9 @@ class CompareTest {
         assertThat(d.get("high").asDouble()).isCloseTo(-0.1 + 4.302652729749464 * 0.02 / Math.sqrt(3), within(1e-9));
         assertThat(d.get("crossover").asInt()).isEqualTo(2);
         assertThat(d.get("largest").asDouble()).isCloseTo(0.1, within(1e-12));
-        assertThat(ht.out()).contains("matrices.rate: 0.1 | 0.2").contains("more than noise");
+        assertThat(ht.fine("compare", muon, ball))
+                .contains("matrices.rate: 0.1 | 0.2")
+                .contains("more than noise");
     }
 
     @Test
@@ -57,6 +59,45 @@ class CompareTest {
         run("b", 1, 0.2, 3.5, 3.1);
         run("b", 2, 0.2, 3.5, 3.1);
         assertThat(ht.fine("compare", out)).contains("not told from noise");
+    }
+
+    /** Seven tests at 0.05 call noise more than that once in three times. */
+    @Test
+    void manySidesAreRankedAndCorrected() throws Exception {
+        double[][] ends = {{3.0, 3.1, 3.2}, {2.9, 2.99, 3.11}, {2.8, 2.99, 2.95}};
+        for (int side = 0; side < 3; side++) {
+            for (int seed = 0; seed < 3; seed++) {
+                run("abc".substring(side, side + 1), seed, 0.1 * (side + 1), 3.5, ends[side][seed]);
+            }
+        }
+        JsonNode all = ht.json("compare", out, "--baseline b");
+        assertThat(all.path("sides").findValuesAsString("name")).containsExactly("b", "c", "a");
+        double p = all.at("/differences/1/p").asDouble(),
+                other = all.at("/differences/0/p").asDouble();
+        assertThat(p).isLessThan(other);
+        assertThat(all.at("/differences/1/holm").asDouble()).isCloseTo(2 * p, within(1e-15));
+        assertThat(all.at("/differences/0/holm").asDouble()).isEqualTo(Math.max(2 * p, other));
+        assertThat(ht.fine("compare", out, "--baseline", out.resolve("seed-0/c")))
+                .contains("b - c: ", "by Holm for 2 tests", "same tokens", "same time", "peak rate");
+        assertThat(ht.refused("compare", out, "--baseline d")).contains("the sides are a, b, c");
+    }
+
+    /** Three of five trials: the lowest is among them in 6 of 10 choices, the second is the lowest in 3, the third in 1. */
+    @Test
+    void aSearchOfEqualSize() throws Exception {
+        double[] muon = {5, 1, 2, 4, 3}, adam = {1.5, 2.5, 3.5};
+        for (int i = 0; i < 8; i++) {
+            boolean first = i < 5;
+            Path run = run("run-" + i, 1, i, 6, first ? muon[i] : adam[i - 5]);
+            Files.writeString(
+                    run.resolve("config.yaml"),
+                    "seed: 1\nmatrices: {mode: base, direction: %s, rate: %d}".formatted(first ? "muon" : "adam", i));
+        }
+        JsonNode searches = ht.json("compare", out).path("searches");
+        assertThat(searches.at("/0/optimizer").asString()).isEqualTo("muon, base");
+        assertThat(searches.at("/0/expected").asDouble()).isCloseTo(0.6 * 1 + 0.3 * 2 + 0.1 * 3, within(1e-12));
+        assertThat(searches.at("/1/expected").asDouble()).as("all of them").isEqualTo(1.5);
+        assertThat(ht.fine("compare", out)).contains("of equally many");
     }
 
     @Test

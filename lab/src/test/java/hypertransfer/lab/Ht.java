@@ -73,9 +73,10 @@ public final class Ht {
         return out();
     }
 
-    /** The same, and what its last line says to programs. */
+    /** The same with --json, and what its last line says to programs. */
     public JsonNode json(Object... args) {
-        return JsonMapper.shared().readTree(fine(args).lines().toList().getLast());
+        Object[] all = Stream.concat(Arrays.stream(args), Stream.of("--json")).toArray();
+        return JsonMapper.shared().readTree(fine(all).lines().toList().getLast());
     }
 
     /** Runs a command that must be refused as bad input, in one sentence, which is returned. */

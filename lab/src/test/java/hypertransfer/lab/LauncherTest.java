@@ -55,6 +55,8 @@ class LauncherTest {
                 #!/bin/sh
                 echo "mvn $JAVA_HOME $*" >>"%1$s/mvn.log"
                 echo "noise of maven"
+                echo "[INFO] Building HyperTransfer: a module 1 [1/6]"
+                [ ! -e "%1$s/broken" ] || echo "[ERROR] that is why"
                 while [ -e "%1$s/hold" ]; do sleep 0.05; done
                 [ ! -e "%1$s/broken" ] || exit 1
                 mkdir -p lab/target/app && : >lab/target/hypertransfer-lab-1.jar
@@ -152,7 +154,8 @@ class LauncherTest {
     void firstStartBuildsAndTheSecondDoesNot() throws Exception {
         Result first = run("two words", "", "*", "$HOME", "--a=\"b\"", "back\\slash", "two\nlines");
         assertThat(first.exit()).isZero();
-        assertThat(first.err()).contains("ht: building", "noise of maven");
+        assertThat(first.err()).contains("ht: building (first use", "ht: building: a module 1 [1/6]");
+        assertThat(first.err()).doesNotContain("noise");
         assertThat(first.out())
                 .contains("[" + root + "/lab/target/hypertransfer-lab-1.jar:" + root + "/lab/target/app/*]")
                 .endsWith("[hypertransfer.lab.Main]\n[two words]\n[]\n[*]\n[$HOME]\n[--a=\"b\"]\n[back\\slash]\n"
@@ -257,7 +260,7 @@ class LauncherTest {
         Path broken = write(dir.resolve("broken"), "");
         Result result = run();
         assertThat(result.exit()).isEqualTo(2);
-        assertThat(result.err()).contains("ht: the build failed");
+        assertThat(result.err()).contains("[ERROR] that is why\nht: the build failed");
         assertThat(result.out()).isEmpty();
         nothingIsLeft();
         Files.delete(broken);

@@ -55,7 +55,8 @@ class RunCommandsTest {
         assertThat(ht.out())
                 .contains(
                         "M1, ", " without the head) on engine reference; 12 steps of 16 tokens", "routing", "Muon 0.95")
-                .contains("step 00012/00012 (100.00%) | loss ", " | tok/s ", " | eta 0:00", "validation");
+                .contains(
+                        "step 00012/00012 (100.00%) | validation ", " | loss ", " | tok/s ", " | eta 0:00 | q turns ");
         assertThat(ht.out()).contains("next: ht report " + run, "ht sample", "--mode hypertransfer");
         String state = Files.readString(run.resolve("state.json"));
         for (Object[] again : new Object[][] {{"train", file, "--out", run}, {"train", run}}) {
@@ -112,7 +113,7 @@ class RunCommandsTest {
         assertThat(ht.fine("runs", dir))
                 .containsPattern("run +finished +12/12 +\\d\\.\\d{5} +\\d\\.\\d{5}")
                 .containsPattern(
-                        "run-hypertransfer +finished +12/12 +\\d\\.\\d{5} +\\d\\.\\d{5} +[-+]\\d\\.\\de[-+]\\d+");
+                        "run-hypertransfer +finished +12/12 +\\d\\.\\d{5} +\\d\\.\\d{5} +[\\d.]+ +[\\d.]+ +[\\d.]+ +[-+]\\d\\.\\de[-+]\\d+");
     }
 
     /** The twin of a decay transfer follows what that one followed, not the decay that it carried. */

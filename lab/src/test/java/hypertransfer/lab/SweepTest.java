@@ -42,7 +42,7 @@ class SweepTest {
             Ht.set("stop_above=9 steps=10")
         };
         assertThat(ht.fine(sweep))
-                .contains("diverged", "Infinity", "matrices.rate adamw.rate validation")
+                .contains("diverged", "Infinity", "matrices.rate adamw.rate validation", "peak rate end/peak")
                 .containsPattern("best \\d\\.\\d+ with matrices.rate=0.0[0-9]+ adamw.rate=0.01");
         assertThat(ht.out()).contains("the best lies on the edge of matrices.rate and adamw.rate: extend the grid");
         assertThat(results().path(1).path("validation").isNull()).isTrue();

@@ -3,6 +3,9 @@ package hypertransfer.lab.command;
 import hypertransfer.lab.command.option.JsonOption;
 import hypertransfer.lab.command.option.Options;
 import hypertransfer.lab.experiment.Experiment;
+import hypertransfer.lab.experiment.Next;
+import hypertransfer.lab.terminal.Exit;
+import hypertransfer.lab.terminal.Width;
 import hypertransfer.train.network.Preset;
 import java.nio.file.Path;
 import java.util.List;
@@ -36,6 +39,10 @@ public final class DemoCommand implements Callable<Integer> {
     public Integer call() {
         String name = quick ? "demo-quick" : "demo";
         Path to = out.or(Path.of("out", name));
-        return ReproduceCommand.run(Experiment.read(name), Preset.DEMO, List.of(), 1, to, json);
+        int exit = ReproduceCommand.run(Experiment.read(name), Preset.DEMO, List.of(), 1, to, json);
+        if (exit == Exit.FINE && !json.only) {
+            Width.folded(json.out()).print(Next.shown());
+        }
+        return exit;
     }
 }

@@ -73,6 +73,6 @@ public final class InvarianceCommand implements Runnable {
                         ? "so hypertransfer and inverse-hypertransfer are exact here, and the plus forms too"
                         : "so hypertransfer-plus and inverse-hypertransfer-plus are exact here; or any mode with"
                                 + " matrices.gradient=auto, which takes the exact rule of each matrix");
-        json.both(line.put("exact", all ? "hypertransfer" : "hypertransfer-plus"), out -> {}); // they have read it
+        json.either(line.put("exact", all ? "hypertransfer" : "hypertransfer-plus"), out -> {}); // they have read it
     }
 }

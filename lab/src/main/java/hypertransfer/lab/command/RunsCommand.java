@@ -7,6 +7,7 @@ import hypertransfer.lab.terminal.Table;
 import hypertransfer.train.log.Gap;
 import hypertransfer.train.log.Line;
 import hypertransfer.train.log.Run;
+import hypertransfer.train.log.Turning;
 import java.io.PrintWriter;
 import java.io.UncheckedIOException;
 import java.nio.file.Path;
@@ -25,6 +26,7 @@ import picocli.CommandLine.Parameters;
             "  ht runs out/exp1",
             "  ht runs --json",
             "",
+            "Rates are effective rates, means over the matrices: the angle of a step.",
             "Continue a run that was killed, interrupted or failed with",
             "  ht train RUN"
         })
@@ -42,10 +44,21 @@ public final class RunsCommand implements Runnable {
     /**
      * A run.
      *
-     * @param loss null, as the validation loss and the gap, where there is none
+     * @param loss null, as all that follows, where there is none
+     * @param peak the largest effective rate
+     * @param endToPeak the last effective rate over the largest
      */
     private record Row(
-            String run, String state, Integer step, Integer steps, Double loss, Double validation, Double gap) {
+            String run,
+            String state,
+            Integer step,
+            Integer steps,
+            Double loss,
+            Double validation,
+            Double peak,
+            Double mean,
+            Double endToPeak,
+            Double gap) {
         private static String name(Run run) {
             String path = run.directory().toString();
             return path.isEmpty() ? "." : path; // the current directory's has no name
@@ -59,6 +72,7 @@ public final class RunsCommand implements Runnable {
             try {
                 Optional<Line.Training> trained = run.metrics().last(Line.Training.class);
                 Optional<Line.Validation> validated = run.metrics().last(Line.Validation.class);
+                Optional<Turning> turning = trained.map(line -> Turning.of(run));
                 return new Row(
                         name(run),
                         run.status().state().label(),
@@ -66,10 +80,13 @@ public final class RunsCommand implements Runnable {
                         run.configuration().steps(),
                         finite(trained.map(Line.Training::loss)),
                         finite(validated.map(Line.Validation::loss)),
+                        finite(turning.map(Turning::peak)),
+                        finite(turning.map(Turning::mean)),
+                        finite(turning.map(Turning::finalToPeak)),
                         finite(run.target()
                                 .map(target -> Gap.validation(run, target).orElse(Double.NaN))));
             } catch (Refusal | UncheckedIOException e) {
-                return new Row(name(run), "unreadable", null, null, null, null, null);
+                return new Row(name(run), "unreadable", null, null, null, null, null, null, null, null);
             }
         }
     }
@@ -91,6 +108,9 @@ public final class RunsCommand implements Runnable {
                 .column("step", "%13s", row -> row.step == null ? null : row.step + "/" + row.steps)
                 .column("loss", "%9.5f", Row::loss)
                 .column("validation", "%10.5f", Row::validation)
+                .column("peak rate", "%9.2g", Row::peak)
+                .column("mean rate", "%9.2g", Row::mean)
+                .column("end/peak", "%8.2g", Row::endToPeak)
                 .column("gap", "%+8.1e", Row::gap)
                 .print(out, rows);
     }

@@ -21,6 +21,7 @@ import picocli.CommandLine.Spec;
         name = "sample",
         description = "Continues a text with the network of a run's newest good checkpoint.",
         footer = {
+            "  ht sample out/muon",
             "  ht sample out/muon --prompt 'Fellow citizens, '",
             "  ht sample out/muon --prompt 'The ' --tokens 500 --temperature 0.5 --seed 7",
             "",
@@ -33,28 +34,39 @@ public final class SampleCommand implements Runnable {
     @Parameters(paramLabel = "RUN", description = "A run with a checkpoint.")
     private Path run;
 
-    @Option(names = "--prompt", required = true, paramLabel = "TEXT", description = "The beginning of the text.")
+    @Option(
+            names = "--prompt",
+            defaultValue = "",
+            paramLabel = "TEXT",
+            description = "The beginning of the text (default: none, a new document begins).")
     private String prompt;
 
     @Option(
             names = "--tokens",
+            paramLabel = "N",
             defaultValue = "200",
             description = "Number of tokens to add (default: ${DEFAULT-VALUE}).")
     private int tokens;
 
     @Option(
             names = "--temperature",
+            paramLabel = "T",
             defaultValue = "0.8",
             description = "Spread of the draws, 0 or more (default: ${DEFAULT-VALUE}).")
     private double temperature;
 
     @Option(
             names = "--top-k",
+            paramLabel = "K",
             defaultValue = "0",
             description = "Draw from the K likeliest tokens only; 0: from all (default).")
     private int topK;
 
-    @Option(names = "--seed", defaultValue = "1", description = "Seed of the draws (default: ${DEFAULT-VALUE}).")
+    @Option(
+            names = "--seed",
+            paramLabel = "N",
+            defaultValue = "1",
+            description = "Seed of the draws (default: ${DEFAULT-VALUE}).")
     private long seed;
 
     @Override

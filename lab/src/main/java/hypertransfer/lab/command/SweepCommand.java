@@ -21,10 +21,11 @@ import picocli.CommandLine.Parameters;
         description = "Trains a configuration at every point of a grid and chooses the best by validation loss.",
         footer = {
             "  ht sweep runs/muon.yaml --grid rate=0.01,0.02 --grid adam_rate=0.005,0.01",
-            "  ht sweep runs/muon.yaml --grid matrices.schedule=linear,cosine",
+            "  ht sweep runs/muon.yaml --grid direction=muon,adam,lion",
             "",
-            "rate and adam_rate are short for matrices.rate and adamw.rate. A point that",
-            "diverges counts as infinitely bad; after any other failure run it again.",
+            "Keys of matrices need no prefix; adam_rate is short for adamw.rate. A point that",
+            "diverges counts as infinitely bad; one that cannot be trained is named and left",
+            "out; after any other failure run it again.",
             "Ctrl-C stops it safely; run the same command again to continue."
         })
 public final class SweepCommand implements Callable<Integer> {

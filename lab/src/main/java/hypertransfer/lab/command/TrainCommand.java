@@ -123,7 +123,7 @@ public final class TrainCommand implements Callable<Integer> {
         try (Interrupt interrupt = new Interrupt(ranks.rank() == 0)) {
             Launch launch = new Launch(to, c, new Run(to).begun(), false, writer, ranks);
             boolean finished = directory ? launch.run(interrupt, set.keys()) : launch.run(interrupt);
-            writer.print(finished ? Next.trained(to, c) : Next.stopped(to));
+            Width.folded(writer).print(finished ? Next.trained(to, c) : Next.stopped(to));
             return finished ? Exit.FINE : Exit.INTERRUPTED;
         }
     }

@@ -11,6 +11,7 @@ import hypertransfer.lab.experiment.Next;
 import hypertransfer.lab.terminal.Exit;
 import hypertransfer.lab.terminal.Ink;
 import hypertransfer.lab.terminal.Interrupt;
+import hypertransfer.lab.terminal.Width;
 import hypertransfer.train.config.Configuration;
 import hypertransfer.train.config.ConfigurationFile;
 import hypertransfer.train.log.Gap;
@@ -81,9 +82,10 @@ public final class TransferCommand implements Callable<Integer> {
     public Integer call() {
         Path to = out.or(Path.of(run + "-" + mode.label() + (at == null ? "" : "-at-" + at)));
         PrintWriter print = spec.commandLine().getOut();
+        Configuration c = configuration(to);
         warn(print);
         try (Interrupt interrupt = new Interrupt()) {
-            boolean finished = new Launch(to, configuration(to), new Run(to).begun(), false, print).run(interrupt);
+            boolean finished = new Launch(to, c, new Run(to).begun(), false, print).run(interrupt);
             print.print(Gap.of(to, run)
                     .table(Curves.read(to, damage -> print.println("warning: " + damage))
                             .losses()
@@ -91,7 +93,7 @@ public final class TransferCommand implements Callable<Integer> {
             List<Angles> angles = Angles.of(new Run(to), new Run(run), print);
             print.print(Angles.table(angles));
             Angles.write(angles, to);
-            print.print(finished ? Next.transferred(run, to) : Next.stopped(to));
+            Width.folded(print).print(finished ? Next.transferred(run, to) : Next.stopped(to));
             return finished ? Exit.FINE : Exit.INTERRUPTED;
         }
     }

@@ -5,6 +5,7 @@ import hypertransfer.lab.command.option.JsonOption;
 import hypertransfer.lab.terminal.Exit;
 import hypertransfer.lab.terminal.Table;
 import hypertransfer.train.log.Run;
+import hypertransfer.train.log.Turning;
 import java.io.PrintWriter;
 import java.nio.file.Path;
 import java.util.List;
@@ -29,7 +30,9 @@ import picocli.CommandLine.Parameters;
             "Of more than two runs, those that differ only in their seed are one side. With",
             "two or more common seeds the mean difference has a 95 %% interval and p of a",
             "paired t-test: how often noise would give such a difference. The first side is",
-            "the baseline. --tensors: a carrier's matrix is scaled to the other's norm first,",
+            "the baseline; p of several tests is corrected by Holm's method. Rates are",
+            "effective: the angle by which a step turns a matrix, mean over matrices.",
+            "--tensors: a carrier's matrix is scaled to the other's norm first,",
             "and the exit code is 1 if a loss differs."
         })
 public final class CompareCommand implements Callable<Integer> {
@@ -37,6 +40,12 @@ public final class CompareCommand implements Callable<Integer> {
 
     @Parameters(paramLabel = "RUN", arity = "1..*", description = "Directories of runs, or with runs inside.")
     private List<Path> places;
+
+    @Option(
+            names = "--baseline",
+            paramLabel = "SIDE",
+            description = "The side that others are compared with: its name, or one of its runs (default: the first).")
+    private String baseline;
 
     @Mixin
     private JsonOption json;
@@ -59,12 +68,13 @@ public final class CompareCommand implements Callable<Integer> {
             List<Comparison.Side> sides,
             Map<String, List<String>> differing,
             List<Comparison.Difference> differences,
+            List<Comparison.Search> searches,
             Long step,
             List<TensorDifference> tensors) {}
 
     @Override
     public Integer call() {
-        Comparison c = Comparison.of(places, json::warn);
+        Comparison c = Comparison.of(places, baseline, json::warn);
         boolean tensors = withTensors || step != null;
         if (tensors && places.size() != 2) {
             throw new Refusal("--tensors compares two runs; give only two, not " + places);
@@ -72,7 +82,7 @@ public final class CompareCommand implements Callable<Integer> {
         Run a = new Run(places.getFirst()), b = new Run(places.getLast());
         Long at = !tensors ? null : step == null ? (Long) TensorDifference.commonStep(a, b) : step;
         List<TensorDifference> rows = tensors ? TensorDifference.all(a, b, at) : null;
-        json.both(new Answer(c.sides(), c.differing(), c.differences(), at, rows), out -> {
+        json.either(new Answer(c.sides(), c.differing(), c.differences(), c.searches(), at, rows), out -> {
             print(out, c);
             if (tensors) {
                 print(out, at, rows);
@@ -82,14 +92,31 @@ public final class CompareCommand implements Callable<Integer> {
         return tensors && apart ? Exit.CHECK_FAILED : Exit.FINE;
     }
 
-    private static void print(PrintWriter out, Comparison c) {
+    static void print(PrintWriter out, Comparison c) {
         new Table<Comparison.Side>()
                 .column("side", "%s", Comparison.Side::name)
                 .column("seeds", "%6d", side -> side.seeds().size())
                 .column("validation", "%12.5f", Comparison.Side::validation)
                 .column("best", "%12.5f", Comparison.Side::best)
                 .column("training", "%12.5f", Comparison.Side::loss)
+                .column("peak rate", "%9.2g", Comparison.Side::peak)
+                .column("mean rate", "%9.2g", Comparison.Side::mean)
+                .column("end/peak", "%8.2g", Comparison.Side::endToPeak)
+                .column("same tokens", "%11.5f", Comparison.Side::sameTokens)
+                .column("same time", "%10.5f", Comparison.Side::sameTime)
                 .print(out, c.sides());
+        Turning.warning(
+                        c.sides().stream().map(Comparison.Side::name).toList(),
+                        c.sides().stream().mapToDouble(Comparison.Side::mean).toArray())
+                .ifPresent(out::println);
+        if (!c.searches().isEmpty()) {
+            new Table<Comparison.Search>()
+                    .column("optimizer", "%s", Comparison.Search::optimizer)
+                    .column("trials", "%6d", Comparison.Search::trials)
+                    .column("best", "%10.5f", Comparison.Search::best)
+                    .column("of equally many", "%15.5f", Comparison.Search::expected)
+                    .print(out, c.searches());
+        }
         c.differing().forEach((key, values) -> out.println(key + ": " + String.join(" | ", values)));
         String baseline = c.sides().getFirst().name();
         for (Comparison.Difference d : c.differences()) {
@@ -110,8 +137,17 @@ public final class CompareCommand implements Callable<Integer> {
                 out.println("  one common seed: whether this is noise cannot be told");
             } else {
                 out.printf(
-                        "  %d common seeds: 95 %% interval %+.5f to %+.5f, p = %.2g: %s%n",
-                        d.pairs(), d.low(), d.high(), d.p(), d.p() < NOISE ? "more than noise" : "not told from noise");
+                        "  %d common seeds: 95 %% interval %+.5f to %+.5f, p = %.2g%s: %s%n",
+                        d.pairs(),
+                        d.low(),
+                        d.high(),
+                        d.p(),
+                        c.differences().size() < 2
+                                ? ""
+                                : String.format(
+                                        ", %.2g by Holm for %d tests",
+                                        d.holm(), c.differences().size()),
+                        d.holm() < NOISE ? "more than noise" : "not told from noise");
             }
         }
     }

@@ -62,7 +62,7 @@ public final class EffectiveCommand implements Runnable {
             err.println("ht: of " + answer.rows() + " rows, and lines that are none, " + answer.leftOut()
                     + " were left out");
         }
-        json.both(answer, this::print);
+        json.either(answer, this::print);
     }
 
     private void print(PrintWriter out) {

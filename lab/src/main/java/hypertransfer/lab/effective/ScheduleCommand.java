@@ -86,7 +86,7 @@ public final class ScheduleCommand implements Runnable {
             write(recorded);
         }
         recorded.write(Path.of(answer.file));
-        json.both(answer, print -> print(print, answer, recorded.replays()));
+        json.either(answer, print -> print(print, answer, recorded.replays()));
     }
 
     private static Answer answer(RecordedRates recorded, Path to) {

@@ -34,7 +34,7 @@ public record Experiment(String title, List<String> settings, Map<String, Member
             "exp2-tenth", "M2, the plus forms, schedule to a tenth",
             "exp3", "final-to-peak effective ratios, and MuonH at the matched one",
             "adamw", "AdamW and AdamH on M1",
-            "dense", "500 million parameters",
+            "dense", "a dense model; 500 million parameters with --preset dense-500m",
             "fair", "two base optimizers at one effective schedule",
             "decay", "one curve at three weight decays",
             "decoupled", "the proxy norm on schedules of its own (beyond the paper)",

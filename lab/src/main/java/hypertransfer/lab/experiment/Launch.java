@@ -113,8 +113,7 @@ public record Launch(
             out.println(Ink.YELLOW.on("warning:") + " the run that this one follows, " + c.target()
                     + ", is not there: no gap is shown");
         }
-        StepLine line = new StepLine(out, c, target, brief);
-        out.println("run " + directory);
+        StepLine line = new StepLine(out, c, target, brief).titled("run " + directory);
         try {
             return new Trainer(held.run(), held, ranks, c, provenance(), line).run(resume, changed, stop);
         } finally {

@@ -27,6 +27,15 @@ public final class Next {
         return list(commands);
     }
 
+    /** After the demo. */
+    public static String shown() {
+        Map<String, String> commands = new LinkedHashMap<>();
+        commands.put("ht train runs/muon.yaml", "a run of your own");
+        commands.put("ht rates runs/muon.yaml --to muonh", "the rate that MuonH needs");
+        commands.put("ht transfer out/muon --mode hypertransfer", "the same losses in the other space");
+        return list(commands);
+    }
+
     /** After a transfer has all its steps. */
     public static String transferred(Path target, Path run) {
         Map<String, String> commands = new LinkedHashMap<>();

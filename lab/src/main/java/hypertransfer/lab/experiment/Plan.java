@@ -1,6 +1,5 @@
 package hypertransfer.lab.experiment;
 
-import hypertransfer.core.Rates;
 import hypertransfer.core.Refusal;
 import hypertransfer.lab.report.Report;
 import hypertransfer.lab.terminal.Interrupt;
@@ -10,10 +9,9 @@ import hypertransfer.train.config.Configuration;
 import hypertransfer.train.config.ConfigurationFile;
 import hypertransfer.train.config.Curve;
 import hypertransfer.train.log.Gap;
-import hypertransfer.train.log.Line;
 import hypertransfer.train.log.Run;
 import hypertransfer.train.log.RunStatus;
-import hypertransfer.train.log.Tail;
+import hypertransfer.train.log.Turning;
 import hypertransfer.train.network.Preset;
 import java.io.PrintWriter;
 import java.nio.file.Path;
@@ -118,23 +116,11 @@ public record Plan(Experiment experiment, Preset preset, List<String> settings, 
 
     /** The mean over all hidden matrices of the last effective rate over the largest. */
     public static double ratio(Path run) {
-        Tail tail = new Run(run).matrices();
-        double[] peak = null, last = null;
-        for (Line line = tail.next(); line != null; line = tail.next()) {
-            last = ((Line.Matrices) line).effective();
-            peak = peak == null ? last.clone() : peak;
-            for (int k = 0; k < peak.length; k++) {
-                peak[k] = Math.max(peak[k], last[k]);
-            }
-        }
-        if (peak == null) {
+        double ratio = Turning.of(new Run(run)).finalToPeak();
+        if (Double.isNaN(ratio)) {
             throw new Refusal(run + " has logged no matrices, so its final-to-peak ratio is not known");
         }
-        double sum = 0;
-        for (int k = 0; k < peak.length; k++) {
-            sum += Rates.finalToPeak(new double[] {peak[k], last[k]});
-        }
-        return sum / peak.length;
+        return ratio;
     }
 
     /**

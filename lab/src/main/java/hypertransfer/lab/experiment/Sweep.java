@@ -6,10 +6,12 @@ import hypertransfer.lab.report.Report;
 import hypertransfer.lab.terminal.Interrupt;
 import hypertransfer.lab.terminal.Table;
 import hypertransfer.train.config.Configuration;
+import hypertransfer.train.config.ConfigurationFile;
 import hypertransfer.train.file.Atomic;
 import hypertransfer.train.log.FailureKind;
 import hypertransfer.train.log.Run;
 import hypertransfer.train.log.RunStatus;
+import hypertransfer.train.log.Turning;
 import java.io.PrintWriter;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -36,24 +38,38 @@ public final class Sweep {
     private final Path directory;
     private final PrintWriter out;
     private final Map<Path, Configuration> runs = new LinkedHashMap<>();
+    private final List<List<String>> trained = new ArrayList<>(); // the points of these runs
     private final List<Point> points = new ArrayList<>();
 
     /** A point that was trained; the loss is infinite where the run diverged. */
-    private record Point(List<String> settings, double validation) {}
+    private record Point(List<String> settings, double validation, double peak, double endToPeak) {}
 
-    /** Every point is checked here, before the first is trained. */
+    /** Every point is checked here, before the first is trained; those that cannot be trained are named and left out. */
     public Sweep(Path file, List<String> settings, Grid grid, Path directory, PrintWriter out) {
         this.grid = grid;
         this.directory = directory;
         this.out = out;
+        Map<String, Refusal> refusals = new LinkedHashMap<>();
         for (List<String> point : grid.points()) {
             Path run = directory.resolve(String.join("_", point).replaceAll("[^A-Za-z0-9._=-]", "-"));
             List<String> all = Stream.concat(settings.stream(), point.stream()).toList();
-            if (runs.put(run, Experiment.configuration(file, all)) != null) {
+            Configuration c;
+            try {
+                c = Experiment.configuration(file, all);
+            } catch (Refusal refused) {
+                refusals.put(String.join(" ", point), refused);
+                continue;
+            }
+            trained.add(point);
+            if (runs.put(run, c) != null) {
                 throw new Refusal("two points of the grid would both be written to " + run
                         + "; choose values that differ in more than punctuation");
             }
         }
+        if (runs.isEmpty()) {
+            throw refusals.values().iterator().next();
+        }
+        refusals.forEach((point, refused) -> out.println("left out: " + point + ": " + refused.getMessage()));
     }
 
     /**
@@ -61,19 +77,20 @@ public final class Sweep {
      * directory: each takes the points that no other holds, and whoever is killed leaves its point to the others.
      */
     public boolean run(Interrupt stop) {
-        List<List<String>> all = grid.points();
+        List<List<String>> all = trained;
         List<Path> paths = List.copyOf(runs.keySet());
-        boolean trained = new Sharing(paths, stop, out).run(run -> true, run -> {
+        boolean done = new Sharing(paths, stop, out).run(run -> true, run -> {
             int number = paths.indexOf(run);
             out.println("point " + (number + 1) + " of " + all.size() + ": " + String.join(" ", all.get(number)));
             return known(run, runs.get(run)) || train(run, runs.get(run), stop);
         });
-        if (trained) {
+        if (done) {
             for (int k = 0; k < paths.size(); k++) {
-                points.add(new Point(all.get(k), loss(paths.get(k))));
+                Turning turning = Turning.of(new Run(paths.get(k)));
+                points.add(new Point(all.get(k), loss(paths.get(k)), turning.peak(), turning.finalToPeak()));
             }
         }
-        return trained;
+        return done;
     }
 
     private static boolean known(Path run, Configuration c) {
@@ -114,8 +131,14 @@ public final class Sweep {
         }
         out.println();
         table.column("validation", "%10.5f", Point::validation)
+                .column("peak rate", "%9.2g", Point::peak)
+                .column("end/peak", "%8.2g", Point::endToPeak)
                 .column("", "%s", point -> best.filter(b -> b == point).isPresent() ? "*" : "")
-                .print(out, points);
+                .print(
+                        out,
+                        points.stream()
+                                .sorted(Comparator.comparingDouble(Point::validation))
+                                .toList());
         Atomic.write(directory.resolve("sweep.json"), json());
         out.println(best.map(
                         point -> String.format("best %.5f with %s", point.validation, String.join(" ", point.settings)))
@@ -176,7 +199,8 @@ public final class Sweep {
                 if (values.stream().distinct().count() < values.size()) {
                     throw new Refusal("--grid " + text + " has a value twice; name each value once");
                 }
-                String whole = key.equals("rate") ? "matrices.rate" : key.equals("adam_rate") ? "adamw.rate" : key;
+                boolean ofMatrices = ConfigurationFile.known("matrices." + key) && !ConfigurationFile.known(key);
+                String whole = key.equals("adam_rate") ? "adamw.rate" : ofMatrices ? "matrices." + key : key;
                 return new Axis(whole, values);
             }
 

@@ -95,7 +95,7 @@ public final class PredictCommand implements Runnable {
             write(kinds);
         }
         Answer answer = new Answer(PredictedKind.describe(c), c.steps(), rows, mean, nearest, measured.orElse(null));
-        json.both(answer, out -> {
+        json.either(answer, out -> {
             print(out, c, rows, mean);
             out.println(measured.map(Measured::text).orElseGet(() -> text(nearest, c)));
             if (c.tokensPerStep() < 4L * c.model().width()) {

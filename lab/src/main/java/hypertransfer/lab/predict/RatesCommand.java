@@ -143,7 +143,7 @@ public final class RatesCommand implements Runnable {
                 one ? (Double) all.error : null,
                 rows,
                 groups);
-        json.both(answer, out -> {
+        json.either(answer, out -> {
             print(out, answer, from);
             if (from.matrices().direction() != other.matrices().direction()) {
                 out.println(

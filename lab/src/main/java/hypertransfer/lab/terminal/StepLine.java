@@ -1,6 +1,7 @@
 package hypertransfer.lab.terminal;
 
 import hypertransfer.train.config.Configuration;
+import hypertransfer.train.log.Line;
 import hypertransfer.train.log.Run;
 import hypertransfer.train.log.TargetLosses;
 import hypertransfer.train.ranks.Team;
@@ -8,18 +9,28 @@ import hypertransfer.train.run.Session;
 import hypertransfer.train.run.Watcher;
 import java.io.PrintWriter;
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalDouble;
+import java.util.stream.IntStream;
 
-/** Shows a run as it trains: one live line on a terminal, one line per step in a file. */
+/** Shows a run as it trains: one live line on a terminal, one line per validation in a file. */
 public final class StepLine implements Watcher {
+    private static final int WIDE = 140, BAR = 20;
+
     private final PrintWriter out;
     private final Configuration c;
     private final boolean live;
     private final Width width;
     private final boolean brief;
     private final TargetLosses target;
+    private String title;
+    private List<String> kinds = List.of(); // of each hidden matrix
+    private Map<String, Double> turning = Map.of(); // the mean effective rate of each kind, as last logged
+    private List<String> last = List.of(); // the fields of the last step
     private double validation = Double.NaN;
     private double pace; // seconds per step, the recent ones counting most
     private boolean unfinished; // whether the live line waits for its end
@@ -43,8 +54,20 @@ public final class StepLine implements Watcher {
         target = new TargetLosses(followed);
     }
 
+    /** With a line above all others, once nothing can be refused any more. */
+    public StepLine titled(String line) {
+        title = line;
+        return this;
+    }
+
     @Override
     public void started(Session session, int step) {
+        if (title != null) {
+            out.println(title);
+        }
+        kinds = session.optimizer().matrices().stream()
+                .map(matrix -> matrix.whole().kind().path().replaceFirst(".*\\.", ""))
+                .toList();
         out.println(width.fold(
                 String.format(
                         "%s, %,d parameters (%,d without the head) on engine %s; %d steps of %,d tokens",
@@ -70,11 +93,25 @@ public final class StepLine implements Watcher {
     }
 
     @Override
+    public void logged(Line.Matrices line) {
+        turning = new LinkedHashMap<>();
+        for (String kind : new LinkedHashSet<>(kinds)) {
+            turning.put(
+                    kind,
+                    IntStream.range(0, kinds.size())
+                            .filter(k -> kinds.get(k).equals(kind))
+                            .mapToDouble(k -> line.effective()[k])
+                            .average()
+                            .orElse(Double.NaN));
+        }
+    }
+
+    @Override
     public void stepped(int step, double loss, double seconds, long tokens) {
         pace = pace == 0 ? seconds : 0.9 * pace + 0.1 * seconds;
         int done = step + 1;
         List<String> fields = new ArrayList<>();
-        fields.add(String.format("step %05d/%05d (%.2f%%)", done, c.steps(), 100.0 * done / c.steps()));
+        fields.add(bar(done) + String.format("step %05d/%05d (%.2f%%)", done, c.steps(), 100.0 * done / c.steps()));
         fields.add(String.format("loss %.5f", loss));
         target.trained(step).ifPresent(other -> fields.add(String.format("gap %+.1e", loss - other)));
         if (!Double.isNaN(validation)) { // not known until the first validation after a resume
@@ -83,14 +120,19 @@ public final class StepLine implements Watcher {
         fields.add(String.format("%.0f ms", 1000 * seconds));
         fields.add(String.format("tok/s %,.0f", c.tokensPerStep() / seconds));
         fields.add("eta " + duration((c.steps() - done) * pace));
-        String line = width.join(fields);
+        turning.forEach((kind, rate) -> fields.add(String.format("%s turns %.2g", kind, rate)));
         if (live) {
-            out.print("\r\u001b[K" + coloured(line));
+            out.print("\r\u001b[K" + coloured(width.join(fields)));
             unfinished = true;
-        } else {
-            out.println(line);
+            out.flush();
         }
-        out.flush();
+        last = fields;
+    }
+
+    /** Where the terminal has room. */
+    private String bar(int done) {
+        int filled = (int) ((long) BAR * done / c.steps());
+        return live && width.columns() >= WIDE ? "█".repeat(filled) + "░".repeat(BAR - filled) + " " : "";
     }
 
     /** Colours take no room, so they come last. */
@@ -105,12 +147,18 @@ public final class StepLine implements Watcher {
         validation = loss;
         OptionalDouble other = target.validated(step);
         if (!live) {
-            out.printf(
-                    "step %05d/%05d validation %.5f%s%n",
+            List<String> fields = new ArrayList<>(List.of(String.format(
+                    "step %05d/%05d (%.2f%%) | validation %.5f%s",
                     step,
                     c.steps(),
+                    100.0 * step / c.steps(),
                     loss,
-                    other.isEmpty() ? "" : String.format(" | gap %+.1e", loss - other.getAsDouble()));
+                    other.isEmpty() ? "" : String.format(" | gap %+.1e", loss - other.getAsDouble()))));
+            last.stream()
+                    .skip(1)
+                    .filter(field -> !field.matches("(gap|val) .*"))
+                    .forEach(fields::add);
+            out.println(String.join(" | ", fields));
             out.flush();
         }
     }

@@ -101,7 +101,7 @@ public record Width(int columns) {
         return name.length() <= columns ? name : "…" + name.substring(name.length() - Math.max(0, columns - 1));
     }
 
-    /** Text for a terminal: a line that is too long is continued below. Commands stay whole, so that they can be copied. */
+    /** Text for a terminal: a line that is too long is continued below, a command so that it can be copied. */
     static final class Folding extends Writer {
         private static final int INDENT = 4;
 
@@ -127,7 +127,10 @@ public record Width(int columns) {
         }
 
         private String shown() {
-            return line.toString().matches("(next: | +)ht .*") ? line.toString() : width.fold(line.toString(), INDENT);
+            String text = line.toString();
+            return text.matches("(next: | +)ht .*")
+                    ? new Width(width.columns() - 2).fold(text, 2 * INDENT).replace("\n", " \\\n")
+                    : width.fold(text, INDENT);
         }
 
         @Override

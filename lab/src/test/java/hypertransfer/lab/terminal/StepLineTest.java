@@ -26,6 +26,7 @@ class StepLineTest {
         line.warned("something");
         line.stepped(2, 5, 0.5, 6144);
         line.end();
+        line.validated(3, 5.25);
         line.end();
         return out.toString().replace(System.lineSeparator(), "\n");
     }
@@ -36,13 +37,20 @@ class StepLineTest {
     }
 
     @Test
-    void inAFileItIsOneLinePerStep() {
+    void inAFileItIsOneLinePerValidation() {
         assertThat(shown(false, 200))
-                .isEqualTo("step 00000/00200 validation 5.50000\n"
-                        + step(1, "0.50", "5.25000", "1:40") + "\n"
-                        + step(2, "1.00", "5.12500", "1:39") + "\n"
+                .isEqualTo("step 00000/00200 (0.00%) | validation 5.50000\n"
                         + "warning: something\n"
-                        + step(3, "1.50", "5.00000", "1:39") + "\n");
+                        + "step 00003/00200 (1.50%) | validation 5.25000 | loss 5.00000 | 500 ms | tok/s 4,096"
+                        + " | eta 1:39\n");
+    }
+
+    /** A terminal of 200 columns showed no more than one of 110. */
+    @Test
+    void aWideTerminalHasABarAndTheRateOfEachKind() {
+        String line = shown(true, 200).split("\r\u001b\\[K")[3];
+        assertThat(line).startsWith("░".repeat(20) + " step 00003/00200 (1.50%) | loss 5.00000");
+        assertThat(shown(true, 139)).doesNotContain("░");
     }
 
     /** The line wrapped, and every step left a row behind. */
@@ -62,14 +70,14 @@ class StepLineTest {
     /** Said 'val NaN' until the next validation. */
     @Test
     void afterAResumeTheValidationIsNotKnownYet() {
-        line(false, 200).stepped(100, 5, 0.5, 4096);
+        line(true, 200).stepped(100, 5, 0.5, 4096);
         assertThat(out.toString()).contains("loss 5.00000 | 500 ms").doesNotContain("NaN", "val");
     }
 
     @Test
     void onATerminalItIsOneLine() {
         String clear = "\r\u001b[K";
-        assertThat(shown(true, 200))
+        assertThat(shown(true, 130))
                 .isEqualTo(clear + step(1, "0.50", "5.25000", "1:40")
                         + clear + step(2, "1.00", "5.12500", "1:39") + "\n"
                         + "warning: something\n"

@@ -58,6 +58,11 @@ public final class ConfigurationFile {
         return Tree.RETIRED.containsKey(key.substring(key.lastIndexOf('.') + 1));
     }
 
+    /** Whether configurations have this key. */
+    public static boolean known(String key) {
+        return new Tree(YAML).has(key);
+    }
+
     /** A configuration with a few values changed. */
     public static Configuration with(Configuration configuration, String... settings) {
         return resolve("configuration", YAML.valueToTree(configuration), List.of(settings));

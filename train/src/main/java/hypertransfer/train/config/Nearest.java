@@ -2,10 +2,19 @@ package hypertransfer.train.config;
 
 import java.util.Collection;
 import java.util.Comparator;
+import java.util.Map;
 import java.util.Optional;
 
 /** The word that was probably meant. */
 public final class Nearest {
+    /** What other programs call a key. */
+    private static final Map<String, String> ELSEWHERE = Map.of(
+            "lr", "matrices.rate",
+            "learning_rate", "matrices.rate",
+            "weight_decay", "matrices.decay",
+            "wd", "matrices.decay",
+            "batch_size", "model.batch");
+
     private Nearest() {}
 
     /** The known word with the fewest typing mistakes; none where one letter in three would have to be wrong. */
@@ -15,11 +24,18 @@ public final class Nearest {
                 .min(Comparator.comparingInt(candidate -> mistakes(word, candidate)));
     }
 
-    /** Of a configuration's keys, however far it is. The last parts count too, so that 'rate' finds 'matrices.rate'. */
+    /**
+     * Of a configuration's keys, however far it is. The last parts count too, so that 'rate' finds 'matrices.rate', which comes
+     * before that of any other group.
+     */
     static String key(String key, Collection<String> keys) {
+        if (ELSEWHERE.containsKey(key)) {
+            return ELSEWHERE.get(key);
+        }
         return keys.stream()
                 .min(Comparator.<String>comparingInt(
                                 known -> Math.min(mistakes(known, key), 1 + mistakes(last(known), last(key))))
+                        .thenComparing(known -> key.contains(".") || !known.startsWith("matrices."))
                         .thenComparingInt(known -> mistakes(known, key)))
                 .orElseThrow();
     }

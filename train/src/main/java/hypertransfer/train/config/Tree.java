@@ -8,6 +8,7 @@ import hypertransfer.train.network.Variant;
 import hypertransfer.train.optimizer.Directions;
 import java.io.IOException;
 import java.io.InputStream;
+import java.math.BigDecimal;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
@@ -53,6 +54,10 @@ final class Tree {
         fillFromPreset();
         refuseNulls("", all);
         return all;
+    }
+
+    boolean has(String key) {
+        return !all.at("/" + key.replace('.', '/')).isMissingNode();
     }
 
     /** Lays a file's keys over what is there. */
@@ -159,7 +164,7 @@ final class Tree {
             // A path may hold what means something to YAML, such as " #" or ": ".
             JsonNode node = PATHS.contains(key) && !value.isEmpty() && !value.equals("null") && !quoted(value)
                     ? yaml.getNodeFactory().stringNode(value)
-                    : yaml.readTree(value.isEmpty() ? "null" : value);
+                    : yaml.readTree(value.isEmpty() ? "null" : whole(value));
             String[] parts = parts(key);
             for (int i = parts.length - 1; i >= 0; i--) {
                 node = yaml.createObjectNode().set(parts[i], node);
@@ -168,6 +173,11 @@ final class Tree {
         } catch (JacksonException e) {
             throw new Refusal("--set " + key + "=" + value + ": the value is not YAML: " + Strict.reason(e), e);
         }
+    }
+
+    /** 1e3 is a whole number to people. */
+    private static String whole(String value) {
+        return value.matches("\\d{1,9}[eE]\\+?\\d") ? new BigDecimal(value).toPlainString() : value;
     }
 
     /** {@code matrices.groups.blocks.0.*.rate}: a pattern has dots of its own. */

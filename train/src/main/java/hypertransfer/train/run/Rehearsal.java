@@ -3,6 +3,8 @@ package hypertransfer.train.run;
 import hypertransfer.core.Schedule;
 import hypertransfer.engine.Memory;
 import hypertransfer.train.config.Configuration;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.stream.IntStream;
 
 /**
@@ -10,8 +12,8 @@ import java.util.stream.IntStream;
  *
  * @param engine the engine's name
  * @param trainingTokens in the shards to train on
- * @param steps how many were measured, after one to warm up
- * @param stepSeconds the mean of these
+ * @param steps how many were taken; the first half warms up
+ * @param stepSeconds the median of the second half
  * @param validationSeconds of one validation
  */
 public record Rehearsal(
@@ -22,7 +24,7 @@ public record Rehearsal(
         int steps,
         double stepSeconds,
         double validationSeconds) {
-    private static final int MOST = 20;
+    private static final int MOST = 400;
 
     /** Opens data and network as the run would, and takes steps for about so many seconds. */
     public static Rehearsal of(Configuration c, double seconds) {
@@ -31,25 +33,32 @@ public record Rehearsal(
             ScheduledRates rates = ScheduledRates.of(c, session.optimizer().matrices(), told -> {});
             Schedule adam = c.adamw().schedule(c.steps());
             session.decide(feed.training(0, 0));
-            long begun = 0, end = System.nanoTime() + (long) (1e9 * seconds);
-            int step = 0;
+            List<Double> taken = new ArrayList<>();
+            long begun = System.nanoTime(), end = begun + (long) (1e9 * seconds);
             do {
-                int like = Math.min(step, c.steps() - 1); // a run of one step has rates for that one only
+                int like = Math.min(taken.size(), c.steps() - 1); // a run of one step has rates for that one only
                 session.gradient(feed, like, () -> false);
                 session.optimizer().step(rates.at(like), rates.decaysAt(like), adam.rate(like));
                 session.network().meanLoss(); // which waits for the engine
-                begun = step == 0 ? System.nanoTime() : begun;
-                step++;
-            } while (step < 2 || step < Math.min(MOST, c.steps()) && System.nanoTime() < end);
+                long now = System.nanoTime();
+                taken.add((now - begun) / 1e9);
+                begun = now;
+            } while (taken.size() < 2 || taken.size() < MOST && begun < end);
+            session.validate(feed, 1, () -> false); // warms up
             long between = System.nanoTime();
-            session.validate(feed, step, () -> false);
+            session.validate(feed, 1, () -> false);
+            double[] late = taken.stream()
+                    .skip(taken.size() / 2)
+                    .mapToDouble(t -> t)
+                    .sorted()
+                    .toArray();
             return new Rehearsal(
                     c,
                     session.engine().name(),
                     session.memory(),
                     feed.trainingTokens(),
-                    step - 1,
-                    (between - begun) / 1e9 / (step - 1),
+                    taken.size(),
+                    late[late.length / 2],
                     (System.nanoTime() - between) / 1e9);
         }
     }

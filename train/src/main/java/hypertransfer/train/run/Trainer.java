@@ -298,19 +298,31 @@ public final class Trainer {
                     matrix,
                     step,
                     "the loss is " + rounded(loss) + " at step " + step + ", above " + rounded(c.lossLimit())
-                            + ": the run has diverged; the largest effective rate is "
-                            + rounded(largest.effective()) + ", of "
-                            + matrix + "; lower the learning rate and start again, or start from a checkpoint"
-                            + " with from.run and from.step");
+                            + ": the run has diverged; the largest effective rate of hidden matrices is "
+                            + rounded(largest.effective()) + ", of " + matrix + ", and AdamW's rate for all else "
+                            + rounded(adamRate) + "; lower " + blamed(matrix, largest.effective(), adamRate)
+                            + " and start again, or start from a checkpoint with from.run and from.step");
         }
         Clip.Outcome clipped = session.optimizer().clipped();
         journal.add(new Line.Training(
                 step, loss, rates.at(step)[0], adamRate, tokens, clipped.norm(), clipped.kept(), seconds));
         if (c.log().matrices(step, c.steps())) {
-            journal.add(Line.Matrices.of(step, taken, radial));
+            Line.Matrices line = Line.Matrices.of(step, taken, radial);
+            journal.add(line);
+            watcher.logged(line);
         }
         watcher.stepped(step, loss, seconds, tokens);
         return true;
+    }
+
+    /** The key whose rate moved its parameters furthest: a step of AdamW moves every number by its rate. */
+    private String blamed(String matrix, double effective, double adamRate) {
+        if (adamRate > effective) {
+            return "adamw.rate (" + c.adamw().rate() + ")";
+        }
+        double own = c.hidden().get(matrix.replaceFirst("#\\d+", "")).rate();
+        String key = own == c.matrices().rate() ? "matrices.rate" : "the rate of its group in matrices.groups";
+        return key + " (" + own + ")";
     }
 
     /** Measures the validation loss; false where it was told to stop before it had all of it. */

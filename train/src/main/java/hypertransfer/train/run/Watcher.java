@@ -1,5 +1,6 @@
 package hypertransfer.train.run;
 
+import hypertransfer.train.log.Line;
 import java.nio.file.Path;
 
 /** Someone who follows a run. Every method may be left out. */
@@ -9,6 +10,9 @@ public interface Watcher {
     default void started(Session session, int step) {}
 
     default void stepped(int step, double loss, double seconds, long tokens) {}
+
+    /** The norms and rates of a step that are logged, before it counts as stepped. */
+    default void logged(Line.Matrices line) {}
 
     default void validated(int step, double loss) {}
 

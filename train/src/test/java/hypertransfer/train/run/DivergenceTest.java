@@ -32,13 +32,25 @@ class DivergenceTest {
         return run;
     }
 
+    /** The hidden matrices were blamed for AdamW's rate. */
+    @Test
+    void theRateThatDidItIsNamed() {
+        diverged(
+                ".* lower the rate of its group in matrices.groups \\(9\\.0\\) and .*",
+                "matrices.groups.fc|proj.rate=9",
+                "adamw.rate=5",
+                "adamw.warmup=0.9",
+                "stop_above=4");
+    }
+
     @Test
     void aLossAboveTheLimitNamesStepAndMatrix() {
         // the loss starts at the logarithm of the vocabulary and is below this limit until AdamW's rate is huge
         String[] settings = {"adamw.rate=5", "adamw.warmup=0.9", "checkpoint.every=1", "stop_above=4"};
         Run run = diverged(
                 "the loss is \\d\\.\\d{4} at step \\d+, above 4.0000: the run has diverged; the largest effective"
-                        + " rate is 0?[\\d.]{6,9}, of blocks\\.0\\.\\S+\\.weight; lower the learning rate .*",
+                        + " rate of hidden matrices is 0?[\\d.]{6,9}, of blocks\\.0\\.\\S+\\.weight, and AdamW's rate"
+                        + " for all else [\\d.]+; lower adamw\\.rate \\(5\\.0\\) and start again, .*",
                 settings);
         assertThat(run.status().message()).contains("diverged");
         assertThat(Tiny.curves(run.directory()).losses())

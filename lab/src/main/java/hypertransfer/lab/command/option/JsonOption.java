@@ -54,17 +54,7 @@ public final class JsonOption {
         if (only) {
             line(value);
         } else {
-            words.accept(out());
-        }
-    }
-
-    /** What people read and the line behind it; a person at a terminal does not want that, unless it was asked for. */
-    public void both(Object value, Consumer<PrintWriter> words) {
-        if (!only) {
             words.accept(Width.folded(out()));
-        }
-        if (only || !Width.terminal()) {
-            line(value);
         }
     }
 }

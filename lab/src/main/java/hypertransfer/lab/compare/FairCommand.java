@@ -1,0 +1,244 @@
+package hypertransfer.lab.compare;
+
+import hypertransfer.core.Refusal;
+import hypertransfer.core.Space;
+import hypertransfer.lab.command.option.JsonOption;
+import hypertransfer.lab.command.option.Options;
+import hypertransfer.lab.experiment.Experiment;
+import hypertransfer.lab.experiment.Launch;
+import hypertransfer.lab.experiment.Next;
+import hypertransfer.lab.report.Report;
+import hypertransfer.lab.terminal.Exit;
+import hypertransfer.lab.terminal.Interrupt;
+import hypertransfer.lab.terminal.Width;
+import hypertransfer.train.config.Configuration;
+import hypertransfer.train.config.ConfigurationFile;
+import hypertransfer.train.file.Atomic;
+import hypertransfer.train.log.Run;
+import hypertransfer.train.log.RunStatus;
+import hypertransfer.train.run.RecordedRates;
+import java.io.PrintWriter;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.concurrent.Callable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Parameters;
+
+/** {@code ht fair}: optimizers at one effective schedule, beside each at its own. */
+@Command(
+        name = "fair",
+        description =
+                "Trains optimizers at their own rates and again at the effective rates of one of them, and says how much of"
+                        + " their difference was rate.",
+        footer = {
+            "  ht fair out/muon out/adamw",
+            "  ht fair runs/muon.yaml runs/adam.yaml --seeds 3 --set steps=200",
+            "  ht fair out/adamw out/lion out/muon --schedule-of muon",
+            "",
+            "Every matrix takes the effective rate that the same matrix had in the named",
+            "run: a Base optimizer by the fair rate (mode fair), a Hyperball as its schedule.",
+            "AdamW's part keeps its own rate. Finished runs are used as they are. Ctrl-C",
+            "stops it safely; run the same command again to continue."
+        })
+public final class FairCommand implements Callable<Integer> {
+    private static final double NOTHING = 1e-9;
+
+    @Parameters(
+            paramLabel = "RUN",
+            arity = "2..*",
+            description = "Runs or configurations of one network, one per side.")
+    private List<Path> places;
+
+    @Option(
+            names = "--schedule-of",
+            paramLabel = "SIDE",
+            description = "The side whose effective rates all take (default: the first).")
+    private String leader;
+
+    @Option(
+            names = "--seeds",
+            paramLabel = "N",
+            defaultValue = "1",
+            description = "Number of seeds, from the first side's on (default: ${DEFAULT-VALUE}).")
+    private int seeds;
+
+    @Mixin
+    private Options.Settings set;
+
+    @Mixin
+    private Options.Out out;
+
+    @Mixin
+    private JsonOption json;
+
+    /**
+     * How much of a difference was rate.
+     *
+     * @param own the side's validation loss minus the leader's, each at its own rates
+     * @param fair the same at the leader's effective rates
+     * @param share of the first that is gone in the second; null where there was none
+     */
+    record Explained(String side, double own, double fair, Double share) {
+        String sentence(String leader) {
+            String at = String.format(
+                    Locale.ROOT,
+                    "%s - %s: %+.5f at its own rates, %+.5f at those of %s",
+                    side,
+                    leader,
+                    own,
+                    fair,
+                    leader);
+            return share == null ? at : at + String.format(Locale.ROOT, ": %.0f %% of it was rate", 100 * share);
+        }
+    }
+
+    private record Answer(String scheduleOf, Comparison own, Comparison fair, List<Explained> explained) {}
+
+    @Override
+    public Integer call() {
+        Map<String, Configuration> sides = sides();
+        String first = leader == null ? sides.keySet().iterator().next() : leader;
+        if (!sides.containsKey(first)) {
+            throw new Refusal("--schedule-of is " + first + "; the sides are " + String.join(", ", sides.keySet()));
+        }
+        if (seeds < 1) {
+            throw new Refusal("--seeds is " + seeds + "; it must be one or more");
+        }
+        Path to = out.or(Path.of("out", "fair-" + String.join("-", sides.keySet())));
+        List<Path> own = new ArrayList<>(), fair = new ArrayList<>();
+        PrintWriter words = json.words();
+        try (Interrupt interrupt = new Interrupt()) {
+            long seed = sides.get(first).seed();
+            for (long s = seed; s < seed + seeds; s++) {
+                if (!train(sides, first, s, to.resolve("seed-" + s), own, fair, interrupt)) {
+                    words.print(Next.again(to));
+                    return Exit.INTERRUPTED;
+                }
+            }
+        }
+        Comparison before = Comparison.of(own, first, json::warn), after = Comparison.of(fair, first, json::warn);
+        Answer answer = new Answer(first, before, after, explained(before, after));
+        json.either(answer, print -> tell(print, answer));
+        Path page = to.resolve("report.html");
+        Report.write(fair, page);
+        words.println(
+                "report at one schedule: " + page.toAbsolutePath().normalize().toUri());
+        return Exit.FINE;
+    }
+
+    /** The configuration of each side by its name; all of one network, so that a matrix has its like in each. */
+    private Map<String, Configuration> sides() {
+        Map<String, Configuration> sides = new LinkedHashMap<>();
+        for (Path place : places) {
+            String name = Options.Out.named(place, "").getFileName().toString();
+            Configuration c = Files.isDirectory(place)
+                    ? ConfigurationFile.with(new Run(place).configuration(), set.settings.toArray(String[]::new))
+                    : Experiment.configuration(place, set.settings);
+            if (sides.put(name, c) != null) {
+                throw new Refusal("two sides are called " + name + "; give runs whose names differ");
+            }
+            if (c.matrices().groups().values().stream().anyMatch(group -> group.containsKey("mode"))) {
+                throw new Refusal(
+                        place + " has groups with a mode of their own (matrices.groups), and all matrices take one"
+                                + " here; leave these modes away");
+            }
+            Configuration one = sides.values().iterator().next();
+            if (!c.architecture().equals(one.architecture())
+                    || c.steps() != one.steps()
+                    || c.tokensPerStep() != one.tokensPerStep()
+                    || !c.data().equals(one.data())) {
+                throw new Refusal(place + " has another network, number of steps, batch or text than "
+                        + places.getFirst() + "; only the optimizers may differ");
+            }
+        }
+        return sides;
+    }
+
+    /** One seed: everyone at their own rates, then at the leader's effective ones; false where it was interrupted. */
+    private boolean train(
+            Map<String, Configuration> sides,
+            String first,
+            long seed,
+            Path to,
+            List<Path> own,
+            List<Path> fair,
+            Interrupt stop) {
+        Map<String, Path> runs = new LinkedHashMap<>();
+        for (Path place : places) {
+            String name = Options.Out.named(place, "").getFileName().toString();
+            Configuration c = ConfigurationFile.with(sides.get(name), "seed=" + seed, "target=null");
+            boolean there = Files.isDirectory(place)
+                    && set.settings.isEmpty()
+                    && c.seed() == sides.get(name).seed()
+                    && new Run(place).status().state() == RunStatus.State.FINISHED;
+            Path run = there ? place : to.resolve("own").resolve(name);
+            runs.put(name, run);
+            if (!there && !trained(run, c, stop)) {
+                return false;
+            }
+        }
+        own.addAll(runs.values());
+        Path schedule = to.resolve("effective.json");
+        if (Files.notExists(schedule)) {
+            Atomic.told("make", to, () -> Files.createDirectories(to));
+            RecordedRates.of(new Run(runs.get(first)), "effective", json::warn).write(schedule);
+        }
+        for (Map.Entry<String, Path> side : runs.entrySet()) {
+            Path run = side.getKey().equals(first)
+                    ? side.getValue()
+                    : to.resolve("fair").resolve(side.getKey());
+            fair.add(run);
+            if (!side.getKey().equals(first)) {
+                Configuration c = sides.get(side.getKey());
+                boolean ball = c.matrices().transfer().target() instanceof Space.Hyperball;
+                Configuration at = ConfigurationFile.with(
+                        c,
+                        "seed=" + seed,
+                        "target=null",
+                        "matrices.mode=" + (ball ? "hyperball" : "fair"),
+                        ConfigurationFile.text("matrices.recorded", schedule.toString()));
+                if (!trained(run, at, stop)) {
+                    return false;
+                }
+            }
+        }
+        return true;
+    }
+
+    private boolean trained(Path run, Configuration c, Interrupt stop) {
+        return new Launch(run, c, new Run(run).begun(), true, json.words()).run(stop);
+    }
+
+    private static List<Explained> explained(Comparison own, Comparison fair) {
+        List<Explained> all = new ArrayList<>();
+        for (Comparison.Difference d : own.differences()) {
+            double after = fair.differences().stream()
+                    .filter(other -> other.name().equals(d.name()))
+                    .findFirst()
+                    .orElseThrow()
+                    .mean();
+            all.add(new Explained(
+                    d.name(), d.mean(), after, Math.abs(d.mean()) < NOTHING ? null : 1 - after / d.mean()));
+        }
+        return all;
+    }
+
+    private static void tell(PrintWriter print, Answer answer) {
+        PrintWriter out = Width.folded(print);
+        out.println();
+        out.println("each at its own rates");
+        CompareCommand.print(out, answer.own);
+        out.println();
+        out.println("all at the effective rates of " + answer.scheduleOf);
+        CompareCommand.print(out, answer.fair);
+        out.println();
+        answer.explained.forEach(e -> out.println(e.sentence(answer.scheduleOf)));
+    }
+}

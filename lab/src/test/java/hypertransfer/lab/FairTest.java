@@ -1,0 +1,90 @@
+package hypertransfer.lab;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.within;
+
+import hypertransfer.train.log.Line;
+import hypertransfer.train.log.Run;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import tools.jackson.databind.JsonNode;
+
+/** Optimizers at one effective schedule. */
+class FairTest {
+    @TempDir
+    Path dir;
+
+    private final Ht ht = new Ht();
+    private Path muon;
+    private Path adam;
+    private Path ball;
+
+    @BeforeEach
+    void configurations() throws Exception {
+        muon = configuration("muon", "rate: 0.05");
+        adam = configuration("adam", "direction: adam, rate: 0.002");
+        ball = configuration("muonh", "mode: hyperball, rate: 0.01");
+    }
+
+    private Path configuration(String name, String matrices) throws Exception {
+        return Files.writeString(dir.resolve(name + ".yaml"), """
+                engine: reference
+                network: M2
+                steps: 10
+                model: {layers: 1, width: 8, head: 4, sequence: 8, batch: 2}
+                matrices: {%s}
+                validation: {batches: 1}
+                """.formatted(matrices));
+    }
+
+    private static List<Line.Matrices> lines(Path run) {
+        return new Run(run).matrices().lines(Line.Matrices.class).toList();
+    }
+
+    @Test
+    void everyoneTurnsAsTheNamedSideDoes() {
+        Path out = dir.resolve("out");
+        String told = ht.fine("fair", muon, adam, ball, "--schedule-of adam --seeds 2 --out", out);
+        assertThat(told)
+                .contains(
+                        "each at its own rates", "all at the effective rates of adam", "these runs turn their matrices")
+                .contains("muon - adam: ", "muonh - adam: ", " % of it was rate", "2 common seeds", "by Holm");
+        for (String side : List.of("muon", "muonh")) {
+            List<Line.Matrices> own = lines(out.resolve("seed-1235/fair").resolve(side));
+            List<Line.Matrices> leader = lines(out.resolve("seed-1235/own/adam"));
+            assertThat(own).hasSize(10);
+            for (int t = 0; t < 10; t++) {
+                assertThat(own.get(t).effective())
+                        .as(side)
+                        .containsExactly(leader.get(t).effective(), within(1e-12));
+            }
+        }
+        String again = ht.fine("fair", muon, adam, ball, "--schedule-of adam --seeds 2 --out", out);
+        assertThat(again).doesNotContain("| loss").contains("% of it was rate");
+        JsonNode json = ht.json("fair", muon, adam, ball, "--schedule-of adam --seeds 2 --out", out);
+        assertThat(json.path("schedule_of").asString()).isEqualTo("adam");
+        assertThat(json.path("explained")).hasSize(2);
+        assertThat(out.resolve("report.html")).isNotEmptyFile();
+    }
+
+    @Test
+    void finishedRunsAreUsedAsTheyAre() throws Exception {
+        for (Path file : List.of(muon, adam)) {
+            String name = file.getFileName().toString().replace(".yaml", "");
+            ht.fine("train", file, "--out", dir.resolve("runs").resolve(name));
+        }
+        Path out = dir.resolve("out"), run = dir.resolve("runs/muon");
+        ht.fine("fair", run, dir.resolve("runs/adam"), "--out", out);
+        assertThat(out.resolve("seed-1234/own")).doesNotExist();
+        assertThat(out.resolve("seed-1234/fair/adam")).isDirectory();
+        assertThat(ht.refused("fair", run, adam, "--schedule-of lion")).contains("the sides are muon, adam");
+        assertThat(ht.refused("fair", run, muon)).contains("two sides are called muon");
+        Path wide = Files.writeString(
+                dir.resolve("wide.yaml"), Files.readString(adam).replace("width: 8", "width: 16"));
+        assertThat(ht.refused("fair", run, wide)).contains("only the optimizers may differ");
+    }
+}

@@ -1,0 +1,93 @@
+package hypertransfer.lab;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.nio.file.Files;
+import java.nio.file.Path;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/** What people type at a command line, and what they are told; each of these misled somebody. */
+class WordsTest {
+    @TempDir
+    Path dir;
+
+    private final Ht ht = new Ht();
+    private Path file;
+
+    @BeforeEach
+    void configuration() throws Exception {
+        file = Files.writeString(dir.resolve("tiny.yaml"), """
+                engine: reference
+                steps: 3
+                model: {layers: 1, width: 8, head: 4, sequence: 8, batch: 2}
+                validation: {batches: 1}
+                """);
+    }
+
+    /** Who followed 'adamw.rate' set the wrong optimizer's rate. */
+    @ParameterizedTest
+    @CsvSource({"rate, matrices.rate", "lr, matrices.rate", "weight_decay, matrices.decay", "adamw.rat, adamw.rate"})
+    void theNearestKey(String given, String nearest) {
+        assertThat(ht.refused("train", file, "--set", given + "=1")).contains("the nearest is '" + nearest + "'");
+    }
+
+    @Test
+    void aWholeNumberWithAnExponent() {
+        assertThat(ht.fine("train", file, "--set steps=1e0 --out", dir.resolve("run")))
+                .contains("; 1 steps of");
+        assertThat(ht.refused("train", file, "--set steps=1.5")).contains("a whole number is expected");
+    }
+
+    /** It said first how to continue what is not there. */
+    @Test
+    void aTransferOfNothing() {
+        assertThat(ht.refused("transfer", dir.resolve("nope"), "--mode hypertransfer"))
+                .contains("is not a run");
+        assertThat(ht.out()).isEmpty();
+    }
+
+    @Test
+    void whatIsRefusedDoesNotBegin() {
+        ht.refused("train", file, "--set data.train=nowhere --out", dir.resolve("run"));
+        assertThat(ht.out()).doesNotContain("run ");
+    }
+
+    @Test
+    void anUnknownCommandHasNoHelp() {
+        assertThat(ht.refused("nosuch --help")).contains("unknown command 'nosuch'");
+    }
+
+    /** The hint after every run failed: there was no prompt. */
+    @Test
+    void theHintsWork() {
+        Path run = dir.resolve("run");
+        assertThat(ht.fine("train", file, "--out", run)).contains("ht sample " + run);
+        assertThat(ht.fine("sample", run)).isNotBlank();
+    }
+
+    @Test
+    void aSweepTrainsWhatCanBeTrained() {
+        assertThat(ht.fine("sweep", file, "--grid direction=muon,nosuch,adam --out", dir.resolve("sweep")))
+                .contains("left out: matrices.direction=nosuch: ", "point 2 of 2: matrices.direction=adam", "best ");
+        assertThat(ht.refused("sweep", file, "--grid direction=nosuch")).contains("matrices.direction is 'nosuch'");
+    }
+
+    /** A JSON line of kilobytes followed the text as soon as the output was a pipe. */
+    @Test
+    void textOrJson() {
+        assertThat(ht.fine("predict", file)).doesNotContain("{");
+        assertThat(ht.fine("predict", file, "--json")).startsWith("{").hasLineCount(1);
+    }
+
+    /** Every step was a line: a sweep of 20 small runs had 850. */
+    @Test
+    void aPipeHasALinePerValidation() {
+        assertThat(ht.fine("train", file, "--out", dir.resolve("run")).lines().filter(line -> line.startsWith("step ")))
+                .hasSize(2)
+                .allMatch(line -> line.contains("validation"));
+    }
+}
