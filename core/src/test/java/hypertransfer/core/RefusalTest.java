@@ -130,15 +130,6 @@ class RefusalTest {
                 () -> Mode.parse("hypertransfr"), "hypertransfr", "inverse-hypertransfer-plus", "decay-transfer");
     }
 
-    /** A refusal leaves what was before it good. */
-    @Test
-    void stateOutlivesARefusal() {
-        Transfer transfer = Mode.HYPERTRANSFER.transfer(0.1);
-        Step before = transfer.step(STATE, READING, 0.1);
-        refused(transfer, READING, Double.NaN, "NaN");
-        assertThat(transfer.step(STATE, READING, 0.1)).isEqualTo(before);
-    }
-
     /** Bad input, which is never called divergence. */
     private static void refused(Transfer transfer, Reading reading, double e, String... words) {
         refused(transfer, reading, e, Refusal.class, words);
