@@ -28,12 +28,13 @@ class OperationsTest {
     @Test
     void agreeWithTheReference() {
         for (Dims dims : SIZES) {
-            assertThat(Comparison.network(cpu(2, dims))).as("%s", dims).allMatch(ROUNDING::accepts);
-            assertThat(Comparison.sharp(cpu(2, dims))).as("%s", dims).allMatch(ROUNDING::accepts);
+            assertThat(Comparison.network(cpu(1, dims))).as("%s", dims).allMatch(ROUNDING::accepts);
+            assertThat(Comparison.sharp(cpu(1, dims))).as("%s", dims).allMatch(ROUNDING::accepts);
         }
     }
 
     @Test
+    @DisabledIfSystemProperty(named = "ht.vector.bits", matches = ".*")
     void giveTheSameBitsOnAnyNumberOfThreads() {
         for (Dims dims : SIZES) {
             assertThat(Comparison.network(threads(dims))).as("%s", dims).allMatch(result -> result.error() == 0);
