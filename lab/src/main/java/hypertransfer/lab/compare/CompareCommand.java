@@ -15,7 +15,6 @@ import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 
-/** {@code ht compare}: what differs between runs, and whether it is more than noise. */
 @Command(
         name = "compare",
         description =

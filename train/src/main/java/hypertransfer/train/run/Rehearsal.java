@@ -47,7 +47,7 @@ public record Rehearsal(
                     c,
                     session.engine().name(),
                     session.memory(),
-                    feed.trainingTokens(),
+                    feed.training().count(),
                     step - 1,
                     (between - begun) / 1e9 / (step - 1),
                     (System.nanoTime() - between) / 1e9);
