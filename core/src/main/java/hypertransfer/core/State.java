@@ -40,10 +40,7 @@ public record State(String matrix, long step, double R, double norm, double targ
      * @return the state before step 0
      */
     public static State zero(String matrix, double radius) {
-        if (!(radius > 0 && radius < Double.POSITIVE_INFINITY)) {
-            throw new Refusal("the radius of " + matrix + ", which starts at zero, is " + radius
-                    + "; it must be a finite number above zero");
-        }
+        Limits.aboveZero("the radius of " + matrix + ", which starts at zero,", radius);
         return new State(matrix, 0, radius, 0, radius);
     }
 

@@ -8,7 +8,7 @@ import java.util.random.RandomGenerator;
 /** One drawn situation: a transfer, the vectors, and a rate. */
 record Case(Transfer transfer, State state, double[] w, double[] u, double e) {
 
-    /** Ten thousand draws for each of the four pairs of spaces, each with a gradient rule that is drawn too. */
+    /** Ten thousand draws, a quarter of them for each of the four pairs of spaces; the gradient rule is drawn too. */
     static void forAll(String property, Consumer<Case> body) {
         GradientRule[] rules = GradientRule.values();
         for (int pair = 0; pair < 4; pair++) {
@@ -18,6 +18,7 @@ record Case(Transfer transfer, State state, double[] w, double[] u, double e) {
                     + (baseCarrier ? "Base" : "Hyperball");
             Draws.forAll(
                     name,
+                    Draws.COUNT / 4,
                     random -> body.accept(draw(random, baseTarget, baseCarrier, rules[random.nextInt(rules.length)])));
         }
     }

@@ -17,12 +17,16 @@ final class Draws {
 
     /** Each draw has a generator of its own, so that a draw does not depend on what those before it consumed. */
     static void forAll(String property, Consumer<RandomGenerator> body) {
-        for (int i = 0; i < COUNT; i++) {
+        forAll(property, COUNT, body);
+    }
+
+    static void forAll(String property, int count, Consumer<RandomGenerator> body) {
+        for (int i = 0; i < count; i++) {
             try {
                 body.accept(new SplittableRandom(31 * (31 * SEED + property.hashCode()) + i));
             } catch (AssertionError | RuntimeException e) {
                 throw new AssertionError(
-                        property + ": seed " + SEED + ", draw " + i + " of " + COUNT + ": " + e.getMessage()
+                        property + ": seed " + SEED + ", draw " + i + " of " + count + ": " + e.getMessage()
                                 + "\nreplay with -Dtest.properties=\"-Dht.seed=" + SEED + "\"",
                         e);
             }
@@ -31,7 +35,7 @@ final class Draws {
 
     /** Ten to a uniform power. */
     static double power(RandomGenerator random, double from, double to) {
-        return Math.pow(10, random.nextDouble(from, to));
+        return StrictMath.pow(10, random.nextDouble(from, to)); // the same in every JVM, compiled or not
     }
 
     /** A norm: ordinary half of the time, from 1e-30 to 1e30 the other half, ends included. */

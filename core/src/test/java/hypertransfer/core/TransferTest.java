@@ -50,21 +50,6 @@ class TransferTest {
         });
     }
 
-    /** A transfer to the same space by the general formulas agrees with the plain one's short cut. */
-    @Test
-    void generalFormulasAgreeWithThePlainOptimizer() {
-        Draws.forAll("Base to itself", random -> {
-            double e = Draws.power(random, -6, 2);
-            double l = random.nextDouble() / e * 0.999;
-            double[] w = Draws.vector(random, 5, Draws.norm(random));
-            double[] u = Draws.vector(random, 5, Draws.norm(random));
-            Transfer general = new Transfer(new Base(l), new Base(l), GradientRule.RESCALED);
-            Step step = general.step(State.start("w", Explicit.norm(w)), Explicit.reading(w, u), e);
-            close(step.keep(), 1 - e * l, TIGHT);
-            close(step.push(), e, TIGHT);
-        });
-    }
-
     /** Rate and decay of each step make a plain Base optimizer of any Hyperball step. */
     @Test
     void aPlainOptimizerTakesAHyperballsStep() {

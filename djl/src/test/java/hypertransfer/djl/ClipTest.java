@@ -19,7 +19,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 /** Gradients are clipped as the target sees them, or a transfer does not follow its target. */
 @Torch
 class ClipTest {
-    private static final int STEPS = 15;
+    private static final int STEPS = 8;
 
     /** Its steps are as long as its gradients. */
     private static final Direction PLAIN = new Made("plain", List.of(), (gradient, memory, step) -> gradient);

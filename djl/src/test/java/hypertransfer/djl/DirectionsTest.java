@@ -231,9 +231,8 @@ class DirectionsTest {
         assertThat(losses(zero, false, muon.in(Mode.HYPERTRANSFER_PLUS, 0.1).fromZero(3), 12))
                 .containsExactly(base, within(1e-9));
         assertThat(losses(zero, false, Rule.muonH(rate).fromZero(3), 12)[11]).isNotCloseTo(base[11], within(1e-4));
-        assertThatThrownBy(() -> losses(zero, false, Rule.muonH(rate), 1))
-                .isInstanceOf(Refusal.class)
-                .hasMessageContainingAll("proj", "start it from zero with a given radius");
+        TinyTraining.refused(
+                () -> losses(zero, false, Rule.muonH(rate), 1), "proj", "start it from zero with a given radius");
         refused("the radius from zero is -1.0", () -> Rule.muonH(rate).fromZero(-1));
     }
 

@@ -69,6 +69,11 @@ public record Dims(int B, int T, int C, int D, int V, int G, int F, int W) {
         return H() + 2 * G;
     }
 
+    /** The longest side of a hidden matrix. */
+    public int longest() {
+        return Math.max(4 * C, F);
+    }
+
     /** Whether every query has keys and values of its own and sees all that came before. */
     public boolean plainAttention() {
         return G == H() && W >= T;

@@ -211,26 +211,6 @@ class AnswersTest {
     }
 
     @Test
-    void ratesComeBack() {
-        JsonNode there = ht.json("rates", MUON, TUNED_M2, "--with matrices.decay=0.3");
-        List<String> carried = Ht.set("matrices.decay=0.3 matrices.rate=" + there.get("rate") + " matrices.final_ratio="
-                + there.get("final_ratio"));
-        JsonNode back = ht.json("rates", MUON, TUNED_M2, carried, "--with matrices.decay=0.1");
-        assertThat(back.get("rate").asDouble()).isCloseTo(0.03, within(0.003));
-        assertThat(there.get("rate").asDouble()).isNotCloseTo(0.03, within(0.001));
-    }
-
-    @Test
-    void widthChangesLittleWithoutAShapeFactor() {
-        JsonNode wide = ht.json("rates", MUON, "--with model.width=256");
-        assertThat(wide.get("rate").asDouble())
-                .as("gradients of wide networks begin with a lower rank, so a little above 0.02")
-                .isBetween(0.02, 0.022);
-        JsonNode rms = ht.json("rates", MUON, "--with matrices.shape_factor=rms");
-        assertThat(rms.get("rate").asDouble()).as("the factor is 2.3 or 4.5").isBetween(0.02 / 4.6, 0.02 / 2);
-    }
-
-    @Test
     void badQuestions() {
         assertThat(ht.fine("rates", MUON, "--to adamw")).contains("not a tuned rate");
         assertThat(ht.refused("rates", MUON)).contains("nothing to carry the rates to");

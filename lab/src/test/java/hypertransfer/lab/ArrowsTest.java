@@ -170,11 +170,4 @@ class ArrowsTest {
                 .hasSizeGreaterThan(30)
                 .allSatisfy((name, count) -> assertThat(count).as(name).isLessThanOrEqualTo(16));
     }
-
-    @Test
-    void theRulesSeeTheModules() {
-        for (String module : List.of("core", "engine", "train", "lab")) {
-            assertThat(OURS.that(of("hypertransfer", module))).as(module).isNotEmpty();
-        }
-    }
 }

@@ -17,17 +17,17 @@ class BenchTest {
     @Test
     void theLastLineHasTheNamesThatMachinesCompare() {
         JsonNode summary = ht.json("bench --preset demo --network M2 --engine cpu --batch 1 --seconds 0.01"
-                + " --set model.layers=1 --set model.width=32 --set model.head=16");
+                + " --set model.layers=1 --set model.width=16 --set model.head=8 --set model.sequence=16");
         assertThat(ht.out().lines()).first().isEqualTo("memory");
         assertThat(summary.propertyNames())
                 .containsExactly(
                         "preset network engine batch micro_ms optimizer_ms tokens_per_s peak_bytes".split(" "));
         assertThat(summary.get("engine").asString()).isEqualTo("cpu");
         assertThat(summary.get("batch").asInt()).isEqualTo(1);
-        // The preset's step is 16 sequences, so it takes 16 micro-batches of one.
-        double ms = 16 * summary.get("micro_ms").asDouble()
+        // The preset's step has 2048 tokens, so it takes 128 micro-batches of one sequence.
+        double ms = 128 * summary.get("micro_ms").asDouble()
                 + summary.get("optimizer_ms").asDouble();
-        assertThat(summary.get("tokens_per_s").asDouble() * ms / 1000).isCloseTo(16 * 128, withinPercentage(0.001));
+        assertThat(summary.get("tokens_per_s").asDouble() * ms / 1000).isCloseTo(2048, withinPercentage(0.001));
     }
 
     @ParameterizedTest

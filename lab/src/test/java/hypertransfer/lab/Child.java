@@ -32,6 +32,8 @@ public final class Child implements AutoCloseable {
                         Stream.of(
                                 Path.of(System.getProperty("java.home"), "bin", "java"),
                                 "@" + Path.of("../bin/jvm.options").toAbsolutePath(),
+                                "-XX:TieredStopAtLevel=1", // they live for seconds, which the better compiler would
+                                // take
                                 "-cp",
                                 classes,
                                 "hypertransfer.lab.Main"),

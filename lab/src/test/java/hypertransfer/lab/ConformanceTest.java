@@ -2,14 +2,9 @@ package hypertransfer.lab;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import hypertransfer.train.file.SafeTensors;
-import hypertransfer.train.file.SafeTensorsWriter;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.ArrayList;
-import java.util.List;
-import java.util.Map;
 import java.util.function.Consumer;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -90,31 +85,5 @@ class ConformanceTest {
         write(golden -> ((ObjectNode) golden.at("/cases/0"))
                 .set(key, key.equals("mode") ? JSON.valueToTree(value) : JSON.readTree(value)));
         assertThat(ht.refused("conformance", directory)).startsWith("ht: ").contains(problem);
-    }
-
-    @Test
-    void aZeroMatrixOnAHyperballIsNamed() {
-        String zero = "weight:blocks.1.attn.o.weight";
-        List<SafeTensorsWriter.Entry> entries = new ArrayList<>();
-        try (SafeTensors tensors = SafeTensors.read(GOLDEN.resolve("M1.safetensors"))) {
-            for (String name : tensors.names()) {
-                double[] values = tensors.values(name);
-                double[] written = name.equals(zero) ? new double[values.length] : values;
-                entries.add(new SafeTensorsWriter.Entry(name, 1, values.length, Double.BYTES, () -> written));
-            }
-        }
-        SafeTensorsWriter.write(directory.resolve("M1.safetensors"), entries, Map.of());
-        assertThat(ht.refused("conformance", directory))
-                .contains("blocks.1.attn.o.weight at step 0")
-                .contains("0.0", "above zero", "train it with the plain Base optimizer");
-    }
-
-    @Test
-    void aNaNRateOrDecayIsRefused() throws IOException {
-        Path file = Files.writeString(directory.resolve("run.yaml"), "matrices: {rate: .nan}\n");
-        assertThat(ht.refused("train", file)).contains("peak rate is NaN");
-        assertThat(ht.refused("train", file, "--set matrices.rate=0.01 --set matrices.decay=.nan"))
-                .contains("weight decay is NaN");
-        assertThat(ht.refused("train", file, "--set matrices.rate=10")).contains("which would erase");
     }
 }

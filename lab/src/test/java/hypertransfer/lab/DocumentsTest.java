@@ -20,8 +20,9 @@ import picocli.CommandLine;
 /** Every command in README and docs: those in code and in README's table are run, all are understood. */
 class DocumentsTest {
     private static final Path ROOT = Path.of("..");
-    private static final List<String> SMALL = Ht.set("engine=cpu steps=12 model.layers=1 model.width=16 model.head=8"
-            + " model.sequence=16 model.batch=2 validation.batches=1");
+    private static final List<String> SMALL =
+            Ht.set("engine=reference steps=12 model.layers=1 model.width=16 model.head=8"
+                    + " model.sequence=16 model.batch=2 validation.batches=1");
 
     /** What is not run here, and why. */
     private static final Map<String, String> NOT_RUN = Map.ofEntries(
@@ -225,7 +226,7 @@ class DocumentsTest {
         Matcher after = Pattern.compile("(?:.*\\./)?ht (.*)").matcher(command);
         assertThat(after.matches()).as(command).isTrue();
         List<String> words = words(after.group(1));
-        CommandLine line = Main.commands();
+        CommandLine line = Main.commands(words.getFirst());
         int at = 0;
         while (at < words.size() && line.getSubcommands().containsKey(words.get(at))) {
             line = line.getSubcommands().get(words.get(at++));
@@ -242,7 +243,7 @@ class DocumentsTest {
                 }
             }
         } else if (words.subList(at, words.size()).stream().anyMatch(word -> !word.startsWith("-"))) {
-            Main.commands().parseArgs(words.toArray(String[]::new));
+            Main.commands(words.getFirst()).parseArgs(words.toArray(String[]::new));
         }
     }
 
@@ -263,10 +264,13 @@ class DocumentsTest {
                     .replaceFirst("^(.*=)?(out|shards|my-texts|norms\\.csv|mine\\.yaml)(/|$)", "$1" + dir + "/$2$3"));
         }
         String name = words.getFirst();
-        boolean trains = List.of("train", "sweep", "reproduce").contains(name) || name.equals("invariance");
+        boolean trains = List.of("train", "sweep", "reproduce").contains(name)
+                || List.of("invariance", "bench").contains(name);
         if (trains) {
             words.addAll(SMALL);
-            if (command.contains("preset=mid")) { // 50,304 words take their time
+            if (name.equals("bench")) {
+                words.set(words.indexOf("--seconds") + 1, "0.01");
+            } else if (command.contains("preset=mid")) { // 50,304 words take their time
                 words.addAll(List.of("--set", "steps=1"));
             } else if (!name.equals("train")) { // several runs
                 words.addAll(List.of("--set", "steps=3"));

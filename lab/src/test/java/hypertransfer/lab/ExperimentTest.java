@@ -23,8 +23,9 @@ import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.json.JsonMapper;
 
 class ExperimentTest {
-    private static final List<String> TINY = Ht.set("steps=10 model.layers=1 model.width=16 model.head=8"
-            + " model.sequence=16 model.batch=2 validation.batches=1");
+    private static final List<String> TINY =
+            Ht.set("engine=reference steps=10 model.layers=1 model.width=16 model.head=8"
+                    + " model.sequence=16 model.batch=2 validation.batches=1");
 
     @TempDir
     Path directory;
@@ -146,14 +147,5 @@ class ExperimentTest {
             Run second = new Run(directory.resolve("seed-1235").resolve(run));
             assertThat(second.configuration().seed()).as(run).isEqualTo(1235);
         }
-    }
-
-    @Test
-    void badInputIsOneSentence() {
-        assertThat(ht.refused("reproduce exp9")).contains("unknown experiment 'exp9'; there are exp1, exp2-zero");
-        assertThat(ht.refused("reproduce exp1 --preset huge"))
-                .contains("unknown preset 'huge'; the presets are demo, small");
-        assertThat(ht.refused("sweep x.yaml --grid rate=1,2")).contains("there is no file x.yaml in");
-        assertThat(ht.refused("transfer", directory, "--mode hypertransfer")).contains("is not a run");
     }
 }

@@ -28,7 +28,7 @@ class KillTest {
         Workshop shop = Workshop.shared();
         Cases cases = new Cases("KillTest at an operation");
         Map<Command, Long> operations = new HashMap<>();
-        cases.run(100, (number, random) -> {
+        cases.run(70, (number, random) -> {
             Command command = shop.anyWriting(random);
             if (!operations.containsKey(command)) {
                 shop.expected(command);

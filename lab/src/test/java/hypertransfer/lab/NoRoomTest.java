@@ -28,7 +28,7 @@ class NoRoomTest {
     @Test
     void everyCommandSurvivesAFullDisk() throws Throwable {
         Workshop shop = Workshop.shared();
-        cases.run(100, (number, random) -> {
+        cases.run(70, (number, random) -> {
             Command command = shop.anyWriting(random);
             long bytes = (long) Math.pow(2, random.nextDouble(0, 16));
             one(shop, command, bytes, "case " + number + ", " + command.name() + " within " + bytes + " bytes");

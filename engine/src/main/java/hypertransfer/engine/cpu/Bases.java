@@ -28,7 +28,7 @@ final class Bases {
     Bases(Pool pool, Dims dims, Storage storage, NewtonSchulz room) {
         this.pool = pool;
         this.room = room;
-        longest = Math.max(4 * dims.C(), dims.F());
+        longest = dims.longest();
         scratch = storage.declare(Role.SCRATCH, "bases", pool.size() * (2 * STRIP + 1), longest);
     }
 

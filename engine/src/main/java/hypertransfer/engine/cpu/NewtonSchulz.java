@@ -37,7 +37,7 @@ final class NewtonSchulz {
     NewtonSchulz(Pool pool, Dims dims, Storage storage) {
         this.pool = pool;
         this.dims = dims;
-        rows = 4 * dims.C() + Math.max(4 * dims.C(), dims.F());
+        rows = 4 * dims.C() + dims.longest();
         scratch = storage.declare(Role.SCRATCH, "newtonSchulz", pool.size() * rows, dims.C());
     }
 

@@ -19,7 +19,7 @@ import java.util.function.BooleanSupplier;
 /**
  * The door in front of every engine: it holds all rules of {@link Engine} about shapes, lists, tokens, rows and order,
  * so that the engine behind it computes and checks nothing. A refusal names the operation, the argument, what was met
- * and what was expected. A check is a few comparisons and allocates nothing.
+ * and what was expected.
  */
 public final class Checked implements Engine {
     private final Engine engine;
@@ -31,7 +31,7 @@ public final class Checked implements Engine {
     public Checked(Engine engine) {
         this.engine = engine;
         dims = engine.dims();
-        layers = new CheckedLayers(engine, rules);
+        layers = CheckedLayers.of(engine, rules);
         motion = new CheckedMotion(engine, rules);
     }
 

@@ -3,259 +3,142 @@ package hypertransfer.engine.door;
 import hypertransfer.engine.Dims;
 import hypertransfer.engine.Engine;
 import hypertransfer.engine.Layers;
+import hypertransfer.engine.Layers.Nonlinearity;
+import hypertransfer.engine.Layers.Norm;
+import hypertransfer.engine.Shapes;
 import hypertransfer.engine.Tensor;
+import java.lang.reflect.Method;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.stream.Stream;
 
-/** The rules of what a network computes. */
-final class CheckedLayers implements Layers {
+/** The rules of what a network computes: the order of calls, and the shapes that stand at each operation. */
+final class CheckedLayers {
     private final Engine engine;
     private final Rules rules;
-    private final int N, C, D, H, V, Q, F;
+    private final Dims dims;
+    private final Map<String, List<Argument>> operations = new HashMap<>();
 
-    CheckedLayers(Engine engine, Rules rules) {
+    /**
+     * What {@link Shapes} says of an argument.
+     *
+     * @param unless what must be null too where this is null: its own name where it may be, empty where it may not
+     * @param shape rows and columns; empty where it has none
+     */
+    private record Argument(String name, String unless, List<String> shape) {
+        static Argument parse(String word) {
+            String[] parts = word.split(":");
+            String name = parts[0].replaceFirst("\\?.*", ""), unless = parts[0].substring(name.length());
+            return new Argument(
+                    name,
+                    unless.equals("?") ? name : unless.replace("?", ""),
+                    parts.length == 1 ? List.of() : List.of(parts[1].split(",")));
+        }
+    }
+
+    private CheckedLayers(Engine engine, Rules rules) {
         this.engine = engine;
         this.rules = rules;
-        Dims dims = engine.dims();
-        N = dims.N();
-        C = dims.C();
-        D = dims.D();
-        H = dims.H();
-        V = dims.V();
-        Q = dims.Q();
-        F = dims.F();
-    }
-
-    @Override
-    public void embed(Tensor w, Tensor x) {
-        rules.fed("embed");
-        rules.shape(V, C, "w", w);
-        rules.shape(N, C, "x", x);
-        engine.layers().embed(w, x);
-    }
-
-    @Override
-    public void embedBackward(Tensor dx, Tensor dw) {
-        rules.outside("embedBackward");
-        rules.fed("embedBackward");
-        rules.shape(N, C, "dx", dx);
-        rules.shape(V, C, "dw", dw);
-        engine.layers().embedBackward(dx, dw);
-    }
-
-    @Override
-    public void product(Tensor x, Tensor w, Tensor y) {
-        rules.ready("product");
-        rules.mine("x", x);
-        rules.mine("w", w);
-        rules.shape(w.rows(), x.cols(), "w", w);
-        rules.shape(x.rows(), w.rows(), "y", y);
-        engine.layers().product(x, w, y);
-    }
-
-    @Override
-    public void productInput(Tensor dy, Tensor w, Tensor dx) {
-        rules.ready("productInput");
-        rules.mine("dy", dy);
-        rules.mine("w", w);
-        rules.shape(dy.cols(), w.cols(), "w", w);
-        rules.shape(dy.rows(), w.cols(), "dx", dx);
-        engine.layers().productInput(dy, w, dx);
-    }
-
-    @Override
-    public void productWeight(Tensor dy, Tensor x, Tensor dw) {
-        rules.ready("productWeight");
-        rules.mine("dy", dy);
-        rules.mine("x", x);
-        rules.shape(dy.rows(), x.cols(), "x", x);
-        rules.shape(dy.cols(), x.cols(), "dw", dw);
-        engine.layers().productWeight(dy, x, dw);
-    }
-
-    @Override
-    public void addRows(Tensor y, Tensor b) {
-        rules.ready("addRows");
-        rules.periods(N, "y", y, "b", b);
-        engine.layers().addRows(y, b);
-    }
-
-    @Override
-    public void addRowsBackward(Tensor dy, Tensor db) {
-        rules.ready("addRowsBackward");
-        rules.periods(N, "dy", dy, "db", db);
-        engine.layers().addRowsBackward(dy, db);
-    }
-
-    @Override
-    public void norm(Tensor x, Norm norm, Tensor y) {
-        rules.ready("norm");
-        rules.shape(N, C, "x", x, "y", y);
-        norm(norm);
-        engine.layers().norm(x, norm, y);
-    }
-
-    private void norm(Norm norm) {
-        rules.present("norm", norm);
-        rules.shape(1, C, "gain", norm.gain());
-        rules.shape(N, 1, "r", norm.r());
-    }
-
-    private void throughNorm(Norm norm) {
-        norm(norm);
-        rules.shape(1, C, "dgain", norm.dgain());
-    }
-
-    @Override
-    public void normBackward(Tensor dy, Tensor x, Norm norm, Tensor dx) {
-        rules.ready("normBackward");
-        rules.shape(N, C, "dy", dy, "x", x, "dx", dx);
-        throughNorm(norm);
-        engine.layers().normBackward(dy, x, norm, dx);
-    }
-
-    @Override
-    public void residualNorm(Tensor h, Tensor z, Tensor zr, Tensor out, Norm norm, Tensor y) {
-        rules.ready("residualNorm");
-        rules.shape(N, C, "h", h, "z", z, "out", out);
-        rules.shape(N, C, "y", y);
-        norm(norm);
-        rules.optional(N, 1, "zr", zr);
-        engine.layers().residualNorm(h, z, zr, out, norm, y);
-    }
-
-    @Override
-    public void residualNormBackward(Tensor dy, Tensor z, Tensor zr, Tensor out, Norm norm, Tensor dh, Tensor dz) {
-        rules.ready("residualNormBackward");
-        rules.shape(N, C, "dy", dy);
-        if (zr != null) {
-            rules.shape(N, C, "z", z, "dz", dz);
-            rules.shape(N, 1, "zr", zr);
+        dims = engine.dims();
+        for (Method method : Layers.class.getMethods()) {
+            String words = method.getAnnotation(Shapes.class).value();
+            operations.put(
+                    method.getName(),
+                    Stream.of(words.split(" ")).map(Argument::parse).toList());
         }
-        rules.shape(N, C, "out", out, "dh", dh);
-        throughNorm(norm);
-        engine.layers().residualNormBackward(dy, z, zr, out, norm, dh, dz);
     }
 
-    @Override
-    public void heads(Tensor qkv, Tensor r, HeadRule rule) {
-        rules.ready("heads");
-        rules.shape(N, Q * D, "qkv", qkv);
-        rules.shape(N, Q, "r", r);
-        rules.present("rule", rule);
-        engine.layers().heads(qkv, r, rule);
+    static Layers of(Engine engine, Rules rules) {
+        return Call.door(Layers.class, new CheckedLayers(engine, rules)::call);
     }
 
-    @Override
-    public void headsBackward(Tensor dqkv, Tensor qkv, Tensor r, HeadRule rule) {
-        rules.ready("headsBackward");
-        rules.shape(N, Q * D, "dqkv", dqkv, "qkv", qkv);
-        rules.shape(N, Q, "r", r);
-        rules.present("rule", rule);
-        engine.layers().headsBackward(dqkv, qkv, r, rule);
-    }
-
-    @Override
-    public void attention(Tensor qkv, Tensor o, Tensor lse) {
-        rules.ready("attention");
-        rules.shape(N, Q * D, "qkv", qkv);
-        rules.shape(N, C, "o", o);
-        rules.shape(N, H, "lse", lse);
-        engine.layers().attention(qkv, o, lse);
-    }
-
-    @Override
-    public void attentionBackward(Tensor qkv, Tensor o, Tensor lse, Tensor dO, Tensor dqkv) {
-        rules.ready("attentionBackward");
-        rules.shape(N, Q * D, "qkv", qkv, "dqkv", dqkv);
-        rules.shape(N, C, "o", o, "dO", dO);
-        rules.shape(N, H, "lse", lse);
-        engine.layers().attentionBackward(qkv, o, lse, dO, dqkv);
-    }
-
-    @Override
-    public void activation(Tensor f, Tensor fr, Tensor s, Nonlinearity kind) {
-        rules.ready("activation");
-        rules.present("kind", kind);
-        rules.shape(N, F * kind.inputs(), "f", f);
-        rules.shape(N, F, "s", s);
-        rules.optional(N, kind.inputs(), "fr", fr);
-        engine.layers().activation(f, fr, s, kind);
-    }
-
-    @Override
-    public void activationBackward(Tensor f, Tensor fr, Tensor ds, Tensor df, Nonlinearity kind) {
-        rules.ready("activationBackward");
-        rules.present("kind", kind);
-        rules.shape(N, F * kind.inputs(), "f", f, "df", df);
-        rules.shape(N, F, "ds", ds);
-        rules.optional(N, kind.inputs(), "fr", fr);
-        engine.layers().activationBackward(f, fr, ds, df, kind);
-    }
-
-    @Override
-    public void productHeads(Tensor x, Tensor w, Tensor qkv, Tensor r, HeadRule rule) {
-        rules.ready("productHeads");
-        rules.shape(N, C, "x", x);
-        rules.shape(Q * D, C, "w", w);
-        rules.shape(N, Q * D, "qkv", qkv);
-        rules.shape(N, Q, "r", r);
-        rules.present("rule", rule);
-        engine.layers().productHeads(x, w, qkv, r, rule);
-    }
-
-    @Override
-    public void attentionHeadsBackward(
-            Tensor qkv, Tensor r, HeadRule rule, Tensor o, Tensor lse, Tensor dO, Tensor dqkv) {
-        rules.ready("attentionHeadsBackward");
-        rules.shape(N, Q * D, "qkv", qkv, "dqkv", dqkv);
-        rules.shape(N, Q, "r", r);
-        rules.present("rule", rule);
-        rules.shape(N, C, "o", o, "dO", dO);
-        rules.shape(N, H, "lse", lse);
-        engine.layers().attentionHeadsBackward(qkv, r, rule, o, lse, dO, dqkv);
-    }
-
-    @Override
-    public void productActivation(Tensor x, Tensor w, Tensor f, Tensor s, Nonlinearity kind) {
-        rules.ready("productActivation");
-        rules.present("kind", kind);
-        rules.shape(N, C, "x", x);
-        rules.shape(F * kind.inputs(), C, "w", w);
-        rules.shape(N, F * kind.inputs(), "f", f);
-        rules.shape(N, F, "s", s);
-        engine.layers().productActivation(x, w, f, s, kind);
-    }
-
-    @Override
-    public void productActivationBackward(
-            Tensor dy, Tensor w, Tensor f, Tensor s, Tensor ds, Tensor df, Nonlinearity kind) {
-        rules.ready("productActivationBackward");
-        rules.present("kind", kind);
-        rules.shape(N, C, "dy", dy);
-        rules.shape(C, F, "w", w);
-        rules.shape(N, F * kind.inputs(), "f", f, "df", df);
-        rules.shape(N, F, "s", s, "ds", ds);
-        engine.layers().productActivationBackward(dy, w, f, s, ds, df, kind);
-    }
-
-    @Override
-    public void head(Tensor x, Tensor w, Tensor losses, double scale, Tensor dx, Tensor dw) {
-        rules.fed("head");
-        rules.shape(N, C, "x", x);
-        rules.shape(V, C, "w", w);
-        rules.shape(N, 1, "losses", losses);
-        if (dx != null || dw != null) {
-            rules.shape(N, C, "dx", dx);
-            rules.shape(V, C, "dw", dw);
+    private Object call(Method method, Object[] arguments) throws Throwable {
+        String name = method.getName();
+        switch (name) {
+            case "embed", "head" -> rules.fed(name);
+            case "embedBackward" -> {
+                rules.outside(name);
+                rules.fed(name);
+            }
+            case "logits" -> rules.outside(name);
+            default -> rules.ready(name);
         }
-        engine.layers().head(x, w, losses, scale, dx, dw);
+        check(name, operations.get(name), arguments);
+        return Call.through(engine.layers(), method, arguments);
     }
 
-    @Override
-    public double[] logits(Tensor x, int row, Tensor w) {
-        rules.outside("logits");
-        rules.shape(N, C, "x", x);
-        rules.range(0, N - 1, "row", row);
-        rules.shape(V, C, "w", w);
-        return engine.layers().logits(x, row, w);
+    private void check(String operation, List<Argument> expected, Object[] arguments) {
+        Map<String, Integer> sizes = new HashMap<>(); // of what has no fixed size
+        for (int i = 0; i < arguments.length; i++) {
+            Argument argument = expected.get(i);
+            if (argument.shape.isEmpty() && !argument.name.equals("-")) {
+                rules.present(argument.name, arguments[i]);
+            }
+            if (arguments[i] instanceof Nonlinearity kind) {
+                sizes.put("I", kind.inputs());
+            }
+        }
+        for (int i = 0; i < arguments.length; i++) {
+            Argument argument = expected.get(i);
+            if (argument.name.equals("row<N")) {
+                rules.range(0, dims.N() - 1, "row", (int) arguments[i]);
+            } else if (arguments[i] instanceof Norm norm) {
+                shape(List.of("1", "C"), "gain", norm.gain(), sizes);
+                shape(List.of("N", "1"), "r", norm.r(), sizes);
+                if (operation.endsWith("Backward")) {
+                    shape(List.of("1", "C"), "dgain", norm.dgain(), sizes);
+                }
+            } else if (!argument.shape.isEmpty() && !absent(argument, expected, arguments)) {
+                shape(argument.shape, argument.name, (Tensor) arguments[i], sizes);
+            }
+        }
+    }
+
+    /** Whether an argument is null, and may be. */
+    private static boolean absent(Argument argument, List<Argument> all, Object[] arguments) {
+        for (int i = 0; i < arguments.length; i++) {
+            boolean both = all.get(i) == argument || all.get(i).name.equals(argument.unless);
+            if (both && arguments[i] != null) {
+                return false;
+            }
+        }
+        return !argument.unless.isEmpty();
+    }
+
+    private void shape(List<String> shape, String name, Tensor tensor, Map<String, Integer> sizes) {
+        rules.mine(name, tensor);
+        String rows = shape.getFirst();
+        int cols = size(shape.getLast(), tensor.cols(), sizes);
+        if (rows.startsWith("/")) {
+            int whole = size(rows.substring(1), 0, sizes);
+            if (whole % tensor.rows() != 0 || cols != tensor.cols()) {
+                throw rules.misshapen(name, tensor, "(R," + cols + ") with an R that divides " + whole);
+            }
+        } else if (size(rows, tensor.rows(), sizes) != tensor.rows() || cols != tensor.cols()) {
+            throw rules.misshapen(name, tensor, Rules.text(size(rows, tensor.rows(), sizes), cols));
+        }
+    }
+
+    /** What a size is called in {@link Shapes} as a number; one that has no number yet is the one that was met. */
+    private int size(String letters, int met, Map<String, Integer> sizes) {
+        if (Character.isLowerCase(letters.charAt(0))) {
+            return sizes.computeIfAbsent(letters, _ -> met);
+        }
+        int product = 1;
+        for (char letter : letters.toCharArray()) {
+            product *= switch (letter) {
+                case 'N' -> dims.N();
+                case 'C' -> dims.C();
+                case 'D' -> dims.D();
+                case 'H' -> dims.H();
+                case 'V' -> dims.V();
+                case 'Q' -> dims.Q();
+                case 'F' -> dims.F();
+                case 'I' -> sizes.get("I");
+                default -> Character.getNumericValue(letter);
+            };
+        }
+        return product;
     }
 }

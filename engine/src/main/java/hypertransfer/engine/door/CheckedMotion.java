@@ -80,19 +80,15 @@ record CheckedMotion(Engine engine, Rules rules) implements Motion {
 
     /** Matrices no larger than engines set memory aside for. */
     private void hidden(String name, List<Tensor> x, String direction) {
-        int C = engine.dims().C();
+        int C = engine.dims().C(), longest = engine.dims().longest();
         for (int k = 0; k < x.size(); k++) {
             Tensor t = x.get(k);
-            if (Math.min(t.rows(), t.cols()) > C || t.size() > (long) longest() * C) {
-                String expected = "at most a hidden matrix's, " + Rules.text(longest(), C);
+            if (Math.min(t.rows(), t.cols()) > C || t.size() > (long) longest * C) {
+                String expected = "at most a hidden matrix's, " + Rules.text(longest, C);
                 throw rules.misshapen(
                         name + "[" + k + "]", t, expected + "; give it another direction than " + direction);
             }
         }
-    }
-
-    private int longest() {
-        return Math.max(4 * engine.dims().C(), engine.dims().F());
     }
 
     @Override
@@ -123,10 +119,11 @@ record CheckedMotion(Engine engine, Rules rules) implements Motion {
         rules.list("gram", gram);
         rules.factors(gram, "shift", shift);
         rules.like(gram, "basis", basis);
+        int longest = engine.dims().longest();
         for (int k = 0; k < gram.size(); k++) {
             Tensor t = gram.get(k);
-            if (t.rows() != t.cols() || t.rows() > longest()) {
-                throw rules.misshapen("gram[" + k + "]", t, "a square of at most " + longest() + " rows");
+            if (t.rows() != t.cols() || t.rows() > longest) {
+                throw rules.misshapen("gram[" + k + "]", t, "a square of at most " + longest + " rows");
             }
             rules.aboveZero("shift[" + k + "]", shift[k]);
         }

@@ -124,38 +124,6 @@ final class Rules {
         }
     }
 
-    void shape(int rows, int cols, String name, Tensor tensor) {
-        mine(name, tensor);
-        if (tensor.rows() != rows || tensor.cols() != cols) {
-            throw misshapen(name, tensor, text(rows, cols));
-        }
-    }
-
-    void shape(int rows, int cols, String a, Tensor first, String b, Tensor second) {
-        shape(rows, cols, a, first);
-        shape(rows, cols, b, second);
-    }
-
-    void shape(int rows, int cols, String a, Tensor first, String b, Tensor second, String c, Tensor third) {
-        shape(rows, cols, a, first, b, second);
-        shape(rows, cols, c, third);
-    }
-
-    /** Rows that repeat those of a shorter tensor. */
-    void periods(int rows, String a, Tensor whole, String b, Tensor period) {
-        mine(b, period);
-        shape(rows, period.cols(), a, whole);
-        if (rows % period.rows() != 0) {
-            throw misshapen(b, period, "(R," + whole.cols() + ") with an R that divides " + rows);
-        }
-    }
-
-    void optional(int rows, int cols, String name, Tensor tensor) {
-        if (tensor != null) {
-            shape(rows, cols, name, tensor);
-        }
-    }
-
     void list(String name, List<Tensor> tensors) {
         masters(name, tensors);
         for (int k = 0; k < tensors.size(); k++) {

@@ -3,9 +3,7 @@ package hypertransfer.engine.door;
 import hypertransfer.engine.Engine;
 import hypertransfer.engine.Layers;
 import hypertransfer.engine.Motion;
-import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
-import java.lang.reflect.Proxy;
 import java.util.Comparator;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -44,16 +42,17 @@ public final class Timed {
 
     /** The engine with this door before it. */
     public Engine door() {
-        Layers layers = proxy(Layers.class, (method, args) -> timed(engine.layers(), method, args));
-        Motion motion = proxy(Motion.class, (method, args) -> timed(engine.motion(), method, args));
-        return proxy(Engine.class, (method, args) -> switch (method.getName()) {
+        Layers layers = Call.door(Layers.class, (method, args) -> timed(engine.layers(), method, args));
+        Motion motion = Call.door(Motion.class, (method, args) -> timed(engine.motion(), method, args));
+        return Call.door(Engine.class, (method, args) -> switch (method.getName()) {
             case "layers" -> layers;
             case "motion" -> motion;
             case "replay" -> {
                 ((Runnable) args[1]).run();
                 yield null;
             }
-            default -> OWN.contains(method.getName()) ? timed(engine, method, args) : call(engine, method, args);
+            default ->
+                OWN.contains(method.getName()) ? timed(engine, method, args) : Call.through(engine, method, args);
         });
     }
 
@@ -95,27 +94,10 @@ public final class Timed {
     private Object timed(Object owner, Method method, Object[] args) throws Throwable {
         engine.await();
         long start = System.nanoTime();
-        Object result = call(owner, method, args);
+        Object result = Call.through(owner, method, args);
         engine.await();
         Operation now = new Operation(method.getName(), 1, (System.nanoTime() - start) / 1e6);
         operations.merge(now.name, now, Operation::and);
         return result;
-    }
-
-    private static Object call(Object owner, Method method, Object[] args) throws Throwable {
-        try {
-            return method.invoke(owner, args);
-        } catch (InvocationTargetException e) {
-            throw e.getCause();
-        }
-    }
-
-    private interface Call {
-        Object run(Method method, Object[] args) throws Throwable;
-    }
-
-    private static <T> T proxy(Class<T> type, Call call) {
-        return type.cast(Proxy.newProxyInstance(
-                Timed.class.getClassLoader(), new Class<?>[] {type}, (self, method, args) -> call.run(method, args)));
     }
 }

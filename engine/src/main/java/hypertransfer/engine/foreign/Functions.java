@@ -15,6 +15,7 @@ import java.lang.foreign.SymbolLookup;
 import java.lang.invoke.MethodHandle;
 import java.lang.invoke.MethodType;
 import java.nio.file.Path;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
@@ -46,6 +47,11 @@ public final class Functions implements Native {
         } catch (IllegalArgumentException e) {
             return Optional.empty();
         }
+    }
+
+    /** Those of the first of these places that the system's loader can load. */
+    public static Optional<Functions> first(List<String> places) {
+        return places.stream().flatMap(place -> open(place).stream()).findFirst();
     }
 
     @Override

@@ -2,8 +2,6 @@ package hypertransfer.engine.foreign;
 
 import hypertransfer.engine.EngineException;
 import java.io.IOException;
-import java.lang.foreign.Arena;
-import java.lang.foreign.SymbolLookup;
 import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -19,11 +17,9 @@ public record Library(Path path, int major) {
     static final List<Integer> MAJORS = List.of(13, 12);
 
     public Native open() {
-        try {
-            return new Functions(path.toString(), SymbolLookup.libraryLookup(path, Arena.global()));
-        } catch (IllegalArgumentException e) {
-            throw new EngineException(path + " is there but cannot be loaded; is it built for this processor?", e);
-        }
+        return Functions.open(path.toString())
+                .orElseThrow(() ->
+                        new EngineException(path + " is there but cannot be loaded; is it built for this processor?"));
     }
 
     /**

@@ -3,10 +3,10 @@ package hypertransfer.engine.proof;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import hypertransfer.engine.Dims;
+import hypertransfer.engine.Engine;
 import hypertransfer.engine.cpu.CpuEngine;
 import hypertransfer.engine.door.Checked;
 import hypertransfer.engine.proof.Result.Tolerance;
-import java.util.stream.IntStream;
 
 /** The engine that tests are about: nothing stands in for it, unless ht.engine demands another one. */
 final class Demanded {
@@ -15,14 +15,18 @@ final class Demanded {
 
     private Demanded() {}
 
-    /** One, and more than there are cores; two where the width of vectors is another. */
-    static IntStream threads() {
-        return System.getProperty("ht.vector.bits") == null ? IntStream.of(1, 4) : IntStream.of(2);
+    static Pair cpu(int threads, Dims dims) {
+        return new Pair(engine(threads, dims));
     }
 
-    static Pair cpu(int threads, Dims dims) {
+    /** More threads than there are cores beside one: the bits must be the same. */
+    static Pair threads(Dims dims) {
+        return new Pair(engine(4, dims), engine(1, dims));
+    }
+
+    private static Engine engine(int threads, Dims dims) {
         String engine = System.getProperty("ht.engine", "cpu");
         assumeTrue(engine.equals("cpu"), "ht.engine demands " + engine);
-        return new Pair(new Checked(new CpuEngine(dims, threads)));
+        return new Checked(new CpuEngine(dims, threads));
     }
 }

@@ -7,7 +7,6 @@ import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Parameters;
 import picocli.CommandLine.Spec;
 
-/** {@code ht completion}: a script that lets a shell complete commands, options and their values. */
 @Command(
         name = "completion",
         description = "Prints a script that lets a shell complete commands and options.",

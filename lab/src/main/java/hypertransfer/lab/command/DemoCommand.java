@@ -14,7 +14,6 @@ import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 
-/** {@code ht demo}: the paper's first experiment in a few minutes. */
 @Command(
         name = "demo",
         description =

@@ -14,7 +14,6 @@ import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 import picocli.CommandLine.Spec;
 
-/** {@code ht export}: a run's weights for other programs. */
 @Command(
         name = "export",
         description = "Writes the weights of a run's newest good checkpoint as float32 .safetensors.",

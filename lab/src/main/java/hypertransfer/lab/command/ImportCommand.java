@@ -17,7 +17,6 @@ import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 import picocli.CommandLine.Spec;
 
-/** {@code ht import}: a run that starts with the weights of another program. */
 @Command(
         name = "import",
         description = "Makes a run that starts with the weights of a .safetensors file.",

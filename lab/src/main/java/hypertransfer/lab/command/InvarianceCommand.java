@@ -17,7 +17,6 @@ import picocli.CommandLine.Parameters;
 import tools.jackson.databind.json.JsonMapper;
 import tools.jackson.databind.node.ObjectNode;
 
-/** {@code ht invariance}: which transfer a network needs. */
 @Command(
         name = "invariance",
         description =

@@ -1,16 +1,17 @@
 package hypertransfer.lab.command;
 
 import hypertransfer.lab.command.option.JsonOption;
-import hypertransfer.lab.terminal.Ink;
+import hypertransfer.lab.terminal.Table;
 import hypertransfer.train.network.Architecture;
 import hypertransfer.train.network.Preset;
 import hypertransfer.train.network.Variant;
 import java.util.Arrays;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 
-/** {@code ht presets}: the sizes that have a name. */
 @Command(
         name = "presets",
         description = "Lists the presets: sizes of networks and runs that have a name.",
@@ -19,55 +20,39 @@ public final class PresetsCommand implements Runnable {
     @Mixin
     private JsonOption json;
 
-    private record Row(
-            String preset,
-            long parameters,
-            long parametersWithoutHead,
-            int vocab,
-            int layers,
-            int width,
-            int head,
-            int sequence,
-            int batch,
-            int tokensPerStep,
-            int steps) {
-        static Row of(Preset preset) {
-            Architecture a = preset.architecture(Variant.M1);
-            return new Row(
-                    preset.label(),
-                    a.parameters(),
-                    a.parametersWithoutHead(),
-                    a.vocab(),
-                    a.layers(),
-                    a.width(),
-                    a.headWidth(),
-                    a.sequence(),
-                    preset.batch(),
-                    preset.stepTokens(),
-                    preset.steps());
-        }
+    private static Map<String, Object> row(Preset preset) {
+        Architecture a = preset.architecture(Variant.M1);
+        Map<String, Object> row = new LinkedHashMap<>();
+        row.put("preset", preset.label());
+        row.put("parameters", a.parameters());
+        row.put("parameters_without_head", a.parametersWithoutHead());
+        row.put("vocab", a.vocab());
+        row.put("layers", a.layers());
+        row.put("width", a.width());
+        row.put("head", a.headWidth());
+        row.put("sequence", a.sequence());
+        row.put("batch", preset.batch());
+        row.put("tokens_per_step", preset.stepTokens());
+        row.put("steps", preset.steps());
+        return row;
     }
 
     @Override
     public void run() {
-        List<Row> rows = Arrays.stream(Preset.values()).map(Row::of).toList();
+        List<Map<String, Object>> rows =
+                Arrays.stream(Preset.values()).map(PresetsCommand::row).toList();
         json.either(rows, out -> {
-            out.println(Ink.BOLD.on("preset     parameters  vocab layers width head sequence batch tok/step   steps"));
-            rows.forEach(row -> out.printf(
-                    "%-10s %,11d %6d %6d %5d %4d %8d %5d %,8d %,7d%n",
-                    row.preset,
-                    row.parameters,
-                    row.vocab,
-                    row.layers,
-                    row.width,
-                    row.head,
-                    row.sequence,
-                    row.batch,
-                    row.tokensPerStep,
-                    row.steps));
+            Table<Map<String, Object>> table =
+                    new Table<Map<String, Object>>().column("preset", "%s", row -> row.get("preset"));
+            for (String name : List.of("parameters", "vocab", "layers", "width", "head", "sequence", "batch")) {
+                table.column(name, name.equals("parameters") ? "%,d" : "%d", row -> row.get(name));
+            }
+            table.column("tok/step", "%,d", row -> row.get("tokens_per_step"))
+                    .column("steps", "%,d", row -> row.get("steps"))
+                    .print(out, rows);
             out.printf(
                     "embedding and head are separate: gpt2-124m without its head has %,d%n",
-                    Row.of(Preset.GPT2_124M).parametersWithoutHead);
+                    row(Preset.GPT2_124M).get("parameters_without_head"));
         });
     }
 }

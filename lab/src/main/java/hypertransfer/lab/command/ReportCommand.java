@@ -13,7 +13,6 @@ import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 import picocli.CommandLine.Spec;
 
-/** {@code ht report}: runs as one HTML file that needs nothing else. */
 @Command(
         name = "report",
         description = "Writes runs as a self-contained HTML page: table, curves, matrices, differences.",

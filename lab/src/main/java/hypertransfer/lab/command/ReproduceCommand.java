@@ -24,7 +24,6 @@ import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 
-/** {@code ht reproduce}: an experiment of the paper. */
 @Command(
         name = "reproduce",
         description = "Repeats an experiment of the paper at a preset, and writes its figures as a report.",

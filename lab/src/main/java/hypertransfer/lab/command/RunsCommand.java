@@ -17,7 +17,6 @@ import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Parameters;
 
-/** {@code ht runs}: the runs below a directory. */
 @Command(
         name = "runs",
         description = "Lists the runs below a directory: state, losses, and the gap to the run that each follows.",

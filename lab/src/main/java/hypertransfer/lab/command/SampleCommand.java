@@ -16,7 +16,6 @@ import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 import picocli.CommandLine.Spec;
 
-/** {@code ht sample}: text from a trained network. */
 @Command(
         name = "sample",
         description = "Continues a text with the network of a run's newest good checkpoint.",

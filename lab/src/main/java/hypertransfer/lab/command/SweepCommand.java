@@ -15,7 +15,6 @@ import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 
-/** {@code ht sweep}: a configuration over a grid, the best by validation loss. */
 @Command(
         name = "sweep",
         description = "Trains a configuration at every point of a grid and chooses the best by validation loss.",

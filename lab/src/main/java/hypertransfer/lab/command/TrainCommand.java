@@ -27,7 +27,6 @@ import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 
-/** {@code ht train}: one run. */
 @Command(
         name = "train",
         description = "Trains a network as a configuration says. It can be stopped at any moment and resumed.",

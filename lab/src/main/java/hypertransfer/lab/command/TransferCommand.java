@@ -33,7 +33,6 @@ import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 import picocli.CommandLine.Spec;
 
-/** {@code ht transfer}: the same dynamics in another space. */
 @Command(
         name = "transfer",
         description = "Trains the transferred twin of a run: same start, same data, another space.",

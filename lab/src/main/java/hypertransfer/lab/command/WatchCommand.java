@@ -14,7 +14,6 @@ import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 import picocli.CommandLine.Spec;
 
-/** {@code ht watch}: the report of runs while they train. */
 @Command(
         name = "watch",
         description = "Serves the report live on this machine: curves grow as runs write them, new runs appear.",

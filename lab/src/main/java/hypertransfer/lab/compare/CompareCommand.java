@@ -16,7 +16,6 @@ import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 
-/** {@code ht compare}: what differs between runs, and whether it is more than noise. */
 @Command(
         name = "compare",
         description =

@@ -18,7 +18,6 @@ import java.util.List;
  * @param angle between the two, in radians
  */
 public record TensorDifference(String tensor, double normA, double normB, boolean bits, double largest, double angle) {
-    /** The newest step of which both have a checkpoint. */
     public static long commonStep(Run a, Run b) {
         return commonSteps(a, b).stream()
                 .findFirst()
@@ -37,7 +36,6 @@ public record TensorDifference(String tensor, double normA, double normB, boolea
         return run.checkpoints().stream().map(Run::step).toList();
     }
 
-    /** Every tensor that both checkpoints have. */
     public static List<TensorDifference> all(Run a, Run b, long step) {
         try (SafeTensors mine = tensors(a, step);
                 SafeTensors theirs = tensors(b, step)) {
@@ -61,7 +59,6 @@ public record TensorDifference(String tensor, double normA, double normB, boolea
         return SafeTensors.read(numbers.resolveSibling(name));
     }
 
-    /** Two tensors of one name. */
     public static TensorDifference of(String name, double[] a, double[] b) {
         if (a.length != b.length) {
             throw new Refusal(name + " has " + a.length + " numbers in one run and " + b.length

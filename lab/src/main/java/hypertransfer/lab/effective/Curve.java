@@ -109,7 +109,6 @@ final class Curve {
         return peakStep;
     }
 
-    /** What is said of it at the end. */
     Effective.Summary summary() {
         double grown = 0, taken = 0, implied = 0;
         int counted = 0;

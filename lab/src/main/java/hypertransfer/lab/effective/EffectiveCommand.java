@@ -10,7 +10,6 @@ import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 
-/** {@code ht effective}: the effective rates of a run made elsewhere. */
 @Command(
         name = "effective",
         description = "Computes the effective rate of every matrix from a log of norms, written by any framework.",

@@ -68,7 +68,6 @@ record Fit(String shape, double peak, double warmup, double finalRatio, double e
         return new Fit(shape, Math.exp(mean), warmup, ratio, error);
     }
 
-    /** For people. */
     String text() {
         return String.format(
                 "%s, peak %.4g, warm-up %.3f, final ratio %.4f, error %.1f %%",

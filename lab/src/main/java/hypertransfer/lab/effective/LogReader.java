@@ -96,7 +96,6 @@ final class LogReader {
         return problems;
     }
 
-    /** Reads to the end. */
     void read(Consumer<Row> rows) {
         this.rows = rows;
         if (!Files.isRegularFile(file)) {

@@ -17,7 +17,6 @@ import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 
-/** {@code ht schedule}: what a run's matrices were moved by, as a schedule for another run. */
 @Command(
         name = "schedule",
         description = "Writes the rate of every hidden matrix at every step of a finished run as a recorded schedule,"

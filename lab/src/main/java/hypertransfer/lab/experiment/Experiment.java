@@ -16,7 +16,6 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.regex.Pattern;
-import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import tools.jackson.core.JacksonException;
 import tools.jackson.databind.exc.UnrecognizedPropertyException;
@@ -77,16 +76,14 @@ public record Experiment(String title, List<String> settings, Map<String, Member
         try (InputStream in = open(name)) {
             YAMLMapper yaml = Strict.strict(YAMLMapper.builder()).build();
             Experiment experiment = yaml.readValue(in, Experiment.class);
-            require(experiment != null, name, "it is empty");
+            new Check(name).that(experiment != null, "it is empty");
             experiment.check(name);
             return experiment;
         } catch (JacksonException e) {
-            String key = e.getPath().stream()
-                    .map(part -> part.getPropertyName() == null ? "[" + part.getIndex() + "]" : part.getPropertyName())
-                    .collect(Collectors.joining("."));
             String problem = e instanceof UnrecognizedPropertyException unknown
-                    ? "unknown key '" + key + "'; the keys there are " + unknown.getKnownPropertyIds()
-                    : (key.isEmpty() ? "" : key + ": ") + Strict.reason(e);
+                    ? "unknown key '" + Strict.place(e).replaceFirst(": $", "") + "'; the keys there are "
+                            + unknown.getKnownPropertyIds()
+                    : Strict.place(e) + Strict.reason(e);
             int line = e.getLocation() == null ? -1 : e.getLocation().getLineNr();
             throw new Refusal(name + " is not an experiment: " + (line > 0 ? "line " + line + ": " : "") + problem, e);
         } catch (IOException e) {
@@ -128,48 +125,48 @@ public record Experiment(String title, List<String> settings, Map<String, Member
     }
 
     private void check(String file) {
-        require(title != null, file, "title has no value");
-        texts(settings, file, "settings");
-        require(runs != null && !runs.isEmpty(), file, "runs has no run");
-        require(presets != null, file, "presets has no value; it may be {}");
+        Check check = new Check(file);
+        check.that(title != null, "title has no value");
+        check.texts(settings, "settings");
+        check.that(runs != null && !runs.isEmpty(), "runs has no run");
+        check.that(presets != null, "presets has no value; it may be {}");
         List<String> order = List.copyOf(runs.keySet());
         runs.forEach((run, member) -> {
-            require(
-                    NAME.matcher(run).matches(),
-                    file,
-                    "the run '" + run + "' needs a name of letters, digits, '.', '_' and '-'");
-            require(member != null, file, "runs." + run + " has no value; it may be {}");
-            texts(member.settings, file, "runs." + run + ".settings");
+            boolean named = NAME.matcher(run).matches();
+            check.that(named, "the run '" + run + "' needs a name of letters, digits, '.', '_' and '-'");
+            check.that(member != null, "runs." + run + " has no value; it may be {}");
+            check.texts(member.settings, "runs." + run + ".settings");
             for (String other : new String[] {member.follows, member.ratioOf}) {
-                require(
-                        other == null || order.subList(0, order.indexOf(run)).contains(other),
-                        file,
-                        "run " + run + " needs run " + other + ", which must stand above it");
+                boolean above =
+                        other == null || order.subList(0, order.indexOf(run)).contains(other);
+                check.that(above, "run " + run + " needs run " + other + ", which must stand above it");
             }
         });
         presets.forEach((preset, tuned) -> {
             Preset.parse(preset);
-            require(tuned != null, file, "presets." + preset + " has no value; it may be {}");
-            texts(tuned.settings, file, "presets." + preset + ".settings");
+            String key = "presets." + preset;
+            check.that(tuned != null, key + " has no value; it may be {}");
+            check.texts(tuned.settings, key + ".settings");
             tuned.runs.forEach((run, values) -> {
-                require(
-                        runs.containsKey(run),
-                        file,
-                        "presets." + preset + ".runs names '" + run + "', which is no run");
-                texts(values, file, "presets." + preset + ".runs." + run);
+                check.that(runs.containsKey(run), key + ".runs names '" + run + "', which is no run");
+                check.texts(values, key + ".runs." + run);
             });
         });
     }
 
-    private static void texts(List<String> settings, String file, String key) {
-        require(settings != null, file, key + " must be a list of key=value");
-        settings.forEach(text -> require(
-                text != null && text.indexOf('=') > 0, file, key + " holds '" + text + "', which is not key=value"));
-    }
+    /** Refuses a file that is no experiment. */
+    private record Check(String file) {
+        void that(boolean holds, String problem) {
+            if (!holds) {
+                throw new Refusal(file + " is not an experiment: " + problem);
+            }
+        }
 
-    private static void require(boolean holds, String file, String problem) {
-        if (!holds) {
-            throw new Refusal(file + " is not an experiment: " + problem);
+        void texts(List<String> settings, String key) {
+            that(settings != null, key + " must be a list of key=value");
+            for (String text : settings) {
+                that(text != null && text.indexOf('=') > 0, key + " holds '" + text + "', which is not key=value");
+            }
         }
     }
 

@@ -13,7 +13,6 @@ import java.util.Map;
 public final class Next {
     private Next() {}
 
-    /** After a run has all its steps. */
     public static String trained(Path run, Configuration c) {
         Map<String, String> commands = new LinkedHashMap<>();
         commands.put("ht report " + word(run), "its curves as a page");

@@ -176,7 +176,6 @@ public record Plan(Experiment experiment, Preset preset, List<String> settings, 
         return rows;
     }
 
-    /** The runs of one network. */
     private static final class Network {
         private final List<Path> runs = new ArrayList<>();
         private final Map<String, Double> leads = new LinkedHashMap<>(); // the last validation losses

@@ -184,7 +184,6 @@ public final class Sweep {
     public record Grid(List<Axis> axes) {
         private static final int LARGEST = 10_000;
 
-        /** One key and the values it takes. */
         public record Axis(String key, List<String> values) {
             private static Axis parse(String text) {
                 int equals = text.indexOf('=');
@@ -219,7 +218,6 @@ public final class Sweep {
             }
         }
 
-        /** Reads the values of {@code --grid}. */
         public static Grid parse(List<String> texts) {
             List<Axis> axes = texts.stream().map(Axis::parse).toList();
             if (axes.stream().map(Axis::key).distinct().count() < axes.size()) {

@@ -68,7 +68,6 @@ record Measured(
         return x * x;
     }
 
-    /** For people. */
     String text() {
         return String.format(
                 "this run against its prediction: effective rate %.1f %% rms over %d steps and %d matrices, norm at the"

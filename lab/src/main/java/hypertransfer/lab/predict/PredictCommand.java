@@ -23,7 +23,6 @@ import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 
-/** {@code ht predict}: norms and effective rates of a run, before it. */
 @Command(
         name = "predict",
         description = "Predicts norm and effective rate of every kind of hidden matrix over a whole run, without it.",
@@ -50,7 +49,6 @@ public final class PredictCommand implements Runnable {
     @Option(names = "--csv", paramLabel = "FILE", description = "A new file: step, kind, nominal, norm, effective.")
     private Path csv;
 
-    /** One row of the table, and of the JSON line. */
     record Row(
             String kind,
             int rows,
@@ -66,7 +64,6 @@ public final class PredictCommand implements Runnable {
             Double restNorm,
             Double stepsToRest) {}
 
-    /** The JSON line. */
     record Answer(
             String optimizer,
             int steps,

@@ -8,6 +8,7 @@ import hypertransfer.engine.Motion.Iteration;
 import hypertransfer.prediction.Expected;
 import hypertransfer.prediction.Fitted;
 import hypertransfer.prediction.Prediction;
+import hypertransfer.train.Word;
 import hypertransfer.train.config.Configuration;
 import hypertransfer.train.config.Matrices;
 import hypertransfer.train.network.Outline;
@@ -122,10 +123,7 @@ public record PredictedKind(
         boolean shaped = update.factor(3, 2) != 1; // a shape at which no factor is 1
         return direction(update)
                 + (space instanceof Space.Base(double decay) ? (adam ? "W" : "") + ", decay " + decay : "H")
-                + (shaped
-                        ? ", shape factor "
-                                + common.settings().shapeFactor().name().toLowerCase(Locale.ROOT)
-                        : "")
+                + (shaped ? ", shape factor " + Word.of(common.settings().shapeFactor()) : "")
                 + ", width " + c.model().width();
     }
 

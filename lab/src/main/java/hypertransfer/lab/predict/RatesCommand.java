@@ -26,7 +26,6 @@ import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 
-/** {@code ht rates}: tuned hyperparameters for another optimizer, without a run. */
 @Command(
         name = "rates",
         description =
@@ -66,7 +65,6 @@ public final class RatesCommand implements Runnable {
     @Mixin
     private JsonOption json;
 
-    /** One kind's answer. */
     record Row(String kind, double effectivePeak, double endToPeak, double rate, double finalRatio, double error) {}
 
     /** One pair for matrices that are treated alike. */

@@ -19,7 +19,6 @@ public enum Ink {
         this.code = code;
     }
 
-    /** Whether colours are shown here. */
     public static boolean here() {
         return HERE;
     }

@@ -178,7 +178,6 @@ public final class StepLine implements Watcher {
         out.flush();
     }
 
-    /** Ends the live line. */
     public void end() {
         if (unfinished) {
             out.println();

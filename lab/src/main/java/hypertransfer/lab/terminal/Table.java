@@ -3,7 +3,9 @@ package hypertransfer.lab.terminal;
 import java.io.PrintWriter;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.function.BiFunction;
 import java.util.function.Function;
+import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 
 /**
@@ -49,26 +51,22 @@ public final class Table<T> {
                 .toArray();
         int others = IntStream.of(widths).skip(1).map(width -> width + 1).sum();
         widths[0] = Math.min(widths[0], Math.max(NARROWEST, Width.here().columns() - others - 1));
-        StringBuilder head = new StringBuilder();
-        for (int i = 0; i < widths.length; i++) {
-            head.append(i == 0 ? "" : " ").append(columns.get(i).padded(columns.get(i).head, widths[i]));
-        }
-        out.println(Ink.BOLD.on(head.toString().stripTrailing()));
+        out.println(Ink.BOLD.on(line(widths, (column, width) -> column.padded(column.head, width))));
         for (T row : shown) {
-            StringBuilder line = new StringBuilder();
-            for (int i = 0; i < widths.length; i++) {
-                Column<T> column = columns.get(i);
-                String cell = column.cell(row), padded = column.padded(Width.end(cell, widths[i]), widths[i]);
-                line.append(i == 0 ? "" : " ")
-                        .append(
-                                column.ink == null
-                                        ? padded
-                                        : column.ink.apply(cell).on(padded));
-            }
-            out.println(line.toString().stripTrailing());
+            out.println(line(widths, (column, width) -> {
+                String cell = column.cell(row), padded = column.padded(Width.end(cell, width), width);
+                return column.ink == null ? padded : column.ink.apply(cell).on(padded);
+            }));
         }
         if (rows.size() > MOST) {
             out.println("and " + (rows.size() - MOST) + " more; --json has all");
         }
+    }
+
+    private String line(int[] widths, BiFunction<Column<T>, Integer, String> cell) {
+        return IntStream.range(0, widths.length)
+                .mapToObj(i -> cell.apply(columns.get(i), widths[i]))
+                .collect(Collectors.joining(" "))
+                .stripTrailing();
     }
 }

@@ -19,7 +19,6 @@ public record Width(int columns) {
     private static final Width UNLIMITED = new Width(Integer.MAX_VALUE);
     private static final List<String> ASK = List.of("/bin/sh", "-c", "stty size </dev/tty");
 
-    /** Whether the standard output is a terminal. */
     public static boolean terminal() {
         Console console = System.console();
         return console != null && console.isTerminal();

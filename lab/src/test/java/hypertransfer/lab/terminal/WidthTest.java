@@ -45,4 +45,17 @@ class WidthTest {
         assertThat(shown.toString().lines())
                 .containsExactly("one two", "    three", "    four", "next: ht report out/muon out/muonh");
     }
+
+    @Test
+    void onlyATerminalThatWantsThemGetsColours() {
+        assertThat(Ink.wanted(Map.of("TERM", "xterm"), true)).isTrue();
+        assertThat(Ink.wanted(Map.of("TERM", "xterm"), false)).isFalse();
+        assertThat(Ink.wanted(Map.of("NO_COLOR", "1"), true)).isFalse();
+        assertThat(Ink.wanted(Map.of("NO_COLOR", ""), true))
+                .as("empty means not set")
+                .isTrue();
+        assertThat(Ink.wanted(Map.of("TERM", "dumb"), true)).isFalse();
+        assertThat(Ink.RED.on("bad", true)).isEqualTo("\u001b[31mbad\u001b[0m");
+        assertThat(Ink.RED.on("bad", false)).isEqualTo("bad");
+    }
 }

@@ -143,7 +143,6 @@ public record Configuration(
         path("target", target);
     }
 
-    /** Refuses what cannot be trained. */
     Configuration check() {
         in("model", () -> architecture().dims(model.batch));
         hidden();

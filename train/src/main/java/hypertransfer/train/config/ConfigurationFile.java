@@ -63,7 +63,6 @@ public final class ConfigurationFile {
         return new Tree(YAML).has(key);
     }
 
-    /** A configuration with a few values changed. */
     public static Configuration with(Configuration configuration, String... settings) {
         return resolve("configuration", YAML.valueToTree(configuration), List.of(settings));
     }
@@ -112,21 +111,26 @@ public final class ConfigurationFile {
     private static Configuration resolve(String source, JsonNode file, List<String> settings) {
         Tree tree = new Tree(YAML).lay(source, keys(source, file));
         settings.forEach(tree::set);
-        ObjectNode all = tree.complete();
+        return read(tree.complete(), Configuration.class, source, "").check();
+    }
+
+    /** A record of a tree; {@code prefix} stands before the keys in messages. */
+    private static <T> T read(ObjectNode all, Class<T> type, String source, String prefix) {
         try {
-            return YAML.treeToValue(all, Configuration.class).check();
+            return YAML.treeToValue(all, type);
         } catch (MismatchedInputException e) {
-            String key = key(e);
-            throw new Refusal(key + " is " + value(all, key) + "; " + expected(e.getTargetType()) + " is expected", e);
+            throw new Refusal(
+                    prefix + key(e) + " is " + value(all, key(e)) + "; " + expected(e.getTargetType()) + " is expected",
+                    e);
         } catch (JacksonException e) {
             if (e.getCause() instanceof Refusal refusal) {
-                throw key(e).isEmpty() ? refusal : Configuration.in(key(e).replaceFirst("\\..*", ""), refusal);
+                String group = prefix.isEmpty() ? key(e).replaceFirst("\\..*", "") : source;
+                throw group.isEmpty() ? refusal : Configuration.in(group, refusal);
             }
             throw new Refusal(source + ": " + Strict.reason(e), e);
         }
     }
 
-    /** The keys of {@code matrices}. */
     static Collection<String> keys(Matrices matrices) {
         return YAML.valueToTree(matrices).propertyNames();
     }
@@ -136,18 +140,7 @@ public final class ConfigurationFile {
         ObjectNode all = YAML.valueToTree(matrices);
         settings.forEach((key, value) -> all.set(key, YAML.valueToTree(value)));
         all.putObject("groups");
-        try {
-            return YAML.treeToValue(all, Matrices.class);
-        } catch (MismatchedInputException e) {
-            throw new Refusal(
-                    group + "." + key(e) + " is " + value(all, key(e)) + "; " + expected(e.getTargetType())
-                            + " is expected",
-                    e);
-        } catch (JacksonException e) {
-            throw e.getCause() instanceof Refusal refusal
-                    ? new Refusal(group + ": " + refusal.getMessage(), e)
-                    : new Refusal(group + ": " + e.getOriginalMessage(), e);
-        }
+        return read(all, Matrices.class, group, group + ".");
     }
 
     private static String key(JacksonException e) {

@@ -45,7 +45,6 @@ public record Matrices(
         @JsonUnwrapped Representation weights,
         Map<String, Map<String, Object>> groups) {
 
-    /** The numbers that a matrix starts with. */
     public enum Init {
         NORMAL,
         ZERO
@@ -96,7 +95,6 @@ public record Matrices(
         return new Rule(update(), new Transfer(t.target(), t.carrier(), gradient), radius, zeroRadius, view);
     }
 
-    /** The target's. */
     public Schedule.Shaped schedule(int steps) {
         return curve.from(rate, steps);
     }

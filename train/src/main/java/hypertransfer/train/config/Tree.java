@@ -1,6 +1,7 @@
 package hypertransfer.train.config;
 
 import hypertransfer.core.Refusal;
+import hypertransfer.train.Word;
 import hypertransfer.train.file.Strict;
 import hypertransfer.train.network.Architecture;
 import hypertransfer.train.network.Preset;
@@ -228,7 +229,7 @@ final class Tree {
 
     /** What a direction takes where keys are left open, of all matrices or of a group that has a direction of its own. */
     private void fillFromDirection(ObjectNode matrices, boolean paper) {
-        Directions direction = Words.find(
+        Directions direction = Word.find(
                         Directions.class, matrices.get("direction").asString(""))
                 .orElse(Directions.MUON); // an unknown one is refused later
         Directions.open().forEach(key -> fill(matrices, key, direction.value(key, paper)));

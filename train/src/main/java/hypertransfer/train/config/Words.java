@@ -6,6 +6,7 @@ import hypertransfer.core.Refusal;
 import hypertransfer.core.ShapeFactor;
 import hypertransfer.engine.Layers.Nonlinearity;
 import hypertransfer.engine.ranks.Ranks.Transport;
+import hypertransfer.train.Word;
 import hypertransfer.train.network.Design;
 import hypertransfer.train.network.Preset;
 import hypertransfer.train.optimizer.Directions;
@@ -13,8 +14,6 @@ import hypertransfer.train.optimizer.Representation;
 import hypertransfer.train.optimizer.View;
 import java.util.Arrays;
 import java.util.List;
-import java.util.Locale;
-import java.util.Optional;
 import java.util.function.Function;
 import tools.jackson.core.JsonGenerator;
 import tools.jackson.core.JsonParser;
@@ -44,7 +43,7 @@ final class Words extends SimpleModule {
     }
 
     private <E extends Enum<E>> void word(Class<E> type, String key) {
-        word(type, text -> of(type, key, text), Words::label);
+        word(type, text -> of(type, key, text), Word::of);
     }
 
     private <T> void word(Class<T> type, Function<String, T> parse, Function<T, String> text) {
@@ -64,20 +63,9 @@ final class Words extends SimpleModule {
 
     private static <E extends Enum<E>> E of(Class<E> type, String key, String text) {
         List<String> labels =
-                Arrays.stream(type.getEnumConstants()).map(Words::label).toList();
-        return find(type, text)
+                Arrays.stream(type.getEnumConstants()).map(Word::of).toList();
+        return Word.find(type, text)
                 .orElseThrow(() -> new Refusal(key + " is '" + text + "'; it must be "
                         + String.join(", ", labels.subList(0, labels.size() - 1)) + " or " + labels.getLast()));
-    }
-
-    /** The value that a word stands for. */
-    static <E extends Enum<E>> Optional<E> find(Class<E> type, String text) {
-        return Arrays.stream(type.getEnumConstants())
-                .filter(value -> label(value).equals(text))
-                .findFirst();
-    }
-
-    static String label(Enum<?> value) {
-        return value.name().toLowerCase(Locale.ROOT).replace('_', '-');
     }
 }

@@ -87,7 +87,6 @@ final class ShardWriter implements AutoCloseable {
         buffer.clear();
     }
 
-    /** Ends the last shard. */
     synchronized void finish() {
         check();
         try {

@@ -33,7 +33,6 @@ final class Spool implements AutoCloseable {
     private int documents;
     private long count;
 
-    /** Where they are kept. */
     static Path file(Path directory) {
         return directory.resolve("tokenize.documents" + Commit.UNFINISHED);
     }

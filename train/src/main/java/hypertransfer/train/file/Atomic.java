@@ -29,7 +29,6 @@ public final class Atomic {
         void to(FileChannel channel) throws IOException;
     }
 
-    /** What is done to a file. */
     public interface Work<T> {
         T run() throws IOException;
     }
@@ -146,7 +145,6 @@ public final class Atomic {
         write(file, text(text));
     }
 
-    /** Writes a text into any file. */
     public static Writing text(String text) {
         return channel -> writeFully(channel, ByteBuffer.wrap(text.getBytes(StandardCharsets.UTF_8)));
     }

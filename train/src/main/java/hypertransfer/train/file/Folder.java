@@ -29,7 +29,6 @@ public final class Folder {
         return found;
     }
 
-    /** Deletes a directory, or a file. */
     public static void delete(Path root) throws IOException {
         try (Stream<Path> files = Files.walk(root)) {
             for (Path file : files.sorted(Comparator.reverseOrder()).toList()) {

@@ -1,12 +1,22 @@
 package hypertransfer.train.golden;
 
 import hypertransfer.engine.Format;
+import hypertransfer.train.Word;
 import java.util.ArrayList;
+import java.util.EnumMap;
 import java.util.List;
 import java.util.Locale;
+import java.util.Map;
 
 /** The largest relative errors met so far, and the first few that were too large. */
 public final class Errors {
+    public enum Quantity implements Word {
+        LOSS,
+        GRADIENT,
+        NORM,
+        RATE
+    }
+
     /** How far an engine may be from a golden trajectory, each number relative. */
     public record Tolerance(double loss, double gradient, double norm, double rate) {
         private static final double NONE = Double.POSITIVE_INFINITY;
@@ -21,6 +31,15 @@ public final class Errors {
             };
         }
 
+        private double of(Quantity quantity) {
+            return switch (quantity) {
+                case LOSS -> loss;
+                case GRADIENT -> gradient;
+                case NORM -> norm;
+                case RATE -> rate;
+            };
+        }
+
         /** The same where directions are signs: one may flip where its argument is next to zero, unless all is in double. */
         Tolerance ofSigns() {
             return loss <= 1e-9 ? this : new Tolerance(Math.max(loss, 1e-3), gradient, NONE, NONE);
@@ -31,26 +50,25 @@ public final class Errors {
 
     private final Tolerance tolerance;
     private final List<String> failures = new ArrayList<>();
-    private double loss;
-    private double gradient;
-    private double norm;
-    private double rate;
+    private final Map<Quantity, Double> largest = new EnumMap<>(Quantity.class);
     private int failed;
 
     public Errors(Tolerance tolerance) {
         this.tolerance = tolerance;
     }
 
-    void loss(int step, double met, double expected) {
-        loss = Math.max(loss, compare("loss", step, met, expected, tolerance.loss()));
-    }
-
-    void norm(String what, int step, double met, double expected) {
-        norm = Math.max(norm, compare(what, step, met, expected, tolerance.norm()));
-    }
-
-    void rate(String what, int step, double met, double expected) {
-        rate = Math.max(rate, compare(what, step, met, expected, tolerance.rate()));
+    void compare(Quantity quantity, String what, int step, double met, double expected) {
+        double error = expected == met ? 0 : Math.abs(met - expected) / Math.abs(expected);
+        if (exceeds(quantity, error)) {
+            fail(String.format(
+                    Locale.ROOT,
+                    "step %d, %s: is %s, should be %s (relative error %.3g)",
+                    step,
+                    what,
+                    met,
+                    expected,
+                    error));
+        }
     }
 
     /** The distance of two gradients over the length of the expected one. */
@@ -61,44 +79,27 @@ public final class Errors {
             length += expected[i] * expected[i];
         }
         double error = Math.sqrt(distance / length);
-        gradient = Math.max(gradient, notNaN(error));
-        if (!(error <= tolerance.gradient())) {
+        if (exceeds(Quantity.GRADIENT, error)) {
             fail(String.format(Locale.ROOT, "gradient of %s: relative error %.3g", what, error));
         }
     }
 
     /** Takes in what another case met. */
     public void merge(Errors other) {
-        loss = Math.max(loss, other.loss);
-        gradient = Math.max(gradient, other.gradient);
-        norm = Math.max(norm, other.norm);
-        rate = Math.max(rate, other.rate);
+        other.largest.forEach((quantity, error) -> largest.merge(quantity, error, Math::max));
         failed += other.failed;
     }
 
-    private double compare(String what, int step, double met, double expected, double limit) {
-        double error = notNaN(expected == met ? 0 : Math.abs(met - expected) / Math.abs(expected));
-        if (error > limit) {
-            fail(String.format(
-                    Locale.ROOT,
-                    "step %d, %s: is %s, should be %s (relative error %.3g)",
-                    step,
-                    what,
-                    met,
-                    expected,
-                    error));
-        }
-        return error;
+    /** Takes an error in; one that is no number is beyond every tolerance. */
+    private boolean exceeds(Quantity quantity, double error) {
+        largest.merge(quantity, Double.isNaN(error) ? Double.POSITIVE_INFINITY : error, Math::max);
+        return !(error <= tolerance.of(quantity));
     }
 
     private void fail(String sentence) {
         if (failed++ < NAMED) {
             failures.add(sentence);
         }
-    }
-
-    private static double notNaN(double error) {
-        return Double.isNaN(error) ? Double.POSITIVE_INFINITY : error;
     }
 
     public boolean passed() {
@@ -114,19 +115,7 @@ public final class Errors {
         return shown;
     }
 
-    public double loss() {
-        return loss;
-    }
-
-    public double gradient() {
-        return gradient;
-    }
-
-    public double norm() {
-        return norm;
-    }
-
-    public double rate() {
-        return rate;
+    public double largest(Quantity quantity) {
+        return largest.getOrDefault(quantity, 0.0);
     }
 }

@@ -132,7 +132,6 @@ public record Golden(Sizes sizes, Map<String, double[]> tensors) {
         return tokens;
     }
 
-    /** A tensor of the safetensors file. */
     public double[] values(String name) {
         double[] values = tensors.get(name);
         if (values == null) {

@@ -10,6 +10,7 @@ import hypertransfer.core.Step;
 import hypertransfer.core.Transfer;
 import hypertransfer.engine.Dims;
 import hypertransfer.engine.Engine;
+import hypertransfer.train.golden.Errors.Quantity;
 import hypertransfer.train.golden.Errors.Tolerance;
 import hypertransfer.train.network.Parameter;
 import hypertransfer.train.network.Parameters;
@@ -48,7 +49,12 @@ public record Replay(Golden golden, Function<Dims, Engine> open, Tolerance toler
                 session.network()
                         .gradient(
                                 Arrays.copyOf(tokens, tokens.length - 1), Arrays.copyOfRange(tokens, 1, tokens.length));
-                errors.loss(t, session.network().meanLoss(), c.losses().get(t));
+                errors.compare(
+                        Quantity.LOSS,
+                        "loss",
+                        t,
+                        session.network().meanLoss(),
+                        c.losses().get(t));
                 if (t == 0) {
                     gradients(engine, parameters, errors);
                 }
@@ -72,18 +78,22 @@ public record Replay(Golden golden, Function<Dims, Engine> open, Tolerance toler
             if (track == null) {
                 throw new Refusal("golden case " + c.label() + " has no matrix " + name);
             }
-            errors.norm("norm of " + name, t, step.norm(), track.norm().get(t));
-            errors.norm(
-                    "target norm of " + name,
+            errors.compare(
+                    Quantity.NORM,
+                    "norm of " + name,
                     t,
-                    step.targetNorm(),
-                    track.targetNorm().get(t));
-            errors.rate("rate of " + name, t, step.nominal(), track.rate().get(t));
-            errors.rate(
-                    "effective rate of " + name,
+                    step.norm(),
+                    track.norm().get(t));
+            double targetNorm = track.targetNorm().get(t),
+                    effective = track.effective().get(t);
+            errors.compare(Quantity.NORM, "target norm of " + name, t, step.targetNorm(), targetNorm);
+            errors.compare(
+                    Quantity.RATE,
+                    "rate of " + name,
                     t,
-                    step.effective(),
-                    track.effective().get(t));
+                    step.nominal(),
+                    track.rate().get(t));
+            errors.compare(Quantity.RATE, "effective rate of " + name, t, step.effective(), effective);
         }
     }
 

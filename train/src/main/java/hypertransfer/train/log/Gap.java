@@ -44,9 +44,8 @@ public record Gap(Loss training, Loss validation, int logged, double norm, doubl
         private int logged;
         private double norm;
         private double rate;
-        private Merge<Line.Training> trained;
-        private Merge<Line.Validation> validated;
-        private Merge<Line.Matrices> moved;
+        private Merge losses;
+        private Merge moved;
 
         public Pair(Run run, Run target) {
             this.run = run;
@@ -58,8 +57,7 @@ public record Gap(Loss training, Loss validation, int logged, double norm, doubl
             training = validation = Loss.NONE;
             logged = 0;
             norm = rate = 0;
-            trained = new Merge<>(Line.Training.class, run.metrics(), target.metrics());
-            validated = new Merge<>(Line.Validation.class, run.metrics(), target.metrics());
+            losses = new Merge(run.metrics(), target.metrics());
             moved = null;
         }
 
@@ -68,33 +66,32 @@ public record Gap(Loss training, Loss validation, int logged, double norm, doubl
             void difference(Line own, double difference);
         }
 
-        /** The gap so far. */
         public Gap read() {
             return read((own, difference) -> {});
         }
 
         /** The gap so far; hands over every difference of losses that this reading adds. */
         public Gap read(Each each) {
-            if (trained.cut() || validated.cut() || moved != null && moved.cut()) {
+            if (losses.cut() || moved != null && moved.cut()) {
                 begin();
             }
             if (moved == null) {
-                moved = new Merge<>(Line.Matrices.class, run.matrices(), target.matrices());
+                moved = new Merge(run.matrices(), target.matrices());
             }
-            trained.read((own, other) -> {
-                double difference = own.loss() - other.loss();
-                training = training.and(difference);
-                each.difference(own, difference);
-            });
-            validated.read((own, other) -> {
-                double difference = own.loss() - other.loss();
-                validation = validation.and(difference);
-                each.difference(own, difference);
+            losses.read((own, other) -> {
+                if (own instanceof Line.Training a && other instanceof Line.Training b) {
+                    training = training.and(a.loss() - b.loss());
+                    each.difference(own, a.loss() - b.loss());
+                } else if (own instanceof Line.Validation a && other instanceof Line.Validation b) {
+                    validation = validation.and(a.loss() - b.loss());
+                    each.difference(own, a.loss() - b.loss());
+                }
             });
             moved.read((own, other) -> {
                 // What the follower's target should be, against what it is in the run that has it as its own target.
-                norm = larger(norm, own.targetNorm(), other.targetNorm());
-                rate = larger(rate, own.effective(), other.effective());
+                Line.Matrices a = (Line.Matrices) own, b = (Line.Matrices) other;
+                norm = larger(norm, a.targetNorm(), b.targetNorm());
+                rate = larger(rate, a.effective(), b.effective());
                 logged++;
             });
             return new Gap(
@@ -116,15 +113,13 @@ public record Gap(Loss training, Loss validation, int logged, double norm, doubl
         }
 
         /** Two files in the order of their steps. */
-        private static final class Merge<L extends Line> {
-            private final Class<L> kind;
+        private static final class Merge {
             private final Tail own;
             private final Tail other;
-            private L a;
-            private L b;
+            private Line a;
+            private Line b;
 
-            Merge(Class<L> kind, Tail own, Tail other) {
-                this.kind = kind;
+            Merge(Tail own, Tail other) {
                 this.own = own;
                 this.other = other;
             }
@@ -134,14 +129,14 @@ public record Gap(Loss training, Loss validation, int logged, double norm, doubl
             }
 
             /** Hands over the lines of one step that are in both. */
-            void read(BiConsumer<L, L> both) {
+            void read(BiConsumer<Line, Line> both) {
                 while (true) {
-                    a = a == null ? own.lines(kind).findFirst().orElse(null) : a;
-                    b = b == null ? other.lines(kind).findFirst().orElse(null) : b;
+                    a = a == null ? own.next() : a;
+                    b = b == null ? other.next() : b;
                     if (a == null || b == null) {
                         return;
                     }
-                    int order = Integer.compare(a.step(), b.step());
+                    int order = Long.compare(a.place(), b.place());
                     if (order == 0) {
                         both.accept(a, b);
                     }

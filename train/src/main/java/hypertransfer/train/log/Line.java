@@ -21,6 +21,11 @@ public sealed interface Line {
 
     int step();
 
+    /** Rises within a file: a step's validation is written before the step itself. */
+    default long place() {
+        return 2L * step() + (this instanceof Training ? 1 : 0);
+    }
+
     /** As it is written, without the newline. */
     String text();
 

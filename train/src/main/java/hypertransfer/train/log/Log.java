@@ -25,7 +25,6 @@ public final class Log implements AutoCloseable {
     private final FileChannel channel;
     private final Object identity;
 
-    /** Appends to a file. */
     public Log(Path file) {
         this.file = file;
         channel = Atomic.told(

@@ -66,7 +66,6 @@ public record Run(Path directory) {
         }
     }
 
-    /** Whether there is a run in a directory. */
     public static boolean in(Path directory) {
         return Files.isRegularFile(directory.resolve(CONFIGURATION));
     }
@@ -126,16 +125,10 @@ public record Run(Path directory) {
 
     /** Whether a run was begun here. One that was refused before it logged anything was not. */
     public boolean begun() {
-        try {
-            return in(directory)
-                    && (Files.exists(file(METRICS)) && Files.size(file(METRICS)) > 0
-                            || !checkpoints().isEmpty());
-        } catch (IOException e) {
-            throw new Refusal("cannot read " + file(METRICS) + ": " + Atomic.reason(e), e);
-        }
+        return in(directory)
+                && (file(METRICS).toFile().length() > 0 || !checkpoints().isEmpty());
     }
 
-    /** The losses. */
     public Tail metrics() {
         return new Tail(file(METRICS), Line::metric);
     }

@@ -129,7 +129,6 @@ public final class RunLock implements AutoCloseable {
         return run;
     }
 
-    /** Says how the run stands. */
     public void status(RunStatus status) {
         status.write(run.file(Run.STATE));
     }

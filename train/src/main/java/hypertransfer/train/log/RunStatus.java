@@ -5,10 +5,8 @@ import hypertransfer.train.file.Atomic;
 import hypertransfer.train.file.Strict;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
-import tools.jackson.core.JacksonException;
 import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.json.JsonMapper;
 import tools.jackson.databind.node.ObjectNode;
@@ -41,9 +39,6 @@ public record RunStatus(
         }
     }
 
-    private static final JsonMapper JSON = Strict.strict(JsonMapper.builder()).build();
-
-    /** What stands in the file. */
     private record Written(
             String state, int step, int steps, JsonNode loss, JsonNode validation, String kind, String message) {}
 
@@ -54,32 +49,21 @@ public record RunStatus(
         if (!Files.exists(file)) {
             return new RunStatus(State.RUNNING, 0, 0, Double.NaN, Double.NaN, null, null);
         }
-        Atomic.requireRegular(file);
-        try {
-            Written said = JSON.readValue(file, Written.class);
-            if (said == null) {
-                throw damaged(file, "it holds null", null);
-            }
-            State state = WRITTEN.stream()
-                    .filter(s -> s.label().equals(said.state))
-                    .findFirst()
-                    .orElseThrow(() -> new Refusal(file + " has state \"" + said.state + "\"; expected one of "
-                            + Arrays.toString(WRITTEN.stream().map(State::label).toArray())));
-            return new RunStatus(
-                    state,
-                    said.step,
-                    said.steps,
-                    number(said.loss),
-                    number(said.validation),
-                    FailureKind.parse(said.kind == null ? "" : said.kind),
-                    said.message);
-        } catch (JacksonException e) {
-            throw damaged(file, Strict.place(e) + Strict.reason(e), e);
-        }
-    }
-
-    private static Refusal damaged(Path file, String why, JacksonException e) {
-        return new Refusal(file + " is damaged (" + why + "); continue the run, which writes it again", e);
+        String what = "a run's state; it is damaged, and continuing the run writes it again";
+        Written said = Strict.json(file, Written.class, what);
+        State state = WRITTEN.stream()
+                .filter(s -> s.label().equals(said.state))
+                .findFirst()
+                .orElseThrow(() -> new Refusal(file + " has state \"" + said.state + "\"; expected one of "
+                        + WRITTEN.stream().map(State::label).toList()));
+        return new RunStatus(
+                state,
+                said.step,
+                said.steps,
+                number(said.loss),
+                number(said.validation),
+                FailureKind.parse(said.kind == null ? "" : said.kind),
+                said.message);
     }
 
     private static double number(JsonNode node) {

@@ -215,7 +215,6 @@ public final class Tail {
         return Optional.empty();
     }
 
-    /** The same of all steps. */
     public <L extends Line> Optional<L> last(Class<L> kind) {
         return last(kind, Long.MAX_VALUE);
     }
@@ -245,7 +244,6 @@ public final class Tail {
         return !Arrays.equals(last, read(position() - last.length, last.length));
     }
 
-    /** Forgets what was read. */
     public void rewind() {
         chunk = new byte[0];
         last = chunk;

@@ -32,7 +32,7 @@ public final class TargetLosses {
             if (target != null && theirs == null) {
                 target.seek(step);
             }
-            while (target != null && (theirs == null || place(theirs) < place)) {
+            while (target != null && (theirs == null || theirs.place() < place)) {
                 Line next = target.next();
                 if (next == null) {
                     return null;
@@ -42,11 +42,6 @@ public final class TargetLosses {
         } catch (UncheckedIOException e) { // a target that cannot be read any more must not end the run
             target = null;
         }
-        return target != null && place(theirs) == place ? theirs : null;
-    }
-
-    /** A step's validation is written before the step itself. */
-    private static long place(Line line) {
-        return 2L * line.step() + (line instanceof Line.Training ? 1 : 0);
+        return target != null && theirs.place() == place ? theirs : null;
     }
 }

@@ -31,7 +31,6 @@ public record Design(
     public static final Design PAPER =
             new Design(Nonlinearity.RELU_SQUARED, 0, 0, 0, true, Positions.ROTARY, Norm.RMS, true, false, false);
 
-    /** The norm of the stream. */
     public enum Norm {
         RMS,
         LAYER

@@ -2,17 +2,17 @@ package hypertransfer.train.network;
 
 import hypertransfer.core.Refusal;
 import hypertransfer.engine.Layers.Nonlinearity;
+import hypertransfer.train.Word;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.Locale;
 import java.util.Map;
 import java.util.function.Function;
 import java.util.stream.Collectors;
 
 /** The names and forms under which a file of weights has them, as the transformers library writes it. */
-public enum Dialect {
+public enum Dialect implements Word {
     OWN(""),
     GPT2("transformer.", ""),
     LLAMA("model.", "");
@@ -23,15 +23,8 @@ public enum Dialect {
         this.prefixes = List.of(prefixes);
     }
 
-    public String label() {
-        return name().toLowerCase(Locale.ROOT);
-    }
-
     public static Dialect parse(String label) {
-        return Arrays.stream(values())
-                .filter(dialect -> dialect.label().equals(label))
-                .findFirst()
-                .orElseThrow(() -> new Refusal("unknown format '" + label + "'; the formats are own, gpt2 and llama"));
+        return Word.parse(Dialect.class, "format", label);
     }
 
     /** What names begin with, the usual first: files of the network only have less in front than those of a model with a head. */

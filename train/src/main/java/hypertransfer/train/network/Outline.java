@@ -1,6 +1,6 @@
 package hypertransfer.train.network;
 
-import java.util.Locale;
+import hypertransfer.train.Word;
 
 /**
  * What a parameter is before any engine holds it.
@@ -10,7 +10,7 @@ import java.util.Locale;
 public record Outline(String name, int rows, int cols, int layer, Kind kind) {
 
     /** What a parameter is for. Those up to {@code PROJ} are the hidden matrices. */
-    public enum Kind {
+    public enum Kind implements Word {
         Q,
         K,
         V,
@@ -27,11 +27,6 @@ public record Outline(String name, int rows, int cols, int layer, Kind kind) {
         /** Whether it is a matrix inside a block, which has a direction and a transfer of its own. */
         public boolean hidden() {
             return compareTo(PROJ) <= 0;
-        }
-
-        /** {@code fc}. */
-        public String label() {
-            return name().toLowerCase(Locale.ROOT);
         }
 
         /** {@code mlp.fc}, of a hidden matrix. */

@@ -2,6 +2,7 @@ package hypertransfer.train.network;
 
 import hypertransfer.core.Refusal;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Locale;
@@ -137,8 +138,7 @@ public record Ownership(int ranks, List<Piece> pieces) {
     private double uneven(ToDoubleFunction<Piece> cost) {
         double[] sums = new double[ranks];
         pieces.forEach(piece -> sums[piece.owner] += cost.applyAsDouble(piece));
-        double mean =
-                IntStream.range(0, ranks).mapToDouble(r -> sums[r]).average().orElseThrow();
-        return IntStream.range(0, ranks).mapToDouble(r -> sums[r]).max().orElseThrow() / mean;
+        return Arrays.stream(sums).max().orElseThrow()
+                / Arrays.stream(sums).average().orElseThrow();
     }
 }

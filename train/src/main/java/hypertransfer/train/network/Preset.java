@@ -1,13 +1,10 @@
 package hypertransfer.train.network;
 
-import hypertransfer.core.Refusal;
-import java.util.Arrays;
-import java.util.Locale;
+import hypertransfer.train.Word;
 import java.util.function.Function;
-import java.util.stream.Collectors;
 
 /** Sizes that have a name. */
-public enum Preset {
+public enum Preset implements Word {
     DEMO(256, 4, 128, 32, 128, 16, 400, 2_048),
     SMALL(256, 6, 256, 64, 256, 8, 400, 2_048),
     MID(50304, 6, 384, 128, 256, 4, 400, 1_024),
@@ -47,7 +44,6 @@ public enum Preset {
         };
     }
 
-    /** Steps of a run. */
     public int steps() {
         return steps;
     }
@@ -57,15 +53,7 @@ public enum Preset {
         return stepTokens;
     }
 
-    public String label() {
-        return name().toLowerCase(Locale.ROOT).replace('_', '-');
-    }
-
     public static Preset parse(String label) {
-        return Arrays.stream(values())
-                .filter(preset -> preset.label().equals(label))
-                .findFirst()
-                .orElseThrow(() -> new Refusal("unknown preset '" + label + "'; the presets are "
-                        + Arrays.stream(values()).map(Preset::label).collect(Collectors.joining(", "))));
+        return Word.parse(Preset.class, "preset", label);
     }
 }

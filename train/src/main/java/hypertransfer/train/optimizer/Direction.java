@@ -7,8 +7,8 @@ import hypertransfer.engine.Engine;
 import hypertransfer.engine.Motion.Iteration;
 import hypertransfer.engine.Motion.Moments;
 import hypertransfer.engine.Tensor;
+import hypertransfer.train.Word;
 import java.util.List;
-import java.util.Locale;
 import java.util.Map;
 
 /**
@@ -88,7 +88,7 @@ public interface Direction {
         @Override
         public String label() {
             return "Muon " + momentum + (nesterov ? " Nesterov" : "")
-                    + (shape == ShapeFactor.NONE ? "" : " " + shape.name().toLowerCase(Locale.ROOT) + " factor") + ", "
+                    + (shape == ShapeFactor.NONE ? "" : " " + Word.of(shape) + " factor") + ", "
                     + iteration.label();
         }
 

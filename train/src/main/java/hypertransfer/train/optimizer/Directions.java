@@ -4,14 +4,14 @@ import hypertransfer.core.Coefficients;
 import hypertransfer.core.Refusal;
 import hypertransfer.core.ShapeFactor;
 import hypertransfer.engine.Motion.Iteration;
+import hypertransfer.train.Word;
 import java.util.List;
-import java.util.Locale;
 import java.util.Map;
 import java.util.function.Function;
 import java.util.stream.Collectors;
 
 /** The directions that a configuration can name. Another one needs its class, with its facts, and a line here. */
-public enum Directions {
+public enum Directions implements Word {
     MUON(Direction.Muon.FACTS),
     ADAM(Direction.Adam.FACTS),
     SGD(Direction.Sgd.FACTS),
@@ -60,11 +60,6 @@ public enum Directions {
         this.facts = facts;
     }
 
-    /** {@code lion}. */
-    public String label() {
-        return name().toLowerCase(Locale.ROOT);
-    }
-
     public boolean reads(String key) {
         return facts.reads.contains(key);
     }
@@ -80,7 +75,6 @@ public enum Directions {
                 : facts.defaults.getOrDefault(key, USUAL.get(key));
     }
 
-    /** The keys that may be left open. */
     public static Iterable<String> open() {
         return USUAL.keySet();
     }
@@ -100,8 +94,8 @@ public enum Directions {
                     + " has no momentum to look ahead with; set it to false");
         }
         if (s.shapeFactor != ShapeFactor.NONE && !reads("shape_factor")) {
-            throw new Refusal("matrices.shape_factor is " + s.shapeFactor.name().toLowerCase(Locale.ROOT)
-                    + ", and the norm of " + label() + " follows from the shape already; set it to none");
+            throw new Refusal("matrices.shape_factor is " + Word.of(s.shapeFactor) + ", and the norm of " + label()
+                    + " follows from the shape already; set it to none");
         }
         return facts.make.apply(s);
     }

@@ -57,23 +57,23 @@ final class Hidden {
 
     private void cut(Parameter mine, View.Cut cut, int first, boolean exact) {
         List<Own> parts = new ArrayList<>();
+        boolean copies = cut.across() > 1;
+        Role role = exact ? Role.EXACT_MASTER : Role.MASTER;
         for (int k = 0; k < cut.count(); k++) {
             Matrix m = all.get(first + k);
-            if (cut.across() > 1) {
-                Tensor master = engine.tensor(exact ? Role.EXACT_MASTER : Role.MASTER, m.name(), m.rows(), m.cols());
-                Tensor gradient = engine.tensor(Role.HIDDEN_GRADIENT, m.name(), m.rows(), m.cols());
-                Tensor weight = mine.separate() ? engine.tensor(Role.WEIGHT, m.name(), m.rows(), m.cols()) : master;
-                parts.add(new Own(first + k, master, gradient, weight));
-            } else {
-                Tensor master = rows(mine.master(), m, k), gradient = rows(mine.gradient(), m, k);
-                Tensor weight = mine.separate() ? rows(mine.weight(), m, k) : master;
-                parts.add(new Own(first + k, master, gradient, weight));
-            }
+            Tensor master = copies ? copy(role, m) : rows(mine.master(), m, k);
+            Tensor gradient = copies ? copy(Role.HIDDEN_GRADIENT, m) : rows(mine.gradient(), m, k);
+            Tensor weight = !mine.separate() ? master : copies ? copy(Role.WEIGHT, m) : rows(mine.weight(), m, k);
+            parts.add(new Own(first + k, master, gradient, weight));
         }
-        if (cut.across() > 1) {
+        if (copies) {
             copied.add(new Copied(mine, parts));
         }
         own.addAll(parts);
+    }
+
+    private Tensor copy(Role role, Matrix m) {
+        return engine.tensor(role, m.name(), m.rows(), m.cols());
     }
 
     private Tensor rows(Tensor whole, Matrix m, int k) {

@@ -166,7 +166,6 @@ public final class Optimizer {
         return hidden;
     }
 
-    /** Their names. */
     public List<String> names() {
         return hidden.stream().map(Matrix::name).toList();
     }
@@ -328,7 +327,6 @@ public final class Optimizer {
         return Math.sqrt(squares + team.sum(restSquares));
     }
 
-    /** What clipping did in the last step. */
     public Clip.Outcome clipped() {
         return clipped;
     }

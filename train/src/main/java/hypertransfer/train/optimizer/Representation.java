@@ -16,7 +16,6 @@ public record Representation(Master master, int grid, double placebo) {
     /** The masters in the engine's own format, their weights as they are. */
     public static final Representation PLAIN = new Representation(Master.FLOAT32, 0, 1);
 
-    /** The number format of the masters. */
     public enum Master {
         /** Double precision where the engine keeps weights apart from masters anyway: there it is nearly free. */
         AUTO,
@@ -47,7 +46,6 @@ public record Representation(Master master, int grid, double placebo) {
                 : this;
     }
 
-    /** Whether the masters are kept in double precision. */
     public boolean exact() {
         return master == Master.FLOAT64;
     }

@@ -34,10 +34,6 @@ public record Routing(
         return new Routing(matrix -> rule, Direction.Adam.standard(), 0.1, Representation.PLAIN, Clip.NONE);
     }
 
-    public Routing with(Clip other) {
-        return new Routing(rule, rest, restDecay, representation, other);
-    }
-
     /** The masters that these hidden matrices need. */
     public Masters masters(List<Outline> hidden) {
         if (representation.exact()) {

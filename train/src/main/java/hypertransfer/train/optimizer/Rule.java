@@ -5,7 +5,7 @@ import hypertransfer.core.Refusal;
 import hypertransfer.core.Space;
 import hypertransfer.core.State;
 import hypertransfer.core.Transfer;
-import java.util.Locale;
+import hypertransfer.train.Word;
 
 /**
  * How one hidden matrix is moved.
@@ -53,13 +53,12 @@ public record Rule(Direction direction, Transfer transfer, double radius, double
         return space instanceof Space.Hyperball;
     }
 
-    /** For people. */
     String label() {
         String at = (radius == 1 ? "" : ", radius " + radius) + (view.equals(View.WHOLE) ? "" : ", " + view.text());
         return transfer.isPlain()
                 ? direction.label() + ", " + transfer.target() + at
                 : direction.label() + ", " + transfer.target() + " followed in " + transfer.carrier() + at
                         + ", gradient "
-                        + transfer.gradient().name().toLowerCase(Locale.ROOT).replace('_', ' ');
+                        + Word.of(transfer.gradient()).replace('-', ' ');
     }
 }

@@ -20,7 +20,6 @@ public record View(Kind kind, int down, int across) {
 
     private static final Pattern BLOCKS = Pattern.compile("blocks:(\\d{1,6})x(\\d{1,6})");
 
-    /** The ways to cut. */
     public enum Kind {
         WHOLE,
         /** Queries, keys and values by the rows of each head, the output projection by its columns; all else whole. */

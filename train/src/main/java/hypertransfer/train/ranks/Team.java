@@ -50,7 +50,6 @@ public final class Team {
     private List<MemorySegment> lost;
     private long taken; // bytes of all that travels
 
-    /** Gradients that travel together. */
     private static final class Group {
         private final List<List<Tensor>> sent; // by owner
         private final List<Tensor> received = new ArrayList<>();

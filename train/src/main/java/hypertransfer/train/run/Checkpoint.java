@@ -74,7 +74,6 @@ public record Checkpoint(
         }
     }
 
-    /** Writes it with its checksum. */
     void write(Path numbers) {
         Atomic.write(numbers, new String(signed(sum()).text(), StandardCharsets.UTF_8));
     }

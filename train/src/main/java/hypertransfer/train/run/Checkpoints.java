@@ -20,7 +20,6 @@ import java.util.stream.Stream;
 /** The checkpoints of a run. */
 record Checkpoints(Run run) {
 
-    /** Where the numbers of a step's checkpoint are. */
     Path numbers(int step) {
         return directory().resolve(String.format(Locale.ROOT, "step-%08d", step) + Checkpoint.NUMBERS);
     }

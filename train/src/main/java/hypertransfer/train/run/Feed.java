@@ -12,27 +12,24 @@ import java.util.List;
 import java.util.Map;
 import java.util.OptionalLong;
 
-/** Hands out the tokens of a run, in the configuration's order. */
-public final class Feed implements AutoCloseable {
-    private final Corpus training;
-    private final Corpus validation;
-    private final Batches batches;
-    private final Batches held;
-    private final long validations;
-    private final Batch batch;
-
+/**
+ * Hands out the tokens of a run, in the configuration's order.
+ *
+ * @param validations how many windows are used for validation: always the first, so that losses can be compared
+ */
+public record Feed(Corpus training, Corpus validation, Batches batches, Batches held, long validations, Batch batch)
+        implements AutoCloseable {
     /** A micro-batch: B*T tokens and those that follow them. The next one takes its place. */
     public record Batch(int[] inputs, int[] targets) {}
 
-    private Feed(Configuration c, Corpus training, Corpus validation) {
-        this.training = training;
-        this.validation = validation;
+    private static Feed of(Configuration c, Corpus training, Corpus validation) {
         Configuration.Model m = c.model();
         OptionalLong seed = c.data().shuffle() ? OptionalLong.of(c.seed()) : OptionalLong.empty();
-        batches = new Batches(training, m.batch(), m.sequence(), m.accumulation(), seed);
-        held = new Batches(validation, m.batch(), m.sequence(), 1, OptionalLong.empty());
-        validations = Math.min(c.validation().batches(), held.count());
-        batch = new Batch(new int[batches.size()], new int[batches.size()]);
+        Batches batches = new Batches(training, m.batch(), m.sequence(), m.accumulation(), seed);
+        Batches held = new Batches(validation, m.batch(), m.sequence(), 1, OptionalLong.empty());
+        long validations = Math.min(c.validation().batches(), held.count());
+        Batch batch = new Batch(new int[batches.size()], new int[batches.size()]);
+        return new Feed(training, validation, batches, held, validations, batch);
     }
 
     public static Feed open(Configuration c) {
@@ -40,7 +37,7 @@ public final class Feed implements AutoCloseable {
         try {
             opened.add(open(c.data().train(), Split.TRAIN, c.model().vocab()));
             opened.add(open(c.data().validation(), Split.VALIDATION, c.model().vocab()));
-            return new Feed(c, opened.get(0), opened.get(1));
+            return of(c, opened.get(0), opened.get(1));
         } catch (RuntimeException e) {
             opened.forEach(Corpus::close);
             throw e;
@@ -68,36 +65,14 @@ public final class Feed implements AutoCloseable {
                 Long.toString(validation.count()));
     }
 
-    long trainingTokens() {
-        return training.count();
-    }
-
-    /** Micro-batches per step. */
-    int micros() {
-        return batches.micros();
-    }
-
     Batch training(long step, int micro) {
         batches.fill(step, micro, batch.inputs, batch.targets);
         return batch;
     }
 
-    /** How many windows are used for validation: always the first, so that losses can be compared. */
-    long validations() {
-        return validations;
-    }
-
     Batch validation(long window) {
         held.fill(window, 0, batch.inputs, batch.targets);
         return batch;
-    }
-
-    List<String> trainingData() {
-        return training.fingerprint();
-    }
-
-    List<String> validationData() {
-        return validation.fingerprint();
     }
 
     @Override

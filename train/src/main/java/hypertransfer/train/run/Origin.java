@@ -54,8 +54,8 @@ record Origin(
         return new Origin(
                 session.rules(),
                 settings(c),
-                feed.trainingData(),
-                feed.validationData(),
+                feed.training().fingerprint(),
+                feed.validation().fingerprint(),
                 recorded == null ? null : RecordedRates.fingerprint(Path.of(recorded)),
                 session.engine().provenance());
     }

@@ -3,20 +3,19 @@ package hypertransfer.train.run;
 import com.fasterxml.jackson.annotation.JsonInclude;
 import hypertransfer.core.GradientRule;
 import hypertransfer.core.Refusal;
+import hypertransfer.train.Word;
 import hypertransfer.train.file.Atomic;
 import hypertransfer.train.file.Checksum;
 import hypertransfer.train.file.Strict;
 import hypertransfer.train.log.Line;
 import hypertransfer.train.log.Run;
 import hypertransfer.train.log.Tail;
-import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.Locale;
 import java.util.Map;
 import java.util.function.Consumer;
 import tools.jackson.databind.json.JsonMapper;
@@ -95,14 +94,8 @@ public record RecordedRates(
     /** The CRC-32C of such a file. */
     static String fingerprint(Path file) {
         require(file);
-        try {
-            return Long.toHexString(Checksum.of(Files.readAllBytes(file)));
-        } catch (IOException e) {
-            throw new Refusal(
-                    "cannot read the recorded schedule " + file + ": " + Atomic.reason(e)
-                            + "; write one with 'ht schedule RUN'",
-                    e);
-        }
+        byte[] bytes = Atomic.told("read", file, () -> Files.readAllBytes(file));
+        return Long.toHexString(Checksum.of(bytes));
     }
 
     /**
@@ -152,7 +145,7 @@ public record RecordedRates(
     private static void requireOwn(String matrix, GradientRule rule, boolean plain) {
         if (rule != GradientRule.AS_IS && !(plain && rule == GradientRule.AT_RADIUS)) {
             throw new Refusal("the gradient of " + matrix + " was not taken as it is ("
-                    + rule.name().toLowerCase(Locale.ROOT).replace('_', '-')
+                    + Word.of(rule)
                     + "), so a plain optimizer cannot replay the run; record one of mode hyperball, base or fair");
         }
     }

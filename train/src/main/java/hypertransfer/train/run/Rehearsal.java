@@ -56,7 +56,7 @@ public record Rehearsal(
                     c,
                     session.engine().name(),
                     session.memory(),
-                    feed.trainingTokens(),
+                    feed.training().count(),
                     taken.size(),
                     late[late.length / 2],
                     (System.nanoTime() - between) / 1e9);

@@ -17,6 +17,7 @@ import hypertransfer.train.log.Line;
 import hypertransfer.train.network.Architecture;
 import hypertransfer.train.network.Initializer;
 import hypertransfer.train.network.Network;
+import hypertransfer.train.network.Ownership.Share;
 import hypertransfer.train.network.Parameter;
 import hypertransfer.train.network.Parameters;
 import hypertransfer.train.network.Parameters.Masters;
@@ -31,38 +32,41 @@ import java.util.function.BooleanSupplier;
 import java.util.function.Predicate;
 import java.util.function.UnaryOperator;
 
-/** An engine with a network and its optimizer on it. */
-public final class Session implements AutoCloseable {
+/**
+ * An engine with a network and its optimizer on it.
+ *
+ * @param ranks the processes as they were found; the team may reach them by a transport of the engine's
+ */
+public record Session(
+        Engine engine,
+        Ranks ranks,
+        Routing routing,
+        Parameters parameters,
+        Network network,
+        Team team,
+        Optimizer optimizer,
+        Memory memory)
+        implements AutoCloseable {
     /** A loss below this fraction of ln(vocab) means that the network has learned. */
     private static final double KNOWING = 0.9;
 
-    private final Engine engine;
-    private final Parameters parameters;
-    private final Network network;
-    private final Ranks ranks;
-    private final Team team;
-    private final Optimizer optimizer;
-    private final Routing routing;
-    private final Memory memory;
-
-    private Session(
+    private static Session of(
             Engine engine,
             Ranks ranks,
-            Transport carrier,
+            Transport transport,
             Architecture architecture,
             Routing routing,
             Masters masters,
             int micros,
             boolean recompute) {
-        this.engine = engine;
-        this.routing = routing;
-        this.ranks = ranks;
         try {
-            parameters = new Parameters(engine, architecture, masters, Team.share(ranks, architecture, micros));
-            network = new Network(engine, architecture, parameters, micros, recompute);
-            team = new Team(engine, engine.transport(ranks, carrier), parameters);
-            optimizer = new Optimizer(engine, parameters, routing, team);
-            memory = new Memory(engine.commit().bytes(), team.start());
+            Share share = Team.share(ranks, architecture, micros);
+            Parameters parameters = new Parameters(engine, architecture, masters, share);
+            Network network = new Network(engine, architecture, parameters, micros, recompute);
+            Team team = new Team(engine, engine.transport(ranks, transport), parameters);
+            Optimizer optimizer = new Optimizer(engine, parameters, routing, team);
+            Memory memory = new Memory(engine.commit().bytes(), team.start());
+            return new Session(engine, ranks, routing, parameters, network, team, optimizer, memory);
         } catch (RuntimeException | Error e) {
             engine.close();
             throw e;
@@ -77,7 +81,7 @@ public final class Session implements AutoCloseable {
      */
     public static Session of(Engine engine, Architecture architecture, Routing routing, int micros, boolean recompute) {
         Masters masters = routing.masters(architecture.hidden());
-        return new Session(engine, new Alone(), Transport.AUTO, architecture, routing, masters, micros, recompute);
+        return of(engine, new Alone(), Transport.AUTO, architecture, routing, masters, micros, recompute);
     }
 
     /**
@@ -111,8 +115,8 @@ public final class Session implements AutoCloseable {
 
     private static Session of(Engine engine, Ranks ranks, Configuration c, Routing routing, Masters masters) {
         Configuration.Model m = c.model();
-        Transport carrier = c.ranks().transport();
-        return new Session(engine, ranks, carrier, c.architecture(), routing, masters, m.accumulation(), m.recompute());
+        Transport transport = c.ranks().transport();
+        return of(engine, ranks, transport, c.architecture(), routing, masters, m.accumulation(), m.recompute());
     }
 
     /** Draws the weights as a configuration says, and starts the optimizer. */
@@ -165,7 +169,7 @@ public final class Session implements AutoCloseable {
      */
     boolean gradient(Feed feed, int step, BooleanSupplier stop) {
         team.zero();
-        for (int micro = team.rank(); micro < feed.micros(); micro += team.size()) {
+        for (int micro = team.rank(); micro < feed.batches().micros(); micro += team.size()) {
             if (micro >= team.size() && team.ranks().any(stop.getAsBoolean())) {
                 return false;
             }
@@ -249,30 +253,6 @@ public final class Session implements AutoCloseable {
 
     double loss(Feed.Batch batch) {
         return network.loss(batch.inputs(), batch.targets());
-    }
-
-    public Engine engine() {
-        return engine;
-    }
-
-    public Parameters parameters() {
-        return parameters;
-    }
-
-    public Network network() {
-        return network;
-    }
-
-    public Team team() {
-        return team;
-    }
-
-    public Optimizer optimizer() {
-        return optimizer;
-    }
-
-    public Memory memory() {
-        return memory;
     }
 
     /** The names of the hidden matrices, in the order of all arrays. */

@@ -25,7 +25,6 @@ import java.util.Map;
 import java.util.TreeMap;
 import java.util.function.Consumer;
 import java.util.function.Function;
-import java.util.stream.DoubleStream;
 
 /** A run's network at its newest good checkpoint, evaluated where training evaluates it. */
 public final class TrainedNetwork implements AutoCloseable {
@@ -123,28 +122,24 @@ public final class TrainedNetwork implements AutoCloseable {
         List<Outline> hidden = c.architecture().hidden();
         boolean exact = tensors.numberBytes(hidden.getFirst().name()) == Double.BYTES;
         Representation how = c.matrices().weights().on(exact);
-        Map<String, double[]> scales = new HashMap<>(); // of each matrix's parts
+        Map<String, List<Double>> scales = new HashMap<>(); // of each matrix's parts
         for (Matrix m : Matrix.of(hidden, c.routing(rules, exact), c.model().head())) {
             double scale = how.factor() * m.rule().transfer().evaluationScale(checkpoint.state(m.name()));
-            scales.merge(m.whole().name(), new double[] {scale}, TrainedNetwork::joined);
+            scales.computeIfAbsent(m.whole().name(), whole -> new ArrayList<>()).add(scale);
         }
         Map<String, Matrices> settings = c.hidden();
         return name -> {
             double[] values = tensors.values(name);
             for (Outline matrix : hidden) {
                 if (matrix.name().equals(name)) {
-                    double[] own = scales.get(name);
+                    List<Double> own = scales.get(name);
                     int[] parts =
                             settings.get(name).view().parts(matrix, c.model().head());
-                    Arrays.setAll(values, i -> Format.round(own[parts[i]] * values[i], how.bits()));
+                    Arrays.setAll(values, i -> Format.round(own.get(parts[i]) * values[i], how.bits()));
                 }
             }
             return values;
         };
-    }
-
-    private static double[] joined(double[] a, double[] b) {
-        return DoubleStream.concat(Arrays.stream(a), Arrays.stream(b)).toArray();
     }
 
     private static void write(Function<String, double[]> ours, Configuration c, Dialect dialect, int step, Path file) {

@@ -125,16 +125,6 @@ class TokenizerTest {
     }
 
     @Test
-    void bytesComeBackFromShards() throws IOException {
-        Path file = Files.writeString(in.resolve("a.txt"), "héllo <|endoftext|>");
-        run(out, holding(0, 0, OptionalLong.empty(), 1000), file);
-        try (Shard shard = Shard.open(out.resolve("set_train_000001.bin"), 256)) {
-            assertThat(shard.first(4)).containsExactly(0, 'h', 0xc3, 0xa9);
-            assertThat(Vocabulary.BYTES.decode(shard.first(99))).isEqualTo("<|endoftext|>héllo <|endoftext|>");
-        }
-    }
-
-    @Test
     void shardsDoNotDependOnThreads() throws IOException {
         String text = joined(3000, i -> document(i) + (i % 3 == 0 ? "<|endoftext|>\n" : ""));
         Files.writeString(in.resolve("a.txt"), text + "one long document ".repeat(40_000)); // several pieces

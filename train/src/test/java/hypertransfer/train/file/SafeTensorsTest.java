@@ -140,7 +140,10 @@ class SafeTensorsTest {
         try (SafeTensors read = SafeTensors.read(file)) {
             assertThat(read.checksum()).isEqualTo(crc);
             for (SafeTensorsWriter.Entry e : large()) {
-                assertThat(read.values(e.name())).hasSize(e.rows() * e.cols()).containsOnly(e.rows());
+                assertThat(Arrays.stream(read.values(e.name()))
+                                .filter(v -> v == e.rows())
+                                .count())
+                        .isEqualTo((long) e.rows() * e.cols());
             }
         }
     }

@@ -20,7 +20,6 @@ import hypertransfer.train.network.Variant;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Random;
-import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -28,10 +27,9 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.MethodSource;
 
-/** Directions that no golden trajectory pins are written out here; the transfers of all follow their targets. */
+/** The transfers of all directions follow their targets. TrajectoryTest has the steps of each, from another implementation. */
 class DirectionsTest {
     private static final Iteration POLAR = Direction.Muon.iteration(Coefficients.POLAR_EXPRESS, 7);
-    private static final int ROWS = 4, COLS = 6, N = ROWS * COLS;
 
     static Stream<Direction> all() {
         return Stream.of(
@@ -113,125 +111,6 @@ class DirectionsTest {
         }
     }
 
-    /** A direction's steps over random gradients, beside what is written out. */
-    private interface Written {
-        double[] step(double[] g, int t, Engine engine);
-    }
-
-    private static void same(Direction direction, Written written) {
-        same(4, direction, written);
-    }
-
-    private static void same(int steps, Direction direction, Written written) {
-        try (Engine engine = Engines.open("reference", new Dims(1, 1, 8, 2, 1))) {
-            Tensor g = engine.tensor(Role.GRADIENT, "g", ROWS, COLS);
-            List<List<Tensor>> state = state(engine, direction, ROWS, COLS);
-            engine.commit();
-            Random random = new Random(3);
-            for (int t = 0; t < steps; t++) {
-                double[] gradient = random.doubles(N, -1, 1).toArray();
-                engine.write(g, Arrays.stream(gradient).map(x -> x / 0.7).toArray());
-                direction.apply(engine, List.of(g), new double[] {0.7}, t, state);
-                assertThat(engine.read(g))
-                        .as("step %d", t)
-                        .containsExactly(written.step(gradient, t, engine), within(1e-12));
-            }
-        }
-    }
-
-    @Test
-    void signumWithNesterov() {
-        double[] m = new double[N];
-        same(new Signum(0.8, true), (g, t, engine) -> {
-            double[] u = new double[N];
-            for (int i = 0; i < N; i++) {
-                m[i] = t == 0 ? g[i] : 0.8 * m[i] + 0.2 * g[i];
-                u[i] = Math.signum(0.8 * m[i] + 0.2 * g[i]);
-            }
-            return u;
-        });
-    }
-
-    @Test
-    void adaMuon() {
-        double[] m = new double[N], v = new double[N];
-        same(new AdaMuon(0.95, false, POLAR, 0.9, 1e-8), (g, t, engine) -> {
-            for (int i = 0; i < N; i++) {
-                m[i] = t == 0 ? g[i] : 0.95 * m[i] + 0.05 * g[i];
-            }
-            double[] u = Rig.orthogonalized(Arrays.stream(m).map(Math::signum).toArray(), ROWS, COLS, POLAR);
-            double squares = 0;
-            for (int i = 0; i < N; i++) {
-                v[i] = 0.9 * v[i] + 0.1 * u[i] * u[i];
-                u[i] /= Math.sqrt(v[i]) + 1e-8;
-                squares += u[i] * u[i];
-            }
-            double factor = 0.2 * Math.sqrt(N) / (Math.sqrt(squares) + 1e-8);
-            return Arrays.stream(u).map(x -> factor * x).toArray();
-        });
-    }
-
-    /** The formulas, with bases by Gram-Schmidt, whose signs and the engine's need not be the same. */
-    @Test
-    void soap() {
-        for (int largest : new int[] {100, 5, 1}) { // both sides, the rows only, none
-            double[][] left = new double[ROWS][ROWS], right = new double[COLS][COLS];
-            double[][] q = unit(ROWS), p = unit(COLS), m = new double[ROWS][COLS], v = new double[ROWS][COLS];
-            int steps = 7, every = 2;
-            same(steps, new Soap(0.8, 0.9, 1e-8, 0.7, every, largest), (g, t, engine) -> {
-                double[][] G = new double[ROWS][], quotient = new double[ROWS][COLS];
-                Arrays.setAll(G, i -> Arrays.copyOfRange(g, i * COLS, (i + 1) * COLS));
-                double[][] seen = times(times(q, G), transposed(p));
-                for (int k = 0; k < N && t > 0; k++) {
-                    int i = k / COLS, j = k % COLS;
-                    m[i][j] = 0.8 * m[i][j] + 0.2 * seen[i][j];
-                    v[i][j] = 0.9 * v[i][j] + 0.1 * seen[i][j] * seen[i][j];
-                    quotient[i][j] = m[i][j] / (1 - Math.pow(0.8, t));
-                    quotient[i][j] /= Math.sqrt(v[i][j] / (1 - Math.pow(0.9, t))) + 1e-8;
-                }
-                double[][] u = times(times(transposed(q), quotient), p);
-                double[][] mean = times(times(transposed(q), m), p);
-                mix(left, times(G, transposed(G)));
-                mix(right, times(transposed(G), G));
-                for (int turn = 0; turn < (t == 0 ? 10 : t % every == 0 ? 1 : 0); turn++) {
-                    turn(left, q, largest);
-                    turn(right, p, largest);
-                }
-                if (t > 0 && t % every == 0) {
-                    System.arraycopy(times(times(q, mean), transposed(p)), 0, m, 0, ROWS);
-                }
-                return Arrays.stream(u).flatMapToDouble(Arrays::stream).toArray();
-            });
-        }
-    }
-
-    private static double[][] times(double[][] a, double[][] b) {
-        double[][] product = new double[a.length][b[0].length];
-        for (int i = 0; i < a.length; i++) {
-            for (int k = 0; k < b.length; k++) {
-                for (int j = 0; j < b[0].length; j++) {
-                    product[i][j] += a[i][k] * b[k][j];
-                }
-            }
-        }
-        return product;
-    }
-
-    private static double[][] transposed(double[][] a) {
-        double[][] transposed = new double[a[0].length][a.length];
-        for (int i = 0; i < a.length * a[0].length; i++) {
-            transposed[i % a[0].length][i / a[0].length] = a[i / a[0].length][i % a[0].length];
-        }
-        return transposed;
-    }
-
-    private static void mix(double[][] mean, double[][] now) {
-        for (int i = 0; i < mean.length; i++) {
-            double[] row = mean[i], other = now[i];
-            Arrays.setAll(row, j -> 0.7 * row[j] + 0.3 * other[j]);
-        }
-    }
-
     /**
      * In float32, through 21 turns of the bases. The rows' Gram matrix is of full rank from the start; the columns' first one
      * is not, and there a rounding of 6e-8 stands against a shift of 1e-3 / sqrt(70) in every turn.
@@ -278,36 +157,6 @@ class DirectionsTest {
                 .map(name -> direction.extent(name, rows, cols))
                 .map(extent -> List.of(engine.tensor(Role.STATE, "state", extent.rows(), extent.cols())))
                 .toList();
-    }
-
-    private static double[][] unit(int n) {
-        double[][] unit = new double[n][n];
-        for (int i = 0; i < n; i++) {
-            unit[i][i] = 1;
-        }
-        return unit;
-    }
-
-    /** A step of orthogonal iteration. */
-    private static void turn(double[][] gram, double[][] basis, int largest) {
-        int n = gram.length;
-        double squares = Arrays.stream(gram).mapToDouble(row -> dot(row, row)).sum();
-        double shift = 1e-3 * Math.sqrt(squares / n);
-        for (int i = 0; i < n && n <= largest; i++) {
-            double[] old = basis[i], row = new double[n];
-            Arrays.setAll(row, j -> shift * old[j] + dot(gram[j], old));
-            for (int above = 0; above < i; above++) {
-                double[] other = basis[above];
-                double along = dot(row, other);
-                Arrays.setAll(row, j -> row[j] - along * other[j]);
-            }
-            double norm = Math.sqrt(dot(row, row));
-            basis[i] = Arrays.stream(row).map(x -> x / norm).toArray();
-        }
-    }
-
-    private static double dot(double[] a, double[] b) {
-        return IntStream.range(0, a.length).mapToDouble(i -> a[i] * b[i]).sum();
     }
 
     @ParameterizedTest

@@ -8,6 +8,7 @@ import hypertransfer.train.config.ConfigurationFile;
 import hypertransfer.train.log.FailureKind;
 import hypertransfer.train.log.Run;
 import java.nio.file.Path;
+import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -23,7 +24,7 @@ class DivergenceTest {
 
     /** A run of these settings diverges, and says so with such a sentence. */
     private Run diverged(String sentence, String... settings) {
-        assertThatThrownBy(() -> tiny.train("run", settings))
+        assertThatThrownBy(() -> tiny.train("run", tiny.configuration(List.of("engine=cpu"), settings)))
                 .isInstanceOf(Diverged.class)
                 .hasMessageMatching(sentence);
         Run run = new Run(tiny.path("run"));
@@ -57,7 +58,8 @@ class DivergenceTest {
                 .as("no line for the step that failed")
                 .hasSize(run.status().step());
         assertThat(run.checkpoints()).isNotEmpty();
-        tiny.resume("run", ConfigurationFile.with(tiny.configuration(settings), "stop_above=1000"));
+        tiny.resume(
+                "run", ConfigurationFile.with(tiny.configuration(List.of("engine=cpu"), settings), "stop_above=1000"));
         assertThat(run.status().state().label()).isEqualTo("finished");
         assertThat(Tiny.curves(run.directory()).losses()).hasSize(40);
     }

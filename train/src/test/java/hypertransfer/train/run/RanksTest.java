@@ -145,8 +145,8 @@ class RanksTest {
 
     @Test
     void masterAndStateAreAtTheOwnerOnly() throws Exception {
-        Configuration c =
-                new Tiny(directory).configuration("model.accumulation=4", "model.layers=4", "model.vocab=512");
+        Configuration c = new Tiny(directory)
+                .configuration("engine=cpu", "model.accumulation=4", "model.layers=4", "model.vocab=512");
         long[] total = new long[4], messages = new long[4];
         Threads.run(4, ranks -> {
             try (Session session = Session.open(c, Map.of(), ranks)) {

@@ -23,7 +23,6 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.Random;
-import java.util.function.Predicate;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -52,16 +51,6 @@ class ScalesTest {
                 }
             });
         }
-    }
-
-    @Test
-    void theRadialPartIsInEveryTenthLineAndTheLast() {
-        Tiny tiny = new Tiny(dir);
-        Path run = tiny.train("run", "engine=reference", "steps=25", "log.matrices_every=2");
-        Predicate<Line.Matrices> has = line -> !Double.isNaN(line.radial()[0]);
-        assertThat(Tiny.matrices(run)).hasSize(13);
-        assertThat(Tiny.matrices(run).values().stream().filter(has).map(Line.Matrices::step))
-                .containsExactly(0, 20, 24);
     }
 
     /** A step reads the hidden matrices once, for the algebra; only where the radial part is asked for, once more. */

@@ -21,7 +21,7 @@ import org.junit.jupiter.params.provider.ValueSource;
  * at that moment, and the resumed run has the bits of the undisturbed one.
  */
 class StopTest {
-    private static final int STEPS = 3, MICROS = 3, WINDOWS = 3, INSIDE = 8;
+    private static final int STEPS = 3, MICROS = 3, WINDOWS = 3, INSIDE = 5;
 
     @TempDir
     Path dir;

@@ -1,9 +1,5 @@
 package hypertransfer.engine.cpu.vector;
 
-import static java.lang.foreign.ValueLayout.JAVA_FLOAT_UNALIGNED;
-
-import java.lang.foreign.MemorySegment;
-import java.nio.ByteOrder;
 import jdk.incubator.vector.DoubleVector;
 import jdk.incubator.vector.FloatVector;
 import jdk.incubator.vector.VectorOperators;
@@ -19,7 +15,6 @@ public final class Sums {
     public static final VectorSpecies<Float> FLOATS =
             VectorSpecies.of(float.class, VectorShape.forBitSize(DOUBLES.vectorBitSize() / 2));
     private static final int STEP = FLOATS.length() * Float.BYTES;
-    private static final MemorySegment ALL = MemorySegment.NULL.reinterpret(Long.MAX_VALUE);
 
     private Sums() {}
 
@@ -36,7 +31,7 @@ public final class Sums {
         }
         double sum = lanes(s0.add(s1));
         for (; a < end; a += 4) {
-            sum += (double) ALL.get(JAVA_FLOAT_UNALIGNED, a) * ALL.get(JAVA_FLOAT_UNALIGNED, a + delta);
+            sum += (double) Lanes.get(a) * Lanes.get(a + delta);
         }
         return sum;
     }
@@ -54,13 +49,13 @@ public final class Sums {
     public static double sum(long a, long n) {
         double sum = 0;
         for (long at = a; at < a + 4 * n; at += 4) {
-            sum += ALL.get(JAVA_FLOAT_UNALIGNED, at);
+            sum += Lanes.get(at);
         }
         return sum;
     }
 
     public static DoubleVector load(long at) {
-        return (DoubleVector) FloatVector.fromMemorySegment(FLOATS, ALL, at, ByteOrder.nativeOrder())
+        return (DoubleVector) FloatVector.fromMemorySegment(FLOATS, Lanes.ALL, at, Lanes.ORDER)
                 .convertShape(VectorOperators.F2D, DOUBLES, 0);
     }
 }

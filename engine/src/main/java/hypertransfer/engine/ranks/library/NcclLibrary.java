@@ -10,8 +10,8 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.MemoryLayout;
 import java.lang.foreign.MemorySegment;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
-import java.util.stream.Stream;
 
 /** NCCL's library, version 2.14 or later: the first whose calls do not block. */
 final class NcclLibrary {
@@ -41,11 +41,9 @@ final class NcclLibrary {
 
     /** Finds the library where the system's loader looks, then in these folders. */
     static NcclLibrary load(List<Path> folders) {
-        Stream<String> paths =
-                folders.stream().map(folder -> folder.resolve(NAME).toString());
-        return Stream.concat(Stream.of(NAME), paths)
-                .flatMap(place -> Functions.open(place).stream())
-                .findFirst()
+        List<String> places = new ArrayList<>(List.of(NAME));
+        folders.forEach(folder -> places.add(folder.resolve(NAME).toString()));
+        return Functions.first(places)
                 .map(NcclLibrary::new)
                 .orElseThrow(() -> new EngineException("NCCL is not there: no " + NAME
                         + " where the system's loader looks nor in "

@@ -33,9 +33,7 @@ record OpenMpi(Functions symbols, MemorySegment world, MemorySegment bytes, Stri
             NAMES.forEach(name -> places.add(folder.resolve(name).toString()));
         }
         places.addAll(OTHERS);
-        return places.stream()
-                .flatMap(place -> Functions.open(place).stream())
-                .findFirst()
+        return Functions.first(places)
                 .map(OpenMpi::of)
                 .orElseThrow(() -> new EngineException("MPI is not there: no " + NAMES.getFirst()
                         + " where the system's loader looks and none beside mpirun; " + INSTALL));

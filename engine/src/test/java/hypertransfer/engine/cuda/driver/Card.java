@@ -15,6 +15,8 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.function.Predicate;
+import java.util.regex.Pattern;
 
 /**
  * A card for machines without one: the driver, the compiler, cuBLASLt and cuSOLVER as far as the engine calls them. It computes
@@ -27,9 +29,12 @@ public final class Card implements Native {
     /** What the copy engine was told of a matrix: its rows and panels of 64 columns, and those of a box. */
     public record Mapped(long rows, long panels, int boxRows, int boxPanels) {}
 
-    private static final String TAKES =
-            ".*Create|cuDevicePrimaryCtxRetain|cuMemAlloc_v2|cuModuleLoadData|cuGraphInstantiateWithFlags";
-    private static final String GIVES_BACK = ".*Destroy(_v2)?|cuMemFree_v2|cuMemFreeHost|cuModuleUnload";
+    private static final Predicate<String> TAKES = Pattern.compile(
+                    ".*Create|cuDevicePrimaryCtxRetain|cuMemAlloc_v2|cuModuleLoadData|cuGraphInstantiateWithFlags")
+            .asMatchPredicate();
+    private static final Predicate<String> GIVES_BACK = Pattern.compile(
+                    ".*Destroy(_v2)?|cuMemFree_v2|cuMemFreeHost|cuModuleUnload")
+            .asMatchPredicate();
 
     /** Bytes that are free, whatever is allocated. */
     public long available = 140L << 30;
@@ -89,9 +94,9 @@ public final class Card implements Native {
                 out(a, 0).set(ADDRESS, 0, host((long) a[1]));
                 held.put(out(a, 0).get(JAVA_LONG, 0), function);
             }
-            case String f when f.matches(TAKES) -> take(function, out(a, 0));
+            case String f when TAKES.test(f) -> take(function, out(a, 0));
             case "cuStreamEndCapture" -> take(function, out(a, 1));
-            case String f when f.matches(GIVES_BACK) -> give(held.containsKey((long) a[0]), (long) a[0]);
+            case String f when GIVES_BACK.test(f) -> give(held.containsKey((long) a[0]), (long) a[0]);
             case "cuDevicePrimaryCtxRelease_v2" -> held.values().remove("cuDevicePrimaryCtxRetain");
             case "cuEventElapsedTime" ->
                 out(a, 0).set(JAVA_FLOAT, 0, milliseconds.isEmpty() ? 1 : milliseconds.removeFirst());

@@ -46,15 +46,6 @@ class PlansTest {
     }
 
     @Test
-    void twoFirstRunsAtOnceKeepBothTheirChoices() {
-        Plans first = plans(), second = plans();
-        first.keep("one", algorithm(1), null);
-        second.keep("two", algorithm(2), null);
-        assertThat(plans().find("one")).hasValue(algorithm(1));
-        assertThat(plans().find("two")).hasValue(algorithm(2));
-    }
-
-    @Test
     void ofTwoChoicesForOneProductTheFirstStands() {
         Plans first = plans(), second = plans();
         first.keep(PRODUCT, algorithm(1), null);
@@ -131,13 +122,6 @@ class PlansTest {
     void aFileThatIsNotOursIsNoChoice() throws IOException {
         Files.writeString(folder.resolve("algorithms-card-1.txt"), "what is this\n" + PRODUCT + " 00\n");
         assertThat(new Plans(new Cache(folder), "card", 1).find(PRODUCT)).isEmpty();
-    }
-
-    @Test
-    void whatCannotBeKeptIsSaid() throws IOException {
-        Path file = Files.createFile(folder.resolve("file"));
-        assertThat(new Plans(new Cache(file.resolve("below")), "card", 1).lasting())
-                .isFalse();
     }
 
     @Test

@@ -27,6 +27,10 @@ class NcclTest {
         int pending = 2; // so many times a call is still in progress
         int state;
 
+        Library() {
+            super("ncclGroupStart()", "ncclGroupEnd()");
+        }
+
         public int ncclGetVersion(MemorySegment out) {
             out.reinterpret(4).set(JAVA_INT, 0, version);
             return 0;
@@ -52,14 +56,6 @@ class NcclTest {
             return 0;
         }
 
-        public int ncclGroupStart() {
-            return 0;
-        }
-
-        public int ncclGroupEnd() {
-            return 0;
-        }
-
         public int ncclBroadcast(long from, long to, long count, int type, int root, long communicator, long stream) {
             calls.add("broadcast " + count + " of " + type + " from " + root + " on " + communicator + ", " + stream);
             return 0;
@@ -82,7 +78,8 @@ class NcclTest {
     static final class Driver implements Native {
         final List<String> calls = new ArrayList<>();
         private final Card card = new Card();
-        private final Native linked = new Functions(name(), new Bytes().lookup());
+        private final Native linked = // the one function that takes a byte
+                new Functions(name(), new Fake("cuMemsetD8Async(LBLL)").lookup());
         int status;
 
         @Override
@@ -98,13 +95,6 @@ class NcclTest {
                 case "cuMemsetD8Async" -> linked.call(function, arguments);
                 default -> card.call(function, arguments);
             };
-        }
-    }
-
-    /** The one function that takes a byte. */
-    static final class Bytes extends Fake {
-        public int cuMemsetD8Async(long pointer, byte value, long bytes, long stream) {
-            return 0;
         }
     }
 

@@ -1,11 +1,8 @@
 package hypertransfer.lab.command.data;
 
+import hypertransfer.core.Refusal;
 import picocli.CommandLine.Command;
-import picocli.CommandLine.Model.CommandSpec;
-import picocli.CommandLine.ParameterException;
-import picocli.CommandLine.Spec;
 
-/** {@code ht data}: shards of tokens. */
 @Command(
         name = "data",
         description = "Makes shards of tokens from text, and inspects them.",
@@ -18,11 +15,8 @@ import picocli.CommandLine.Spec;
             "      --set data.validation=data/books"
         })
 public final class DataCommand implements Runnable {
-    @Spec
-    private CommandSpec spec;
-
     @Override
     public void run() {
-        throw new ParameterException(spec.commandLine(), "no command given; give tokenize or inspect");
+        throw new Refusal("no command given; give tokenize or inspect, see 'ht data --help'");
     }
 }

@@ -19,7 +19,6 @@ import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 
-/** {@code ht data inspect}: what shards hold. */
 @Command(
         name = "inspect",
         description = {

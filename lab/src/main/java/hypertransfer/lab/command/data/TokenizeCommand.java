@@ -18,7 +18,6 @@ import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 import picocli.CommandLine.Spec;
 
-/** {@code ht data tokenize}: text to shards. */
 @Command(
         name = "tokenize",
         description = {

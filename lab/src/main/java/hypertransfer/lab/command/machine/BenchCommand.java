@@ -1,5 +1,6 @@
 package hypertransfer.lab.command.machine;
 
+import hypertransfer.core.Refusal;
 import hypertransfer.engine.Engine;
 import hypertransfer.engine.door.Timed;
 import hypertransfer.lab.command.option.JsonOption;
@@ -16,10 +17,7 @@ import java.util.function.ToDoubleFunction;
 import java.util.function.UnaryOperator;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
-import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
-import picocli.CommandLine.ParameterException;
-import picocli.CommandLine.Spec;
 import tools.jackson.databind.json.JsonMapper;
 import tools.jackson.databind.node.ObjectNode;
 
@@ -37,9 +35,6 @@ import tools.jackson.databind.node.ObjectNode;
         })
 public final class BenchCommand implements Runnable {
     private static final int LEAST_STEPS = 5;
-
-    @Spec
-    private CommandSpec spec;
 
     @Option(
             names = "--preset",
@@ -82,7 +77,7 @@ public final class BenchCommand implements Runnable {
     @Override
     public void run() {
         if (!(seconds > 0)) {
-            throw new ParameterException(spec.commandLine(), "--seconds is " + seconds + ", it must be above zero");
+            throw new Refusal("--seconds is " + seconds + "; it must be above zero");
         }
         PrintWriter words = json.people();
         Configuration c = configuration();

@@ -6,6 +6,7 @@ import hypertransfer.lab.command.option.JsonOption;
 import hypertransfer.lab.command.option.Options;
 import hypertransfer.lab.terminal.Exit;
 import hypertransfer.train.golden.Errors;
+import hypertransfer.train.golden.Errors.Quantity;
 import hypertransfer.train.golden.Errors.Tolerance;
 import hypertransfer.train.golden.Golden;
 import hypertransfer.train.golden.Replay;
@@ -17,8 +18,8 @@ import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 import tools.jackson.databind.json.JsonMapper;
+import tools.jackson.databind.node.ObjectNode;
 
-/** {@code ht conformance}: an engine against trajectories that another framework computed. */
 @Command(
         name = "conformance",
         description = "Replays golden trajectories on an engine and shows its largest errors.",
@@ -62,15 +63,12 @@ public final class ConformanceCommand implements Callable<Integer> {
                 print(words, golden.sizes().network() + " " + c.label(), errors);
             }
         }
-        json.line(JsonMapper.shared()
-                .createObjectNode()
-                .put("engine", name)
-                .put("cases", cases)
-                .put("max_loss_error", all.loss())
-                .put("max_gradient_error", all.gradient())
-                .put("max_norm_error", all.norm())
-                .put("max_rate_error", all.rate())
-                .put("passed", all.passed()));
+        ObjectNode line =
+                JsonMapper.shared().createObjectNode().put("engine", name).put("cases", cases);
+        for (Quantity quantity : Quantity.values()) {
+            line.put("max_" + quantity.label() + "_error", all.largest(quantity));
+        }
+        json.line(line.put("passed", all.passed()));
         return all.passed() ? Exit.FINE : Exit.CHECK_FAILED;
     }
 
@@ -83,14 +81,11 @@ public final class ConformanceCommand implements Callable<Integer> {
     }
 
     private static void print(PrintWriter out, String label, Errors errors) {
-        out.printf(
-                "%-6s %-36s loss %.1e  gradient %.1e  norm %.1e  rate %.1e%n",
-                errors.passed() ? "ok" : "FAILED",
-                label,
-                errors.loss(),
-                errors.gradient(),
-                errors.norm(),
-                errors.rate());
+        out.printf("%-6s %-36s", errors.passed() ? "ok" : "FAILED", label);
+        for (Quantity quantity : Quantity.values()) {
+            out.printf(" %s %.1e ", quantity.label(), errors.largest(quantity));
+        }
+        out.println();
         errors.failures().forEach(failure -> out.println("       " + failure));
     }
 }

@@ -14,7 +14,6 @@ import java.util.function.Supplier;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 
-/** {@code ht doctor}: what this machine offers, and which engines work on it. */
 @Command(
         name = "doctor",
         description = "Shows what this machine offers, which engines work on it, and what the others need.",

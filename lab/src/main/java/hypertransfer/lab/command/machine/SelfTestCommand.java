@@ -20,7 +20,6 @@ import java.util.function.BiFunction;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 
-/** {@code ht selftest}: each operation of an engine against the reference, and gradients against finite differences. */
 @Command(
         name = "selftest",
         description =
@@ -38,7 +37,6 @@ public final class SelfTestCommand implements Callable<Integer> {
     @Mixin
     private JsonOption json;
 
-    /** The JSON line. */
     private record Answer(String engine, boolean passed, List<Check> checks) {}
 
     private record Check(Dims dims, String operation, String tensor, double error, boolean passed) {}

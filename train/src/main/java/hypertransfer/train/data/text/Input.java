@@ -76,11 +76,7 @@ public record Input(Path file, long size) {
     }
 
     private static Input of(Path file) {
-        try {
-            return new Input(file, Files.size(file));
-        } catch (IOException e) {
-            throw new Refusal("cannot read " + file + ": " + Atomic.reason(e), e);
-        }
+        return new Input(file, file.toFile().length());
     }
 
     private static String name(Path file) {

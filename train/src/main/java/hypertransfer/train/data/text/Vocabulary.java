@@ -4,13 +4,12 @@ import com.knuddels.jtokkit.Encodings;
 import com.knuddels.jtokkit.api.Encoding;
 import com.knuddels.jtokkit.api.EncodingType;
 import com.knuddels.jtokkit.api.IntArrayList;
-import hypertransfer.core.Refusal;
+import hypertransfer.train.Word;
 import java.io.ByteArrayOutputStream;
 import java.nio.charset.StandardCharsets;
-import java.util.Locale;
 
 /** How text becomes token ids. */
-public enum Vocabulary {
+public enum Vocabulary implements Word {
     /** GPT-2's 50257 tokens, the last of which stands before every document. */
     GPT2(50257, 50256),
     /** UTF-8's bytes. All 256 ids are taken: the zero byte, which text does not use, stands before every document. */
@@ -74,15 +73,7 @@ public enum Vocabulary {
         return bytes.toString(StandardCharsets.UTF_8);
     }
 
-    public String label() {
-        return name().toLowerCase(Locale.ROOT);
-    }
-
     public static Vocabulary parse(String label) {
-        return switch (label) {
-            case "gpt2" -> GPT2;
-            case "bytes" -> BYTES;
-            default -> throw new Refusal("unknown tokens '" + label + "'; they are gpt2 or bytes");
-        };
+        return Word.parse(Vocabulary.class, "token", label);
     }
 }
