@@ -133,7 +133,7 @@ class Chart {
     }
     parts.push(html`<path d="M${box.x} ${box.y}V${box.y + box.h}H${box.x + box.w}" class="axis"/>`);
     const middle = box.x + box.w / 2;
-    if (grid) parts.push(html`<text x="${middle}" y="${box.y - 8}" class="cell" text-anchor="middle">${cell.title}</text>`);
+    if (grid) parts.push(html`<text x="${middle}" y="${box.y - 8}" class="cell" text-anchor="middle">${fitting(cell.title, (box.w + 50) / 1.1)}</text>`);
     else parts.push(html`<text transform="translate(${box.x - 50} ${box.y + box.h / 2}) rotate(-90)" text-anchor="middle" class="label">${cell.zero && log ? '|' + cell.label + '|' : cell.label}</text>`);
     if (grid ? place.last : place.bottom) parts.push(html`<text x="${middle}" y="${box.y + box.h + (grid ? 32 : 34)}" class="label" text-anchor="middle">${X_LABEL[view.x]}</text>`);
     const clip = 'clip' + ++Chart.clips;

@@ -13,8 +13,8 @@ const ramp = t => (document.documentElement.dataset.theme === 'dark' ? d3.interp
 function paint() {
   const count = new Map(), next = key => count.set(key, (count.get(key) ?? -1) + 1).get(key);
   const all = sidesOf(ofNetwork());
-  const first = all.filter(({ lead }) => !follows(lead)), kinds = [...new Set(first.map(({ lead }) => optimizer(lead)))];
-  for (const { lead, runs } of [...first, ...all.filter(({ lead }) => follows(lead))]) {
+  const row = run => model.study.rows.findIndex(({ runs }) => runs.includes(run)), first = d3.sort(all.filter(({ lead }) => !follows(lead)), ({ lead }) => row(lead)), kinds = [...new Set(first.map(({ lead }) => optimizer(lead)))];
+  for (const { lead, runs } of [...first, ...d3.sort(all.filter(({ lead }) => follows(lead)), ({ lead }) => row(follows(lead)))]) {
     const target = follows(lead);
     if (!target) {
       const i = kinds.length > 1 ? kinds.indexOf(optimizer(lead)) : next('side'), again = kinds.length > 1 ? next(optimizer(lead)) : 0;

@@ -85,17 +85,15 @@ function hover(chart, cell, x, top) {
   const points = cell.series.map(series => series.x[d3.bisectCenter(series.x, x)]).filter(v => v >= lo && v <= hi);
   const best = d3.least(points, v => Math.abs(v - x));
   if (best === undefined) return leave(chart);
-  const { grid } = chart.spec, near = view.x === 'step' ? 0 : (hi - lo) / cell.box.w;
+  const { grid } = chart.spec;
   const height = top - chart.canvas.getBoundingClientRect().top;
   const marks = [], rows = [];
   for (const c of chart.cells) {
     const px = c.x(best).toFixed(1);
     marks.push(html`<line x1="${px}" x2="${px}" y1="${c.box.y}" y2="${c.box.y + c.box.h}" class="cross"/>`);
     if (grid && c !== cell) continue;
-    let found = c.series.map(series => {
-      const i = d3.bisectCenter(series.x, best);
-      return { run: series.run, y: Math.abs(series.x[i] - best) <= near ? series.y[i] : null };
-    });
+    // Runs share steps and tokens, but no hours and angles: there, what lies between two points counts.
+    let found = c.series.map(({ run, x, y }) => ({ run, y: (view.x === 'step' ? y[x.indexOf(best)] : between(x, y, best)) ?? null }));
     const left = found.length - MOST;
     if (left > 0) {
       const chosen = new Set(d3.sort(found, p => (c.drawable(p.y) ? Math.abs(c.py(p.y) - height) : Infinity)).slice(0, MOST));

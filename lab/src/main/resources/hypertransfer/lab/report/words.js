@@ -2,7 +2,7 @@
 
 /** Sides whose effective rates are further apart than this compare rates. */
 const FOLD = 1.5;
-const rate = v => (!finite(v) ? '–' : v > 0 && v < 1e-3 ? scientific(v, 3) : d3.format('.3~g')(v));
+const rate = v => (!finite(v) ? '–' : v > 0 && v < 1e-3 ? scientific(v, 3) : d3.format('.3r')(v));
 const signedEnds = ({ mean, half }) => `${signed(mean - half)} to ${signed(mean + half)}`;
 
 /** What the page is called where nobody gave it a title. */
@@ -31,7 +31,7 @@ const turning = side => `peak ${rate(valueOf(side, 'peak'))}, mean ${rate(valueO
 function claim() {
   const { facets, rows } = model.study;
   if (facets.length) return facets.map(found).join('\n');
-  const texts = rows.length ? rows.map(row => row.label[0].toUpperCase() + row.label.slice(1) + ': ' + says(sides().filter(side => row.runs.includes(follows(side.lead) ?? side.lead)))) : [says(sides())];
+  const texts = rows.length ? rows.map(row => `Schedule ${row.label}: ` + says(sides().filter(side => row.runs.includes(follows(side.lead) ?? side.lead)))) : [says(sides())];
   return [...texts.filter(Boolean).map(text => text + '.'), rates()].filter(Boolean).join(rows.length ? '\n' : ' ');
 }
 
