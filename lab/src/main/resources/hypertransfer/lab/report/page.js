@@ -90,7 +90,7 @@ const matrices = new Chart(element('multiples'), { title: 'Every matrix', file: 
 const figures = [
   new Sweep(element('sweep-curve'), { title: 'Sweep: last validation loss', file: 'sweep', about: TERMS.sweep + ' The setting that matters most lies along x.' }),
   new Heat(element('sweep-map'), { title: 'Sweep: every point', file: 'sweep-map', about: TERMS.sweep, maps: sweepMaps, text: d3.format('.4f'), csv: () => [['run', 'validation'], ...sweepMaps().flatMap(map => map.cells.map(cell => [cell.name, cell.value]))] }),
-  new Chart(element('rows'), { title: 'By schedule', file: 'by-schedule', about: 'Validation losses and effective rates, a row for each schedule, as in the paper.', grid: true, rare: true, height: 170, paper: 1120, columns: width => (cells => (width / cells >= 240 ? cells : 1))(rowCells().length / (model.study.rows.length || 1)), cells: rowCells }),
+  new Chart(element('rows'), { title: 'By schedule', file: 'by-schedule', about: 'Validation losses and effective rates, a row for each schedule, as in the paper.', grid: true, rare: true, height: 170, paper: 1120, columns: width => (cells => (width / cells >= 215 ? cells : 1))(rowCells().length / (model.study.rows.length || 1)), cells: rowCells }),
   new Chart(host('figures'), { title: 'Validation loss', file: 'validation-loss', about: 'The loss on text that is not trained on.', named: true, height: 250, second: 0.45, cells: () => lossCells('validation', 'loss (nats per token)') }),
   new Chart(host('figures'), { title: 'Training loss', file: 'training-loss', about: 'The loss of each step’s own tokens.', named: true, height: 250, second: 0.45, cells: () => lossCells('training', 'loss (nats per token)') }),
   new Chart(host('figures'), {
@@ -307,6 +307,7 @@ function start() {
   addEventListener('resize', () => {
     if (width !== innerWidth && !document.documentElement.classList.contains('paper')) {
       width = innerWidth;
+      tip.hidden = true;
       redraw();
     }
   });

@@ -52,6 +52,7 @@ function legend() {
   const scale = colourScale();
   const focused = host.contains(document.activeElement) ? document.activeElement.dataset.run : null;
   put(host, html`${scale ? bar(scale) : ''}${ordered().map(({ lead, label }, i) => html`<button type="button" class="key" data-run="${lead.name}" tabindex="${i ? -1 : 0}" aria-pressed="${!model.hidden.has(lead.name)}">${swatch(lead)}${label}</button>`)}`);
+  host.classList.toggle('many', Boolean(scale) && sides().length > FOLDED);
   const header = document.querySelector('header'), sticks = what => getComputedStyle(what).position === 'sticky';
   const top = sticks(header) ? header.offsetHeight : 0, sticky = sticks(host);
   host.style.top = top + 'px';

@@ -43,13 +43,13 @@ class Sweep {
         const scales = { x: (log ? d3.scaleLog : d3.scaleLinear)([lo, hi], [box.x + 14, box.x + box.w - 14]), y: d3.scaleLinear(ends, [box.y + box.h - 10, box.y + 6]).nice() };
         const own = points.filter(p => facet.runs.includes(p.run)), lowest = d3.least(own.filter(p => p.loss !== null), p => p.loss);
         parts.push(this.panel(facet, box, scales, first), groups.map((text, i) => this.line(own.filter(p => name(p) === text), box, scales, colour(i))));
-        const said = lowest ? [[`best ${show(lowest.loss)} at ${setting(swept(), lowest)}`], alone && !alone.title ? [] : edge(swept(), lowest)] : [];
-        const lines = said.flatMap((texts, warn) => texts.flatMap(text => folded(text, (across > 1 ? wide : width) - 8, 13).map(line => ({ line, kind: warn ? 'name edge' : 'name' }))));
         if (lowest) parts.push(html`<circle cx="${scales.x(lowest.at[0])}" cy="${scales.y(lowest.loss)}" r="7" class="ring"/>`);
-        parts.push(lines.map(({ line, kind }, i) => html`<text x="${wide * column + 4}" y="${box.y + box.h + 56 + 18 * i}" class="${kind}">${line}</text>`));
-        return lines.length;
-      });
-      top += high + (facets.length > 1 ? 28 : 0) + 46 + 18 * d3.max(words);
+        const said = lowest ? [[`${facets.length > 1 ? facet.label + ': ' : ''}best ${show(lowest.loss)} at ${setting(swept(), lowest)}`], alone && !alone.title ? [] : edge(swept(), lowest)] : [];
+        return said.flatMap((texts, warn) => texts.flatMap(text => folded(text, width - 8, 13).map(line => ({ line, kind: warn ? 'name edge' : 'name' }))));
+      }).flat();
+      top += high + (facets.length > 1 ? 14 : 0) + 46;
+      parts.push(words.map(({ line, kind }, i) => html`<text x="4" y="${top + 10 + 18 * i}" class="${kind}">${line}</text>`));
+      top += 18 * words.length + (facets.length > across ? 14 : 0);
     }
     if (groups.length > 1) groups.forEach((text, i) => parts.push(html`<line x1="${width - names + 14}" x2="${width - names + 34}" y1="${26 + i * 18}" y2="${26 + i * 18}" stroke="${colour(i)}" stroke-width="2"/><text x="${width - names + 40}" y="${30 + i * 18}" class="tick">${text}</text>`));
     return picture(width, top, this.spec.title, html`${parts}`);

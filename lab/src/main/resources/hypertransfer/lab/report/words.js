@@ -43,7 +43,7 @@ function says(among) {
   const near = pairs.length ? d3.max(pairs, side => valueOf(side, 'largest')) : undefined, parts = [];
   if (tops.length > 1) parts.push(ahead(tops, far));
   const who = pairs.length > 1 ? 'each transfer' : pairs[0]?.label;
-  if (near === 0) parts.push(`${who} has the very losses of its target, at every validation`);
+  if (near === 0) parts.push(`${who} has exactly its target’s loss at every validation`);
   else if (pairs.length) parts.push(`${who} is within ${gap(near)} of its target at every validation` + (far / near >= 2 ? `, ${d3.format(',.2~r')(far / near)} times closer` : ''));
   return parts.join('; ');
 }

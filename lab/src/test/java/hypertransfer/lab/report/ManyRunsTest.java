@@ -91,7 +91,7 @@ class ManyRunsTest {
         browser.has(0, "#transfers [data-run=placebo]");
         assertThat(browser.text("#transfers [data-run=twin]")).contains("placebo’s largest gap");
         assertThat(browser.text("#figures .figure:nth-child(1) svg")).contains("zero at every common step");
-        assertThat(browser.text("#claim")).contains("the very losses of its target");
+        assertThat(browser.text("#claim")).contains("has exactly its target’s loss at every validation");
     }
 
     /** Each seed was a line of its own with the next free colour, and the luckiest was called the best. */

@@ -446,9 +446,8 @@ class PageTest {
         browser.window(390, 4000, false);
         settle();
         hover(1);
-        assertThat(box("#tip")[1])
-                .as("below, where no side has room")
-                .isGreaterThanOrEqualTo(box("#figures .figure:nth-child(1) svg")[1] + 400);
+        card = box("#figures .figure:nth-child(1)");
+        assertThat(box("#tip")[1]).as("below, where no side has room").isGreaterThanOrEqualTo(card[1] + card[3]);
     }
 
     @Test
