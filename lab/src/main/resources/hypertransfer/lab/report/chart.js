@@ -97,7 +97,9 @@ class Chart {
 
   names({ box, series, py }) {
     const right = box.x + box.w;
-    return html`<g class="ends">${this.ends(series, py, box.y, box.y + box.h).map(({ run, y, at }) => html`<path d="M${right + 2} ${y.toFixed(1)}L${right + 12} ${at.toFixed(1)}h8" fill="none" ${stroke(run, 1.6)}/><text x="${right + 24}" y="${at.toFixed(1)}" dy="0.35em" class="end">${run.side.brief}</text>`)}</g>`;
+    const name = ({ run, y, at }) => html`<path d="M${right + 2} ${y.toFixed(1)}L${right + 12} ${at.toFixed(1)}h8" fill="none" ${stroke(run, 1.6)}/>
+      <text x="${right + 24}" y="${at.toFixed(1)}" dy="0.35em" class="end">${run.side.brief}</text>`;
+    return html`<g class="ends">${this.ends(series, py, box.y, box.y + box.h).map(name)}</g>`;
   }
 
   /** The common x range: what was zoomed to, or all there is. */

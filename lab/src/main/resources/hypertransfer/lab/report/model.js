@@ -46,7 +46,7 @@ function extend(array, more) {
 }
 
 function begin(message) {
-  return {
+  const run = {
     ...message,
     name: message.run,
     label: message.run,
@@ -57,6 +57,8 @@ function begin(message) {
     turning: {},
     cache: {},
   };
+  run.side = { lead: run, runs: [run], brief: run.name, label: run.name }; // until the runs are looked at together
+  return run;
 }
 
 const cut = run => run.matrices.some(matrix => matrix.part !== undefined);
@@ -83,10 +85,10 @@ function kindsOf(matrices) {
   return [...KINDS.filter(kind => found.has(kind)), ...[...found].filter(kind => !KINDS.includes(kind)).sort()];
 }
 
-/** The runs of the network on show. */
+/** The runs of the network on show: the one that was chosen, once it is there, else the first. */
 function ofNetwork() {
-  const all = [...model.runs.values()], shape = model.shape ?? all[0]?.shape;
-  return all.filter(run => run.shape === shape);
+  const all = [...model.runs.values()], chosen = all.filter(run => run.shape === model.shape);
+  return chosen.length ? chosen : all.filter(run => run.shape === all[0].shape);
 }
 
 /** The runs of the network on show that pass the filter, every target before those that follow it. */

@@ -90,7 +90,10 @@ const matrices = new Chart(element('multiples'), { title: 'Every matrix', file: 
 const figures = [
   new Sweep(element('sweep-curve'), { title: 'Sweep: last validation loss', file: 'sweep', about: TERMS.sweep + ' The setting that matters most lies along x.' }),
   new Heat(element('sweep-map'), { title: 'Sweep: every point', file: 'sweep-map', about: TERMS.sweep, maps: sweepMaps, text: d3.format('.4f'), csv: () => [['run', 'validation'], ...sweepMaps().flatMap(map => map.cells.map(cell => [cell.name, cell.value]))] }),
-  new Chart(element('rows'), { title: 'By schedule', file: 'by-schedule', about: 'Validation losses and effective rates, a row for each schedule, as in the paper.', grid: true, rare: true, height: 170, paper: 1120, columns: width => (cells => (width / cells >= 215 ? cells : 1))(rowCells().length / (model.study.rows.length || 1)), cells: rowCells }),
+  new Chart(element('rows'), {
+    title: 'By schedule', file: 'by-schedule', about: 'Validation losses and effective rates, a row for each schedule, as in the paper.', grid: true, rare: true, height: 170, paper: 1120,
+    columns: width => (across => (width / across >= 215 ? across : 1))(rowCells().length / model.study.rows.length), cells: rowCells,
+  }),
   new Chart(host('figures'), { title: 'Validation loss', file: 'validation-loss', about: 'The loss on text that is not trained on.', named: true, height: 250, second: 0.45, cells: () => lossCells('validation', 'loss (nats per token)') }),
   new Chart(host('figures'), { title: 'Training loss', file: 'training-loss', about: 'The loss of each step’s own tokens.', named: true, height: 250, second: 0.45, cells: () => lossCells('training', 'loss (nats per token)') }),
   new Chart(host('figures'), {
@@ -112,7 +115,10 @@ const figures = [
   matrices,
   new Geometry(element('step'), { title: 'One step', file: 'step', about: TERMS['one step'], note: 'The weights w turn by the angle of the step, in the carrier and in the target alike: both stay on one ray.' }),
   new Heat(element('heat'), { title: 'Last effective rate over the largest', file: 'final-to-peak', about: TERMS['final-to-peak'], note: 'Rows are kinds of matrices, columns layers.', from0: true, paper: 1120, maps: ratioMaps, csv: ratioRows }),
-  new Chart(element('speed'), { title: 'Throughput', file: 'throughput', about: 'Tokens per second of each step: noise of the machine included.', height: 160, cells: () => [{ key: 'speed', label: 'tokens per second', focus: true, smooth: true, fine: true, series: lines(throughput) }] }),
+  new Chart(element('speed'), {
+    title: 'Throughput', file: 'throughput', about: 'Tokens per second of each step: noise of the machine included.', height: 160,
+    cells: () => [{ key: 'speed', label: 'tokens per second', focus: true, smooth: true, fine: true, series: lines(throughput) }],
+  }),
 ];
 
 function chips(host, values, chosen, label, change) {
@@ -161,11 +167,10 @@ function networks() {
   const box = element('networks');
   box.hidden = shapes.size < 2;
   if (box.hidden) return;
-  if (!shapes.has(model.shape)) model.shape = shapes.keys().next().value;
   const parts = [...shapes.keys()].map(shape => shape.split(/ with |, /));
   const differs = parts[0].map((_, i) => new Set(parts.map(part => part[i])).size > 1);
   const label = (name, part) => [name.trim(), ...part.filter((_, i) => i > 0 && differs[i])].join(', ');
-  put(box, html`${[...shapes].map(([shape, name], i) => html`<button type="button" data-value="${shape}" title="${shape}" aria-pressed="${shape === model.shape}">${label(name, parts[i])}</button>`)}`);
+  put(box, html`${[...shapes].map(([shape, name], i) => html`<button type="button" data-value="${shape}" title="${shape}" aria-pressed="${shape === ofNetwork()[0].shape}">${label(name, parts[i])}</button>`)}`);
   box.onclick = event => {
     model.shape = event.target.closest('button')?.dataset.value ?? model.shape;
     view.zoom = null;
@@ -182,11 +187,10 @@ function controls() {
   };
   const shown = sides(), offered = swept().map(({ key }) => key);
   view.colour = offered.includes(view.pick) ? view.pick : view.pick === '' || shown.length <= 8 ? '' : offered[0] ?? '';
-  if (!shown.some(side => side.lead.name === view.baseline)) view.baseline = '';
   element('seeds').closest('label').hidden = mergeSeeds(runs()).length === runs().length;
   element('seeds').checked = model.study.seeds;
   options('colour', [['', 'optimizer'], ...offered.map(key => [key, key])], view.colour);
-  options('baseline', [['', 'its target'], ...shown.filter(() => shown.length > 1).map(side => [side.lead.name, side.label])], view.baseline);
+  options('baseline', [['', 'its target'], ...shown.filter(() => shown.length > 1).map(side => [side.lead.name, side.label])], shown.some(side => side.lead.name === view.baseline) ? view.baseline : '');
 }
 
 /** Of many runs the figures come before the table. */

@@ -37,6 +37,10 @@ class Sweep {
     const colour = i => (groups.length > 1 ? d3.color(ramp(i / (groups.length - 1))).formatHex() : 'var(--solid-0)');
     const parts = [heading(this.spec, alone)], high = Math.round((facets.length > 1 ? 200 : 260) * (alone?.squeeze ?? 1));
     let top = alone?.title ? 44 : 18;
+    if (groups.length > 1) {
+      const x = width - names + 14, y = i => top + 8 + 18 * i;
+      groups.forEach((text, i) => parts.push(html`<line x1="${x}" x2="${x + 20}" y1="${y(i)}" y2="${y(i)}" stroke="${colour(i)}" stroke-width="2"/><text x="${x + 26}" y="${y(i) + 4}" class="tick">${text}</text>`));
+    }
     for (let row = 0; row * across < facets.length; row++) {
       const words = facets.slice(row * across, (row + 1) * across).map((facet, column) => {
         const box = { x: wide * column + 64, y: top + (facets.length > 1 ? 14 : 0), w: wide - 64, h: high };
@@ -51,7 +55,6 @@ class Sweep {
       parts.push(words.map(({ line, kind }, i) => html`<text x="4" y="${top + 10 + 18 * i}" class="${kind}">${line}</text>`));
       top += 18 * words.length + (facets.length > across ? 14 : 0);
     }
-    if (groups.length > 1) groups.forEach((text, i) => parts.push(html`<line x1="${width - names + 14}" x2="${width - names + 34}" y1="${26 + i * 18}" y2="${26 + i * 18}" stroke="${colour(i)}" stroke-width="2"/><text x="${width - names + 40}" y="${30 + i * 18}" class="tick">${text}</text>`));
     return picture(width, top, this.spec.title, html`${parts}`);
   }
 

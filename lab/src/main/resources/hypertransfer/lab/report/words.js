@@ -78,7 +78,8 @@ function warning() {
   const worst = d3.greatest(folds, ({ fold }) => fold);
   if (!(worst?.fold > FOLD)) return '';
   const { key, slow, fast, fold } = worst;
-  return `These runs turn their matrices at rates that differ ${fold < 10 ? d3.format('.2~r')(fold) : whole(fold)}-fold (${key} effective rate ${rate(valueOf(slow, key))} of ${slow.label}, ${rate(valueOf(fast, key))} of ${fast.label}): they compare rates, not optimizers. “ht fair ${slow.lead.name} ${fast.lead.name}” trains them at one.`;
+  const ends = `${key} effective rate ${rate(valueOf(slow, key))} of ${slow.label}, ${rate(valueOf(fast, key))} of ${fast.label}`;
+  return `These runs turn their matrices at rates that differ ${fold < 10 ? d3.format('.2~r')(fold) : whole(fold)}-fold (${ends}): they compare rates, not optimizers. “ht fair ${slow.lead.name} ${fast.lead.name}” trains them at one.`;
 }
 
 /** What every term on the page means: shown where a term is pointed at, and listed at the end. */
