@@ -1,5 +1,6 @@
 package hypertransfer.lab.report;
 
+import hypertransfer.lab.effective.Turning;
 import hypertransfer.train.log.Line.Matrices;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
@@ -9,7 +10,6 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.function.Function;
-import tools.jackson.databind.node.ArrayNode;
 import tools.jackson.databind.node.ObjectNode;
 
 /**
@@ -33,15 +33,16 @@ final class Bands {
     static final int WIDTH = COLUMNS.size();
 
     /** {@code low} and {@code high} are the first line's own numbers until another line joins. */
-    private record Bucket(int index, Matrices first, Map<String, double[]> low, Map<String, double[]> high) {
-        static Bucket of(int index, Matrices line) {
+    private record Bucket(
+            int index, Matrices first, double angle, Map<String, double[]> low, Map<String, double[]> high) {
+        static Bucket of(int index, Matrices line, double angle) {
             var values = new LinkedHashMap<String, double[]>();
             COLUMNS.forEach((key, column) -> values.put(key, column.apply(line)));
-            return new Bucket(index, line, values, values);
+            return new Bucket(index, line, angle, values, values);
         }
 
         Bucket and(Bucket next) {
-            return new Bucket(index, first, both(low, next.low, -1), both(high, next.high, 1));
+            return new Bucket(index, first, angle, both(low, next.low, -1), both(high, next.high, 1));
         }
 
         private static Map<String, double[]> both(Map<String, double[]> a, Map<String, double[]> b, int sign) {
@@ -60,21 +61,25 @@ final class Bands {
     private final int most;
     private List<Bucket> buckets = new ArrayList<>();
     private int width = 1;
-    private Matrices last;
+    private Bucket last;
 
     /** @param most the number of buckets at which their width is doubled */
     Bands(int most) {
         this.most = most;
     }
 
-    /** Adds a line whose step comes after all others. */
-    void add(Matrices line) {
-        last = line;
-        join(buckets, Bucket.of(line.step() / width, line));
+    /**
+     * Adds a line whose step comes after all others.
+     *
+     * @param angle the accumulated angle before that step
+     */
+    void add(Matrices line, double angle) {
+        last = Bucket.of(line.step() / width, line, angle);
+        join(buckets, last);
         while (buckets.size() > most) {
             width *= 2;
             var wider = new ArrayList<Bucket>();
-            buckets.forEach(b -> join(wider, new Bucket(b.index / 2, b.first, b.low, b.high)));
+            buckets.forEach(b -> join(wider, new Bucket(b.index / 2, b.first, b.angle, b.low, b.high)));
             buckets = wider;
         }
     }
@@ -88,19 +93,18 @@ final class Bands {
     }
 
     /**
-     * Steps, the mean effective rate at each, and each column as rows over the matrices: 32-bit floats, little-endian, in
-     * base64. {@code low} and {@code high} are the extremes from each step to the next, where lines were left out.
+     * Steps, at each the accumulated angle before it and the mean effective and nominal rate, and each column as rows over
+     * the matrices: 32-bit floats, little-endian, in base64. {@code low} and {@code high} are the extremes from each step to the next, where lines were left out.
      */
     void write(ObjectNode into) {
         var rows = new ArrayList<>(buckets);
-        if (last != null && rows.getLast().first != last) {
-            rows.add(Bucket.of(0, last));
+        if (last != null && rows.getLast().first != last.first) {
+            rows.add(last);
         }
-        ArrayNode steps = into.putArray("step"), means = into.putArray("mean");
-        for (Bucket row : rows) {
-            steps.add(row.first.step());
-            Messages.add(means, mean(row.first.effective()));
-        }
+        Messages.column(into, "step", rows, row -> row.first.step());
+        Messages.column(into, "turned", rows, Bucket::angle);
+        Messages.column(into, "mean", rows, row -> Turning.mean(row.first.effective()));
+        Messages.column(into, "nominal", rows, row -> Turning.mean(row.first.rate()));
         COLUMNS.keySet()
                 .forEach(key ->
                         into.put(key, floats(rows, row -> COLUMNS.get(key).apply(row.first))));
@@ -111,14 +115,6 @@ final class Bands {
                 high.put(key, floats(rows, row -> row.high.get(key)));
             }
         }
-    }
-
-    private static double mean(double[] values) {
-        double sum = 0;
-        for (double value : values) {
-            sum += value;
-        }
-        return sum / values.length;
     }
 
     private static String floats(List<Bucket> rows, Function<Bucket, double[]> column) {

@@ -1,6 +1,7 @@
 package hypertransfer.lab.report;
 
 import hypertransfer.core.Refusal;
+import hypertransfer.lab.effective.Turning;
 import hypertransfer.train.log.Gap;
 import hypertransfer.train.log.Gap.Pair;
 import hypertransfer.train.log.Line;
@@ -54,8 +55,7 @@ final class Messages {
     private final Pair pair;
     private final int points;
     private final int rows;
-    private final double[] peak;
-    private final double[] end;
+    private Turning turning;
     private double elapsed;
     private String state = "";
     private String gap = "";
@@ -85,8 +85,6 @@ final class Messages {
         int count = provenance.matrices().size();
         points = (int) Math.clamp(share * LOSSES / 250, 150, WIDEST);
         rows = (int) Math.clamp(share * MATRICES / (16.0 * Bands.WIDTH * Math.max(1, count)), 50, WIDEST);
-        peak = new double[count];
-        end = new double[count];
         pair = target == null
                 ? null
                 : run.target().map(other -> new Pair(run, other)).orElse(null);
@@ -110,8 +108,7 @@ final class Messages {
         boolean first = state.isEmpty();
         if (first) {
             messages.accept(header());
-            Arrays.fill(peak, Double.NaN);
-            Arrays.fill(end, Double.NaN);
+            turning = new Turning(provenance.matrices().size());
         }
         // The state comes first: a run that was finished before its lines were read has all of them.
         RunStatus now = run.status();
@@ -268,8 +265,8 @@ final class Messages {
         for (Line line = matrices.next(); line != null; line = matrices.next()) {
             any++;
             if (line instanceof Matrices m) {
-                hidden.add(m);
-                ends(m.effective());
+                turning.add(m);
+                hidden.add(m, turning.angleBefore());
             } else {
                 losses.add(line);
             }
@@ -321,26 +318,21 @@ final class Messages {
         ObjectNode m = node.putObject("matrices");
         hidden.write(m);
         ArrayNode peaks = m.putArray("peak"), last = m.putArray("last");
-        Arrays.stream(peak).forEach(value -> add(peaks, value));
-        Arrays.stream(end).forEach(value -> add(last, value));
+        Arrays.stream(turning.peaks()).forEach(value -> add(peaks, value));
+        Arrays.stream(turning.last()).forEach(value -> add(last, value));
+        ObjectNode turned = node.putObject("turning");
+        number(turned, "peak", turning.peak());
+        number(turned, "mean", turning.mean());
+        number(turned, "finalToPeak", turning.finalToPeak());
+        number(turned, "angle", turning.angle());
         return node.toString();
-    }
-
-    /** The largest and the last effective rate of each matrix, over all lines. */
-    private void ends(double[] effective) {
-        for (int k = 0; k < effective.length; k++) {
-            if (Double.isFinite(effective[k])) {
-                end[k] = effective[k];
-                peak[k] = Double.isNaN(peak[k]) ? effective[k] : Math.max(peak[k], effective[k]);
-            }
-        }
     }
 
     private ObjectNode message(String type) {
         return JSON.createObjectNode().put("type", type).put("run", name);
     }
 
-    private static <T> void column(ObjectNode into, String key, Collection<T> lines, ToDoubleFunction<T> value) {
+    static <T> void column(ObjectNode into, String key, Collection<T> lines, ToDoubleFunction<T> value) {
         ArrayNode array = into.putArray(key);
         lines.forEach(line -> add(array, value.applyAsDouble(line)));
     }
@@ -349,7 +341,7 @@ final class Messages {
         node.put(key, Double.isFinite(value) ? (Double) value : null);
     }
 
-    static void add(ArrayNode array, double value) {
+    private static void add(ArrayNode array, double value) {
         if (!Double.isFinite(value)) {
             array.addNull();
         } else if (value == Math.rint(value) && Math.abs(value) < 1L << 53) {

@@ -12,31 +12,39 @@ import java.util.Arrays;
 import java.util.Base64;
 import java.util.List;
 import java.util.stream.Collectors;
+import java.util.stream.IntStream;
+import org.apache.commons.statistics.distribution.TDistribution;
 import tools.jackson.databind.json.JsonMapper;
 
 /** The page: one file with its style, its scripts and its data inside. */
 final class Page {
     /** In the order in which they use each other. */
     private static final String[] SCRIPTS =
-            "markup numbers model paint chart pointer heat sweep geometry save tables live page".split(" ");
+            "markup numbers model study words paint chart pointer heat sweep geometry save tables address live page"
+                    .split(" ");
 
     private static final String D3 =
             "/META-INF/resources/webjars/d3/7.9.0/dist/d3.min.js"; // a WebJar on the class path
+
+    /** For the mean of 2, 3, ... values: how many standard errors to each side its 95% interval has. */
+    private static final String STUDENT = IntStream.rangeClosed(1, 30)
+            .mapToObj(freedom -> Double.toString(TDistribution.of(freedom).inverseSurvivalProbability(0.025)))
+            .collect(Collectors.joining(",", "[", "]"));
 
     private Page() {}
 
     /** A report of what was read; {@code title} and {@code note} may be null. */
     static String report(String title, String note, List<String> messages) {
         JsonMapper json = JsonMapper.shared();
-        return page("{\"live\":false,\"title\":" + json.writeValueAsString(title) + ",\"note\":"
+        return page("\"live\":false,\"title\":" + json.writeValueAsString(title) + ",\"note\":"
                 + json.writeValueAsString(note) + ",\"written\":\""
                 + Instant.now().truncatedTo(ChronoUnit.SECONDS)
-                + "\",\"messages\":[" + String.join(",", messages) + "]}");
+                + "\",\"messages\":[" + String.join(",", messages) + "]");
     }
 
     /** A page that asks its server for messages. */
     static String live() {
-        return page("{\"live\":true,\"messages\":[]}");
+        return page("\"live\":true,\"messages\":[]");
     }
 
     private static String page(String data) {
@@ -51,7 +59,7 @@ final class Page {
                 .replace("{{style}}", style)
                 .replace("{{networks}}", resource("networks.svg"))
                 .replace("{{script}}", script)
-                .replace("{{data}}", data.replace("<", "\\u003c"));
+                .replace("{{data}}", "{\"student\":" + STUDENT + "," + data.replace("<", "\\u003c") + "}");
     }
 
     /** Only this style and this script: text of a run's files that looks like either stays text. */

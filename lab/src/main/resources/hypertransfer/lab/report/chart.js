@@ -1,12 +1,13 @@
 // Line charts as SVG: cells that share x, one below the other or in a grid. What is on the page is what is saved.
 
 /** How all charts are looked at: the x axis, its zoom, smoothing as a part of x, the run that is subtracted, and the setting that colours the runs. */
-const view = { x: 'step', zoom: null, smooth: 0, focus: true, shared: false, seeds: false, apart: false, paper: 'screen', baseline: '', colour: '', pick: null };
+const view = { x: 'step', zoom: null, smooth: 0, focus: true, shared: false, seeds: null, apart: false, all: false, paper: 'screen', baseline: '', colour: '', pick: null };
 const HEAD = 0.15; // of the steps, in which a loss falls by more than in all that follow
-const X_LABEL = { step: 'step', tokens: 'tokens', hours: 'hours of training' };
+const X_LABEL = { step: 'step', tokens: 'tokens', hours: 'hours of training', angle: 'accumulated angle (radians)' };
+const NAME = 14; // pixels that a name at a line's end needs
 
 class Chart {
-  /** spec: title, file, note, rare (shown only where it has a line), grid, columns(width), height, second, cells(): [{key, title, label, caption, zero, pairs, focus, smooth, marks, series: [{run, x, y}]}] */
+  /** spec: title, file, note, rare (shown only where it has a line), named (at the lines' ends), grid, columns(width), height, second, cells(): [{key, title, label, caption, zero, pairs, focus, smooth, marks, series: [{run, x, y}]}] */
   constructor(host, spec) {
     this.host = host;
     this.spec = spec;
@@ -28,12 +29,13 @@ class Chart {
   svg(width, alone) {
     const { grid, second = 1 } = this.spec, squeeze = alone?.squeeze ?? (document.documentElement.classList.contains('paper') && !grid ? 0.65 : 1);
     const height = Math.round(this.spec.height * squeeze);
-    const parts = [heading(this.spec, alone)], names = alone ? this.legend(width, alone.title ? 34 : 0) : null;
-    if (alone) parts.push(names.svg);
-    const top = alone ? (alone.title ? 36 : 4) + names.height : 2, breaks = [];
-    const cells = this.spec.cells().filter(cell => cell.series.length);
-    const columns = grid ? Math.min(this.spec.columns(width), Math.max(1, cells.length)) : 1;
+    const cells = this.spec.cells().filter(cell => cell.series.length), breaks = [];
     this.range = this.domain(cells);
+    const named = this.named(cells[0], width, height);
+    const parts = [heading(this.spec, alone)], names = alone && !named ? this.legend(width, alone.title ? 34 : 0) : { svg: '', height: 0 };
+    parts.push(names.svg);
+    const top = alone ? (alone.title ? 36 : 4) + names.height : 2;
+    const columns = grid ? Math.min(this.spec.columns(width), Math.max(1, cells.length)) : 1;
     const rows = Math.ceil(cells.length / columns);
     const shared = grid && view.shared ? this.extent(cells.flatMap(cell => cell.series), cells[0] ?? {}) : null;
     this.cells = [];
@@ -44,7 +46,8 @@ class Chart {
       for (let column = 0; column < columns && row * columns + column < cells.length; column++) {
         const cell = cells[row * columns + column];
         const left = grid ? 46 : 64, wide = width / columns;
-        cell.box = { x: wide * column + left, y: y + head, w: wide - left - (grid ? 16 : 14), h: high };
+        cell.box = { x: wide * column + left, y: y + head, w: wide - left - (named || (grid ? 16 : 14)), h: high };
+        if (named && row === 0) cell.named = true;
         parts.push(this.cell(cell, { bottom, last: row * columns + column + columns >= cells.length, shared }));
         this.cells.push(cell);
       }
@@ -60,17 +63,43 @@ class Chart {
 
   legend(width, top) {
     let x = 4, y = top + 14;
-    const parts = visible().map(run => {
-      const size = 38 + textWidth(run.name, 13);
+    const parts = ordered().map(side => side.lead).filter(run => !model.hidden.has(run.name)).map(run => {
+      const size = 38 + textWidth(run.label, 13);
       if (x > 4 && x + size > width) {
         x = 4;
         y += 22;
       }
       const at = x;
       x += size + 14;
-      return html`<line x1="${at}" x2="${at + 26}" y1="${y - 4}" y2="${y - 4}" ${stroke(run, 2.4)}/><text x="${at + 32}" y="${y}" class="name">${run.name}</text>`;
+      return html`<line x1="${at}" x2="${at + 26}" y1="${y - 4}" y2="${y - 4}" ${stroke(run, 2.4)}/><text x="${at + 32}" y="${y}" class="name">${run.label}</text>`;
     });
     return { svg: html`${parts}`, height: y + 6 - top };
+  }
+
+  /** The room for names at the ends of the first panel's lines; none where they do not fit, or where lines end early. */
+  named(cell, width, height) {
+    if (!this.spec.named || !cell) return 0;
+    const [lo, hi] = this.range, wide = 34 + d3.max(cell.series, ({ run }) => textWidth(run.side.brief, 11.5));
+    const early = cell.series.some(({ x }) => !(last(x) >= hi - 0.03 * (hi - lo)));
+    if (early || wide > 0.3 * width || cell.series.length * NAME > height) return 0;
+    const scale = (this.log ? d3.scaleLog : d3.scaleLinear)(this.y.get(cell.key) ?? this.extent(cell.series, cell), [height, 0]);
+    return this.ends(cell.series, scale, 0, height).some(({ y, at }) => Math.abs(at - y) > 3 * NAME) ? 0 : wide;
+  }
+
+  /** Where the lines end, and where their names stand, pushed apart where they would cover each other. */
+  ends(series, py, top, bottom) {
+    const usable = v => finite(v) && finite(py(v)), hi = this.range[1];
+    const ends = series.map(({ run, x, y }) => ({ run, v: between(x, y, hi) ?? y.findLast(usable) })).filter(({ v }) => usable(v)).map(({ run, v }) => ({ run, y: Math.max(top, Math.min(bottom, py(v))) }));
+    ends.sort((a, b) => a.y - b.y).forEach((end, i) => (end.at = Math.max(end.y, i ? ends[i - 1].at + NAME : top)));
+    ends.forEach((end, i) => (end.at = Math.min(end.at, bottom - NAME * (ends.length - 1 - i))));
+    return ends;
+  }
+
+  names({ box, series, py }) {
+    const right = box.x + box.w;
+    const name = ({ run, y, at }) => html`<path d="M${right + 2} ${y.toFixed(1)}L${right + 12} ${at.toFixed(1)}h8" fill="none" ${stroke(run, 1.6)}/>
+      <text x="${right + 24}" y="${at.toFixed(1)}" dy="0.35em" class="end">${run.side.brief}</text>`;
+    return html`<g class="ends">${this.ends(series, py, box.y, box.y + box.h).map(name)}</g>`;
   }
 
   /** The common x range: what was zoomed to, or all there is. */
@@ -106,14 +135,15 @@ class Chart {
     }
     parts.push(html`<path d="M${box.x} ${box.y}V${box.y + box.h}H${box.x + box.w}" class="axis"/>`);
     const middle = box.x + box.w / 2;
-    if (grid) parts.push(html`<text x="${middle}" y="${box.y - 8}" class="cell" text-anchor="middle">${cell.title}</text>`);
+    if (grid) parts.push(html`<text x="${middle}" y="${box.y - 8}" class="cell" text-anchor="middle">${fitting(cell.title, (box.w + 50) / 1.1)}</text>`);
     else parts.push(html`<text transform="translate(${box.x - 50} ${box.y + box.h / 2}) rotate(-90)" text-anchor="middle" class="label">${cell.zero && log ? '|' + cell.label + '|' : cell.label}</text>`);
     if (grid ? place.last : place.bottom) parts.push(html`<text x="${middle}" y="${box.y + box.h + (grid ? 32 : 34)}" class="label" text-anchor="middle">${X_LABEL[view.x]}</text>`);
     const clip = 'clip' + ++Chart.clips;
     parts.push(html`<clipPath id="${clip}"><rect x="${box.x}" y="${box.y - 2}" width="${box.w + 1}" height="${box.h + 4}"/></clipPath>
       <g clip-path="url(#${clip})">${(cell.marks ?? []).map(mark => this.mark(cell, mark))}${cell.series.map(series => this.line(cell, series))}</g>`);
-    if (cell.none) parts.push(html`<text x="${middle}" y="${box.y + 14}" class="label" text-anchor="middle">zero at every common step</text>`);
-    if (cell.beyond > domain[1] && !this.y.has(cell.key)) parts.push(html`<text x="${box.x + box.w}" y="${box.y + 9}" class="tick" text-anchor="end">↑ to ${show(cell.beyond)}</text>`);
+    if (cell.named) parts.push(this.names(cell));
+    if (cell.none) parts.push(html`<text x="${middle}" y="${box.y + 14}" class="label halo" text-anchor="middle">zero at every common step</text>`);
+    if (cell.beyond > domain[1] && !this.y.has(cell.key)) parts.push(html`<text x="${box.x + box.w}" y="${box.y + 9}" class="tick halo" text-anchor="end">↑ to ${show(cell.beyond)}</text>`);
     return html`${parts}`;
   }
 
@@ -121,7 +151,7 @@ class Chart {
   mark(cell, { at, text }) {
     const x = cell.x(at), right = x > cell.box.x + cell.box.w * 0.6;
     return html`<line x1="${x}" x2="${x}" y1="${cell.box.y}" y2="${cell.box.y + cell.box.h}" class="mark"/>
-      <text x="${right ? x - 5 : x + 5}" y="${cell.box.y + 12}" text-anchor="${right ? 'end' : 'start'}" class="tick">${text}</text>`;
+      <text x="${right ? x - 5 : x + 5}" y="${cell.box.y + 12}" text-anchor="${right ? 'end' : 'start'}" class="tick halo">${text}</text>`;
   }
 
   /**
@@ -172,12 +202,14 @@ class Chart {
 
   /** All points of what is shown, whatever the zoom. */
   csv() {
-    const rows = this.spec.cells().flatMap(cell => cell.series.flatMap(({ run, x, y }) => Array.from(x, (at, i) => [cell.title ?? cell.label, run.name, at, y[i] ?? ''])));
+    const rows = this.spec.cells().flatMap(cell => cell.series.flatMap(({ run, x, y }) => Array.from(x, (at, i) => [cell.title ?? cell.label, fileName(run), at, y[i] ?? ''])));
     return d3.csvFormatRows([['panel', 'run', view.x, 'value'], ...rows]) + '\n';
   }
 }
 Chart.clips = 0;
 
+/** What a run is called in a table that is saved: its own name, but a mean has its seeds'. */
+const fileName = run => (run.side.runs.length > 1 ? run.label : run.name);
 const xTick = (v, lo, hi, count) => (hi >= 1e5 ? d3.formatPrefix(',.3~', hi)(v).replace('G', 'B') : d3.tickFormat(lo, hi, count)(v));
 const ruler = document.createElement('canvas').getContext('2d');
 

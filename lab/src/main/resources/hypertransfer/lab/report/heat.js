@@ -108,9 +108,8 @@ function luminance(colour) {
 }
 
 function ratioMaps() {
-  return ordered().filter(run => !model.hidden.has(run.name)).map(run => {
-    const all = ratios(run);
-    const cells = panels([run]).map(({ layer, kind, part, of }) => ({ row: kind + (part === undefined ? '' : ' ' + part), column: layer, value: d3.mean(of(run), m => all[m].ratio ?? NaN), name: kind + layer + (part === undefined ? '' : '-' + part) })).filter(cell => finite(cell.value));
+  return ordered().filter(({ lead }) => !model.hidden.has(lead.name)).map(({ lead: run, runs: seeds }) => {
+    const cells = panels([run]).map(({ layer, kind, part, of }) => ({ row: kind + (part === undefined ? '' : ' ' + part), column: layer, value: d3.mean(seeds, seed => d3.mean(of(seed), m => ratios(seed)[m].ratio ?? NaN)), name: kind + layer + (part === undefined ? '' : '-' + part) })).filter(cell => finite(cell.value));
     return { run, title: run.label, across: 'layer', mean: true, rows: [...new Set(cells.map(cell => cell.row))], columns: [...new Set(cells.map(cell => cell.column))].sort(d3.ascending), cells };
   }).filter(map => map.cells.length);
 }

@@ -2,7 +2,7 @@
 
 const COLUMNS = ['norm', 'target_norm', 'rate', 'effective', 'angle', 'implied_decay', 'radial'];
 const KINDS = ['q', 'k', 'v', 'o', 'gate', 'fc', 'proj'];
-const model = { runs: new Map(), hidden: new Set(), damaged: new Map(), notices: [], shape: null, query: '' };
+const model = { runs: new Map(), hidden: new Set(), damaged: new Map(), notices: [], shape: null, query: '', study: { sides: [], facets: [], axes: [], rows: [] } };
 
 function apply(message) {
   const run = model.runs.get(message.run);
@@ -14,9 +14,9 @@ function apply(message) {
     case 'lines':
       for (const key of ['step', 'loss', 'rate', 'adam_rate', 'tokens', 'elapsed']) extend(run.training[key], message.training[key]);
       for (const key of ['step', 'loss', 'scales']) extend(run.validation[key], message.validation[key]);
-      for (const key of ['step', 'mean']) extend(run.logged[key], message.matrices[key]);
+      for (const key of ['step', 'turned', 'mean', 'nominal']) extend(run.logged[key], message.matrices[key]);
       if (message.matrices.step.length) run.logged.parts.push({ ...message.matrices, decoded: new Map() });
-      Object.assign(run, { peak: message.matrices.peak, end: message.matrices.last });
+      Object.assign(run, { peak: message.matrices.peak, end: message.matrices.last, turning: message.turning });
       run.cache = {};
       for (const other of model.runs.values()) if (other.target === run.name) other.cache = {};
       break;
@@ -46,15 +46,19 @@ function extend(array, more) {
 }
 
 function begin(message) {
-  return {
+  const run = {
     ...message,
     name: message.run,
+    label: message.run,
     state: { state: 'running' },
     training: { step: [], loss: [], rate: [], adam_rate: [], tokens: [], elapsed: [] },
     validation: { step: [], loss: [], scales: [] },
-    logged: { step: [], mean: [], parts: [] },
+    logged: { step: [], turned: [], mean: [], nominal: [], parts: [] },
+    turning: {},
     cache: {},
   };
+  run.side = { lead: run, runs: [run], brief: run.name, label: run.name }; // until the runs are looked at together
+  return run;
 }
 
 const cut = run => run.matrices.some(matrix => matrix.part !== undefined);
@@ -81,11 +85,15 @@ function kindsOf(matrices) {
   return [...KINDS.filter(kind => found.has(kind)), ...[...found].filter(kind => !KINDS.includes(kind)).sort()];
 }
 
+/** The runs of the network on show: the one that was chosen, once it is there, else the first. */
+function ofNetwork() {
+  const all = [...model.runs.values()], chosen = all.filter(run => run.shape === model.shape);
+  return chosen.length ? chosen : all.filter(run => run.shape === all[0].shape);
+}
+
 /** The runs of the network on show that pass the filter, every target before those that follow it. */
 function runs() {
-  const all = [...model.runs.values()];
-  const shape = model.shape ?? all[0]?.shape;
-  const shown = all.filter(run => run.shape === shape && passes(run));
+  const shown = ofNetwork().filter(passes);
   const order = [];
   const add = run => {
     if (order.includes(run)) return;
@@ -120,30 +128,6 @@ const placebo = run => Boolean(follows(run)) && ![undefined, '1', '1.0', 'null']
 
 /** The placebo beside a run that follows. */
 const placeboOf = run => runs().find(other => placebo(other) && follows(other) === follows(run) && other !== run);
-
-/** Settings with several numbers among the runs that follow none: what a sweep went through. The one with most values first. */
-function swept(among = runs()) {
-  const free = among.filter(run => !follows(run));
-  const keys = [...new Set(free.flatMap(run => Object.keys(run.config)))].filter(key => key !== 'seed' && key !== 'steps');
-  return keys.map(key => ({ key, values: [...new Set(free.map(run => run.config[key]))] }))
-    .filter(({ values }) => values.length > 1 && values.every(v => v !== undefined && v !== '' && finite(Number(v))))
-    .map(({ key, values }) => ({ key, values: values.map(Number).sort(d3.ascending) }))
-    .sort((a, b) => b.values.length - a.values.length)
-    .filter((axis, i, all) => all[0].values.length > 2 && free.length > 3 && i < 3);
-}
-
-/** The runs in the order of tables and legends: a sweep's by what it went through, which the names' alphabet does not know. */
-function ordered() {
-  const axes = swept();
-  return axes.length ? d3.sort(runs(), ...axes.map(({ key }) => run => Number(run.config[key]))) : runs();
-}
-
-/** Gives every run the name that it is shown by: in a sweep its values, unless another run has the same ones. */
-function label() {
-  const axes = swept(), all = runs(), at = run => axes.map(({ key }) => run.config[key]).join();
-  const alike = d3.rollup(all, same => same.length, at), key = axes.map(axis => short(axis.key));
-  for (const run of all) run.label = !axes.length || follows(run) || alike.get(at(run)) > 1 ? run.name : axes.map((axis, i) => key[i] + '=' + plain(run.config[axis.key])).join(', ');
-}
 
 /** Run minus another at the steps both have. Of a long run the page has not all of them; those to its target came as they are. */
 function difference(run, other, part) {
@@ -189,14 +173,15 @@ function summary(run) {
     gap: gaps?.validation.last ?? undefined,
     largest: gaps?.validation.largest ?? undefined,
     trainingLargest: gaps?.training.largest ?? undefined,
+    normError: gaps?.norm ?? undefined,
+    rateError: gaps?.rate ?? undefined,
+    angleError: gaps?.matrices ?? undefined,
+    momentaError: gaps?.momenta ?? undefined,
+    peak: run.turning.peak ?? undefined,
+    mean: run.turning.mean ?? undefined,
+    finalToPeak: run.turning.finalToPeak ?? undefined,
     speed: speed(t),
   });
-}
-
-/** The run with the lowest last validation loss of those that took all their steps. */
-function best() {
-  const done = runs().filter(run => run.state.state === 'finished' && finite(summary(run).validation));
-  return done.length > 1 ? d3.least(done, run => summary(run).validation) : undefined;
 }
 
 /** Tokens per second; the first step, which compiles and warms up, is left out where there are more. */
@@ -226,9 +211,9 @@ function bands(run, column, matrices) {
 }
 
 /** Without the steps at which the number was not measured: most lines have no radial part. */
-function measured({ run, x, y, low, high }) {
-  const at = d3.range(y.length).filter(i => !Number.isNaN(y[i] ?? NaN)), some = values => values && at.map(i => values[i]);
-  return at.length === y.length ? { run, x, y, low, high } : { run, x: some(x), y: some(y), low: some(low), high: some(high) };
+function measured({ steps, x, y, low, high }) {
+  const at = d3.range(x.length).filter(i => !Number.isNaN(y[i] ?? NaN)), some = values => values && at.map(i => values[i]);
+  return { steps: some(steps), x: some(x), y: some(y), low: some(low), high: some(high) };
 }
 
 /** A row of numbers over the matrices for each logged step; {@code side} is low or high. */
@@ -255,62 +240,17 @@ function ratios(run) {
   }));
 }
 
-/** What a run is apart from its seed. */
-const seedless = run => Object.entries(run.config).filter(([key]) => key !== 'seed' && key !== 'target').map(entry => entry.join('=')).join(';') + (follows(run)?.mode ?? '');
-
-/** The mean of several lines where all have a value, between the lowest and the highest. */
-function together([first, ...others]) {
-  const known = others.map(({ x, y }) => new Map(x.map((at, i) => [at, y[i]])));
-  const at = d3.range(first.x.length).filter(i => known.every(map => map.has(first.x[i])));
-  const values = at.map(i => [first.y[i], ...known.map(map => map.get(first.x[i]))].filter(finite));
-  return { run: first.run, x: at.map(i => first.x[i]), y: values.map(v => d3.mean(v) ?? null), low: values.map(v => d3.min(v) ?? null), high: values.map(v => d3.max(v) ?? null) };
-}
-
-/** Where a step stands on the x axis: steps, tokens after so many steps, or hours. */
+/** Where a step stands on the x axis: steps, or what was before it of tokens, hours or accumulated angle. */
 function position(run, steps, unit) {
   if (unit === 'step') return steps;
-  const { step, tokens, elapsed } = run.training;
-  const after = (run.cache['after ' + unit] ??= [0, ...(unit === 'tokens' ? tokens : elapsed.map(s => s / 3600))]);
-  const starts = (run.cache.starts ??= [0, ...step.map(s => s + 1)]);
+  const [starts, after] = (run.cache['after ' + unit] ??= progress(run, unit));
   const known = (run.cache['positions ' + unit] ??= new Map()); // by the array itself
   if (!known.has(steps)) known.set(steps, steps.map(s => between(starts, after, s) ?? last(after)));
   return known.get(steps);
 }
 
-/** What the page is called where nobody gave it a title. */
-function title() {
-  const shown = runs(), axes = swept(), pairs = shown.filter(follows);
-  if (axes.length) return 'Sweep of ' + axes.map(axis => short(axis.key)).join(' and ');
-  if (pairs.length === 1 && shown.length === 2) return `${pairs[0].name} follows ${follows(pairs[0]).name}`;
-  const leads = shown.filter(run => !follows(run));
-  if (leads.length === 2 && pairs.length > 1) return leads.map(run => run.name).join(' and ') + ', and the runs that follow them';
-  return !shown.length ? 'HyperTransfer' : shown.length <= 4 ? shown.map(run => run.name).join(', ') : `${shown.length} runs of ${shown[0].network}`;
-}
-
-/** What a sweep found. */
-function found(axes) {
-  const points = sweepPoints(axes).filter(p => p.loss !== null), lowest = d3.least(points, p => p.loss);
-  if (!lowest) return 'No run has a finite loss yet.';
-  const worst = d3.max(points, p => p.loss), failed = runs().length - points.length;
-  return `${setting(axes, lowest)} is the best of ${points.length} points, with a last validation loss of ${show(lowest.loss)}; the worst ends ${gap(worst - lowest.loss)} above it${failed ? `, and ${failed} without a loss` : ''}.` + (edge(axes, lowest).length ? ' The best lies on the edge of the grid.' : '');
-}
-
-/** What the page shows, in one sentence: how far the optimizers are from each other, and how near each transfer is to its target. */
-function claim() {
-  const axes = swept();
-  if (axes.length) return found(axes);
-  const measured = runs().filter(run => finite(summary(run).validation)), done = measured.filter(run => run.state.state === 'finished');
-  const all = done.length ? done : measured;
-  const leads = all.filter(run => !follows(run)), pairs = all.filter(run => finite(summary(run).largest) && !placebo(run));
-  const ends = leads.map(run => summary(run).validation);
-  const apart = leads.length > 1 ? d3.max(ends) - d3.min(ends) : undefined;
-  const near = pairs.length ? d3.max(pairs, run => summary(run).largest) : undefined;
-  const winner = best();
-  const parts = [];
-  if (leads.length === 2) parts.push(`${leads[0].name} and ${leads[1].name} end ${gap(apart)} apart`);
-  else if (leads.length > 2 && winner) parts.push(`${winner.name} ends lowest, at ${show(summary(winner).validation)}; the runs are up to ${gap(apart)} apart`);
-  const who = pairs.length > 1 ? 'each transfer' : pairs[0]?.name;
-  if (near === 0) parts.push(`${who} has the very losses of its target, at every validation`);
-  else if (pairs.length) parts.push(`${who} is within ${gap(near)} of its target at every validation` + (apart / near >= 2 ? `, ${d3.format(',.2~r')(apart / near)} times closer` : ''));
-  return parts.length ? parts.join('; ') + '.' : '';
+/** Steps, and what was before each of them. */
+function progress({ training: { step, tokens, elapsed }, logged, turning }, unit) {
+  if (unit === 'angle') return [[...logged.step, (last(logged.step) ?? -1) + 1], [...logged.turned, turning.angle ?? 0]];
+  return [[0, ...step.map(s => s + 1)], [0, ...(unit === 'tokens' ? tokens : elapsed.map(s => s / 3600))]];
 }

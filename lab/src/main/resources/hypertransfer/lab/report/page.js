@@ -3,13 +3,8 @@
 const element = id => document.getElementById(id);
 const data = JSON.parse(element('data').textContent);
 
-/** One line for each run that is shown; where seeds are taken together, the mean and the band of runs that differ in nothing else. */
-function lines(get) {
-  const series = visible().map(run => ({ run, ...get(run) }));
-  return view.seeds ? d3.groups(series, ({ run }) => seedless(run)).map(([, same]) => (same.length > 1 ? together(same) : same[0])) : series;
-}
-
-const curve = (run, steps, y) => ({ x: position(run, steps, view.x), y });
+/** Values at steps, at their places on the x axis; a run that logged no matrices has no accumulated angle. */
+const curve = (run, steps, y) => (view.x === 'angle' && !run.logged.step.length ? { steps: [], x: [], y: [] } : { steps, x: position(run, steps, view.x), y });
 
 const QUANTITIES = {
   effective: { text: 'effective rate', note: 'The angular step of every matrix.', column: () => 'effective' },
@@ -23,32 +18,48 @@ const QUANTITIES = {
 const filter = { quantity: 'effective', kinds: null, layers: null };
 
 function lossCells(part, label) {
-  const base = runs().find(run => run.name === view.baseline);
-  const differences = lines(run => {
-    const { x, y } = difference(run, base ?? follows(run), part);
-    return { ...curve(run, x, y), steps: { x, y } };
-  }).filter(series => series.x.length && series.run !== base);
+  const base = runs().find(run => run.name === view.baseline)?.side;
+  const differences = lines(run => minus(run, base ? partner(run, base) : follows(run), part)).filter(series => series.x.length && series.run.side !== base);
   return [
     { key: 'loss', label, focus: true, smooth: part === 'training', series: lines(run => curve(run, run[part].step, run[part].loss)) },
     ...(base ? [] : contrast(part)),
-    { key: 'difference', pairs: Boolean(base), label: base ? 'minus ' + fitting(base.name, 90) : 'gap to target', caption: base ? '' : 'each transfer minus its target', zero: true, smooth: part === 'training', series: differences, marks: base ? crossovers(differences, part) : [] },
+    { key: 'difference', pairs: Boolean(base), label: base ? 'minus ' + fitting(base.label, 90) : 'gap to target', caption: base ? '' : 'each transfer minus its target', zero: true, smooth: part === 'training', series: differences, marks: base ? crossovers(differences, part) : [] },
   ];
+}
+
+function minus(run, other, part) {
+  const { x, y } = difference(run, other, part);
+  return curve(run, x, y);
 }
 
 /** Two optimizers, and the two that follow them: how far one is from the other, which every gap has to be measured by. */
 function contrast(part) {
-  const leads = visible().filter(run => !follows(run));
-  if (leads.length !== 2 || view.seeds) return [];
-  const [a, b] = leads, [c, d] = leads.map(lead => visible().find(run => follows(run) === lead && !placebo(run)));
-  const series = [[b, a], [d, c]].filter(pair => pair[0] && pair[1]).map(([run, other]) => ({ run, ...difference(run, other, part) })).map(({ run, x, y }) => ({ run, ...curve(run, x, y) }));
-  return series[0]?.x.length && series.length > 1 ? [{ key: 'contrast', pairs: true, focus: true, zero: true, label: 'difference', caption: `${b.name} minus ${a.name}`, smooth: part === 'training', series }] : [];
+  const shown = sides().filter(side => !model.hidden.has(side.lead.name)), two = shown.filter(side => !follows(side.lead));
+  if (two.length !== 2) return [];
+  const [a, b] = two, [c, d] = two.map(({ lead }) => shown.find(side => follows(side.lead) === lead && !placebo(side.lead)));
+  const series = [[b, a], [d, c]].filter(pair => pair[0] && pair[1]).flatMap(([side, other]) => lines(run => minus(run, partner(run, other), part), side.runs));
+  return series[0]?.x.length && series.length > 1 ? [{ key: 'contrast', pairs: true, focus: true, zero: true, label: 'difference', caption: `${b.label} minus ${a.label}`, smooth: part === 'training', series }] : [];
+}
+
+/** Several schedules, each a row: of every optimizer that others follow a panel with these, and the effective rates. */
+function rowCells() {
+  const own = run => run.side.brief.replace(/^.*\//, ''), followers = (shown, target) => [...new Set(shown.filter(run => follows(run)?.side === target.side).map(run => run.side.lead))];
+  return model.study.rows.flatMap(({ label, runs: row }) => {
+    const shown = visible(), top = shown.filter(run => row.includes(run)), loss = run => curve(run, run.validation.step, run.validation.loss);
+    const followed = [...new Set(shown.map(follows).filter(target => top.includes(target)).map(target => target.side.lead))];
+    const panel = (key, title, series) => ({ key: label + key, title: `${label}: ${title}`, focus: key !== 'rate', series });
+    const losses = followed.length
+      ? followed.map(target => panel(target.name, followers(shown, target).map(own).join(' and ') + ' follows ' + own(target), lines(loss, [...top, ...shown.filter(run => follows(run)?.side === target.side)])))
+      : [panel('loss', 'validation loss', lines(loss, top))];
+    return [...losses, panel('rate', 'effective rate', lines(run => curve(run, run.logged.step, run.logged.mean), top))];
+  });
 }
 
 /** Where a run gets ahead of the subtracted one, or falls behind it, for good; only a few can be read in one panel. */
 function crossovers(differences, part) {
   if (differences.length > 3) return [];
-  return differences.filter(({ steps }) => steps).map(({ run, steps: { x, y } }) => {
-    const step = crossover({ x, y: part === 'training' ? smoothed(x, y, 0.02 * (last(x) - x[0])) : y });
+  return differences.map(({ run, steps, y }) => {
+    const step = crossover({ x: steps, y: part === 'training' ? smoothed(steps, y, 0.02 * (last(steps) - steps[0])) : y });
     return step === undefined ? null : { at: position(run, [step], view.x)[0], text: `crossover at step ${whole(step)}` };
   }).filter(Boolean);
 }
@@ -63,7 +74,7 @@ function matrixCells() {
   const shown = visible().filter(run => run.logged.step.length), { column } = QUANTITIES[filter.quantity];
   return panels(shown).filter(({ kind, layer }) => filter.kinds.has(kind) && filter.layers.has(layer)).map(({ key, title, of }) => ({
     key, title,
-    series: shown.filter(run => of(run).length).map(run => measured({ run, x: position(run, run.logged.step, view.x), ...bands(run, column(run), of(run)) })),
+    series: lines(run => measured({ ...curve(run, run.logged.step), ...bands(run, column(run), of(run)) }), shown.filter(run => of(run).length)),
   }));
 }
 
@@ -75,32 +86,39 @@ function matrixColumns(width) {
 }
 
 const host = id => element(id).appendChild(document.createElement('div'));
-const matrices = new Chart(element('multiples'), { title: 'Every matrix', file: 'matrices', note: ' ', grid: true, columns: matrixColumns, height: 96, paper: 1120, cells: matrixCells });
+const matrices = new Chart(element('multiples'), { title: 'Every matrix', file: 'matrices', about: 'One number of every hidden matrix over training.', note: ' ', grid: true, columns: matrixColumns, height: 96, paper: 1120, cells: matrixCells });
 const figures = [
-  new Sweep(element('sweep-curve'), { title: 'Sweep: last validation loss', file: 'sweep' }),
-  new Heat(element('sweep-map'), { title: 'Sweep: every point', file: 'sweep-map', maps: sweepMaps, text: d3.format('.4f'), csv: () => [['run', 'validation'], ...sweepMaps().flatMap(map => map.cells.map(cell => [cell.name, cell.value]))] }),
-  new Chart(host('figures'), { title: 'Validation loss', file: 'validation-loss', height: 250, second: 0.45, cells: () => lossCells('validation', 'loss (nats per token)') }),
-  new Chart(host('figures'), { title: 'Training loss', file: 'training-loss', height: 250, second: 0.45, cells: () => lossCells('training', 'loss (nats per token)') }),
+  new Sweep(element('sweep-curve'), { title: 'Sweep: last validation loss', file: 'sweep', about: TERMS.sweep + ' The setting that matters most lies along x.' }),
+  new Heat(element('sweep-map'), { title: 'Sweep: every point', file: 'sweep-map', about: TERMS.sweep, maps: sweepMaps, text: d3.format('.4f'), csv: () => [['run', 'validation'], ...sweepMaps().flatMap(map => map.cells.map(cell => [cell.name, cell.value]))] }),
+  new Chart(element('rows'), {
+    title: 'By schedule', file: 'by-schedule', about: 'Validation losses and effective rates, a row for each schedule, as in the paper.', grid: true, rare: true, height: 170, paper: 1120,
+    columns: width => (across => (width / across >= 215 ? across : 1))(rowCells().length / model.study.rows.length), cells: rowCells,
+  }),
+  new Chart(host('figures'), { title: 'Validation loss', file: 'validation-loss', about: 'The loss on text that is not trained on.', named: true, height: 250, second: 0.45, cells: () => lossCells('validation', 'loss (nats per token)') }),
+  new Chart(host('figures'), { title: 'Training loss', file: 'training-loss', about: 'The loss of each step’s own tokens.', named: true, height: 250, second: 0.45, cells: () => lossCells('training', 'loss (nats per token)') }),
   new Chart(host('figures'), {
-    title: 'Mean effective rate', file: 'effective-rate', height: 284, note: 'The mean over all hidden matrices.',
+    title: 'Mean effective rate', file: 'effective-rate', about: TERMS['effective rate'], named: true, height: 284, note: 'The mean over all hidden matrices.',
     cells: () => [{ key: 'mean', label: 'effective rate', series: lines(run => curve(run, run.logged.step, run.logged.mean)) }],
   }),
   new Chart(host('figures'), {
-    title: 'Nominal rates', file: 'rates', height: 140, note: 'As the schedules give them.',
+    title: 'Nominal rates', file: 'rates', about: TERMS['nominal rate'], height: 140, note: 'What each optimizer applied: the mean over all hidden matrices, and AdamW’s.',
     cells: () => [
-      { key: 'matrices', label: 'hidden matrices', series: lines(run => curve(run, run.training.step, run.training.rate)) },
+      { key: 'matrices', label: 'hidden matrices', series: lines(run => curve(run, run.logged.step, run.logged.nominal)) },
       { key: 'adamw', label: 'AdamW', series: lines(run => curve(run, run.training.step, run.training.adam_rate)) },
     ],
   }),
-  new Chart(host('figures'), { title: 'Throughput', file: 'throughput', height: 200, cells: () => [{ key: 'speed', label: 'tokens per second', focus: true, smooth: true, fine: true, series: lines(throughput) }] }),
   new Chart(host('figures'), {
-    title: 'Loss at the carrier’s own scale', file: 'both-scales', height: 200, rare: true,
+    title: 'Loss at the carrier’s own scale', file: 'both-scales', about: TERMS.carrier, height: 200, rare: true,
     note: 'The loss with the matrices as the carrier has them, minus the loss where the network is evaluated (the target’s scale, or the radius). First validation micro-batch.',
     cells: () => [{ key: 'scales', label: 'carrier minus evaluated', zero: true, series: lines(run => curve(run, run.validation.step, run.validation.scales)).filter(({ y }) => y.some(finite)) }],
   }),
   matrices,
-  new Geometry(element('step'), { title: 'One step', file: 'step', note: 'The weights w turn by the angle of the step, in the carrier and in the target alike: both stay on one ray.' }),
-  new Heat(element('heat'), { title: 'Last effective rate over the largest', file: 'final-to-peak', note: 'Rows are kinds of matrices, columns layers.', from0: true, paper: 1120, maps: ratioMaps, csv: ratioRows }),
+  new Geometry(element('step'), { title: 'One step', file: 'step', about: TERMS['one step'], note: 'The weights w turn by the angle of the step, in the carrier and in the target alike: both stay on one ray.' }),
+  new Heat(element('heat'), { title: 'Last effective rate over the largest', file: 'final-to-peak', about: TERMS['final-to-peak'], note: 'Rows are kinds of matrices, columns layers.', from0: true, paper: 1120, maps: ratioMaps, csv: ratioRows }),
+  new Chart(element('speed'), {
+    title: 'Throughput', file: 'throughput', about: 'Tokens per second of each step: noise of the machine included.', height: 160,
+    cells: () => [{ key: 'speed', label: 'tokens per second', focus: true, smooth: true, fine: true, series: lines(throughput) }],
+  }),
 ];
 
 function chips(host, values, chosen, label, change) {
@@ -149,11 +167,10 @@ function networks() {
   const box = element('networks');
   box.hidden = shapes.size < 2;
   if (box.hidden) return;
-  if (!shapes.has(model.shape)) model.shape = shapes.keys().next().value;
   const parts = [...shapes.keys()].map(shape => shape.split(/ with |, /));
   const differs = parts[0].map((_, i) => new Set(parts.map(part => part[i])).size > 1);
   const label = (name, part) => [name.trim(), ...part.filter((_, i) => i > 0 && differs[i])].join(', ');
-  put(box, html`${[...shapes].map(([shape, name], i) => html`<button type="button" data-value="${shape}" title="${shape}" aria-pressed="${shape === model.shape}">${label(name, parts[i])}</button>`)}`);
+  put(box, html`${[...shapes].map(([shape, name], i) => html`<button type="button" data-value="${shape}" title="${shape}" aria-pressed="${shape === ofNetwork()[0].shape}">${label(name, parts[i])}</button>`)}`);
   box.onclick = event => {
     model.shape = event.target.closest('button')?.dataset.value ?? model.shape;
     view.zoom = null;
@@ -168,20 +185,28 @@ function controls() {
     element(id).value = value;
     element(id).closest('label').hidden = all.length < 2;
   };
-  const shown = runs(), axes = swept();
-  const offered = axes.map(({ key }) => key);
+  const shown = sides(), offered = swept().map(({ key }) => key);
   view.colour = offered.includes(view.pick) ? view.pick : view.pick === '' || shown.length <= 8 ? '' : offered[0] ?? '';
-  if (!shown.some(run => run.name === view.baseline)) view.baseline = '';
-  element('seeds').closest('label').hidden = d3.rollup(shown, same => same.length, seedless).size === shown.length;
-  options('colour', [['', 'run'], ...offered.map(key => [key, key])], view.colour);
-  options('baseline', [['', 'its target'], ...shown.filter(run => shown.length > 1).map(run => [run.name, run.name])], view.baseline);
+  element('seeds').closest('label').hidden = mergeSeeds(runs()).length === runs().length;
+  element('seeds').checked = model.study.seeds;
+  options('colour', [['', 'optimizer'], ...offered.map(key => [key, key])], view.colour);
+  options('baseline', [['', 'its target'], ...shown.filter(() => shown.length > 1).map(side => [side.lead.name, side.label])], shown.some(side => side.lead.name === view.baseline) ? view.baseline : '');
+}
+
+/** Of many runs the figures come before the table. */
+function arrange() {
+  const many = sides().length > FOLDED, place = many ? element('curves') : element('sweep');
+  if (place.nextElementSibling !== element('runs')) place.after(element('runs'));
+  element('runs').querySelector('h2').hidden = !many;
 }
 
 /** Everything again; figures out of sight wait until they are seen. */
 function redraw() {
   networks();
+  study();
   controls();
   paint();
+  arrange();
   const shown = runs(), first = shown[0];
   const parameters = Number(first?.provenance.parameters);
   element('about').textContent = first
@@ -190,6 +215,7 @@ function redraw() {
     : model.query ? 'no run passes the filter' : 'waiting for the first run';
   document.title = element('title').textContent = data.title ?? title();
   element('claim').textContent = data.note ?? claim();
+  element('warning').textContent = warning();
   put(element('damaged'), html`${[...model.notices.map(text => ['', text]), ...model.damaged].map(([run, message]) => html`<p class="card"><b>${run}</b> ${message}</p>`)}`);
   put(element('transfers'), transferCards());
   put(element('table'), summaryTable());
@@ -204,6 +230,7 @@ function redraw() {
     figure.stale = true;
     if (figure.seen) draw(figure);
   }
+  keep();
 }
 
 function draw(figure) {
@@ -245,6 +272,12 @@ function print(on) {
 
 const SMOOTH = [0, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1];
 
+function smoothing(i) {
+  view.smooth = SMOOTH[i] ?? 0;
+  element('smooth').value = i;
+  element('smooth-text').textContent = i > 0 ? d3.format('.1~%')(view.smooth) + ' of the run' : 'none';
+}
+
 function start() {
   const dark = matchMedia('(prefers-color-scheme: dark)');
   const change = (id, event, action) => element(id).addEventListener(event, e => {
@@ -268,12 +301,8 @@ function start() {
   change('focus', 'change', box => (view.focus = box.checked));
   element('paper').addEventListener('change', event => (view.paper = event.target.value));
   change('seeds', 'change', box => (view.seeds = box.checked));
-  const smooth = i => {
-    view.smooth = SMOOTH[i];
-    element('smooth').value = i;
-    element('smooth-text').textContent = i > 0 ? d3.format('.1~%')(SMOOTH[i]) + ' of the run' : 'none';
-  };
-  change('smooth', 'input', box => smooth(Number(box.value)));
+  change('smooth', 'input', box => smoothing(Number(box.value)));
+  change('fold', 'click', () => (view.all = !view.all));
   element('table').addEventListener('click', event => {
     const key = event.target.closest('[data-sort]')?.dataset.sort;
     if (key !== undefined) sortBy(key);
@@ -282,13 +311,30 @@ function start() {
   addEventListener('resize', () => {
     if (width !== innerWidth && !document.documentElement.classList.contains('paper')) {
       width = innerWidth;
+      tip.hidden = true;
       redraw();
     }
   });
   addEventListener('beforeprint', () => print(true));
   addEventListener('afterprint', () => print(false));
   data.messages.forEach(apply);
-  smooth(d3.max([...model.runs.values()], run => run.training.step.length) > 1000 ? 3 : 0); // noise of long runs hides the curves
+  smoothing(d3.max([...model.runs.values()], run => run.training.step.length) > 1000 ? 3 : 0); // noise of long runs hides the curves
+  keep.start = { smooth: element('smooth').value };
+  put(element('terms'), html`${Object.entries(TERMS).map(([name, text]) => html`<dt>${name}</dt><dd>${text}</dd>`)}`);
+  for (const named of document.querySelectorAll('[data-term]')) named.title = term(named.dataset.term);
+  // A link to a section must not take the view out of the address.
+  document.addEventListener('click', event => {
+    const section = event.target.closest('a[href^="#"]')?.hash;
+    if (!section || !location.hash.includes('=')) return;
+    event.preventDefault();
+    document.querySelector(section).scrollIntoView();
+    document.querySelector(section).focus();
+  });
+  addEventListener('hashchange', () => {
+    restore();
+    redraw();
+  });
+  restore();
   redraw();
   figures.forEach(figure => sight.observe(figure.host));
   soon([...figures]);

@@ -1,27 +1,31 @@
 // Colours and dashes of the runs.
 
-const SOLID = 6, PAIRS = 3;
+const SOLID = 8, DASHED = 6, PAIRS = 3;
 
 /** Colours that a swept value can have: both ends keep a contrast of 3:1 to the ground. */
 const ramp = t => (document.documentElement.dataset.theme === 'dark' ? d3.interpolatePlasma(0.42 + 0.55 * t) : d3.interpolatePlasma(0.6 * t));
 
 /**
- * Targets are solid, those that follow them dashed, as in the paper. The first that follows a target has the target's own
- * hue, darker or lighter than it, so that a pair can be seen as one; colours repeat with another dash.
+ * Targets are solid, those that follow them dashed, as in the paper. An optimizer has one hue, and so have its seeds; where
+ * there is only one optimizer, every side has. The first that follows a target has the target's own hue, darker or lighter
+ * than it, so that a pair can be seen as one; hues repeat with another dash. A filter changes no colour.
  */
 function paint() {
   const count = new Map(), next = key => count.set(key, (count.get(key) ?? -1) + 1).get(key);
-  const all = [...model.runs.values()], hues = new Map();
-  for (const run of [...all.filter(run => !follows(run)), ...all.filter(follows)]) {
-    const target = follows(run), first = target && !placebo(run) && hues.get(target) < PAIRS && !next('first of ' + target.name);
-    const i = first ? hues.get(target) : target && !placebo(run) ? PAIRS + next(run.shape + 'others') : next(run.shape + placebo(run));
-    if (!target) hues.set(run, i);
-    run.colour = `var(--${target ? 'dashed' : 'solid'}-${i % SOLID})`;
-    const dashes = target ? ['7 5', '2 3', '12 4 2 4'] : ['', '16 3', '3 2', '10 3 2 3'];
-    run.dash = dashes[Math.floor(i / SOLID) % dashes.length];
-    if (placebo(run)) Object.assign(run, { colour: 'var(--axis)', dash: '2 2' });
+  const all = sidesOf(ofNetwork());
+  const row = run => model.study.rows.findIndex(({ runs }) => runs.includes(run)), first = d3.sort(all.filter(({ lead }) => !follows(lead)), ({ lead }) => row(lead)), kinds = [...new Set(first.map(({ lead }) => optimizer(lead)))];
+  for (const { lead, runs } of [...first, ...d3.sort(all.filter(({ lead }) => follows(lead)), ({ lead }) => row(follows(lead)))]) {
+    const target = follows(lead);
+    if (!target) {
+      const i = kinds.length > 1 ? kinds.indexOf(optimizer(lead)) : next('side'), again = kinds.length > 1 ? next(optimizer(lead)) : 0;
+      runs.forEach(run => Object.assign(run, { hue: i, colour: `var(--solid-${i % SOLID})`, dash: ['', '16 3', '3 2', '10 3 2 3'][(Math.floor(i / SOLID) + again) % 4] }));
+    } else if (placebo(lead)) runs.forEach(run => Object.assign(run, { colour: 'var(--axis)', dash: '2 2' }));
+    else {
+      const pair = target.hue < PAIRS && !next('first of ' + target.name), i = pair ? target.hue : PAIRS + next('others');
+      const again = pair ? next('hue ' + i) : Math.floor(i / DASHED);
+      runs.forEach(run => Object.assign(run, { colour: `var(--dashed-${i % DASHED})`, dash: ['7 5', '2 3', '12 4 2 4'][again % 3] }));
+    }
   }
-  label();
   const scale = colourScale();
   if (!scale) return;
   for (const run of runs()) {
@@ -47,7 +51,8 @@ function legend() {
   const host = element('legend');
   const scale = colourScale();
   const focused = host.contains(document.activeElement) ? document.activeElement.dataset.run : null;
-  put(host, html`${scale ? bar(scale) : ''}${ordered().map((run, i) => html`<button type="button" class="key" data-run="${run.name}" tabindex="${i ? -1 : 0}" aria-pressed="${!model.hidden.has(run.name)}">${swatch(run)}${run.label}</button>`)}`);
+  put(host, html`${scale ? bar(scale) : ''}${ordered().map(({ lead, label }, i) => html`<button type="button" class="key" data-run="${lead.name}" tabindex="${i ? -1 : 0}" aria-pressed="${!model.hidden.has(lead.name)}">${swatch(lead)}${label}</button>`)}`);
+  host.classList.toggle('many', Boolean(scale) && sides().length > FOLDED);
   const header = document.querySelector('header'), sticks = what => getComputedStyle(what).position === 'sticky';
   const top = sticks(header) ? header.offsetHeight : 0, sticky = sticks(host);
   host.style.top = top + 'px';
@@ -57,10 +62,11 @@ function legend() {
   host.onclick = event => {
     const name = event.target.closest('.key')?.dataset.run;
     if (name === undefined) return;
+    const own = model.runs.get(name).side.runs.map(run => run.name), hidden = model.hidden.has(name);
     if (event.altKey) {
-      const alone = visible().length === 1 && !model.hidden.has(name);
-      model.hidden = new Set(alone ? [] : runs().map(run => run.name).filter(other => other !== name));
-    } else if (!model.hidden.delete(name)) model.hidden.add(name);
+      const alone = visible().length === own.length && !hidden;
+      model.hidden = new Set(alone ? [] : runs().map(run => run.name).filter(other => !own.includes(other)));
+    } else own.forEach(other => (hidden ? model.hidden.delete(other) : model.hidden.add(other)));
     redraw();
   };
   host.onkeydown = event => {

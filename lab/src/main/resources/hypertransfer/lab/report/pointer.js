@@ -12,7 +12,7 @@ function watchPointer(chart) {
   canvas.addEventListener('pointermove', event => {
     const p = d3.pointer(event, canvas), cell = cellAt(p);
     if (start) return;
-    if (cell) hover(chart, cell, cell.x.invert(p[0]), event.clientX, event.clientY);
+    if (cell) hover(chart, cell, cell.x.invert(p[0]), event.clientY);
     else leave(chart);
   });
   canvas.addEventListener('pointerleave', () => leave(chart));
@@ -27,7 +27,7 @@ function watchPointer(chart) {
     const cell = chart.cells[spot.cell], xs = [...new Set(cell.series.flatMap(s => [...s.x]))].sort(d3.ascending);
     spot.x = xs[Math.max(0, Math.min(xs.length - 1, d3.bisectCenter(xs, spot.x) + move[0]))];
     const box = canvas.getBoundingClientRect();
-    hover(chart, cell, spot.x, box.left + cell.x(spot.x), box.top + cell.box.y);
+    hover(chart, cell, spot.x, box.top + cell.box.y);
   });
 
   // A drag along x zooms x everywhere, along y the one panel, across both. Touches scroll the page.
@@ -80,22 +80,20 @@ function leave(chart) {
 }
 
 /** The values nearest to x; of many runs those nearest to the pointer. */
-function hover(chart, cell, x, left, top) {
+function hover(chart, cell, x, top) {
   const [lo, hi] = chart.range;
   const points = cell.series.map(series => series.x[d3.bisectCenter(series.x, x)]).filter(v => v >= lo && v <= hi);
   const best = d3.least(points, v => Math.abs(v - x));
   if (best === undefined) return leave(chart);
-  const { grid } = chart.spec, near = view.x === 'step' ? 0 : (hi - lo) / cell.box.w;
+  const { grid } = chart.spec;
   const height = top - chart.canvas.getBoundingClientRect().top;
   const marks = [], rows = [];
   for (const c of chart.cells) {
     const px = c.x(best).toFixed(1);
     marks.push(html`<line x1="${px}" x2="${px}" y1="${c.box.y}" y2="${c.box.y + c.box.h}" class="cross"/>`);
     if (grid && c !== cell) continue;
-    let found = c.series.map(series => {
-      const i = d3.bisectCenter(series.x, best);
-      return { run: series.run, y: Math.abs(series.x[i] - best) <= near ? series.y[i] : null };
-    });
+    // Runs share steps and tokens, but no hours and angles: there, what lies between two points counts.
+    let found = c.series.map(({ run, x, y }) => ({ run, y: (view.x === 'step' ? y[x.indexOf(best)] : between(x, y, best)) ?? null }));
     const left = found.length - MOST;
     if (left > 0) {
       const chosen = new Set(d3.sort(found, p => (c.drawable(p.y) ? Math.abs(c.py(p.y) - height) : Infinity)).slice(0, MOST));
@@ -103,15 +101,26 @@ function hover(chart, cell, x, left, top) {
     }
     rows.push(html`<tr><th colspan="3">${grid ? c.title : c.label}</th></tr>`);
     for (const { run, y } of found) {
-      rows.push(html`<tr><td>${swatch(run)}</td><td>${run.name}</td><td class="number" data-value="${y}">${c.zero ? signed(y) : show(y)}</td></tr>`);
+      rows.push(html`<tr><td>${swatch(run)}</td><td>${run.label}</td><td class="number" data-value="${y}">${c.zero ? signed(y) : show(y)}</td></tr>`);
       if (c.drawable(y)) marks.push(html`<circle cx="${px}" cy="${c.py(y).toFixed(1)}" r="3.5" class="dot" fill="${run.colour}"/>`);
     }
     if (left > 0) rows.push(html`<tr><td></td><td class="more" colspan="2">and ${left} more</td></tr>`);
   }
   over(chart, marks);
-  put(tip, html`<b>${view.x === 'hours' ? d3.format('.3f')(best) + ' hours' : X_LABEL[view.x] + ' ' + whole(best)}</b><table>${rows}</table>`);
+  const at = { hours: () => d3.format('.3f')(best) + ' hours', angle: () => `accumulated angle ${show(best)}` }[view.x]?.() ?? `${X_LABEL[view.x]} ${whole(best)}`;
+  put(tip, html`<b>${at}</b><table>${rows}</table>`);
   tip.hidden = false;
-  const box = tip.getBoundingClientRect();
-  tip.style.left = Math.max(4, left + 18 + box.width > innerWidth ? left - 18 - box.width : left + 18) + 'px';
-  tip.style.top = Math.max(4, Math.min(top + 14, innerHeight - box.height - 8)) + 'px';
+  beside(chart, cell);
+}
+
+/** Puts the values where they do not cover what is read: right or left of the figure (of many panels, of the panel), else below or above it. */
+function beside(chart, { box }) {
+  const { width, height } = tip.getBoundingClientRect(), canvas = chart.canvas.getBoundingClientRect();
+  const own = { left: canvas.left + box.x, right: canvas.left + box.x + box.w, top: canvas.top + box.y - 8, bottom: canvas.top + box.y + box.h + 20 };
+  const { left, right, top, bottom } = chart.spec.grid ? own : chart.host.getBoundingClientRect();
+  const inside = (v, size, all) => Math.max(4, Math.min(v, all - size - 4));
+  const side = right + width + 10 <= innerWidth ? right + 6 : left - width - 10 >= 0 ? left - width - 6 : undefined;
+  const level = bottom + height + 10 <= innerHeight || top - height - 10 < 0 ? bottom + 6 : top - height - 6;
+  tip.style.left = (side ?? inside(own.left, width, innerWidth)) + 'px';
+  tip.style.top = (side === undefined ? level : inside(top, height, innerHeight)) + 'px';
 }

@@ -1,9 +1,9 @@
 // The frame around a figure: its title, its switches, its values as a table, and the ways to take it along.
 
 function frame(host, figure, curves) {
-  const { title, note, grid } = figure.spec;
+  const { title, note, about, grid } = figure.spec;
   host.className = 'card figure';
-  put(host, html`<div class="head"><h3>${title}</h3><div class="tools">
+  put(host, html`<div class="head"><h3 title="${about ?? note}">${title}</h3><div class="tools">
     ${curves ? html`<button type="button" class="reset" hidden>Reset zoom</button>
     ${grid ? html`<label class="switch"><input type="checkbox" class="shared"> same y</label>` : ''}<label class="switch"><input type="checkbox" class="log"> log</label>` : ''}
     <span class="group">${['svg', 'pdf', 'png', 'csv'].map(as => html`<button type="button" data-as="${as}" title="${as === 'pdf' ? 'Print this figure; choose “save as PDF”' : 'Download as ' + as.toUpperCase()}" aria-label="${as === 'pdf' ? 'Print' : 'Download'} ${title} as ${as.toUpperCase()}">${as.toUpperCase()}</button>`)}</span>
@@ -16,6 +16,7 @@ function frame(host, figure, curves) {
     figure.log = event.target.checked;
     figure.y.clear();
     figure.render();
+    keep();
   });
   on('.shared', 'change', event => {
     view.shared = event.target.checked;
@@ -37,7 +38,7 @@ function values(chart) {
   const row = (cell, { run, x, y }) => {
     const known = d3.range(x.length).filter(i => finite(y[i]));
     const at = i => html`<td class="number">${i === undefined ? '–' : html`${cell.zero ? signed(y[i]) : show(y[i])}<small>${whole(x[i])}</small>`}</td>`;
-    return html`<tr><th scope="row">${swatch(run)}${run.name}</th><td>${cell.title ?? cell.label}</td>${at(known[0])}${at(d3.least(known, i => y[i]))}${at(d3.greatest(known, i => y[i]))}${at(last(known))}</tr>`;
+    return html`<tr><th scope="row">${swatch(run)}${run.label}</th><td>${cell.title ?? cell.label}</td>${at(known[0])}${at(d3.least(known, i => y[i]))}${at(d3.greatest(known, i => y[i]))}${at(last(known))}</tr>`;
   };
   put(details.querySelector('div'), html`<table><thead><tr><th scope="col">Run</th><th scope="col">Panel</th>${['First', 'Lowest', 'Highest', 'Last'].map(text => html`<th scope="col" class="number">${text}</th>`)}</tr></thead>
     <tbody>${chart.cells.flatMap(cell => cell.series.map(series => row(cell, series)))}</tbody></table>`);

@@ -1,14 +1,15 @@
-// The figures of a sweep: the last validation loss against the swept settings.
+// The figures of sweeps: the last validation loss against the swept settings, a panel for each optimizer.
 
-/** The runs of the sweep with their values and losses; a run without a finite loss has none. */
-function sweepPoints(axes) {
-  return visible().filter(run => !follows(run)).map(run => {
-    const loss = summary(run).validation;
-    return { run, at: axes.map(({ key }) => Number(run.config[key])), loss: run.state.state === 'failed' || !finite(loss) ? null : loss };
+/** The sides of all sweeps with their values and losses, of seeds the mean; one without a finite loss has none. */
+function sweepPoints() {
+  const { facets, axes } = model.study;
+  return sides().filter(({ lead }) => !model.hidden.has(lead.name) && facets.some(facet => facet.runs.includes(lead))).map(({ lead, runs }) => {
+    const losses = runs.map(lastLoss);
+    return { run: lead, at: axes.map(({ key }) => Number(lead.config[key])), loss: losses.includes(null) ? null : d3.mean(losses) };
   });
 }
 
-/** Loss against the first setting, one line for each value of the second. */
+/** Loss against the setting that matters most, one line for each value of the others. */
 class Sweep {
   constructor(host, spec) {
     this.host = host;
@@ -24,44 +25,59 @@ class Sweep {
   }
 
   svg(width, alone) {
-    const axes = swept(), [first, ...others] = axes;
-    const points = sweepPoints(axes), known = points.filter(p => p.loss !== null);
-    const groups = d3.groups(points, p => others.map((axis, i) => `${short(axis.key)} ${plain(p.at[i + 1])}`).join(', '));
-    const names = groups.length > 1 ? 52 + d3.max(groups, ([name]) => textWidth(name, 11.5)) : 14;
-    const top = alone?.title ? 44 : 18, box = { x: 64, y: top, w: width - 64 - Math.min(names, width / 2), h: Math.round(260 * (alone?.squeeze ?? 1)) };
+    const [first, ...others] = swept(), { facets } = model.study, points = sweepPoints(), known = points.filter(p => p.loss !== null);
+    const name = p => others.map((axis, i) => `${short(axis.key)} ${plain(p.at[i + 1])}`).join(', ');
+    const groups = [...new Set(d3.sort(points, ...others.map((_, i) => p => p.at[i + 1])).map(name))];
+    const names = groups.length > 1 ? Math.min(52 + d3.max(groups, text => textWidth(text, 11.5)), width / 2) : 14;
+    const across = Math.max(1, Math.min(facets.length, Math.floor((width - names) / 250))), wide = (width - names) / across;
     const [lo, hi] = d3.extent(first.values), log = lo > 0 && hi / lo >= 4;
-    const x = (log ? d3.scaleLog : d3.scaleLinear)([lo, hi], [box.x + 14, box.x + box.w - 14]);
     // One diverged point must not press the others into a line.
     const losses = known.map(p => p.loss).sort(d3.ascending), floor = losses[0], middle = d3.quantileSorted(losses, 0.75);
-    const y = d3.scaleLinear([floor, Math.min(last(losses), floor + 3 * Math.max(middle - floor, 1e-9))], [box.y + box.h - 10, box.y + 6]).nice();
-    const parts = [heading(this.spec, alone)];
-    for (const t of axisTicks(y, 6, false).at) {
-      parts.push(html`<line x1="${box.x}" x2="${box.x + box.w}" y1="${y(t.v)}" y2="${y(t.v)}" class="grid"/><text x="${box.x - 8}" y="${y(t.v)}" dy="0.35em" text-anchor="end" class="tick">${t.text}</text>`);
+    const ends = [floor, Math.min(last(losses), floor + 3 * Math.max(middle - floor, 1e-9))];
+    const colour = i => (groups.length > 1 ? d3.color(ramp(i / (groups.length - 1))).formatHex() : 'var(--solid-0)');
+    const parts = [heading(this.spec, alone)], high = Math.round((facets.length > 1 ? 200 : 260) * (alone?.squeeze ?? 1));
+    let top = alone?.title ? 44 : 18;
+    if (groups.length > 1) {
+      const x = width - names + 14, y = i => top + 8 + 18 * i;
+      groups.forEach((text, i) => parts.push(html`<line x1="${x}" x2="${x + 20}" y1="${y(i)}" y2="${y(i)}" stroke="${colour(i)}" stroke-width="2"/><text x="${x + 26}" y="${y(i) + 4}" class="tick">${text}</text>`));
     }
+    for (let row = 0; row * across < facets.length; row++) {
+      const words = facets.slice(row * across, (row + 1) * across).map((facet, column) => {
+        const box = { x: wide * column + 64, y: top + (facets.length > 1 ? 14 : 0), w: wide - 64, h: high };
+        const scales = { x: (log ? d3.scaleLog : d3.scaleLinear)([lo, hi], [box.x + 14, box.x + box.w - 14]), y: d3.scaleLinear(ends, [box.y + box.h - 10, box.y + 6]).nice() };
+        const own = points.filter(p => facet.runs.includes(p.run)), lowest = d3.least(own.filter(p => p.loss !== null), p => p.loss);
+        parts.push(this.panel(facet, box, scales, first), groups.map((text, i) => this.line(own.filter(p => name(p) === text), box, scales, colour(i))));
+        if (lowest) parts.push(html`<circle cx="${scales.x(lowest.at[0])}" cy="${scales.y(lowest.loss)}" r="7" class="ring"/>`);
+        const said = lowest ? [[`${facets.length > 1 ? facet.label + ': ' : ''}best ${show(lowest.loss)} at ${setting(swept(), lowest)}`], alone && !alone.title ? [] : edge(swept(), lowest)] : [];
+        return said.flatMap((texts, warn) => texts.flatMap(text => folded(text, width - 8, 13).map(line => ({ line, kind: warn ? 'name edge' : 'name' }))));
+      }).flat();
+      top += high + (facets.length > 1 ? 14 : 0) + 46;
+      parts.push(words.map(({ line, kind }, i) => html`<text x="4" y="${top + 10 + 18 * i}" class="${kind}">${line}</text>`));
+      top += 18 * words.length + (facets.length > across ? 14 : 0);
+    }
+    return picture(width, top, this.spec.title, html`${parts}`);
+  }
+
+  /** The axes of one optimizer's panel. */
+  panel({ label }, box, { x, y }, first) {
     const every = Math.ceil(first.values.length / Math.max(2, Math.floor(box.w / 64)));
-    for (const v of first.values.filter((_, i) => i % every === 0)) parts.push(html`<text x="${x(v)}" y="${box.y + box.h + 16}" text-anchor="middle" class="tick">${plain(v)}</text>`);
-    parts.push(html`<path d="M${box.x} ${box.y}V${box.y + box.h}H${box.x + box.w}" class="axis"/>
+    return html`${axisTicks(y, 6, false).at.map(t => html`<line x1="${box.x}" x2="${box.x + box.w}" y1="${y(t.v)}" y2="${y(t.v)}" class="grid"/><text x="${box.x - 8}" y="${y(t.v)}" dy="0.35em" text-anchor="end" class="tick">${t.text}</text>`)}
+      ${first.values.filter((_, i) => i % every === 0).map(v => html`<text x="${x(v)}" y="${box.y + box.h + 16}" text-anchor="middle" class="tick">${plain(v)}</text>`)}
+      ${model.study.facets.length > 1 ? html`<text x="${box.x + box.w / 2}" y="${box.y - 6}" text-anchor="middle" class="cell facet">${label}</text>` : ''}
+      <path d="M${box.x} ${box.y}V${box.y + box.h}H${box.x + box.w}" class="axis"/>
       <text x="${box.x + box.w / 2}" y="${box.y + box.h + 34}" text-anchor="middle" class="label">${first.key}</text>
-      <text transform="translate(${box.x - 50} ${box.y + box.h / 2}) rotate(-90)" text-anchor="middle" class="label">last validation loss</text>`);
-    groups.forEach(([name, members], i) => {
-      const colour = groups.length > 1 ? d3.color(ramp(groups.length > 1 ? i / (groups.length - 1) : 0)).formatHex() : 'var(--solid-0)';
-      const line = d3.sort(members.filter(p => p.loss !== null), p => p.at[0]), clamp = v => Math.max(box.y, y(v));
-      parts.push(html`<path d="${d3.line(p => x(p.at[0]), p => clamp(p.loss)).digits(1)(line)}" fill="none" stroke="${colour}" stroke-width="1.8"/>
-        ${line.map(p => html`<circle cx="${x(p.at[0])}" cy="${clamp(p.loss)}" r="3.5" fill="${colour}" data-run="${p.run.name}"><title>${p.run.name}: ${show(p.loss)}</title></circle>`)}
-        ${members.filter(p => p.loss === null).map(p => html`<text x="${x(p.at[0])}" y="${box.y + 8}" text-anchor="middle" class="cell" data-run="${p.run.name}">×<title>${p.run.name}: no finite loss</title></text>`)}`);
-      if (groups.length > 1) parts.push(html`<line x1="${box.x + box.w + 14}" x2="${box.x + box.w + 34}" y1="${box.y + 8 + i * 18}" y2="${box.y + 8 + i * 18}" stroke="${colour}" stroke-width="2"/><text x="${box.x + box.w + 40}" y="${box.y + 12 + i * 18}" class="tick">${name}</text>`);
-    });
-    const lowest = d3.least(known, p => p.loss);
-    const said = lowest ? [[`best ${show(lowest.loss)} at ${setting(axes, lowest)}`], alone && !alone.title ? [] : edge(axes, lowest)] : [];
-    const words = said.flatMap((texts, warn) => texts.flatMap(text => folded(text, width - 4, 13).map(line => ({ text: line, kind: warn ? 'name edge' : 'name' }))));
-    if (lowest) parts.push(html`<circle cx="${x(lowest.at[0])}" cy="${y(lowest.loss)}" r="7" class="ring"/>
-      ${words.map(({ text, kind }, i) => html`<text x="4" y="${box.y + box.h + 56 + 18 * i}" class="${kind}">${text}</text>`)}`);
-    return picture(width, box.y + box.h + 46 + 18 * words.length, this.spec.title, html`${parts}`);
+      <text transform="translate(${box.x - 50} ${box.y + box.h / 2}) rotate(-90)" text-anchor="middle" class="label">last validation loss</text>`;
+  }
+
+  line(members, box, { x, y }, colour) {
+    const line = d3.sort(members.filter(p => p.loss !== null), p => p.at[0]), clamp = v => Math.max(box.y, y(v));
+    return html`<path d="${d3.line(p => x(p.at[0]), p => clamp(p.loss)).digits(1)(line)}" fill="none" stroke="${colour}" stroke-width="1.8"/>
+      ${line.map(p => html`<circle cx="${x(p.at[0])}" cy="${clamp(p.loss)}" r="3.5" fill="${colour}" data-run="${p.run.name}"><title>${p.run.label}: ${show(p.loss)}</title></circle>`)}
+      ${members.filter(p => p.loss === null).map(p => html`<text x="${x(p.at[0])}" y="${box.y + 8}" text-anchor="middle" class="cell" data-run="${p.run.name}">×<title>${p.run.label}: no finite loss</title></text>`)}`;
   }
 
   csv() {
-    const axes = swept();
-    return d3.csvFormatRows([['run', ...axes.map(axis => axis.key), 'validation'], ...sweepPoints(axes).map(p => [p.run.name, ...p.at, p.loss ?? ''])]) + '\n';
+    return d3.csvFormatRows([['run', 'optimizer', ...swept().map(axis => axis.key), 'validation'], ...sweepPoints().map(p => [fileName(p.run), optimizer(p.run), ...p.at, p.loss ?? ''])]) + '\n';
   }
 }
 
@@ -72,23 +88,27 @@ const short = key => (swept().filter(axis => axis.key.endsWith(key.replace(/^.*(
 
 /** A best value on the border of the grid may not be the best there is. */
 function edge(axes, lowest) {
-  const at = axes.filter((axis, i) => axis.values.length > 2 && d3.extent(axis.values).includes(lowest.at[i]));
-  const beyond = ({ key, values }) => {
-    const low = values[0] === lowest.at[axes.findIndex(axis => axis.key === key)];
-    const [from, before] = low ? values : values.slice(-2).reverse();
+  const own = model.study.facets.find(facet => facet.runs.includes(lowest.run)).runs;
+  const grid = axes.map(({ key }, i) => ({ key, at: lowest.at[i], values: [...new Set(own.map(run => Number(run.config[key])))].sort(d3.ascending) }));
+  const ends = grid.filter(({ at, values }) => values.length > 2 && d3.extent(values).includes(at));
+  const beyond = ({ key, at, values }) => {
+    const [from, before] = values[0] === at ? values : values.slice(-2).reverse();
     return `--grid ${key}=${[1, 2].map(i => plain(from * (from / before) ** i)).sort((a, b) => a - b).join(',')}`;
   };
-  return at.length ? [`The best lies on the edge of ${at.map(axis => short(axis.key)).join(' and ')}: extend the grid.`, `Next: ht sweep FILE ${at.map(beyond).join(' ')}`] : [];
+  return ends.length ? [`The best lies on the edge of ${ends.map(({ key }) => short(key)).join(' and ')}: extend the grid.`, `Next: ht sweep ${lowest.run.name}/config.yaml ${ends.map(beyond).join(' ')}`] : [];
 }
 
+/** A map for each optimizer; what is no axis of it is left to its best value, and the map says so. */
 function sweepMaps() {
-  const axes = swept();
-  if (axes.length < 2) return [];
-  const [columns, rows] = axes, points = sweepPoints(axes), lowest = d3.least(points, p => p.loss ?? Infinity);
-  // A third setting is left to its best value.
-  const cells = d3.rollups(points, group => d3.least(group, p => p.loss ?? Infinity), p => p.at[1] + '|' + p.at[0]).map(([, p]) => p);
-  return [{
-    title: 'last validation loss', across: columns.key, down: rows.key, rows: rows.values.map(plain), columns: columns.values.map(plain),
-    cells: cells.map(p => ({ row: plain(p.at[1]), column: plain(p.at[0]), value: p.loss, name: p.run.name, best: p.run === lowest.run })),
-  }];
+  const { axes: [columns, rows, ...others], facets } = model.study;
+  if (!rows) return [];
+  const points = sweepPoints(), left = others.length ? `; ${others.map(({ key }) => key).join(' and ')} at its best` : '';
+  return facets.map(facet => {
+    const own = points.filter(p => facet.runs.includes(p.run)), lowest = d3.least(own, p => p.loss ?? Infinity);
+    const cells = d3.rollups(own, group => d3.least(group, p => p.loss ?? Infinity), p => p.at[1] + '|' + p.at[0]).map(([, p]) => p);
+    return {
+      title: facets.length > 1 ? facet.label : 'last validation loss', across: columns.key + left, down: rows.key, rows: rows.values.map(plain), columns: columns.values.map(plain),
+      cells: cells.map(p => ({ row: plain(p.at[1]), column: plain(p.at[0]), value: p.loss, name: p.run.name, best: p.run === lowest.run })),
+    };
+  });
 }

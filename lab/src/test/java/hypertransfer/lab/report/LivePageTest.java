@@ -3,6 +3,7 @@ package hypertransfer.lab.report;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import java.nio.file.Path;
+import java.util.Map;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -44,6 +45,14 @@ class LivePageTest {
             assertThat(browser.text("#table")).doesNotContain("other");
             browser.evaluate("document.querySelectorAll('#networks button')[1].click()");
             assertThat(browser.text("#table")).contains("other").doesNotContain("later");
+            // The address keeps it, although a page that is opened has no run yet.
+            browser.evaluate("window.before = true");
+            browser.call("Page.reload", Map.of());
+            Browser.waitFor(
+                    "the chosen network",
+                    () -> browser.evaluate(
+                                    "!window.before && document.getElementById('table')?.textContent.includes('other')")
+                            .asBoolean());
             assertThat(browser.console()).isEmpty();
         }
     }

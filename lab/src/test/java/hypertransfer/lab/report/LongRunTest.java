@@ -72,7 +72,7 @@ class LongRunTest {
             double[] values =
                     DoubleStream.generate(random::nextGaussian).limit(3).toArray();
             all.add(values);
-            bands.add(new Matrices(10 * step, values, values, values, values, values, values, values, values));
+            bands.add(new Matrices(10 * step, values, values, values, values, values, values, values, values), step);
         }
         ObjectNode node = JSON.createObjectNode();
         bands.write(node);

@@ -57,13 +57,13 @@ class ManyRunsTest {
         assertThat(best).isEqualTo("r0.04-d0.1");
         assertThat(browser.text("#sweep-curve"))
                 .contains("The best lies on the edge of rate: extend the grid.")
-                .contains("Next: ht sweep FILE --grid matrices.rate=0.1067,0.2844");
-        assertThat(browser.text("#claim")).endsWith("The best lies on the edge of the grid.");
-        assertThat(browser.numbers("[...document.querySelectorAll('#table tbody [data-key=\"matrices.rate\"]')]"
-                        + ".map(cell => Number(cell.textContent))"))
-                .as("by value, not by name")
-                .hasSize(12)
-                .isSorted();
+                .contains("Next: ht sweep r0.04-d0.1/config.yaml --grid matrices.rate=0.1067,0.2844");
+        assertThat(browser.text("#claim"))
+                .contains("The best lies on the edge of the grid. Its effective rate: peak 0.0");
+        assertThat(values("#table tbody [data-key=validation]")).hasSize(12).isSorted();
+        assertThat(browser.text("#warning"))
+                .as("a sweep is there to compare rates")
+                .isEmpty();
         assertThat(browser.text("#table tr[data-run='" + best + "'] th"))
                 .isEqualTo("rate=" + at[0] + ", decay=" + at[1]);
         // Colours mean the rate: three runs share each, and there is a scale for them.
@@ -91,20 +91,166 @@ class ManyRunsTest {
         browser.has(0, "#transfers [data-run=placebo]");
         assertThat(browser.text("#transfers [data-run=twin]")).contains("placebo’s largest gap");
         assertThat(browser.text("#figures .figure:nth-child(1) svg")).contains("zero at every common step");
-        assertThat(browser.text("#claim")).contains("the very losses of its target");
+        assertThat(browser.text("#claim")).contains("has exactly its target’s loss at every validation");
     }
 
+    /** Each seed was a line of its own with the next free colour, and the luckiest was called the best. */
     @Test
-    void seedsBecomeOneBand() throws Exception {
+    void seedsAreOneSide() throws Exception {
+        double[] apart = {0.3, 0.2, 0.4};
         for (int seed = 1; seed <= 3; seed++) {
-            run("r0-seed-" + seed, "seed=" + seed);
+            run("seed-" + seed + "/muon", "seed=" + seed, "matrices.rate=0.02");
+            lower(
+                    run("seed-" + seed + "/lion", "seed=" + seed, "matrices.rate=0.08", "matrices.direction=lion"),
+                    apart[seed - 1] + 0.1 * seed);
+            lower(run("seed-" + seed + "/sgd", "seed=" + seed, "matrices.direction=sgd"), -1);
         }
-        run("muonh", "matrices.mode=hyperball");
         open();
-        browser.has(4, "#figures .figure:nth-child(1) path[data-run]");
-        browser.evaluate("document.getElementById('seeds').click()");
-        Browser.waitFor("the band", () -> browser.count("#figures .figure:nth-child(1) path.band") == 1);
+        browser.has(3, "#figures .figure:nth-child(1) path[data-run]");
+        browser.has(3, "#figures .figure:nth-child(1) path.band");
+        browser.has(3, "#multiples g[clip-path]:first-of-type path.band");
+        browser.has(3, "#heat [data-run]");
+        assertThat(browser.string("[...document.querySelectorAll('#legend .key')].map(e => e.textContent).join()"))
+                .isEqualTo("lion (3 seeds),muon (3 seeds),sgd (3 seeds)");
+        assertThat(values("#table tbody [data-key=validation]")).hasSize(3).isSorted();
+        // 0.4, 0.4 and 0.7: their mean, and 4.303 of its standard errors
+        double half = 4.302652729749464 * Math.sqrt(0.03) / Math.sqrt(3);
+        assertThat(browser.text("#claim"))
+                .contains("lion (3 seeds) ends lowest, at ", " ± ", "the means are up to")
+                .contains(String.format(
+                        Locale.ROOT,
+                        "next muon (3 seeds), 0.50000 above it (95\u00a0%% interval +%.5f to +%.5f, 3 common seeds)",
+                        0.5 - half,
+                        0.5 + half));
+        assertThat(browser.text("#table tr[data-run$=lion] [data-key=validation]"))
+                .contains("★", "±");
+        assertThat(browser.text("#warning"))
+                .contains("These runs turn their matrices at rates that differ 8")
+                .contains("they compare rates, not optimizers. “ht fair seed-1/sgd seed-1/lion” trains them at one.");
+        List<String> colours = List.of(colour("lion"), colour("muon"), colour("sgd"));
+        browser.evaluate("document.querySelector('#legend .key').click()"); // hides all three seeds
         browser.has(2, "#figures .figure:nth-child(1) path[data-run]");
+        browser.evaluate("document.querySelector('#legend .key').click()");
+        browser.evaluate("document.getElementById('seeds').click()");
+        browser.has(9, "#figures .figure:nth-child(1) path[data-run]");
+        browser.has(9, "#table tbody tr");
+        assertThat(List.of(colour("lion"), colour("muon"), colour("sgd")))
+                .as("colours are the optimizers'")
+                .isEqualTo(colours)
+                .doesNotHaveDuplicates();
+        browser.has(3, "#legend [data-run$=lion] line[stroke='" + colour("lion") + "']");
+    }
+
+    private String colour(String optimizer) throws Exception {
+        return browser.string(
+                "document.querySelector('#legend [data-run$=" + optimizer + "] line').getAttribute('stroke')");
+    }
+
+    /** They were one heat map, in which each cell was the better of the two. */
+    @Test
+    void sweepsOfTwoModesAreFacets() throws Exception {
+        for (String mode : List.of("base", "hyperball")) {
+            for (String rate : List.of("0.01", "0.02", "0.04")) {
+                for (String adam : List.of("0.01", "0.02", "0.04")) {
+                    for (String decay : List.of("0.1", "0.2")) {
+                        String at = rate + "-" + adam + "-" + decay;
+                        double better = 10 * Double.parseDouble(adam)
+                                + Double.parseDouble(decay) / 10
+                                + (at.equals("0.02-0.02-0.2") ? 1 : 0);
+                        lower(
+                                run(
+                                        mode + "-" + at,
+                                        "model.layers=1",
+                                        "matrices.mode=" + mode,
+                                        "matrices.rate=" + rate,
+                                        "adamw.rate=" + adam,
+                                        "matrices.decay=" + decay),
+                                better);
+                    }
+                }
+            }
+        }
+        open();
+        assertThat(browser.text("#title"))
+                .isEqualTo("Sweep of adamw.rate and matrices.rate and decay, base and hyperball");
+        assertThat(browser.string(
+                        "[...document.querySelectorAll('#sweep-curve .facet')].map(e => e.textContent).join()"))
+                .isEqualTo("base,hyperball");
+        browser.has(36, "#sweep-curve circle[data-run]");
+        browser.has(18, "#sweep-map [data-cell]"); // nine in each map
+        browser.has(2, "#sweep-map .best[width]");
+        assertThat(browser.text("#sweep-map svg")).contains("; matrices.decay at its best");
+        assertThat(browser.text("#claim").split("\n"))
+                .hasSize(2)
+                .allMatch(line ->
+                        line.contains(": adamw.rate=0.02, matrices.rate=0.02, decay=0.2 is the best of 18 points"));
+        assertThat(browser.string("document.getElementById('colour').value"))
+                .as("what matters")
+                .isEqualTo("adamw.rate");
+        // Of many rows the first twelve, below the figures.
+        assertThat(values("#table tbody [data-key=validation]")).hasSize(36).isSorted();
+        assertThat(visibleRows()).isEqualTo(12);
+        assertThat(browser.string("document.getElementById('runs').previousElementSibling.id"))
+                .isEqualTo("curves");
+        assertThat(browser.text("#fold")).isEqualTo("Show all 36");
+        browser.evaluate("document.getElementById('fold').click()");
+        assertThat(visibleRows()).isEqualTo(36);
+        browser.set("search", "hyperball");
+        assertThat(browser.text("#claim"))
+                .startsWith("adamw.rate=0.02, matrices.rate=0.02, decay=0.2 is the best of 18 points");
+    }
+
+    private int visibleRows() throws Exception {
+        return browser.integer(
+                "[...document.querySelectorAll('#table tbody tr')].filter(row => row.offsetHeight > 0).length");
+    }
+
+    /** The page said "best of 6 points", and "5 without a loss", of which there was none. */
+    @Test
+    void twoSchedulesAreRowsAndNoSweep() throws Exception {
+        for (String end : List.of("0", "0.1")) {
+            String place = end.equals("0") ? "zero" : "tenth", rate = end.equals("0") ? "0.04" : "0.03";
+            for (String[] member : new String[][] {
+                {"muon", "base", rate},
+                {"muonh", "hyperball", "0.02"},
+                {"hyper", "hypertransfer-plus", rate, "target=../muon"},
+                {"inverse", "inverse-hypertransfer-plus", "0.02", "target=../muonh"}
+            }) {
+                Stream<String> settings = Stream.of(
+                        "network=M2",
+                        "matrices.final_ratio=" + end,
+                        "matrices.mode=" + member[1],
+                        "matrices.rate=" + member[2]);
+                run(
+                        place + "/" + member[0],
+                        Stream.concat(settings, Stream.of(member).skip(3)).toArray(String[]::new));
+            }
+        }
+        open();
+        assertThat(browser.evaluate("document.getElementById('sweep').hidden").asBoolean())
+                .isTrue();
+        assertThat(browser.text("#claim"))
+                .startsWith("Schedule to zero: zero/muon and zero/muonh end ")
+                .contains("\nSchedule to 0.1 of the peak: tenth/muon and tenth/muonh end ")
+                .doesNotContain("best of", "without a loss");
+        assertThat(browser.string(
+                        "[...document.querySelectorAll('#rows text.cell')].map(e => e.textContent).join('; ')"))
+                .isEqualTo(
+                        "to zero: hyper follows muon; to zero: inverse follows muonh; to zero: effective rate; to 0.1 of the peak: "
+                                + "hyper follows muon; to 0.1 of the peak: inverse follows muonh; to 0.1 of the peak: effective rate");
+        browser.has(2 * (3 + 3 + 2), "#rows path[data-run]");
+        browser.has(4, "#legend [data-run$=muon] line, #legend [data-run$=muonh] line");
+        assertThat(
+                        browser.integer(
+                                "new Set([...document.querySelectorAll('#legend [data-run$=muon] line')].map(e => e.getAttribute('stroke'))).size"))
+                .as("one optimizer, one colour")
+                .isEqualTo(1);
+        assertThat(browser.text("#warning")).contains("differ 2-fold", "ht fair zero/muonh zero/muon");
+    }
+
+    private List<Double> values(String selector) throws Exception {
+        return browser.numbers("[...document.querySelectorAll('" + selector + "')].map(cell => cell.dataset.value)"
+                + ".filter(Boolean).map(Number)");
     }
 
     /** It was one unbroken line that pushed the table out of its card, with 16 digits. */

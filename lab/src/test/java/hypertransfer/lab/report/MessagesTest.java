@@ -2,6 +2,7 @@ package hypertransfer.lab.report;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import hypertransfer.lab.effective.Turning;
 import hypertransfer.train.log.Gap;
 import hypertransfer.train.log.Run;
 import java.io.IOException;
@@ -81,6 +82,11 @@ class MessagesTest {
             logged++;
         }
         assertThat(List.of(trained, validated, logged)).containsExactly(30, 4, 7);
+        Turning turning = Turning.of(new Run(run.directory));
+        assertThat(lines.path("turning").path("angle").doubleValue()).isEqualTo(turning.angle());
+        assertThat(lines.path("turning").path("peak").doubleValue()).isEqualTo(turning.peak());
+        assertThat(lines.path("matrices").path("turned").size()).isEqualTo(7);
+        assertThat(lines.path("matrices").path("turned").path(6).doubleValue()).isEqualTo(turning.angleBefore());
         assertThat(lines.path("training").path("step").size()).isEqualTo(30);
     }
 

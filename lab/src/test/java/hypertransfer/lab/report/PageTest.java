@@ -3,6 +3,9 @@ package hypertransfer.lab.report;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
 
+import hypertransfer.lab.effective.Turning;
+import hypertransfer.train.log.Line;
+import hypertransfer.train.log.Run;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -99,6 +102,10 @@ class PageTest {
                     values(name, "seconds").stream().skip(1).mapToDouble(v -> v).sum();
             double tokens = all.getLast() - all.getFirst();
             assertThat(cell(name, "speed")).isCloseTo(tokens / seconds, within(1e-6 * tokens / seconds));
+            Turning turning = Turning.of(new Run(runs.get(name).directory));
+            assertThat(cell(name, "peak")).isEqualTo(turning.peak());
+            assertThat(cell(name, "mean")).isEqualTo(turning.mean());
+            assertThat(cell(name, "finalToPeak")).isEqualTo(turning.finalToPeak());
             String target = Map.of("hypertransfer", "muon", "inverse", "muonh").get(name);
             if (target == null) {
                 assertThat(browser.text("#table tr[data-run=" + name + "] [data-key=gap]"))
@@ -166,15 +173,15 @@ class PageTest {
     void theLegendTogglesARunEverywhereAndATargetIsABandUnderIt() throws Exception {
         browser.has(2 + 1, "#figures .figure:nth-child(1) path.under");
         browser.has(1, "#figures .figure:nth-child(1) path.under[data-run=muon]");
-        browser.has(8, "#figures path[data-run=hypertransfer]");
+        browser.has(7, "#figures path[data-run=hypertransfer]");
         browser.has(24, "#multiples path[data-run=hypertransfer]");
         click("#legend .key[data-run=hypertransfer]");
         browser.has(0, "path[data-run=hypertransfer]");
         browser.has(0, "#heat [data-run=hypertransfer]");
-        browser.has(6 + 24, "path[data-run=muon]");
+        browser.has(5 + 24 + 1, "path[data-run=muon]"); // the last is the throughput
         browser.has(0, "#figures path.under[data-run=muon]"); // nothing over it
         click("#legend .key[data-run=hypertransfer]");
-        browser.has(8, "#figures path[data-run=hypertransfer]");
+        browser.has(7, "#figures path[data-run=hypertransfer]");
         String only = "document.querySelector('#legend .key[data-run=inverse]').dispatchEvent("
                 + "new MouseEvent('click', {altKey: true, bubbles: true}))";
         browser.evaluate(only);
@@ -263,7 +270,9 @@ class PageTest {
         assertThat(svg.getTextContent())
                 .contains("Validation loss", "hypertransfer")
                 .doesNotContain("var(");
-        assertThat(svg.getElementsByTagName("path").getLength()).isEqualTo(3 + 4 + 2 + 2);
+        assertThat(svg.getElementsByTagName("path").getLength())
+                .as("axes, losses, differences, gaps, and what joins lines with their names")
+                .isEqualTo(3 + 4 + 2 + 2 + 4);
         assertThat(Files.readAllBytes(saved.resolve("validation-loss.png"))).startsWith(0x89, 'P', 'N', 'G');
         assertThat(Files.readAllLines(saved.resolve("final-to-peak.csv"))).hasSize(1 + 4 * 24);
     }
@@ -362,6 +371,164 @@ class PageTest {
         browser.set("axis", "hours");
         assertThat(browser.text("#figures .figure:nth-child(1) svg")).contains("hours of training");
         browser.set("axis", "step");
+    }
+
+    @Test
+    void xIsTheAccumulatedAngle() throws Exception {
+        browser.set("axis", "angle");
+        assertThat(browser.text("#figures .figure:nth-child(1) svg")).contains("accumulated angle (radians)");
+        hover(2);
+        double shown = Double.parseDouble(browser.text("#tip b").replaceAll("[^0-9.]", ""));
+        List<Double> losses = numbers("#tip .number");
+        assertThat(losses)
+                .hasSize(8)
+                .as("also of runs that have no point there")
+                .doesNotContainNull();
+        boolean found = false;
+        for (String name : runs.keySet()) { // one of them has its point there
+            for (int step = 0; step < STEPS; step++) {
+                found |= Math.abs(angle(name, step) - shown) < 6e-5
+                        && losses.contains(values(name, "loss").get(step));
+            }
+        }
+        assertThat(found).isTrue();
+        browser.set("axis", "step");
+    }
+
+    /** The accumulated angle before each step that was logged, and a line between them. */
+    private static double angle(String run, int step) {
+        Run files = new Run(runs.get(run).directory);
+        Turning turning = new Turning(files.provenance().matrices().size());
+        var before = new TreeMap<Integer, Double>();
+        files.matrices().lines(Line.Matrices.class).forEach(line -> {
+            turning.add(line);
+            before.put(line.step(), turning.angleBefore());
+        });
+        Map.Entry<Integer, Double> low = before.floorEntry(step), high = before.ceilingEntry(step);
+        double part = low.equals(high) ? 0 : (step - low.getKey()) / (double) (high.getKey() - low.getKey());
+        return low.getValue() + part * (high.getValue() - low.getValue());
+    }
+
+    /** It showed the target's schedule, whatever the carrier did. */
+    @Test
+    void nominalRatesAreWhatWasApplied() throws Exception {
+        int step = hover(4);
+        List<Double> shown = numbers("#tip .number");
+        List<String> order = List.of("muon", "hypertransfer", "muonh", "inverse");
+        for (int i = 0; i < 4; i++) {
+            JsonNode line = trees(runs.get(order.get(i)).matrixLines)
+                    .filter(l -> l.path("step").intValue() == step)
+                    .findFirst()
+                    .orElseThrow();
+            double mean = line.path("rate")
+                    .valueStream()
+                    .mapToDouble(JsonNode::doubleValue)
+                    .average()
+                    .orElseThrow();
+            assertThat(shown.get(i)).isCloseTo(mean, within(1e-15));
+        }
+        assertThat(shown.get(1))
+                .as("a ball applies another rate than its target")
+                .isNotCloseTo(shown.get(0), within(1e-4));
+    }
+
+    /** It covered the very curve that one reads. */
+    @Test
+    void valuesStandBesideTheFigure() throws Exception {
+        hover(1);
+        double[] tip = box("#tip"),
+                card = box("#figures .figure:nth-child(1)"),
+                next = box("#figures .figure:nth-child(2)");
+        assertThat(tip[0]).isGreaterThanOrEqualTo(card[0] + card[2]);
+        assertThat(tip[0] + tip[2]).isLessThanOrEqualTo(1280);
+        hover(2);
+        assertThat(box("#tip")[0] + tip[2]).as("left of what stands right").isLessThanOrEqualTo(next[0]);
+        browser.window(390, 4000, false);
+        settle();
+        hover(1);
+        card = box("#figures .figure:nth-child(1)");
+        assertThat(box("#tip")[1]).as("below, where no side has room").isGreaterThanOrEqualTo(card[1] + card[3]);
+    }
+
+    @Test
+    void namesStandAtTheLinesEnds() throws Exception {
+        String names = "[...document.querySelectorAll('#figures .figure:nth-child(1) .ends text')]";
+        assertThat(browser.string(names + ".map(e => e.textContent).sort().join()"))
+                .isEqualTo("hypertransfer,inverse,muon,muonh");
+        List<Double> heights = browser.numbers(names + ".map(e => e.getBoundingClientRect().y).sort((a, b) => a - b)");
+        for (int i = 1; i < heights.size(); i++) {
+            assertThat(heights.get(i) - heights.get(i - 1)).isGreaterThanOrEqualTo(13);
+        }
+        assertThat(browser.number(
+                        names + ".map(e => e.getBoundingClientRect().right).reduce((a, b) => Math.max(a, b))"))
+                .isLessThanOrEqualTo(box("#figures .figure:nth-child(1)")[0] + box("#figures .figure:nth-child(1)")[2]);
+    }
+
+    @Test
+    void everyTermIsExplained() throws Exception {
+        browser.has(0, "#table thead th:not([title]), #table thead th[title='']");
+        browser.has(
+                0, "main .figure:has(.head) h3:not([title]), main .figure h3[title=''], #transfers dl div[title='']");
+        browser.has(0, "[data-term]:not([title]), [data-term][title='']");
+        assertThat(browser.text("#terms"))
+                .contains("effective rate", "norm error", "accumulated angle", "final-to-peak");
+        assertThat(browser.text("#claim"))
+                .contains("Effective rates: muon peak 0.0198, mean 0.0108, final-to-peak 0.106; muonh peak 0.0150,");
+        assertThat(browser.text("#warning")).as("rates that differ by a third").isEmpty();
+        assertThat(browser.string("[...document.querySelectorAll('main .figure h3')].at(-1).textContent"))
+                .isEqualTo("Throughput");
+    }
+
+    @Test
+    void theFirstTabSkipsToTheContent() throws Exception {
+        browser.evaluate("document.body.focus()");
+        for (String type : List.of("keyDown", "keyUp")) {
+            browser.call(
+                    "Input.dispatchKeyEvent",
+                    Map.of("type", type, "key", "Tab", "code", "Tab", "windowsVirtualKeyCode", 9));
+        }
+        assertThat(browser.string("document.activeElement.textContent")).isEqualTo("Skip to content");
+        assertThat(box(".skip")[0]).as("seen where it has the focus").isPositive();
+        browser.evaluate("document.activeElement.click()");
+        assertThat(browser.string("document.activeElement.id")).isEqualTo("content");
+        browser.evaluate("document.activeElement.blur()");
+    }
+
+    @Test
+    void theAddressKeepsTheView() throws Exception {
+        browser.set("axis", "tokens");
+        browser.set("baseline", "muonh");
+        browser.set("quantity", "norm");
+        click("#figures .figure:nth-child(1) .log");
+        click("#table [data-sort=validation]");
+        click("#legend .key[data-run=inverse]");
+        double[] box = box("#figures .figure:nth-child(2) .canvas");
+        drag(box[0] + 100, box[1] + 100, box[0] + 200, box[1] + 100);
+        browser.evaluate("document.querySelector('nav a[href=\"#ratios\"]').click()"); // does not take it away
+        String link = browser.string("location.href"), shown = browser.string(SHOWN);
+        assertThat(link)
+                .contains(
+                        "#",
+                        "x=tokens",
+                        "minus=muonh",
+                        "show=norm",
+                        "log=validation-loss",
+                        "sort=validation",
+                        "zoom=",
+                        "hide=");
+        browser.evaluate("window.before = true");
+        browser.call("Page.reload", Map.of());
+        Browser.waitFor(
+                "the heat map",
+                () -> browser.evaluate("!window.before && document.querySelectorAll('#heat [data-cell]').length > 0")
+                        .asBoolean());
+        assertThat(browser.string("location.href")).isEqualTo(link);
+        settle();
+        assertThat(browser.string(SHOWN)).isEqualTo(shown);
+        browser.evaluate("location.hash = '#x=hours&zoom=a&hide=[&none=1'"); // what cannot be read is left out
+        Browser.waitFor(
+                "the other view",
+                () -> browser.string("document.getElementById('axis').value").equals("hours"));
     }
 
     @Test
@@ -477,10 +644,10 @@ class PageTest {
             settle();
             List<Double> contrasts = browser.numbers(CONTRAST + """
                       const ground = light(colour('--card'));
-                      return ['solid', 'dashed'].flatMap(kind => [0, 1, 2, 3, 4, 5].map(i => colour(`--${kind}-${i}`)))
-                        .map(line => ratio([light(line), ground]));
+                      return ['solid', 'dashed'].flatMap(kind => [0, 1, 2, 3, 4, 5, 6, 7].map(i => colour(`--${kind}-${i}`)))
+                        .filter(Boolean).map(line => ratio([light(line), ground]));
                     })()""");
-            assertThat(contrasts).hasSize(12).allMatch(contrast -> contrast >= 3);
+            assertThat(contrasts).hasSize(14).allMatch(contrast -> contrast >= 3);
             assertThat(browser.numbers(CONTRAST + """
                       return [...document.querySelectorAll('#heat [data-cell]')].map(cell =>
                         ratio(['rect', 'text'].map(part => light(getComputedStyle(cell.querySelector(part)).fill))));

@@ -1,0 +1,109 @@
+// The page's own words: its title, what it found, what speaks against it, and what its terms mean.
+
+/** Sides whose effective rates are further apart than this compare rates. */
+const FOLD = 1.5;
+const rate = v => (!finite(v) ? '–' : v > 0 && v < 1e-3 ? scientific(v, 3) : d3.format('.3r')(v));
+const signedEnds = ({ mean, half }) => `${signed(mean - half)} to ${signed(mean + half)}`;
+
+/** What the page is called where nobody gave it a title. */
+function title() {
+  const shown = sides(), pairs = shown.filter(side => follows(side.lead)), axes = swept(), names = among => among.map(side => side.label).join(', ');
+  if (axes.length) return 'Sweep of ' + axes.map(axis => short(axis.key)).join(' and ') + (model.study.facets.length > 1 ? ', ' + model.study.facets.map(facet => facet.label).join(' and ') : '');
+  if (pairs.length === 1 && shown.length === 2) return `${pairs[0].label} follows ${follows(pairs[0].lead).label}`;
+  if (leads().length === 2 && pairs.length > 1) return leads().map(side => side.label).join(' and ') + ', and the runs that follow them';
+  return !shown.length ? 'HyperTransfer' : shown.length <= 4 ? names(shown) : `${shown.length} ${model.study.seeds ? 'configurations' : 'runs'} of ${shown[0].lead.network}`;
+}
+
+/** What a sweep found. */
+function found({ runs, label }) {
+  const axes = swept(), all = sweepPoints().filter(p => runs.includes(p.run)), points = all.filter(p => p.loss !== null), lowest = d3.least(points, p => p.loss);
+  const name = model.study.facets.length > 1 ? label + ': ' : '';
+  if (!lowest) return name + 'No run has a finite loss yet.';
+  const worst = d3.max(points, p => p.loss), failed = all.length - points.length;
+  return `${name}${setting(axes, lowest)} is the best of ${points.length} points, with a last validation loss of ${show(lowest.loss)}; the worst ends ${gap(worst - lowest.loss)} above it${failed ? `, and ${failed} without a loss` : ''}.`
+    + (edge(axes, lowest).length ? ' The best lies on the edge of the grid.' : '') + ` Its effective rate: ${turning(lowest.run.side)}.`;
+}
+
+/** How fast a side turns its matrices. */
+const turning = side => `peak ${rate(valueOf(side, 'peak'))}, mean ${rate(valueOf(side, 'mean'))}, final-to-peak ${rate(valueOf(side, 'finalToPeak'))}`;
+
+/** What the page shows: how far the optimizers are from each other, how near each transfer is to its target, and the effective rates. */
+function claim() {
+  const { facets, rows } = model.study;
+  if (facets.length) return facets.map(found).join('\n');
+  const texts = rows.length ? rows.map(row => `Schedule ${row.label}: ` + says(sides().filter(side => row.runs.includes(follows(side.lead) ?? side.lead)))) : [says(sides())];
+  return [...texts.filter(Boolean).map(text => text + '.'), rates()].filter(Boolean).join(rows.length ? '\n' : ' ');
+}
+
+function says(among) {
+  const measured = among.filter(side => side.runs.some(run => finite(summary(run).validation))), done = measured.filter(side => side.runs.every(run => run.state.state === 'finished'));
+  const all = d3.sort(done.length ? done : measured, side => valueOf(side, 'validation'));
+  const tops = all.filter(side => !follows(side.lead)), pairs = all.filter(side => finite(valueOf(side, 'largest')) && !placebo(side.lead));
+  const far = tops.length > 1 ? valueOf(last(tops), 'validation') - valueOf(tops[0], 'validation') : undefined;
+  const near = pairs.length ? d3.max(pairs, side => valueOf(side, 'largest')) : undefined, parts = [];
+  if (tops.length > 1) parts.push(ahead(tops, far));
+  const who = pairs.length > 1 ? 'each transfer' : pairs[0]?.label;
+  if (near === 0) parts.push(`${who} has exactly its target’s loss at every validation`);
+  else if (pairs.length) parts.push(`${who} is within ${gap(near)} of its target at every validation` + (far / near >= 2 ? `, ${d3.format(',.2~r')(far / near)} times closer` : ''));
+  return parts.join('; ');
+}
+
+/** Who ends lowest, by how much, and whether that is more than noise. */
+function ahead([first, second, ...others], far) {
+  const { n, mean, half } = apart(second, first);
+  const test = half === undefined ? '' : ` (95 % interval ${signedEnds({ mean, half })}, ${n} common seeds${Math.abs(mean) > half ? '' : ': not told from noise'})`;
+  const inOrder = d3.sort([first, second], side => sides().indexOf(side)).map(side => side.label).join(' and ');
+  if (!others.length) return test ? `${second.label} ends ${gap(mean)} above ${first.label}${test}` : `${inOrder} end ${gap(far)} apart`;
+  const own = interval(first.runs.map(run => summary(run).validation));
+  return `${first.label} ends lowest, at ${show(own.mean)}${own.half === undefined ? '' : ` ± ${gap(own.half)}`}; next ${second.label}, ${gap(mean)} above it${test}; ${model.study.seeds ? 'the means' : 'the runs'} are up to ${gap(far)} apart`;
+}
+
+const moved = () => leads().filter(side => valueOf(side, 'peak') > 0);
+
+function rates() {
+  const known = moved();
+  if (!known.length) return '';
+  if (known.length <= 3) return 'Effective rates: ' + known.map(side => `${side.label} ${turning(side)}`).join('; ') + '.';
+  const ends = key => d3.extent(known, side => valueOf(side, key)).map(rate).join(' to ');
+  return `Effective rates: peak ${ends('peak')}, mean ${ends('mean')}, final-to-peak ${ends('finalToPeak')}.`;
+}
+
+/** Speaks up where optimizers are compared that turn their matrices at very different rates. */
+function warning() {
+  const { facets, rows } = model.study, groups = rows.length ? rows.map(row => moved().filter(side => row.runs.includes(side.lead))) : facets.length ? [] : [moved()];
+  const folds = groups.filter(group => new Set(group.map(side => optimizer(side.lead))).size > 1).flatMap(group => ['peak', 'mean'].map(key => {
+    const [slow, fast] = d3.extent(group, side => valueOf(side, key)).map(v => group.find(side => valueOf(side, key) === v));
+    return { key, slow, fast, fold: valueOf(fast, key) / valueOf(slow, key) };
+  }));
+  const worst = d3.greatest(folds, ({ fold }) => fold);
+  if (!(worst?.fold > FOLD)) return '';
+  const { key, slow, fast, fold } = worst;
+  const ends = `${key} effective rate ${rate(valueOf(slow, key))} of ${slow.label}, ${rate(valueOf(fast, key))} of ${fast.label}`;
+  return `These runs turn their matrices at rates that differ ${fold < 10 ? d3.format('.2~r')(fold) : whole(fold)}-fold (${ends}): they compare rates, not optimizers. “ht fair ${slow.lead.name} ${fast.lead.name}” trains them at one.`;
+}
+
+/** What every term on the page means: shown where a term is pointed at, and listed at the end. */
+const TERMS = {
+  'effective rate': 'The step’s length over the norm of what it is added to, η|u| / ((1 − ηλ)|w|): the angle, in radians, by which a step turns a matrix. Here the mean over all hidden matrices.',
+  'peak rate': 'The largest effective rate of any step.',
+  'mean rate': 'The mean effective rate over all steps.',
+  'final-to-peak': 'The last effective rate of a matrix over its largest, the mean over all hidden matrices: what became of the schedule’s final ratio.',
+  'accumulated angle': 'The sum of the effective rates of all steps so far: how far the matrices have turned.',
+  'nominal rate': 'The learning rate that the optimizer multiplies its direction by; its effect depends on the norms.',
+  'side': 'Runs that differ in nothing but their seed. Curves show their mean, and a band from the lowest to the highest.',
+  '±': 'Half of the 95 % interval of a mean over seeds, by Student’s t. Two sides are compared seed by seed.',
+  'carrier': 'The optimizer that moves the weights.',
+  'target': 'The run whose trajectory a transfer reproduces with another optimizer.',
+  'gap': 'The validation loss of a transfer minus its target’s, at the last common validation.',
+  'largest gap': 'The largest difference to the target’s validation loss, over all common validations, without sign.',
+  'largest, training': 'The largest difference to the target’s training loss, over all common steps, without sign.',
+  'norm error': 'The largest relative error of the target’s norm, over all matrices and common logged steps.',
+  'rate error': 'The largest relative error of the effective rate, over all matrices and common logged steps.',
+  'largest angle': 'Between a matrix and its target’s, in radians, over all hidden matrices and common checkpoints.',
+  'of momenta': 'The largest angle between a momentum and its target’s, in radians.',
+  'placebo’s largest gap': 'Of a run that differs from the target by roundings only: a gap no larger costs nothing.',
+  'implied decay': '(1 − keep) / effective rate: the weight decay that a projection onto a sphere amounts to.',
+  'one step': 'One logged step of one matrix, drawn to scale: the weights before and after, in the space of the carrier and of the target.',
+  'sweep': 'Runs of one optimizer that differ in numbers of their configuration.',
+};
+const term = name => TERMS[name.toLowerCase()] ?? '';
