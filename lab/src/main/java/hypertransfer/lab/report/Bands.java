@@ -1,7 +1,7 @@
 package hypertransfer.lab.report;
 
-import hypertransfer.lab.effective.Turning;
 import hypertransfer.train.log.Line.Matrices;
+import hypertransfer.train.log.Turning;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.util.ArrayList;

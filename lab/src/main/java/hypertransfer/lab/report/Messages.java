@@ -1,7 +1,6 @@
 package hypertransfer.lab.report;
 
 import hypertransfer.core.Refusal;
-import hypertransfer.lab.effective.Turning;
 import hypertransfer.train.log.Gap;
 import hypertransfer.train.log.Gap.Pair;
 import hypertransfer.train.log.Line;
@@ -12,6 +11,7 @@ import hypertransfer.train.log.Provenance;
 import hypertransfer.train.log.Run;
 import hypertransfer.train.log.RunStatus;
 import hypertransfer.train.log.Tail;
+import hypertransfer.train.log.Turning;
 import hypertransfer.train.network.Outline;
 import hypertransfer.train.optimizer.View;
 import java.io.IOException;

@@ -2,9 +2,9 @@ package hypertransfer.lab.report;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import hypertransfer.lab.effective.Turning;
 import hypertransfer.train.log.Gap;
 import hypertransfer.train.log.Run;
+import hypertransfer.train.log.Turning;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;

@@ -1,9 +1,8 @@
-package hypertransfer.lab.effective;
+package hypertransfer.train.log;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
 
-import hypertransfer.train.log.Line.Matrices;
 import org.junit.jupiter.api.Test;
 
 class TurningTest {
@@ -11,7 +10,7 @@ class TurningTest {
 
     private void line(int step, double... effective) {
         double[] none = {Double.NaN, Double.NaN};
-        turning.add(new Matrices(step, none, none, none, effective, none, none, none, none));
+        turning.add(new Line.Matrices(step, none, none, none, effective, none, none, none, none));
     }
 
     @Test
