@@ -1,16 +1,19 @@
 #!/usr/bin/env python3
 """A table of finished runs, from their own files only.
 
-    python3 bench/runs_table.py FOLDER [A:B ...]
+    python3 bench/runs_table.py PLACE ... [A:B ...]
 
-FOLDER has runs inside. One row per run: settings, last validation loss, the end of the effective rate over its peak (mean and
-range over the hidden matrices), and how much the norms have grown at the end, by kind of matrix. For each pair A:B, names of two
-runs, the second table has the validation loss of A minus that of B: who leads when.
+PLACE: a folder with runs inside, or a .tar.xz of one. One row per run: settings, last validation loss, the end of the effective
+rate over its peak (mean and range over the hidden matrices), and how much the norms have grown at the end, by kind of matrix. For
+each pair A:B, names of two runs, the second table has the validation loss of A minus that of B at the end, how many training and
+validation losses differ in any bit, and who leads when.
 """
 import json
 import pathlib
 import re
 import sys
+import tarfile
+import tempfile
 
 
 def lines(file):
@@ -22,8 +25,8 @@ def setting(config, group, key):
     return re.search(rf"^{group}:\n(?:  .*\n)*?  {key}: \"?([^\"\n]*)", config, re.M).group(1)
 
 
-def validations(run):
-    return {line["step"]: line["validation"] for line in lines(run / "metrics.jsonl") if line.get("validation") is not None}
+def losses(run, kind):
+    return {line["step"]: line[kind] for line in lines(run / "metrics.jsonl") if line.get(kind) is not None}
 
 
 def row(run):
@@ -35,7 +38,7 @@ def row(run):
         effective = [line["effective"][k] for line in logged]
         ratios.append(effective[-1] / max(effective))
         kinds.setdefault(name.split(".")[-2], []).append(logged[-1]["norm"][k] / logged[0]["norm"][k])
-    losses = validations(run)
+    validations = losses(run, "validation")
     values = [
         run.name,
         setting(config, "matrices", "mode"),
@@ -43,39 +46,51 @@ def row(run):
         setting(config, "matrices", "rate"),
         setting(config, "adamw", "rate"),
         re.search(r"^seed: (\d+)", config, re.M).group(1),
-        f"{losses[max(losses)]:.4f}",
+        f"{validations[max(validations)]:.4f}",
         f"{sum(ratios) / len(ratios):.4f} ({min(ratios):.4f} to {max(ratios):.4f})",
         ", ".join(f"{kind} {sum(growth) / len(growth):.2f}" for kind, growth in kinds.items()),
     ]
     return "| " + " | ".join(values) + " |"
 
 
-def leads(a, b):
-    """Where the sign of A minus B changes, the largest difference in between, and the last one."""
-    ours, theirs = validations(a), validations(b)
+def pair(a, b):
+    """How many losses differ, where the sign of A minus B changes, the largest difference in between, and the last one."""
+    both = {kind: (losses(a, kind), losses(b, kind)) for kind in ("loss", "validation")}
+    common = [(kind, step) for kind, (ours, theirs) in both.items() for step in ours if step in theirs]
+    differ = [step for kind, step in common if both[kind][0][step] != both[kind][1][step]]
+    count = f"{len(differ)} of {len(common)}" + (f", from step {min(differ)} on" if differ else "")
+    ours, theirs = both["validation"]
     steps = sorted(step for step in ours if step in theirs and step > 0)
+    leaders = [a if ours[s] < theirs[s] else b if theirs[s] < ours[s] else None for s in steps]
     parts, begin = [], 0
-    for i, step in enumerate(steps):
-        sign = ours[step] < theirs[step]
-        if i + 1 == len(steps) or (ours[steps[i + 1]] < theirs[steps[i + 1]]) != sign:
+    for i, leader in enumerate(leaders):
+        if i + 1 == len(steps) or leaders[i + 1] != leader:
             part = steps[begin : i + 1]
-            largest = max((ours[s] - theirs[s] for s in part), key=abs)
-            parts.append(f"{(a if sign else b).name} from {part[0]} to {part[-1]} (at most {abs(largest):.4f})")
+            largest = max(abs(ours[s] - theirs[s]) for s in part)
+            if leader:
+                parts.append(f"{leader.name} from {part[0]} to {part[-1]} (at most {largest:.4f})")
             begin = i + 1
-    return f"| {a.name} - {b.name} | {ours[steps[-1]] - theirs[steps[-1]]:+.4f} | {'; '.join(parts)} |"
+    return f"| {a.name} - {b.name} | {ours[steps[-1]] - theirs[steps[-1]]:+.4f} | {count} | {'; '.join(parts) or 'nobody'} |"
 
 
-def main(folder, *pairs):
-    folder = pathlib.Path(folder)
-    print("| run | mode | final ratio | rate | AdamW's rate | seed | validation | end/peak of the effective rate | norm at the end / start |")
-    print("|---|---|---|---|---|---|---|---|---|")
-    for file in sorted(folder.glob("**/metrics.jsonl")):
-        print(row(file.parent))
-    if pairs:
-        print("\n| pair | at the end | who leads at which validations |\n|---|---|---|")
-    for pair in pairs:
-        a, b = (next(folder.glob(f"**/{name}")) for name in pair.split(":"))
-        print(leads(a, b))
+def main(*arguments):
+    places = [pathlib.Path(argument) for argument in arguments if ":" not in argument]
+    pairs = [argument.split(":") for argument in arguments if ":" in argument]
+    with tempfile.TemporaryDirectory() as unpacked:
+        for place in places:
+            if place.is_file():
+                with tarfile.open(place) as archive:
+                    archive.extractall(unpacked, **({"filter": "data"} if hasattr(tarfile, "data_filter") else {}))
+        folders = [place for place in places if place.is_dir()] + [pathlib.Path(unpacked)]
+        runs = {file.parent.name: file.parent for folder in folders for file in sorted(folder.glob("**/metrics.jsonl"))}
+        print("| run | mode | final ratio | rate | AdamW's rate | seed | validation | end/peak of the effective rate | norm at the end / start |")
+        print("|---|---|---|---|---|---|---|---|---|")
+        for run in runs.values():
+            print(row(run))
+        if pairs:
+            print("\n| pair | at the end | losses that differ | who leads at which validations |\n|---|---|---|---|")
+        for a, b in pairs:
+            print(pair(runs[a], runs[b]))
 
 
 if __name__ == "__main__":

@@ -174,7 +174,7 @@ class HyperTransfer(torch.optim.Optimizer):
         """Everything that can refuse the step, before anything remembers it: one wait for the device."""
         sums = tensors.table([
             [tensors.square(shards.piece(part.g, part.p) if part.whole else part.g) for part in parts],
-            [tensors.square(part.w) for part in parts]])
+            [tensors.square(part.w, part.exact) for part in parts]])
         total = 0.0
         for part, (g, w) in zip(parts, shards.summed(sums, [part.p for part in parts]).tolist()):
             if not math.isfinite(g):
@@ -245,7 +245,8 @@ class HyperTransfer(torch.optim.Optimizer):
             if high is not None:
                 part.w = part.view.place(self.state[part.p]["master"], part.k)
         us = [part.u.reshape(part.w.shape) for part in parts]
-        sums = tensors.table([[tensors.square(u) for u in us], [tensors.inner(u, part.w) for part, u in zip(parts, us)]])
+        sums = tensors.table([[tensors.square(u, part.exact) for part, u in zip(parts, us)],
+                              [tensors.inner(u, part.w) for part, u in zip(parts, us)]])
         readings, taken = [], []
         for part, (uu, uw) in zip(parts, shards.summed(sums, [part.p for part in parts]).tolist()):
             readings.append(Reading(part.norm / part.stand, math.sqrt(uu) if uu >= 0 else uu, uw / part.stand))

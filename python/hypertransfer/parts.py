@@ -17,6 +17,7 @@ class Part:
 
     def __init__(self, name: str, p: Tensor, k: int, view: View, group: Dict[str, Any], rule: Transfer, whole: bool):
         self.name, self.p, self.k, self.view, self.group, self.rule, self.whole = name, p, k, view, group, rule, whole
+        self.exact = group["master_dtype"] is not None  # sums of float32 would be seen in a master of more digits
         self.state = State.start(0.0)
         self.scale = 1.0  # of the gradient
         self.stand = 1.0  # the multiple of the carrier that `w` holds

@@ -11,9 +11,9 @@ LOW = (torch.float16, torch.bfloat16)
 _LARGEST_MOVE = 1 << 26  # numbers that are moved together, so that temporary tensors stay small
 
 
-def square(x: Tensor) -> Tensor:
-    """The sum of squares, in double precision; on a card rows are summed in float32 first, which saves a copy."""
-    if x.is_cuda and x.dtype != torch.float64 and x.ndim > 1:
+def square(x: Tensor, exact: bool = False) -> Tensor:
+    """The sum of squares, in double precision; on a card, unless exact, rows are summed in float32 first, which saves a copy."""
+    if x.is_cuda and not exact and x.dtype != torch.float64 and x.ndim > 1:
         return torch.linalg.vector_norm(x.flatten(1), dim=1, dtype=torch.float32).double().square().sum()
     return torch.linalg.vector_norm(x, dtype=torch.float64).square()
 

@@ -4,12 +4,14 @@
 
 A GPT of 124M in plain PyTorch on random tokens with structure: Muon twice and its hypertransfer-plus twin over 200 steps; our Muon
 beside torch.optim.Muon, in loss over 50 steps and in milliseconds; the cost of EffectiveRates; GradScaler; torch.compile of the
-model, of Newton-Schulz and of the step; DDP, DTensor and FSDP2 with two gloo processes.
+model, of Newton-Schulz and of the step; DDP, DTensor and FSDP2 with two gloo processes. Sums by atomic operations make two
+identical runs differ; so a process of its own, with PyTorch's deterministic kernels, counts the losses in which twins differ.
 """
 
 import argparse
 import math
 import os
+import subprocess
 import sys
 import time
 import traceback
@@ -72,7 +74,7 @@ class Bench:
         self.network = GPT(self.V, self.C, self.L, self.D, self.T).to(self.device)
         self.weights = {name: w.clone() for name, w in self.network.state_dict().items()}
         self.fast = self.network
-        if hasattr(torch, "compile") and self.device == "cuda":
+        if hasattr(torch, "compile") and self.device == "cuda" and not torch.are_deterministic_algorithms_enabled():
             try:
                 self.fast = torch.compile(self.network)
                 self.loss(self.fast, 0).backward()
@@ -167,6 +169,26 @@ def twins(bench, steps):
     yield "the same with float64 masters on both sides", f"{largest(runs['Muon, float64'], runs['plus, float64']):.2e}"
 
 
+def exact(small):
+    """The losses of twins, with deterministic kernels; what `deterministic` starts."""
+    torch.use_deterministic_algorithms(True)
+    bench, steps, runs = Bench(small), 8 if small else 60, {}
+    high = dict(master_dtype=torch.float64)
+    for name, mode, options in (("Muon", "base", {}), ("again", "base", {}), ("high", "base", high), ("plus", "hypertransfer-plus", high)):
+        model, forward = bench.model()
+        runs[name] = bench.train(muon(model, mode, **options), forward, steps, scheduled=200)
+    for a, b in (("Muon", "again"), ("high", "plus")):
+        print(sum(x != y for x, y in zip(runs[a], runs[b])), "of", steps)
+
+
+def deterministic(_, small):
+    command = [sys.executable, os.path.abspath(__file__), "--exact"] + ["--small"] * small
+    said = subprocess.run(command, env={**os.environ, "CUBLAS_WORKSPACE_CONFIG": ":4096:8"}, stdout=subprocess.PIPE, text=True,
+                          timeout=90, check=True).stdout.splitlines()
+    yield "deterministic kernels: losses in which two identical Muon runs differ", said[-2]
+    yield "the same, Muon and its hypertransfer-plus twin, float64 masters", said[-1]
+
+
 def torchs(model):
     hidden, rest = ht.split(model)
     adam = torch.optim.AdamW([p for _, p in rest], lr=0.002, weight_decay=0.1, betas=(0.9, 0.95), eps=1e-10)
@@ -257,12 +279,16 @@ def two_processes(_, __):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--small", action="store_true")
-    small = parser.parse_args().small
+    parser.add_argument("--exact", action="store_true", help="only the twins with deterministic kernels")
+    arguments = parser.parse_args()
+    small = arguments.small
+    if arguments.exact:
+        return exact(small)
     bench = Bench(small)
     name = torch.cuda.get_device_name() if bench.device == "cuda" else "no card"
     TABLE.append(("PyTorch, device, parameters", f"{torch.__version__}, {name}, {sum(w.numel() for w in bench.weights.values()):,}"))
     for part, steps in ((two_processes, 0), (scaler, 0), (beside, 8 if small else 50), (costs, 10 if small else 60),
-                        (twins, 8 if small else 200), (compiled, 0)):
+                        (twins, 8 if small else 200), (compiled, 0), (deterministic, small)):
         begun = time.time()
         if begun - START > LIMIT - 40:
             TABLE.append((part.__name__, "left out: no time was left"))

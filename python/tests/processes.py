@@ -73,11 +73,9 @@ def trained(kind, rank, mode, direction):
         return [p.detach().full_tensor() for p in model.parameters()]
     from torch.distributed.tensor import Shard, distribute_tensor
     twin = network()  # computes the gradients; the sharded parameters are what is trained
-    sharded = nn.ParameterDict({name.replace(".", "_"): nn.Parameter(distribute_tensor(p.detach(), mesh, [Shard(0)]))
-                                for name, p in twin.named_parameters()})
+    sharded = {name: nn.Parameter(distribute_tensor(p.detach(), mesh, [Shard(0)])) for name, p in twin.named_parameters()}
     hidden = {name for name, _ in ht.split(twin)[0]}
-    groups = [[(name, p) for (name, _), p in zip(twin.named_parameters(), sharded.values()) if (name in hidden) == wanted]
-              for wanted in (True, False)]
+    groups = [[(name, p) for name, p in sharded.items() if (name in hidden) == wanted] for wanted in (True, False)]
     decay = {} if mode == "hyperball" else dict(weight_decay=0.1)
     o = ht.HyperTransfer([dict(params=groups[0], lr=0.03, mode=mode, direction=direction, **decay), ht.adamw(groups[1], lr=0.01)])
     for _ in range(STEPS):

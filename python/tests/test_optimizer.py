@@ -94,6 +94,27 @@ def test_plus_forms_are_their_targets(plus, plain):
         assert exact.w.norm().item() != pytest.approx(R, rel=1e-3)
 
 
+class OnCard(torch.Tensor):
+    """Says that it is on a card, where sums of squares are taken in another way."""
+
+    is_cuda = True
+
+
+def test_masters_in_double_make_large_matrices_equal_to_the_bit_where_a_card_would_sum_in_float32():
+    generator = torch.Generator().manual_seed(4)
+    start, gradients = torch.randn(200, 300, generator=generator), torch.randn(5, 200, 300, generator=generator)
+    made = []
+    for mode in ("hypertransfer-plus", "base"):
+        w = nn.Parameter(start.clone().as_subclass(OnCard))
+        assert w.is_cuda and (w * 2).is_cuda
+        optimizer = ht.HyperTransfer([("w", w)], direction="adam", master_dtype=torch.float64, **options(mode))
+        for gradient in gradients:
+            w.grad = gradient.clone().as_subclass(OnCard)
+            optimizer.step()
+        made.append(w.detach().as_subclass(torch.Tensor))
+    assert torch.equal(*made)
+
+
 def test_masters_in_double_make_both_runs_equal_to_the_bit():
     high = dict(master_dtype=torch.float64)
     a, b = (Small(torch.float32, **options(mode, **high)) for mode in ("hypertransfer-plus", "base"))
