@@ -228,17 +228,19 @@ class EffectiveRates:
         """Norms at the end beside where decay and growth of the last tenth of the run balance."""
         if self._norms_fixed(curves):
             return "norms are fixed"
-        ratios = []
+        ratios, decayed = [], False
         for rows in curves.values():
             last = rows[-max(1, len(rows) // 10):]
             grown = sum(row.after**2 - (row.kept * row.norm) ** 2 for row in last)
             taken = sum(1 - row.kept**2 for row in last)
+            decayed |= taken > 0
             if taken > 0 and grown > 0:
                 ratios.append(rows[-1].after / math.sqrt(grown / taken))
         grew = sorted(rows[-1].after / rows[0].norm for rows in curves.values())
         span = f"from start to end they changed by factors of {grew[0]:.3g} to {grew[-1]:.3g}"
         if not ratios:
-            return f"norms have no equilibrium without weight decay; {span}"
+            why = "where the gradient itself shrinks them" if decayed else "without weight decay"
+            return f"norms have no equilibrium {why}; {span}"
         ratios.sort()
         near = sum(abs(ratio - 1) < 0.1 for ratio in ratios) >= 0.9 * len(ratios)
         return (f"norms have {'' if near else 'not '}reached equilibrium: they end at {ratios[0]:.2f} to {ratios[-1]:.2f} times"

@@ -81,6 +81,17 @@ def test_sentences():
     assert len(rates.rows) == steps, "closed, it watches no longer"
 
 
+def test_norms_that_the_gradient_shrinks_are_not_blamed_on_a_missing_decay():
+    model = network()
+    optimizer = torch.optim.AdamW(model.parameters(), lr=0.01)
+    rates = EffectiveRates(model, optimizer, every=1)
+    for _ in range(20):
+        optimizer.zero_grad()
+        sum(p.square().sum() for p in model.parameters()).backward()
+        optimizer.step()
+    assert "no equilibrium where the gradient itself shrinks them; " in rates.close()
+
+
 def test_equilibrium_is_told():
     """A long run at a constant rate, its directions at random."""
     w = nn.Parameter(torch.randn(8, 8, generator=torch.Generator().manual_seed(2)).double())

@@ -17,9 +17,10 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import picocli.CommandLine;
 
-/** Every command in README and docs: those in code and in README's table are run, all are understood. */
+/** Every command in README and docs: those in code and in USE's table are run, all are understood. */
 class DocumentsTest {
     private static final Path ROOT = Path.of("..");
+    private static final Path USE = ROOT.resolve("docs/USE.md");
     private static final List<String> SMALL =
             Ht.set("engine=reference steps=12 model.layers=1 model.width=16 model.head=8"
                     + " model.sequence=16 model.batch=2 validation.batches=1");
@@ -63,9 +64,8 @@ class DocumentsTest {
     @Test
     void readme() throws IOException {
         run("train runs/muonh.yaml"); // what the table supposes to be there
-        Path readme = ROOT.resolve("README.md");
-        List<String> commands = new ArrayList<>(blocks(readme));
-        Files.readAllLines(readme).stream()
+        List<String> commands = new ArrayList<>(blocks(ROOT.resolve("README.md")));
+        Files.readAllLines(USE).stream()
                 .filter(line -> line.startsWith("| `ht "))
                 .flatMap(line -> inline(line.split("\\|")[1]))
                 .filter(command ->
@@ -80,7 +80,7 @@ class DocumentsTest {
 
     @Test
     void recipes() throws IOException {
-        List<String> commands = blocks(ROOT.resolve("docs/USE.md"));
+        List<String> commands = blocks(USE);
         assertThat(commands).hasSizeGreaterThan(15);
         commands.forEach(this::check);
     }
@@ -134,7 +134,7 @@ class DocumentsTest {
     /** Nobody should start what takes hours without knowing. */
     @Test
     void aTimeStandsBesideEveryCommandOfTheReadme() throws IOException {
-        List<String> rows = Files.readAllLines(ROOT.resolve("README.md")).stream()
+        List<String> rows = Files.readAllLines(USE).stream()
                 .filter(line -> line.startsWith("| `ht "))
                 .toList();
         assertThat(rows)

@@ -1,7 +1,9 @@
 package hypertransfer.lab;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.within;
 
+import hypertransfer.train.log.Run;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import org.junit.jupiter.api.BeforeEach;
@@ -67,6 +69,20 @@ class WordsTest {
         Path run = dir.resolve("run");
         assertThat(ht.fine("train", file, "--out", run)).contains("ht sample " + run);
         assertThat(ht.fine("sample", run)).isNotBlank();
+    }
+
+    /** For a run elsewhere that is to begin with the same weights. */
+    @Test
+    void theWeightsOfTheStart() throws Exception {
+        Path run = dir.resolve("run"), start = dir.resolve("start.safetensors"), other = dir.resolve("other");
+        ht.fine("train", file, "--out", run);
+        assertThat(ht.fine("export", run, "--out", start, "--step 0")).contains("at step 0");
+        ht.fine("import", start, file, "--out", other);
+        ht.fine("train", other);
+        double first = Run.Curves.read(run, none -> {}).losses().get(0);
+        assertThat(Run.Curves.read(other, none -> {}).losses().get(0)).isCloseTo(first, within(1e-6));
+        assertThat(ht.refused("export", run, "--out", dir.resolve("x"), "--step 2"))
+                .contains("has no checkpoint of step 2; it has those of [3]");
     }
 
     @Test

@@ -19,6 +19,7 @@ import picocli.CommandLine.Spec;
         description = "Writes the weights of a run's newest good checkpoint as float32 .safetensors.",
         footer = {
             "  ht export out/muon --out muon.safetensors",
+            "  ht export out/muon --out start.safetensors --step 0",
             "  ht export out/llama --out llama.safetensors --format llama",
             "",
             "The weights are those the network is evaluated at. docs/PROMISES.md shows how to",
@@ -34,6 +35,12 @@ public final class ExportCommand implements Runnable {
     @Option(names = "--out", required = true, paramLabel = "FILE", description = "A new file.")
     private Path out;
 
+    @Option(
+            names = "--step",
+            paramLabel = "N",
+            description = "A step with a checkpoint, or 0 for the weights at the start (default: the newest).")
+    private Integer step;
+
     @Mixin
     private Options.Format format;
 
@@ -43,8 +50,8 @@ public final class ExportCommand implements Runnable {
             throw new Refusal(out + " is already there; choose another --out");
         }
         PrintWriter print = spec.commandLine().getOut();
-        int step = TrainedNetwork.export(
-                new Run(run), out, format.dialect, warning -> print.println("warning: " + warning));
-        print.println(out + ": the weights of " + run + " at step " + step);
+        int at = TrainedNetwork.export(
+                new Run(run), out, format.dialect, step, warning -> print.println("warning: " + warning));
+        print.println(out + ": the weights of " + run + " at step " + at);
     }
 }

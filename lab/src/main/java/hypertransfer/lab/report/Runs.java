@@ -66,7 +66,7 @@ final class Runs {
                         .collect(Collectors.joining(", "));
     }
 
-    private static Path real(Path path) {
+    static Path real(Path path) {
         try {
             return path.toRealPath();
         } catch (IOException e) {

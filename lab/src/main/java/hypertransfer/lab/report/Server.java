@@ -22,6 +22,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.TreeSet;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import tools.jackson.databind.json.JsonMapper;
@@ -32,6 +33,7 @@ public final class Server implements AutoCloseable {
     private static final String TICK = "{\"type\":\"tick\"}";
 
     private final Path place;
+    private final Map<Path, Path> linked = new ConcurrentHashMap<>(); // real directories, and where they were found
     private final HttpServer http;
     private final ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor();
 
@@ -144,7 +146,11 @@ public final class Server implements AutoCloseable {
                 return List.of(place + " is not there any more");
             }
             var unlisted = new ArrayList<String>();
-            runs.addAll(Runs.under(place, unlisted::add));
+            for (Run run : Run.under(place, unlisted::add)) {
+                Path real = Runs.real(run.directory());
+                linked.put(real, run.directory());
+                runs.add(real);
+            }
             return unlisted;
         } catch (RuntimeException e) {
             return List.of(Report.sentence(e));
@@ -190,8 +196,9 @@ public final class Server implements AutoCloseable {
 
     /** The path inside the watched directory: unlike the shortest name, it stays when more runs appear. */
     private String name(Path run) {
-        return run.startsWith(place) && !run.equals(place)
-                ? place.relativize(run).toString()
+        Path there = linked.getOrDefault(run, run);
+        return there.startsWith(place) && !there.equals(place)
+                ? place.relativize(there).toString()
                 : run.getFileName().toString();
     }
 

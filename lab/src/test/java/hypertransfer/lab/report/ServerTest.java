@@ -24,6 +24,7 @@ import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.util.Iterator;
+import java.util.List;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -90,6 +91,19 @@ class ServerTest {
             assertThat(b.path("run").asString()).isEqualTo("inverse");
             assertThat(b.path("target").asString()).isEqualTo("muonh");
         }
+    }
+
+    /** They became one run of the page. */
+    @Test
+    void runsBehindLinksAreNamedByTheirLinks(@TempDir Path elsewhere) throws Exception {
+        for (String name : List.of("first", "second")) {
+            Path there = elsewhere.resolve(name).resolve("run");
+            new SyntheticRun(there, 0, "steps=20").finished();
+            Files.createSymbolicLink(folder.resolve(name), there);
+        }
+        Iterator<JsonNode> messages = events(server);
+        assertThat(next(messages, "run").path("run").asString()).isEqualTo("first");
+        assertThat(next(messages, "run").path("run").asString()).isEqualTo("second");
     }
 
     @Test

@@ -70,7 +70,11 @@ public final class Optimizer {
 
         /** The members' own. */
         double[] of(double[] all) {
-            return Arrays.stream(numbers).mapToDouble(k -> all[k]).toArray();
+            double[] own = new double[numbers.length];
+            for (int i = 0; i < own.length; i++) { // a stream would be more garbage than all else of a step
+                own[i] = all[numbers[i]];
+            }
+            return own;
         }
     }
 

@@ -56,6 +56,20 @@ record Checkpoints(Run run) {
                 + "; start the run again with another --out");
     }
 
+    /** Uses the checkpoint of one step. */
+    <T> T at(int step, BiFunction<Checkpoint, SafeTensors, T> use) {
+        List<Path> all = run.checkpoints();
+        if (!all.contains(numbers(step))) {
+            throw new Refusal(run.directory() + " has no checkpoint of step " + step + "; it has those of "
+                    + all.stream().map(Run::step).toList()
+                    + ". Train it again with checkpoint.every and checkpoint.keep set to save and keep that step");
+        }
+        Checkpoint checkpoint = Checkpoint.read(numbers(step));
+        try (SafeTensors tensors = checkpoint.open(numbers(step))) {
+            return use.apply(checkpoint, tensors);
+        }
+    }
+
     /** What the newest checkpoint that can be read was trained with, if it says so. */
     Optional<Origin> origin() {
         return run.checkpoints().stream()

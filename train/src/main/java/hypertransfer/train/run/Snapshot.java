@@ -158,17 +158,7 @@ record Snapshot(Session session) {
      * @return the steps taken
      */
     int continueFrom(Run run, int step, Consumer<String> warnings) {
-        Path numbers = new Checkpoints(run).numbers(step);
-        List<Path> all = run.checkpoints();
-        if (!all.contains(numbers)) {
-            throw new Refusal(run.directory() + " has no checkpoint of step " + step + "; it has those of "
-                    + all.stream().map(Run::step).toList()
-                    + ". Train it again with checkpoint.every and checkpoint.keep set to save and keep that step");
-        }
-        Checkpoint c = Checkpoint.read(numbers);
-        try (SafeTensors file = c.open(numbers)) {
-            load(c, file, warnings);
-        }
+        Checkpoint c = new Checkpoints(run).at(step, (checkpoint, file) -> load(checkpoint, file, warnings));
         List<State> changed = new ArrayList<>();
         List<Matrix> matrices = session.optimizer().matrices();
         for (int k = 0; k < matrices.size(); k++) {

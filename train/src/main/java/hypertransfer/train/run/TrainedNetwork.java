@@ -14,8 +14,10 @@ import hypertransfer.train.log.Run;
 import hypertransfer.train.network.Dialect;
 import hypertransfer.train.network.Foreign;
 import hypertransfer.train.network.Outline;
+import hypertransfer.train.network.Parameter;
 import hypertransfer.train.optimizer.Matrix;
 import hypertransfer.train.optimizer.Representation;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -23,6 +25,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
+import java.util.function.BiFunction;
 import java.util.function.Consumer;
 import java.util.function.Function;
 
@@ -97,23 +100,36 @@ public final class TrainedNetwork implements AutoCloseable {
     }
 
     /**
-     * Writes the weights that the network is evaluated at as F32, without an engine.
+     * Writes the weights that the network is evaluated at as F32.
      *
      * @param dialect the names and forms that another program expects
+     * @param step of the checkpoint, or 0 for the weights that the run started with; null for the newest good one
      * @return the steps the network was trained for
      */
-    public static int export(Run run, Path file, Dialect dialect, Consumer<String> passedOver) {
+    public static int export(Run run, Path file, Dialect dialect, Integer step, Consumer<String> passedOver) {
         Configuration c = run.configuration();
         dialect.require(c.architecture());
-        return new Checkpoints(run)
-                .newest(
-                        (checkpoint, tensors) -> {
-                            Function<String, double[]> weights =
-                                    weights(c, rules(run, c, checkpoint), checkpoint, tensors);
-                            write(weights, c, dialect, checkpoint.step(), file);
-                            return checkpoint.step();
-                        },
-                        passedOver);
+        Checkpoints checkpoints = new Checkpoints(run);
+        if (step != null
+                && step == 0
+                && Files.notExists(checkpoints.numbers(0))
+                && c.from().run() == null) {
+            return first(c, dialect, file);
+        }
+        BiFunction<Checkpoint, SafeTensors, Integer> write = (checkpoint, tensors) -> {
+            write(weights(c, rules(run, c, checkpoint), checkpoint, tensors), c, dialect, checkpoint.step(), file);
+            return checkpoint.step();
+        };
+        return step == null ? checkpoints.newest(write, passedOver) : checkpoints.at(step, write);
+    }
+
+    private static int first(Configuration c, Dialect dialect, Path file) {
+        try (Session session = Session.open(c, Invariance.needed(c))) {
+            Map<String, Parameter> all = new HashMap<>();
+            session.parameters().all().forEach(p -> all.put(p.name(), p));
+            write(name -> session.engine().read(all.get(name).weight()), c, dialect, 0, file);
+            return 0;
+        }
     }
 
     /** Tensors as the network sees them: hidden matrices scaled, each part by its own factor, and rounded to the grid. */

@@ -91,7 +91,8 @@ class ImportedTest {
             assertThat(trained.logits(context)).containsExactly(expected, within(1e-9));
         }
         Path back = dir.resolve("back.safetensors");
-        assertThat(TrainedNetwork.export(run, back, dialect, Tiny::unexpected)).isZero();
+        assertThat(TrainedNetwork.export(run, back, dialect, null, Tiny::unexpected))
+                .isZero();
         try (SafeTensors there = SafeTensors.read(file);
                 SafeTensors here = SafeTensors.read(back)) {
             assertThat(here.names()).isEqualTo(there.names());
@@ -129,7 +130,7 @@ class ImportedTest {
             String name = setting.replace(':', '-');
             Run run = new Run(tiny.train(name, ConfigurationFile.with(c, "matrices." + setting)));
             Path file = dir.resolve(name + ".safetensors");
-            TrainedNetwork.export(run, file, Dialect.OWN, Tiny::unexpected);
+            TrainedNetwork.export(run, file, Dialect.OWN, null, Tiny::unexpected);
             Configuration plain = ConfigurationFile.with(c, "matrices.mode=base");
             Run other = imported(name + "-plain", file, Dialect.OWN, plain);
             try (TrainedNetwork trained = TrainedNetwork.load(run, Tiny::unexpected);

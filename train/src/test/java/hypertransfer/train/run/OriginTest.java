@@ -155,9 +155,9 @@ class OriginTest {
     @Test
     void exportTrustsTheCheckpointAndNotTheProvenance() throws IOException {
         Path good = dir.resolve("good"), bad = dir.resolve("bad");
-        TrainedNetwork.export(run, good, Dialect.OWN, Tiny::unexpected);
+        TrainedNetwork.export(run, good, Dialect.OWN, null, Tiny::unexpected);
         Files.writeString(run.file(Run.PROVENANCE), "{}");
-        TrainedNetwork.export(run, bad, Dialect.OWN, Tiny::unexpected);
+        TrainedNetwork.export(run, bad, Dialect.OWN, null, Tiny::unexpected);
         assertThat(bad).hasSameBinaryContentAs(good);
         assertThat(good)
                 .content(java.nio.charset.StandardCharsets.ISO_8859_1)
@@ -165,7 +165,7 @@ class OriginTest {
         String config = Files.readString(run.file(Run.CONFIGURATION));
         Files.writeString(run.file(Run.CONFIGURATION), config.replace("hypertransfer-plus", "base"));
         assertRefused(
-                () -> TrainedNetwork.export(run, bad, Dialect.OWN, Tiny::unexpected),
+                () -> TrainedNetwork.export(run, bad, Dialect.OWN, null, Tiny::unexpected),
                 "matrices.mode was hypertransfer-plus, is base");
     }
 
