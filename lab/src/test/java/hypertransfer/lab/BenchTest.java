@@ -18,7 +18,6 @@ class BenchTest {
     void theLastLineHasTheNamesThatMachinesCompare() {
         JsonNode summary = ht.json("bench --preset demo --network M2 --engine cpu --batch 1 --seconds 0.01"
                 + " --set model.layers=1 --set model.width=16 --set model.head=8 --set model.sequence=16");
-        assertThat(ht.out().lines()).first().isEqualTo("memory");
         assertThat(summary.propertyNames())
                 .containsExactly(
                         "preset network engine batch micro_ms optimizer_ms tokens_per_s peak_bytes".split(" "));
@@ -33,8 +32,9 @@ class BenchTest {
     @ParameterizedTest
     @ValueSource(strings = {"reference", "cpu"})
     void whichOperationTakesHowMuch(String engine) {
-        JsonNode summary = ht.json("bench --preset demo --batch 1 --seconds 0.01 --operations --set model.layers=1"
-                + " --set model.width=16 --set model.head=8 --set model.sequence=8 --engine " + engine);
+        String bench = "bench --preset demo --batch 1 --seconds 0.01 --operations --set model.layers=1"
+                + " --set model.width=16 --set model.head=8 --set model.sequence=8 --engine " + engine;
+        JsonNode summary = ht.json(bench);
         List<String> names = new ArrayList<>();
         summary.get("operations").forEach(o -> {
             names.add(o.get("name").asString());
@@ -43,7 +43,8 @@ class BenchTest {
         });
         assertThat(names).contains("feed", "embed", "attention", "head", "orthogonalize", "readings", "move", "zero");
         assertThat(names).doesNotContain("replay", "await");
-        List<String> lines = ht.out().lines().toList();
+        List<String> lines = ht.fine(bench).lines().toList();
+        assertThat(lines).first().isEqualTo("memory");
         assertThat(lines).anyMatch(line -> line.matches("operation +calls +ms +%"));
         assertThat(lines).anyMatch(line -> line.matches("attention +1\\.0 +[0-9.]+ +[0-9.]+"));
         double percent = lines.stream()

@@ -133,7 +133,9 @@ class FaultTest {
     @Test
     void interruptedWhileTheNetworkIsBuilt() throws Exception {
         try (Child child = Child.start(train(run, 4, 1, "--set", "model.layers=5000"))) {
-            assertThat(child.says("run ")).isTrue();
+            for (int i = 0; i < 600 && Files.notExists(run.resolve(Run.CONFIGURATION)); i++) {
+                Thread.sleep(50);
+            }
             child.signal("INT");
             assertThat(child.end()).isEqualTo(130);
             assertThat(child.errors()).containsExactly("ht: stopped");

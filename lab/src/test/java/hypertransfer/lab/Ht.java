@@ -75,7 +75,9 @@ public final class Ht {
 
     /** The same with --json, and what its last line says to programs. */
     public JsonNode json(Object... args) {
-        Object[] all = Stream.concat(Arrays.stream(args), Stream.of("--json")).toArray();
+        boolean asked = Arrays.stream(args).anyMatch(arg -> arg.toString().endsWith("--json"));
+        Object[] all = Stream.concat(Arrays.stream(args), asked ? Stream.of() : Stream.of("--json"))
+                .toArray();
         return JsonMapper.shared().readTree(fine(all).lines().toList().getLast());
     }
 

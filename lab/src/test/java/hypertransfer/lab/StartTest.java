@@ -63,7 +63,7 @@ class StartTest {
         assertThat(ht.fine("train ../runs/muon.yaml --out", run, Ht.TINY, "--dry-run"))
                 .containsPattern("parameters +11,328 \\(7,232 without the head\\)")
                 .containsPattern("tokens +96: 3 steps of 32; the corpus has [\\d,]+ and is read ")
-                .containsPattern("time +\\d+:\\d\\d: .* s per step \\(2 measured\\)")
+                .containsPattern("time +\\d+:\\d\\d: .* s per step \\(3 measured\\)")
                 .containsPattern("total +[\\d.]+ MiB");
         assertThat(run).doesNotExist();
         JsonNode answer = ht.json("train ../runs/muon.yaml --out", run, Ht.TINY, "--dry-run --json");

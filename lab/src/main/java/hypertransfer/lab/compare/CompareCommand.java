@@ -23,7 +23,7 @@ import picocli.CommandLine.Parameters;
         footer = {
             "  ht compare out/muon out/muonh",
             "  ht compare out/exp1/seed-*/muon out/exp1/seed-*/muonh",
-            "  ht compare out/muon out/muonh --json | tail -n 1",
+            "  ht compare out/muon out/muonh --json",
             "  ht compare out/muon-hypertransfer out/muon --tensors --at 100",
             "",
             "Of more than two runs, those that differ only in their seed are one side. With",

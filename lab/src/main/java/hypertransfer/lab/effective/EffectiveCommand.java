@@ -16,7 +16,7 @@ import picocli.CommandLine.Parameters;
         footer = {
             "  ht effective norms.csv",
             "  ht effective norms.jsonl.gz --csv effective.csv",
-            "  ht effective norms.csv --json | tail -n 1",
+            "  ht effective norms.csv --json",
             "",
             "The columns, by name, with one row per step and matrix:",
             "  step            counted from zero, rising; every k-th step is enough",

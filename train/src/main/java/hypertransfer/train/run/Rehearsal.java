@@ -43,7 +43,7 @@ public record Rehearsal(
                 long now = System.nanoTime();
                 taken.add((now - begun) / 1e9);
                 begun = now;
-            } while (taken.size() < 2 || taken.size() < MOST && begun < end);
+            } while (taken.size() < 2 || taken.size() < Math.min(MOST, c.steps()) && begun < end);
             session.validate(feed, 1, () -> false); // warms up
             long between = System.nanoTime();
             session.validate(feed, 1, () -> false);

@@ -17,7 +17,7 @@ import picocli.CommandLine.Mixin;
 @Command(
         name = "doctor",
         description = "Shows what this machine offers, which engines work on it, and what the others need.",
-        footer = {"  ht doctor", "  ht doctor --json | tail -n 1"})
+        footer = {"  ht doctor", "  ht doctor --json"})
 public final class DoctorCommand implements Callable<Integer> {
     /** Where the second column begins. */
     private static final int INDENT = 11;
