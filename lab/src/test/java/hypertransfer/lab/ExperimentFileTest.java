@@ -2,6 +2,7 @@ package hypertransfer.lab;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import hypertransfer.lab.experiment.Experiment;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import org.junit.jupiter.api.Test;
@@ -71,12 +72,19 @@ class ExperimentFileTest {
     }
 
     @Test
+    void everyExperimentOfTheProjectCanBeRead() {
+        Experiment.KNOWN
+                .keySet()
+                .forEach(name ->
+                        assertThat(Experiment.read(name).runs()).as(name).isNotEmpty());
+    }
+
+    @Test
     void whole() throws Exception {
         assertThat(refused("null\n")).contains("it is empty");
         assertThat(refused("")).contains("is not an experiment");
         assertThat(refused("[1, 2]\n")).contains("is not an experiment");
         assertThat(refused("tilte: x\n")).contains("unknown key 'tilte'; the keys there are");
-        assertThat(refused("title: x\nruns: {a: {}}\npresets: {}\n")).contains("settings must be a list");
         Files.delete(dir.resolve("mine.yaml"));
         assertThat(ht.refused("reproduce", "/")).contains("unknown experiment '/'; there are exp1");
         assertThat(ht.refused("reproduce", "")).contains("unknown experiment ''");

@@ -26,6 +26,10 @@ import tools.jackson.dataformat.yaml.YAMLMapper;
  * configuration; later ones win: the preset, the experiment's, the preset's, the run's, the preset's for the run.
  */
 public record Experiment(String title, List<String> settings, Map<String, Member> runs, Map<String, Tuned> presets) {
+    public Experiment {
+        settings = settings == null ? List.of() : settings;
+    }
+
     /** The experiments that come with the project, and what each is about. */
     public static final Map<String, String> KNOWN = known(
             "exp1", "M1, schedule to zero, both directions",
