@@ -3,6 +3,9 @@ package hypertransfer.train.golden;
 import static hypertransfer.train.Refusals.assertRefused;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import hypertransfer.engine.Format;
+import hypertransfer.engine.provider.Engines;
+import hypertransfer.train.golden.Errors.Tolerance;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -74,6 +77,16 @@ class GoldenTest {
         assertThat(changed).as(from).isNotEqualTo(text);
         Files.writeString(json, changed);
         refuses(directory, "M2.json");
+    }
+
+    @Test
+    void anotherModeFails() throws IOException {
+        Files.writeString(json, Files.readString(json).replaceFirst("\"mode\": \"base\"", "\"mode\": \"hyperball\""));
+        Golden golden = Golden.readAll(directory).getFirst();
+        Errors errors = new Replay(golden, dims -> Engines.open("reference", dims), Tolerance.of(Format.FLOAT64))
+                .run(golden.sizes().cases().getFirst());
+        assertThat(errors.passed()).isFalse();
+        assertThat(errors.failures()).hasSizeGreaterThan(1).last().asString().startsWith("and ");
     }
 
     @Test
