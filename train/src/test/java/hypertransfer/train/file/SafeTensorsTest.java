@@ -18,7 +18,6 @@ import java.util.Map;
 import java.util.Random;
 import java.util.stream.IntStream;
 import java.util.zip.CRC32C;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -31,16 +30,13 @@ class SafeTensorsTest {
 
     private static final double[] VALUES = {1.5, -0.0, 1e-40, Double.MAX_VALUE, 0.1, Double.NaN};
 
-    private Path file;
-
-    @BeforeEach
-    void path() {
-        file = dir.resolve("x.safetensors");
+    private Path file() {
+        return dir.resolve("x.safetensors");
     }
 
     private long write(int bytes) {
         return SafeTensorsWriter.write(
-                file,
+                file(),
                 List.of(
                         new SafeTensorsWriter.Entry("a.weight", 2, 3, bytes, () -> VALUES),
                         new SafeTensorsWriter.Entry("b.gain", 1, 2, bytes, () -> new double[] {3, 4})),
@@ -51,11 +47,11 @@ class SafeTensorsTest {
     private void written(String json, byte[] data) throws IOException {
         byte[] header = json.getBytes(StandardCharsets.UTF_8);
         ByteBuffer bytes = ByteBuffer.allocate(8 + header.length + data.length).order(ByteOrder.LITTLE_ENDIAN);
-        Files.write(file, bytes.putLong(header.length).put(header).put(data).array());
+        Files.write(file(), bytes.putLong(header.length).put(header).put(data).array());
     }
 
     private long crc() throws IOException {
-        return crc(Files.readAllBytes(file), 0, (int) Files.size(file));
+        return crc(Files.readAllBytes(file()), 0, (int) Files.size(file()));
     }
 
     private static long crc(byte[] bytes, int from, int count) {
@@ -86,7 +82,7 @@ class SafeTensorsTest {
     @ValueSource(ints = {4, 8})
     void whatIsWrittenIsReadBack(int bytes) throws IOException {
         long crc = write(bytes);
-        try (SafeTensors read = SafeTensors.read(file)) {
+        try (SafeTensors read = SafeTensors.read(file())) {
             assertThat(read.names()).containsExactly("a.weight", "b.gain");
             assertThat(read.shape("a.weight")).containsExactly(2, 3);
             assertThat(read.shape("b.gain")).containsExactly(2);
@@ -103,7 +99,7 @@ class SafeTensorsTest {
     @Test
     void theBytesAreTheFormats() throws IOException {
         write(4);
-        ByteBuffer in = ByteBuffer.wrap(Files.readAllBytes(file)).order(ByteOrder.LITTLE_ENDIAN);
+        ByteBuffer in = ByteBuffer.wrap(Files.readAllBytes(file())).order(ByteOrder.LITTLE_ENDIAN);
         int header = (int) in.getLong();
         assertThat(header % 8).as("aligned").isZero();
         byte[] json = new byte[header];
@@ -133,7 +129,7 @@ class SafeTensorsTest {
         }
         written(json, bytes.array());
         double infinite = Double.NEGATIVE_INFINITY;
-        try (SafeTensors read = SafeTensors.read(file)) {
+        try (SafeTensors read = SafeTensors.read(file())) {
             assertThat(read.shape("b")).containsExactly(2, 4);
             assertThat(read.numberBytes("b")).isEqualTo(2);
             double most = Math.scalb(2 - 0x1p-7, 127), least = 0x1p-133;
@@ -161,15 +157,15 @@ class SafeTensorsTest {
             """)
     void headersThatLie(String json) throws IOException {
         written(json, new byte[4]);
-        assertRefused(() -> SafeTensors.read(file).close(), "x.safetensors");
+        assertRefused(() -> SafeTensors.read(file()).close(), "x.safetensors");
     }
 
     /** Blocks of 8 MB, of which two have room: more tensors than that, and one that is larger than all room. */
     @Test
     void moreThanThereIsRoomFor() throws IOException {
-        long crc = SafeTensorsWriter.begin(file, large(), Map.of(), 16 << 20).finish();
+        long crc = SafeTensorsWriter.begin(file(), large(), Map.of(), 16 << 20).finish();
         assertThat(crc).isEqualTo(crc());
-        try (SafeTensors read = SafeTensors.read(file)) {
+        try (SafeTensors read = SafeTensors.read(file())) {
             assertThat(read.checksum()).isEqualTo(crc);
             for (SafeTensorsWriter.Entry e : large()) {
                 assertThat(Arrays.stream(read.values(e.name()))
@@ -204,13 +200,13 @@ class SafeTensorsTest {
     @Test
     void aFailedWriteLeavesWhatWasThere() throws IOException {
         write(4);
-        byte[] before = Files.readAllBytes(file);
+        byte[] before = Files.readAllBytes(file());
         List<SafeTensorsWriter.Entry> failing = List.of(new SafeTensorsWriter.Entry("a", 1, 1, 4, () -> {
             throw new IllegalStateException("lost");
         }));
-        assertThatThrownBy(() -> SafeTensorsWriter.write(file, failing, Map.of()))
+        assertThatThrownBy(() -> SafeTensorsWriter.write(file(), failing, Map.of()))
                 .hasMessage("lost");
-        assertThat(Files.readAllBytes(file)).isEqualTo(before);
+        assertThat(Files.readAllBytes(file())).isEqualTo(before);
         assertThat(dir.toFile().list()).as("nothing is left beside").containsExactly("x.safetensors");
     }
 }

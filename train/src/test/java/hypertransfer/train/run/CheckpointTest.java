@@ -59,10 +59,9 @@ class CheckpointTest {
     }
 
     private Checkpoint load(Session session, Consumer<String> passedOver) {
+        Snapshot snapshot = new Snapshot(session);
         return new Checkpoints(run)
-                .newest(
-                        (checkpoint, tensors) -> new Snapshot(session).load(checkpoint, tensors, passedOver),
-                        passedOver);
+                .newest((numbers, tensors) -> snapshot.load(numbers, tensors, passedOver), passedOver);
     }
 
     private void refused(Path file, byte[] bytes, Session session, String what) throws IOException {

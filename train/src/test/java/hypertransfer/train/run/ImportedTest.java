@@ -30,15 +30,10 @@ import org.junit.jupiter.params.provider.CsvSource;
 /** Files of other programs, made here: what our network computes of them is what those programs would. */
 class ImportedTest {
     private static final int[] TOKENS = {3, 1, 4, 1, 5, 9, 2, 6};
-    private static final List<String> BOTH = List.of(
-            "network=M2",
-            "engine=reference",
-            "steps=4",
-            "model.width=16",
-            "model.head=4",
-            "model.qk_norm=false",
-            "model.embed_norm=false",
-            "model.layers=2");
+    private static final List<String> BOTH =
+            List.of(("network=M2 engine=reference steps=4 model.width=16 model.head=4 model.layers=2"
+                            + " model.qk_norm=false model.embed_norm=false")
+                    .split(" "));
     private static final List<String> LLAMA = List.of("model.kv_heads=2", "model.mlp=swiglu", "model.mlp_width=20");
     private static final List<String> GPT2 = List.of(
             "model.mlp=gelu", "model.norm=layer", "model.positions=learned", "model.bias=true", "model.tied=true");

@@ -45,13 +45,10 @@ class StopTest {
     }
 
     private static Configuration configuration(Tiny tiny, String engine, int micros, int windows) {
+        String settings =
+                "engine=%s steps=%d model.accumulation=%d validation.batches=%d validation.every=1 checkpoint.every=2";
         return tiny.configuration(
-                "engine=" + engine,
-                "steps=" + STEPS,
-                "model.accumulation=" + micros,
-                "validation.batches=" + windows,
-                "validation.every=1",
-                "checkpoint.every=2");
+                settings.formatted(engine, STEPS, micros, windows).split(" "));
     }
 
     /** Whoever asks stands right below this class on the stack. */

@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import hypertransfer.train.Rig;
 import hypertransfer.train.network.Architecture;
+import hypertransfer.train.network.Parameter;
 import hypertransfer.train.network.Variant;
 import java.io.IOException;
 import java.lang.management.ManagementFactory;
@@ -14,11 +15,18 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
 
-/** A step allocates nothing that stays, and the table tells what the process takes. */
-class MemoryTest {
+/**
+ * The same run gives the same bits, whatever the number of threads, and on a second start. A step allocates nothing that stays,
+ * and the table tells what the process takes.
+ */
+class CpuRunTest {
     /** Bytes of a step. */
     private static final long HARDLY_ANY = 16_000;
 
@@ -43,7 +51,7 @@ class MemoryTest {
                 List.of(Path.of(System.getProperty("java.home"), "bin", "java").toString()));
         command.addAll(List.of("-XX:+UseSerialGC", "-Xms256m", "-Xmx256m", "-XX:+AlwaysPreTouch"));
         command.addAll(List.of("--add-modules", "jdk.incubator.vector", "--enable-native-access=ALL-UNNAMED"));
-        command.addAll(List.of("-cp", System.getProperty("java.class.path"), MemoryTest.class.getName()));
+        command.addAll(List.of("-cp", System.getProperty("java.class.path"), CpuRunTest.class.getName()));
         Process process = new ProcessBuilder(command)
                 .redirectError(ProcessBuilder.Redirect.INHERIT)
                 .start();
@@ -106,5 +114,30 @@ class MemoryTest {
                 .mapToLong(line -> Long.parseLong(line.replaceAll("\\D", "")) * 1024)
                 .findFirst()
                 .orElseThrow();
+    }
+
+    private static Map<String, double[]> train(Variant variant, int threads) {
+        Architecture odd = new Architecture(variant, 307, 2, 160, 32, 71);
+        Map<String, double[]> end = new LinkedHashMap<>();
+        try (Rig rig = Rig.cpu(odd, 5, threads)) {
+            end.put("losses", rig.losses(2, 0.01));
+            for (Parameter p : rig.parameters.all()) {
+                end.put(p.name(), rig.engine.read(p.master()));
+            }
+        }
+        return end;
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    void bitsDoNotDependOnThreads(Variant variant) {
+        Map<String, double[]> one = train(variant, 1);
+        assertThat(one.get("losses")[1]).isLessThan(one.get("losses")[0]);
+        for (int threads : new int[] {1, 2, 4}) {
+            train(variant, threads)
+                    .forEach((name, values) -> assertThat(values)
+                            .as("%s on %d threads", name, threads)
+                            .isEqualTo(one.get(name)));
+        }
     }
 }
