@@ -1,5 +1,7 @@
 package hypertransfer.lab;
 
+import static org.assertj.core.api.Assertions.assertThat;
+
 import java.io.BufferedReader;
 import java.io.File;
 import java.io.IOException;
@@ -28,18 +30,12 @@ public final class Child implements AutoCloseable {
         String classes = Stream.of(System.getProperty("java.class.path").split(File.pathSeparator))
                 .map(entry -> Path.of(entry).toAbsolutePath().toString())
                 .collect(Collectors.joining(File.pathSeparator));
-        return Stream.concat(
-                        Stream.of(
-                                Path.of(System.getProperty("java.home"), "bin", "java"),
-                                "@" + Path.of("../bin/jvm.options").toAbsolutePath(),
-                                "-XX:TieredStopAtLevel=1", // they live for seconds, which the better compiler would
-                                // take
-                                "-cp",
-                                classes,
-                                "hypertransfer.lab.Main"),
-                        Stream.of(args))
-                .map(Object::toString)
-                .toList();
+        Path java = Path.of(System.getProperty("java.home"), "bin", "java");
+        String options = "@" + Path.of("../bin/jvm.options").toAbsolutePath();
+        // They live for seconds, which the better compiler would take.
+        Stream<Object> command =
+                Stream.of(java, options, "-XX:TieredStopAtLevel=1", "-cp", classes, "hypertransfer.lab.Main");
+        return Stream.concat(command, Stream.of(args)).map(Object::toString).toList();
     }
 
     static Child start(List<String> args) throws Exception {
@@ -50,11 +46,9 @@ public final class Child implements AutoCloseable {
     static Child start(int heap, List<String> args) throws Exception {
         List<String> command = new ArrayList<>();
         // A build in the background ignores Ctrl-C, and so would its children.
-        if (new ProcessBuilder("env", "--default-signal=INT,HUP", "true")
-                        .start()
-                        .waitFor()
-                == 0) {
-            command.addAll(List.of("env", "--default-signal=INT,HUP"));
+        List<String> heeding = List.of("env", "--default-signal=INT,HUP", "true");
+        if (new ProcessBuilder(heeding).start().waitFor() == 0) {
+            command.addAll(heeding.subList(0, 2));
         }
         command.addAll(java(args.toArray()));
         Path errors = Files.createTempFile("child", ".err");
@@ -63,6 +57,15 @@ public final class Child implements AutoCloseable {
             builder.environment().put("JDK_JAVA_OPTIONS", "-Xmx" + heap + "m");
         }
         return new Child(builder.start(), errors);
+    }
+
+    /** What another program prints, which must succeed. */
+    static String output(String... command) throws IOException, InterruptedException {
+        Process process = new ProcessBuilder(command).redirectErrorStream(true).start();
+        process.getOutputStream().close();
+        String said = new String(process.getInputStream().readAllBytes());
+        assertThat(process.waitFor()).as(said).isZero();
+        return said;
     }
 
     /** Waits until it has taken so many steps; false if it ended before. */

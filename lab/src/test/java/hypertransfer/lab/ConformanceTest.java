@@ -28,11 +28,15 @@ class ConformanceTest {
     /** Only one case, so that the command's own behaviour is what takes the time. */
     @BeforeEach
     void oneCase() throws IOException {
-        write(golden -> {});
+        golden(directory);
+    }
+
+    static void golden(Path directory) throws IOException {
+        write(directory, golden -> {});
         Files.copy(GOLDEN.resolve("M1.safetensors"), directory.resolve("M1.safetensors"));
     }
 
-    private void write(Consumer<ObjectNode> change) {
+    private static void write(Path directory, Consumer<ObjectNode> change) {
         ObjectNode golden = (ObjectNode) JSON.readTree(GOLDEN.resolve("M1.json"));
         ArrayNode one = JSON.createArrayNode().add(golden.get("cases").get(2));
         golden.set("cases", one);
@@ -58,7 +62,9 @@ class ConformanceTest {
 
     @Test
     void aFailingCaseNamesStepMatrixAndBothValues() {
-        write(golden -> ((ArrayNode) golden.at("/cases/0/matrices/blocks.1.mlp.fc.weight/target_norm")).set(5, 12.5));
+        write(
+                directory,
+                golden -> ((ArrayNode) golden.at("/cases/0/matrices/blocks.1.mlp.fc.weight/target_norm")).set(5, 12.5));
         assertThat(ht.run("conformance", directory, "--engine reference")).isEqualTo(1);
         assertThat(ht.out())
                 .contains("FAILED", "step 5, target norm of blocks.1.mlp.fc.weight: is ", "should be 12.5")
@@ -75,17 +81,17 @@ class ConformanceTest {
     }
 
     @ParameterizedTest
-    @CsvSource(
-            delimiter = '|',
-            value = {
-                "mode  | hyperdrive | unknown mode 'hyperdrive'",
-                "decay | -0.1       | weight decay is -0.1",
-                "rate  | -1         | peak rate is -1.0",
-                "rate  | 20         | blocks.0.attn.q.weight at step 0: learning rate 20.0"
-            })
+    @CsvSource(delimiter = '|', textBlock = """
+            mode  | hyperdrive | unknown mode 'hyperdrive'
+            decay | -0.1       | weight decay is -0.1
+            rate  | -1         | peak rate is -1.0
+            rate  | 20         | blocks.0.attn.q.weight at step 0: learning rate 20.0
+            """)
     void aBadCaseIsNamed(String key, String value, String problem) {
-        write(golden -> ((ObjectNode) golden.at("/cases/0"))
-                .set(key, key.equals("mode") ? JSON.valueToTree(value) : JSON.readTree(value)));
+        write(
+                directory,
+                golden -> ((ObjectNode) golden.at("/cases/0"))
+                        .set(key, key.equals("mode") ? JSON.valueToTree(value) : JSON.readTree(value)));
         assertThat(ht.refused("conformance", directory)).startsWith("ht: ").contains(problem);
     }
 }

@@ -8,12 +8,9 @@ import java.nio.channels.Channels;
 import java.nio.channels.FileChannel;
 import java.nio.channels.WritableByteChannel;
 import java.nio.charset.Charset;
-import java.nio.file.CopyOption;
-import java.nio.file.Files;
 import java.nio.file.OpenOption;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
-import java.nio.file.attribute.FileAttribute;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
@@ -30,12 +27,16 @@ public final class Disk {
         }
     }
 
-    /** The operations that change something; {@code open} where its options say so. */
-    static final Set<String> CHANGES = Set.of(
-            "open", "newOutputStream", "newWriter", "move", "copy", "delete", "deleteIfExists", "createDirectories");
+    /** The operations that change something: the process may end before each of them. */
+    static final Set<String> CHANGES =
+            Set.of(("Files.move Files.copy Files.delete Files.deleteIfExists Files.createDirectories"
+                            + " FileChannel.force FileChannel.truncate")
+                    .split(" "));
 
-    /** Those of a channel; a channel that only reads has none of them. */
-    static final Set<String> CHANNEL_CHANGES = Set.of("write", "force", "truncate", "transferTo");
+    /** Those of which more must be known: each is a method here. */
+    static final Set<String> LED =
+            Set.of("FileChannel.open FileChannel.write FileChannel.transferTo Files.newOutputStream Channels.newWriter"
+                    .split(" "));
 
     private static final List<FileChannel> OPEN = new ArrayList<>();
     private static long operations = Long.MAX_VALUE; // that are left
@@ -70,7 +71,8 @@ public final class Disk {
         return operations < 0;
     }
 
-    private static void operation() {
+    /** Comes before each operation. */
+    public static void operation() {
         done++;
         if (operations <= 0) {
             operations = -1;
@@ -100,31 +102,6 @@ public final class Disk {
         return Channels.newWriter(new Bent((FileChannel) channel), charset);
     }
 
-    public static Path move(Path from, Path to, CopyOption... options) throws IOException {
-        operation();
-        return Files.move(from, to, options);
-    }
-
-    public static Path copy(Path from, Path to, CopyOption... options) throws IOException {
-        operation();
-        return Files.copy(from, to, options);
-    }
-
-    public static void delete(Path file) throws IOException {
-        operation();
-        Files.delete(file);
-    }
-
-    public static boolean deleteIfExists(Path file) throws IOException {
-        operation();
-        return Files.deleteIfExists(file);
-    }
-
-    public static Path createDirectories(Path directory, FileAttribute<?>... attributes) throws IOException {
-        operation();
-        return Files.createDirectories(directory, attributes);
-    }
-
     /** The last write gets half of its bytes onto the disk. */
     public static int write(FileChannel channel, ByteBuffer source) throws IOException {
         if (operations == 0) {
@@ -141,16 +118,6 @@ public final class Disk {
         }
         operation();
         return from.transferTo(position, count, to);
-    }
-
-    public static void force(FileChannel channel, boolean all) throws IOException {
-        operation();
-        channel.force(all);
-    }
-
-    public static FileChannel truncate(FileChannel channel, long size) throws IOException {
-        operation();
-        return channel.truncate(size);
     }
 
     /** A channel for classes of Java's own, whose calls stay as they are. */

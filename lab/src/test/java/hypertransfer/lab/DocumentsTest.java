@@ -21,15 +21,11 @@ import picocli.CommandLine;
 class DocumentsTest {
     private static final Path ROOT = Path.of("..");
     private static final Path USE = ROOT.resolve("docs/USE.md");
-    private static final List<String> SMALL =
-            Ht.set("engine=reference steps=12 model.layers=1 model.width=16 model.head=8"
-                    + " model.sequence=16 model.batch=2 validation.batches=1");
-
     /** What is not run here, and why. */
     private static final Map<String, String> NOT_RUN = Map.ofEntries(
             Map.entry("ht demo", "minutes; DemoTest runs the quick one"),
             Map.entry("ht demo --quick", "DemoTest runs it"),
-            Map.entry("ht watch out", "serves until it is stopped; WatchCommandTest runs it"),
+            Map.entry("ht watch out", "serves until it is stopped; ServerTest runs it"),
             Map.entry("mpirun -n 4 ./ht train runs/muon.yaml --set model.accumulation=4", "RanksTest runs ranks"),
             Map.entry("mpirun -n 2 ./ht train out/muon", "RanksTest resumes on another number of ranks"),
             Map.entry("ht selftest --engine cuda", "a card"),
@@ -134,13 +130,10 @@ class DocumentsTest {
     /** Nobody should start what takes hours without knowing. */
     @Test
     void aTimeStandsBesideEveryCommandOfTheReadme() throws IOException {
-        List<String> rows = Files.readAllLines(USE).stream()
-                .filter(line -> line.startsWith("| `ht "))
-                .toList();
-        assertThat(rows)
+        List<String> lines = Files.readAllLines(ROOT.resolve("README.md"));
+        assertThat(Files.readAllLines(USE).stream().filter(line -> line.startsWith("| `ht ")))
                 .hasSizeGreaterThan(10)
                 .allMatch(row -> row.split("\\|")[2].matches(" (as the run|\\d+( s| min| MB/s)( to \\d+ min)?) "));
-        List<String> lines = Files.readAllLines(ROOT.resolve("README.md"));
         List<String> untimed = new ArrayList<>();
         for (int i = 0; i < lines.size(); i++) {
             if (lines.get(i).matches(" {4}(\\./ht|mvn) .*")) { // its own line says it, or the sentence above
@@ -264,16 +257,14 @@ class DocumentsTest {
                     .replaceFirst("^(.*=)?(out|shards|my-texts|norms\\.csv|mine\\.yaml)(/|$)", "$1" + dir + "/$2$3"));
         }
         String name = words.getFirst();
-        boolean trains = List.of("train", "sweep", "reproduce").contains(name)
-                || List.of("invariance", "bench").contains(name);
-        if (trains) {
-            words.addAll(SMALL);
+        if (List.of("train", "sweep", "reproduce", "invariance", "bench").contains(name)) {
+            words.addAll(Ht.TINY);
             if (name.equals("bench")) {
                 words.set(words.indexOf("--seconds") + 1, "0.01");
             } else if (command.contains("preset=mid")) { // 50,304 words take their time
-                words.addAll(List.of("--set", "steps=1"));
-            } else if (!name.equals("train")) { // several runs
-                words.addAll(List.of("--set", "steps=3"));
+                words.addAll(Ht.set("steps=1"));
+            } else if (name.equals("train")) { // the others train several runs
+                words.addAll(Ht.set("steps=12"));
             }
         }
         if (!command.contains("--out")

@@ -2,25 +2,26 @@ package hypertransfer.lab;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
+import static org.junit.jupiter.params.provider.Arguments.arguments;
 
 import hypertransfer.core.Rates;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.OutputStream;
-import java.io.OutputStreamWriter;
-import java.io.Writer;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
+import java.util.stream.Stream;
 import java.util.zip.GZIPOutputStream;
 import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.CsvSource;
-import org.junit.jupiter.params.provider.FieldSource;
+import org.junit.jupiter.params.provider.MethodSource;
 import tools.jackson.databind.JsonNode;
 
 /** Logs of runs that were made elsewhere. */
@@ -33,6 +34,14 @@ class EffectiveTest {
 
     private Path log(String name, String text) throws Exception {
         return Files.writeString(directory.resolve(name), text);
+    }
+
+    private static byte[] zipped(String text) throws IOException {
+        ByteArrayOutputStream zipped = new ByteArrayOutputStream();
+        try (OutputStream out = new GZIPOutputStream(zipped)) {
+            out.write(text.getBytes());
+        }
+        return zipped.toByteArray();
     }
 
     /** A norm that grows by its updates: linear rates, no decay, right angles. */
@@ -79,16 +88,11 @@ class EffectiveTest {
     void recipesWriteSuchALog() throws Exception {
         Path script = Path.of(getClass().getResource("recipes.py").toURI());
         Path torch = directory.resolve("torch.csv"), jax = directory.resolve("jax.csv");
-        List<String> command = List.of("python3", "" + script, "../docs/USE.md", "" + torch, "" + jax);
-        Process process;
         try {
-            process = new ProcessBuilder(command).redirectErrorStream(true).start();
+            Child.output("python3", "" + script, "../docs/USE.md", "" + torch, "" + jax);
         } catch (IOException e) {
             Assumptions.abort("python3 is not installed, so the recipes were not run");
-            return;
         }
-        String said = new String(process.getInputStream().readAllBytes());
-        assertThat(process.waitFor()).as(said).isZero();
         for (Path log : List.of(torch, jax)) {
             JsonNode fc = ht.json("effective", log).at("/matrices/0");
             double effective = Rates.effective(0.3, 0.2, Math.sqrt(10), Math.sqrt(5));
@@ -97,37 +101,34 @@ class EffectiveTest {
         }
     }
 
-    static final List<String> FORMS =
-            List.of("long.csv semicolons.csv tabs.csv wide.csv long.jsonl wide.jsonl update.csv other.csv zipped.csv.gz"
-                    .split(" "));
-
     /** All the forms in which the same numbers may come. */
+    static Stream<Arguments> forms() {
+        String rows = "0,\"fc\",2,3,0.5,0.4\n5,fc,4,3,0.5,0.4\n", all = HEADER + rows;
+        return Stream.of(
+                arguments("long.csv", all),
+                arguments("zipped.csv.gz", all),
+                arguments("semicolons.csv", all.replace(',', ';')),
+                arguments("tabs.csv", all.replace(',', '\t')),
+                arguments("other.csv", all.replace("rate", "Learning_Rate").replace("decay", "weight_decay")),
+                arguments("update.csv", all.replace("direction", "update").replace(",3,", ",1.5,")),
+                arguments(
+                        "wide.csv", "step,weight_norm/fc,direction_norm/fc,rate,decay\n0,2,3,0.5,0.4\n5,4,3,0.5,0.4\n"),
+                arguments("long.jsonl", """
+                        {"step":0,"matrix":"fc","weight_norm":2,"direction_norm":3,"rate":0.5,"decay":0.4}
+                        {"step":5,"matrix":"fc","weight_norm":4,"direction_norm":3,"rate":0.5,"decay":0.4}
+                        """),
+                arguments("wide.jsonl", """
+                        {"step":0,"weight_norm":{"fc":2},"direction_norm":{"fc":3},"lr":0.5,"decay":0.4}
+                        {"step":5,"weight_norm":{"fc":4},"direction_norm":{"fc":3},"lr":0.5,"decay":0.4}
+                        """));
+    }
+
     @ParameterizedTest
-    @FieldSource("FORMS")
-    void formsOfALog(String form) throws Exception {
-        String rows = "0,\"fc\",2,3,0.5,0.4\n5,fc,4,3,0.5,0.4\n";
-        String text = switch (form) {
-            case "semicolons.csv" -> (HEADER + rows).replace(',', ';');
-            case "tabs.csv" -> (HEADER + rows).replace(',', '\t');
-            case "wide.csv" -> "step,weight_norm/fc,direction_norm/fc,rate,decay\n0,2,3,0.5,0.4\n5,4,3,0.5,0.4\n";
-            case "long.jsonl" -> """
-                {"step":0,"matrix":"fc","weight_norm":2,"direction_norm":3,"rate":0.5,"decay":0.4}
-                {"step":5,"matrix":"fc","weight_norm":4,"direction_norm":3,"rate":0.5,"decay":0.4}
-                """;
-            case "wide.jsonl" -> """
-                {"step":0,"weight_norm":{"fc":2},"direction_norm":{"fc":3},"lr":0.5,"decay":0.4}
-                {"step":5,"weight_norm":{"fc":4},"direction_norm":{"fc":3},"lr":0.5,"decay":0.4}
-                """;
-            case "update.csv" ->
-                "step,matrix,weight_norm,update_norm,rate,decay\n0,fc,2,1.5,0.5,0.4\n5,fc,4,1.5,0.5,0.4\n";
-            case "other.csv" -> HEADER.replace("rate", "Learning_Rate").replace("decay", "weight_decay") + rows;
-            default -> HEADER + rows;
-        };
+    @MethodSource("forms")
+    void formsOfALog(String form, String text) throws Exception {
         Path file = log(form, text);
         if (form.endsWith(".gz")) {
-            try (Writer out = new OutputStreamWriter(new GZIPOutputStream(Files.newOutputStream(file)))) {
-                out.write(text);
-            }
+            Files.write(file, zipped(text));
         }
         JsonNode fc = ht.json("effective", file).at("/matrices/0");
         assertThat(fc.get("matrix").asString()).isEqualTo("fc");
@@ -163,20 +164,18 @@ class EffectiveTest {
 
     /** Each line has its own fault, and is named; the others are answered. */
     @ParameterizedTest
-    @CsvSource(
-            delimiter = '|',
-            value = {
-                "3,fc,x,3,0.5,0.4   | line 5, column weight_norm: 'x' is not a number",
-                "3,fc,0,3,0.5,0.4   | line 5, column weight_norm: fc has 0.0",
-                "3,fc,NaN,3,0.5,0.4 | line 5, column weight_norm: fc has NaN",
-                "3,fc,2,-3,0.5,0.4  | line 5, column direction_norm: fc has -3.0",
-                "3,fc,2,inf,0.5,0.4 | line 5, column direction_norm: 'inf' is not a number",
-                "3,fc,2,3,0.5,2     | line 5, column decay: fc: rate times decay is 1.0",
-                "2,fc,2,3,0.5,0.4   | line 5, column step: step 2 of fc is there twice",
-                "1,fc,2,3,0.5,0.4   | line 5, column step: step 1 of fc comes after step 2",
-                "1.5,fc,2,3,0.5,0.4 | line 5, column step: '1.5' is not a step",
-                "3,fc,2,3,0.5       | line 5: 5 cells instead of 6"
-            })
+    @CsvSource(delimiter = '|', textBlock = """
+            3,fc,x,3,0.5,0.4   | line 5, column weight_norm: 'x' is not a number
+            3,fc,0,3,0.5,0.4   | line 5, column weight_norm: fc has 0.0
+            3,fc,NaN,3,0.5,0.4 | line 5, column weight_norm: fc has NaN
+            3,fc,2,-3,0.5,0.4  | line 5, column direction_norm: fc has -3.0
+            3,fc,2,inf,0.5,0.4 | line 5, column direction_norm: 'inf' is not a number
+            3,fc,2,3,0.5,2     | line 5, column decay: fc: rate times decay is 1.0
+            2,fc,2,3,0.5,0.4   | line 5, column step: step 2 of fc is there twice
+            1,fc,2,3,0.5,0.4   | line 5, column step: step 1 of fc comes after step 2
+            1.5,fc,2,3,0.5,0.4 | line 5, column step: '1.5' is not a step
+            3,fc,2,3,0.5       | line 5: 5 cells instead of 6
+            """)
     void badRowIsNamedAndTheRestAnswered(String row, String message) throws Exception {
         String good = "0,fc,2,3,0.5,0.4\n1,fc,2,3,0.5,0.4\n2,fc,2,3,0.5,0.4\n";
         JsonNode answer = ht.json("effective", log("bad.csv", HEADER + good + row + "\n4,fc,2,3,0.5,0.4\n"));
@@ -212,17 +211,13 @@ class EffectiveTest {
     /** Many rows in little memory: the curve of a matrix has at most 512 stretches. */
     @Test
     void longLogIsStreamed() throws Exception {
-        Path file = directory.resolve("long.csv");
         int steps = 50_000;
-        try (Writer out = Files.newBufferedWriter(file)) {
-            out.write(HEADER);
-            for (int t = 0; t < steps; t++) {
-                for (String matrix : List.of("a", "b")) {
-                    out.write(t + "," + matrix + ",2,3," + 0.1 * (1 - (double) t / steps) + ",0\n");
-                }
-            }
+        StringBuilder text = new StringBuilder(HEADER);
+        for (int t = 0; t < steps; t++) {
+            String numbers = ",2,3," + 0.1 * (1 - (double) t / steps) + ",0\n";
+            text.append(t + ",a" + numbers).append(t + ",b" + numbers);
         }
-        JsonNode a = ht.json("effective", file).at("/matrices/0");
+        JsonNode a = ht.json("effective", log("long.csv", text.toString())).at("/matrices/0");
         assertThat(a.get("steps").asInt()).isEqualTo(steps);
         assertThat(a.get("hyperball").get("shape").asString()).isEqualTo("linear");
         assertThat(a.get("hyperball").get("peak").asDouble()).isCloseTo(0.15, within(0.002));
@@ -231,12 +226,9 @@ class EffectiveTest {
     /** What was read before the log broke off had been left behind as if it were the answer. */
     @Test
     void aLogThatBreaksOffLeavesNoTable() throws Exception {
-        ByteArrayOutputStream zipped = new ByteArrayOutputStream();
-        try (OutputStream out = new GZIPOutputStream(zipped)) {
-            out.write(grown(5000).getBytes());
-        }
+        byte[] zipped = zipped(grown(5000));
         Path log = directory.resolve("cut.csv.gz"), csv = directory.resolve("cut-out.csv");
-        Files.write(log, Arrays.copyOf(zipped.toByteArray(), zipped.size() / 2));
+        Files.write(log, Arrays.copyOf(zipped, zipped.length / 2));
         assertThat(ht.run("effective", log, "--csv", csv)).as(ht::err).isNotZero();
         assertThat(directory).isDirectoryNotContaining("glob:**cut-out.csv*");
     }

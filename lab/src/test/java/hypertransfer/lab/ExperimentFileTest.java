@@ -26,49 +26,39 @@ class ExperimentFileTest {
     }
 
     @ParameterizedTest
-    @CsvSource(
-            delimiter = '|',
-            value = {
-                // misspelt keys were ignored, and a run named twice kept the last
-                "{a: {setings: [steps=5]}}           | unknown key 'runs.a.setings'; the keys there are",
-                "{a: {settings: [], folows: zzz}}    | unknown key 'runs.a.folows'; the keys there are",
-                "{a: {settings: []}, a: {settings: []}} | Duplicate",
-                // these were NullPointerExceptions
-                "{a: }                               | runs.a has no value",
-                "{a: {settings: [steps=5, ]}, b: {settings: [~]}} | runs.b.settings holds '~', which is not key=value",
-                "{}                                  | runs has no run",
-                // these were written outside --out
-                "{../../x: {settings: []}}           | the run '../../x' needs a name of letters, digits",
-                "{/tmp/x: {settings: []}}            | the run '/tmp/x' needs a name",
-                "{..: {settings: []}}                | the run '..' needs a name",
-                "{\"a\\0b\": {settings: []}}          | needs a name of letters",
-                "{a: {follows: b, settings: []}}     | run a needs run b, which must stand above it",
-                "{a: {settings: steps=5}}            | runs.a.settings: ",
-                "{a: {settings: [[steps=5]]}}        | is not an experiment",
-            })
+    @CsvSource(delimiter = '|', textBlock = """
+            # misspelt keys were ignored, and a run named twice kept the last
+            {a: {setings: [steps=5]}}           | unknown key 'runs.a.setings'; the keys there are
+            {a: {settings: [], folows: zzz}}    | unknown key 'runs.a.folows'; the keys there are
+            {a: {settings: []}, a: {settings: []}} | Duplicate
+            # these were NullPointerExceptions
+            {a: }                               | runs.a has no value
+            {a: {settings: [steps=5, ]}, b: {settings: [~]}} | runs.b.settings holds '~', which is not key=value
+            {}                                  | runs has no run
+            # these were written outside --out
+            {../../x: {settings: []}}           | the run '../../x' needs a name of letters, digits
+            {/tmp/x: {settings: []}}            | the run '/tmp/x' needs a name
+            {..: {settings: []}}                | the run '..' needs a name
+            {"a\\0b": {settings: []}}          | needs a name of letters
+            {a: {follows: b, settings: []}}     | run a needs run b, which must stand above it
+            {a: {settings: steps=5}}            | runs.a.settings:
+            {a: {settings: [[steps=5]]}}        | is not an experiment
+            """)
     void runs(String runs, String problem) throws Exception {
         assertThat(refused("title: t\nsettings: []\npresets: {}\nruns: " + runs + "\n"))
                 .contains(problem);
     }
 
     @ParameterizedTest
-    @CsvSource(
-            delimiter = '|',
-            value = {
-                "{demo: }                            | presets.demo has no value",
-                "{huge: {settings: []}}              | unknown preset 'huge'",
-                "{demo: {runs: {b: [steps=3]}}}      | presets.demo.runs names 'b', which is no run",
-                "{demo: {runs: {a: }}}               | presets.demo.runs.a must be a list",
-                "{demo: {setting: []}}               | unknown key 'presets.demo.setting'; the keys there are",
-            })
+    @CsvSource(delimiter = '|', textBlock = """
+            {demo: }                            | presets.demo has no value
+            {demo: {runs: {b: [steps=3]}}}      | presets.demo.runs names 'b', which is no run
+            {demo: {runs: {a: }}}               | presets.demo.runs.a must be a list
+            {demo: {setting: []}}               | unknown key 'presets.demo.setting'; the keys there are
+            """)
     void presets(String presets, String problem) throws Exception {
-        String text = "title: t\nsettings: []\nruns: {a: {settings: []}}\npresets: " + presets + "\n";
-        if (presets.contains("huge")) {
-            Path file = Files.writeString(dir.resolve("mine.yaml"), text);
-            assertThat(ht.refused("reproduce", file)).contains(problem);
-        } else {
-            assertThat(refused(text)).contains(problem);
-        }
+        assertThat(refused("title: t\nsettings: []\nruns: {a: {settings: []}}\npresets: " + presets + "\n"))
+                .contains(problem);
     }
 
     @Test
@@ -85,7 +75,10 @@ class ExperimentFileTest {
         assertThat(refused("")).contains("is not an experiment");
         assertThat(refused("[1, 2]\n")).contains("is not an experiment");
         assertThat(refused("tilte: x\n")).contains("unknown key 'tilte'; the keys there are");
-        Files.delete(dir.resolve("mine.yaml"));
+        String huge = "title: t\nsettings: []\nruns: {a: {settings: []}}\npresets: {huge: {settings: []}}\n";
+        Path file = Files.writeString(dir.resolve("mine.yaml"), huge);
+        assertThat(ht.refused("reproduce", file)).contains("unknown preset 'huge'");
+        Files.delete(file);
         assertThat(ht.refused("reproduce", "/")).contains("unknown experiment '/'; there are exp1");
         assertThat(ht.refused("reproduce", "")).contains("unknown experiment ''");
         assertThat(ht.refused("reproduce", "exp1", "--seeds 0")).contains("--seeds is 0");

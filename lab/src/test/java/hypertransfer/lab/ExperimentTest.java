@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.within;
 
 import hypertransfer.lab.experiment.Experiment;
 import hypertransfer.lab.experiment.Plan;
+import hypertransfer.train.config.Configuration;
 import hypertransfer.train.log.Gap;
 import hypertransfer.train.log.Run;
 import hypertransfer.train.network.Preset;
@@ -23,10 +24,6 @@ import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.json.JsonMapper;
 
 class ExperimentTest {
-    private static final List<String> TINY =
-            Ht.set("engine=reference steps=10 model.layers=1 model.width=16 model.head=8"
-                    + " model.sequence=16 model.batch=2 validation.batches=1");
-
     @TempDir
     Path directory;
 
@@ -36,7 +33,7 @@ class ExperimentTest {
     private final Ht ht = new Ht();
 
     private String reproduce(String name, Path to, Object... more) {
-        return ht.fine("reproduce " + name + " --out", to, TINY, List.of(more));
+        return ht.fine("reproduce " + name + " --out", to, Ht.TINY, "--set steps=10", List.of(more));
     }
 
     /** An experiment where all tests have it: the first that asks trains it. */
@@ -72,16 +69,22 @@ class ExperimentTest {
     /** The list is the files of runs/ that have a title; the others there are configurations. */
     @Test
     void theKnownExperimentsAreTheFilesOfRuns() throws IOException {
-        List<String> titled = new ArrayList<>();
-        try (DirectoryStream<Path> files = Files.newDirectoryStream(Path.of("..", "runs"))) {
+        assertThat(runs(true).stream().map(file -> file.getFileName().toString().replace(".yaml", "")))
+                .containsExactlyInAnyOrderElementsOf(Experiment.KNOWN.keySet());
+        assertThat(ht.fine("reproduce --help")).contains(Experiment.KNOWN.keySet());
+    }
+
+    /** The files of {@code runs/} that have a title, or those that have none. */
+    static List<Path> runs(boolean titled) throws IOException {
+        List<Path> found = new ArrayList<>();
+        try (DirectoryStream<Path> files = Files.newDirectoryStream(Path.of("..", "runs"), "*.yaml")) {
             for (Path file : files) {
-                if (Files.readString(file).startsWith("title:")) {
-                    titled.add(file.getFileName().toString().replace(".yaml", ""));
+                if (Files.readString(file).startsWith("title:") == titled) {
+                    found.add(file);
                 }
             }
         }
-        assertThat(Experiment.KNOWN.keySet()).containsExactlyInAnyOrderElementsOf(titled);
-        assertThat(ht.fine("reproduce --help")).contains(Experiment.KNOWN.keySet());
+        return found;
     }
 
     /** It was the schedule's final ratio, which is reached one step after the last. */
@@ -135,17 +138,13 @@ class ExperimentTest {
     }
 
     @Test
-    void aPresetThatIsNotTunedTakesTheDefaults() {
-        assertThat(reproduce("decay --preset small", directory)).contains("no rates are tuned for this preset");
-        assertThat(new Run(directory.resolve("muon")).configuration().preset()).isEqualTo(Preset.SMALL);
-    }
-
-    @Test
-    void severalSeedsGiveASpread() {
-        assertThat(reproduce("decay --seeds 2", directory)).contains("over 2 seeds");
+    void severalSeedsGiveASpreadAndAPresetThatIsNotTunedTakesTheDefaults() {
+        assertThat(reproduce("decay --preset small --seeds 2", directory))
+                .contains("no rates are tuned for this preset", "over 2 seeds");
         for (String run : List.of("muon", "triple-decay")) {
-            Run second = new Run(directory.resolve("seed-1235").resolve(run));
-            assertThat(second.configuration().seed()).as(run).isEqualTo(1235);
+            Configuration second = new Run(directory.resolve("seed-1235").resolve(run)).configuration();
+            assertThat(second.seed()).as(run).isEqualTo(1235);
+            assertThat(second.preset()).isEqualTo(Preset.SMALL);
         }
     }
 }

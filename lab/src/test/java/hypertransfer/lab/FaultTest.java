@@ -32,23 +32,19 @@ class FaultTest {
     @TempDir
     Path dir;
 
-    private Path file;
     private Path run;
     private final Ht ht = new Ht();
 
     @BeforeEach
-    void configuration() throws Exception {
+    void path() {
         run = dir.resolve("run");
-        file = Files.writeString(dir.resolve("tiny.yaml"), """
-                engine: reference
-                model: {layers: 1, width: 8, head: 4, sequence: 8, batch: 1}
-                validation: {batches: 1}
-                """);
     }
 
     private List<String> train(Path to, int steps, int every, String... more) {
-        String line = "train %s --out %s --set steps=%d --set checkpoint.every=%d".formatted(file, to, steps, every);
-        return Stream.concat(Stream.of(line.split(" ")), Stream.of(more)).toList();
+        String sizes = "model.width=8 model.head=4 model.sequence=8 model.batch=1";
+        List<String> line = List.of("train", "../runs/muon.yaml", "--out", to.toString());
+        List<String> set = Ht.set(sizes, "steps=" + steps, "checkpoint.every=" + every);
+        return Stream.of(line, Ht.TINY, set, Ht.set(more)).flatMap(List::stream).toList();
     }
 
     /** What such a run leaves when nothing happens to it: trained once for all tests. */
@@ -62,7 +58,8 @@ class FaultTest {
         return UNDISTURBED.get(key);
     }
 
-    private static List<Object> result(Path run) throws Exception {
+    /** Everything that two equal runs have in common. */
+    static List<Object> result(Path run) throws Exception {
         List<Object> all = new ArrayList<>();
         for (String line : Files.readAllLines(run.resolve(Run.METRICS))) {
             all.add(line.replaceFirst(",\"seconds\":[^,}]*", ""));
@@ -132,7 +129,7 @@ class FaultTest {
     /** Was told to save, and built on for minutes. */
     @Test
     void interruptedWhileTheNetworkIsBuilt() throws Exception {
-        try (Child child = Child.start(train(run, 4, 1, "--set", "model.layers=5000"))) {
+        try (Child child = Child.start(train(run, 4, 1, "model.layers=5000"))) {
             for (int i = 0; i < 600 && Files.notExists(run.resolve(Run.CONFIGURATION)); i++) {
                 Thread.sleep(50);
             }
@@ -151,7 +148,7 @@ class FaultTest {
             if (attempt > 0) {
                 Folder.delete(run);
             }
-            try (Child child = Child.start(train(run, 4, 1, "--set", "model.width=256"))) {
+            try (Child child = Child.start(train(run, 4, 1, "model.width=256"))) {
                 assertThat(child.says("validation")).as("about to begin").isTrue();
                 Thread.sleep(1000 + 500 * attempt);
                 child.signal("INT");

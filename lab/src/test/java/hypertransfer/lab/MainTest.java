@@ -187,12 +187,11 @@ class MainTest {
     @Test
     void everyKindOfFailureHasItsOwnCode() {
         assertThat(Exit.of(new Diverged(null, 3, "the loss is NaN"))).isEqualTo(3);
-        assertThat(Exit.of(new UncheckedIOException(new IOException("No space left on device"))))
-                .isEqualTo(4);
-        assertThat(Exit.of(new UncheckedIOException(new AccessDeniedException("x"))))
-                .isEqualTo(5);
-        assertThat(Exit.of(new UncheckedIOException(new IOException("Input/output error"))))
-                .isEqualTo(6);
+        Stream<IOException> failures = Stream.of(
+                new IOException("No space left on device"),
+                new AccessDeniedException("x"),
+                new IOException("Input/output error"));
+        assertThat(failures.map(UncheckedIOException::new).map(Exit::of)).containsExactly(4, 5, 6);
     }
 
     @Test

@@ -83,15 +83,12 @@ record Mutation(String what, byte[] bytes) {
     private static Mutation insert(byte[] good, RandomGenerator random, byte[] added, String what) {
         int at = random.nextInt(good.length + 1);
         return new Mutation(
-                added.length + " bytes of " + what + " are inserted at byte " + at,
-                joined(Arrays.copyOf(good, at), added, Arrays.copyOfRange(good, at, good.length)));
+                added.length + " bytes of " + what + " are inserted at byte " + at, spliced(good, at, at, added));
     }
 
     private static Mutation remove(byte[] good, RandomGenerator random) {
         int from = random.nextInt(good.length + 1), to = from + random.nextInt(Math.min(64, good.length - from) + 1);
-        return new Mutation(
-                "bytes " + from + " to " + to + " are gone",
-                joined(Arrays.copyOf(good, from), Arrays.copyOfRange(good, to, good.length)));
+        return new Mutation("bytes " + from + " to " + to + " are gone", spliced(good, from, to, new byte[0]));
     }
 
     /** As a file system leaves a block that was allocated and never written. */
@@ -112,10 +109,7 @@ record Mutation(String what, byte[] bytes) {
         String value = values.get(random.nextInt(values.size()));
         return new Mutation(
                 "'" + one.group() + "' at byte " + one.start() + " became '" + shown(value) + "'",
-                joined(
-                        Arrays.copyOf(good, one.start()),
-                        value.getBytes(StandardCharsets.UTF_8),
-                        Arrays.copyOfRange(good, one.end(), good.length)));
+                spliced(good, one.start(), one.end(), value.getBytes(StandardCharsets.UTF_8)));
     }
 
     private static Mutation lines(byte[] good, RandomGenerator random) {
@@ -158,11 +152,11 @@ record Mutation(String what, byte[] bytes) {
         return Arrays.copyOfRange(good, from, from + random.nextInt(Math.min(200, good.length - from) + 1));
     }
 
-    private static byte[] joined(byte[]... parts) {
+    private static byte[] spliced(byte[] good, int from, int to, byte[] added) {
         ByteArrayOutputStream all = new ByteArrayOutputStream();
-        for (byte[] part : parts) {
-            all.writeBytes(part);
-        }
+        all.write(good, 0, from);
+        all.writeBytes(added);
+        all.write(good, to, good.length - to);
         return all.toByteArray();
     }
 

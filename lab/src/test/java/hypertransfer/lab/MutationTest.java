@@ -85,10 +85,7 @@ class MutationTest {
         if (!changed.isEmpty()) {
             cases.wrong(about + ": changed " + changed);
             for (String name : changed) {
-                Path left = shop.directory.resolve(name);
-                if (Files.exists(left)) {
-                    Files.delete(left);
-                }
+                Files.deleteIfExists(shop.directory.resolve(name));
             }
         }
     }

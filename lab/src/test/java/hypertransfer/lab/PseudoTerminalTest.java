@@ -30,12 +30,7 @@ class PseudoTerminalTest {
                         + command(Stream.concat(train, Ht.TINY.stream()))
                         + command(Stream.of("compare", run, run, "--tensors"))
                         + command(Stream.of("predict", run)));
-        Process process = new ProcessBuilder(List.of(SCRIPT.toString(), "-qec", "sh " + script, "/dev/null"))
-                .redirectErrorStream(true)
-                .start();
-        process.getOutputStream().close();
-        String shown = new String(process.getInputStream().readAllBytes());
-        assertThat(process.waitFor()).as(shown).isZero();
+        String shown = Child.output(SCRIPT.toString(), "-qec", "sh " + script, "/dev/null");
         List<String> rows = Arrays.stream(shown.split("\r\n|\r|\n"))
                 .map(row -> row.replaceAll("\u001b\\[[0-9]*[Km]", ""))
                 .filter(row -> !row.startsWith("WARNING") && !row.contains(dir.toString()))

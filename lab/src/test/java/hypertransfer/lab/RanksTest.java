@@ -4,8 +4,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import hypertransfer.train.log.Run;
-import java.io.IOException;
-import java.nio.ByteBuffer;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -32,10 +30,9 @@ class RanksTest {
     }
 
     private Process start(int ranks, String... arguments) throws Exception {
-        List<String> command = new ArrayList<>(List.of(
-                "mpirun --allow-run-as-root --oversubscribe --bind-to none --mca pml ob1 --mca btl self,vader,tcp"
-                        .concat(" --mca btl_tcp_if_include lo -n ")
-                        .concat(Integer.toString(ranks))
+        List<String> command =
+                new ArrayList<>(List.of(("mpirun --allow-run-as-root --oversubscribe --bind-to none --mca pml ob1"
+                                + " --mca btl self,vader,tcp --mca btl_tcp_if_include lo -n " + ranks)
                         .split(" ")));
         command.addAll(Child.java());
         command.add("train");
@@ -58,33 +55,20 @@ class RanksTest {
         return process.exitValue();
     }
 
-    private String[] tiny(String out, String... settings) throws IOException {
-        Path file = directory.resolve("tiny.yaml");
-        Files.writeString(file, """
-                engine: reference
-                steps: 6
-                model: {vocab: 256, layers: 1, width: 16, head: 8, sequence: 16, batch: 1, accumulation: 4}
-                validation: {batches: 3, every: 3}
-                checkpoint: {every: 3}
-                """);
-        List<String> arguments = new ArrayList<>(
-                List.of(file.toString(), "--out", directory.resolve(out).toString()));
-        for (String setting : settings) {
-            arguments.addAll(List.of("--set", setting));
-        }
+    private String[] tiny(String out, String... settings) {
+        List<String> arguments = new ArrayList<>(List.of("../runs/muon.yaml", "--out", "" + directory.resolve(out)));
+        arguments.addAll(Ht.TINY);
+        arguments.addAll(Ht.set("steps=6 model.batch=1 model.accumulation=4 validation.batches=3 validation.every=3"));
+        arguments.addAll(Ht.set("checkpoint.every=3"));
+        arguments.addAll(Ht.set(settings));
         return arguments.toArray(String[]::new);
     }
 
     /** Everything that two equal runs have in common. */
-    private List<Object> result(String run) throws IOException {
-        List<Object> all = new ArrayList<>();
-        Path path = directory.resolve(run);
-        all.add(Files.readString(path.resolve("metrics.jsonl")).replaceAll("\"seconds\":[^,}]*", ""));
-        all.add(Files.readString(path.resolve("matrices.jsonl")));
-        all.add(Files.readString(path.resolve("config.yaml")));
-        for (String file : List.of("step-00000003.json", "step-00000006.json", "step-00000006.safetensors")) {
-            all.add(ByteBuffer.wrap(
-                    Files.readAllBytes(path.resolve("checkpoints").resolve(file))));
+    private List<Object> result(String run) throws Exception {
+        List<Object> all = FaultTest.result(directory.resolve(run));
+        for (String file : List.of("config.yaml", "checkpoints/step-00000003.json", "checkpoints/step-00000006.json")) {
+            all.add(Files.readString(directory.resolve(run).resolve(file)));
         }
         return all;
     }

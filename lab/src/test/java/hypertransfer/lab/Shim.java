@@ -10,9 +10,9 @@ import java.lang.classfile.CodeElement;
 import java.lang.classfile.Opcode;
 import java.lang.classfile.instruction.InvokeInstruction;
 import java.lang.constant.ClassDesc;
+import java.lang.constant.ConstantDescs;
 import java.lang.constant.MethodTypeDesc;
 import java.lang.reflect.Method;
-import java.util.Set;
 
 /**
  * The command line inside the test's own process, with every operation that changes files going through {@link Disk}: the
@@ -20,9 +20,6 @@ import java.util.Set;
  */
 final class Shim extends ClassLoader implements Ht.Runner {
     private static final ClassDesc DISK = Disk.class.describeConstable().orElseThrow();
-    private static final Set<String> BENT =
-            Set.of("java/nio/file/Files", "java/nio/channels/FileChannel", "java/nio/channels/Channels");
-
     private final Method main;
 
     Shim() throws ReflectiveOperationException {
@@ -72,17 +69,17 @@ final class Shim extends ClassLoader implements Ht.Runner {
 
     private static void bend(CodeBuilder code, CodeElement element) {
         if (element instanceof InvokeInstruction call
-                && BENT.contains(call.owner().asInternalName())) {
-            String name = call.name().stringValue();
-            MethodTypeDesc type = call.typeSymbol();
-            if (call.opcode() == Opcode.INVOKESTATIC && Disk.CHANGES.contains(name)) {
-                code.invokestatic(DISK, name, type);
+                && call.owner().asInternalName().startsWith("java/nio/")) {
+            ClassDesc owner = call.owner().asSymbol();
+            String method = call.name().stringValue(), name = owner.displayName() + "." + method;
+            if (Disk.LED.contains(name)) {
+                MethodTypeDesc type = call.typeSymbol();
+                boolean isStatic = call.opcode() == Opcode.INVOKESTATIC;
+                code.invokestatic(DISK, method, isStatic ? type : type.insertParameterTypes(0, owner));
                 return;
             }
-            if (call.opcode() == Opcode.INVOKEVIRTUAL && Disk.CHANNEL_CHANGES.contains(name)) {
-                code.invokestatic(
-                        DISK, name, type.insertParameterTypes(0, call.owner().asSymbol()));
-                return;
+            if (Disk.CHANGES.contains(name)) {
+                code.invokestatic(DISK, "operation", MethodTypeDesc.of(ConstantDescs.CD_void));
             }
         }
         code.with(element);

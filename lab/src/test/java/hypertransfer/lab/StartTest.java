@@ -3,10 +3,8 @@ package hypertransfer.lab;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
-import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -35,14 +33,7 @@ class StartTest {
 
     /** The files of {@code runs/} that are no experiments. */
     static List<Path> configurations() throws Exception {
-        List<Path> found = new ArrayList<>();
-        try (DirectoryStream<Path> files = Files.newDirectoryStream(Path.of("..", "runs"), "*.yaml")) {
-            for (Path file : files) {
-                if (!Files.readString(file).startsWith("title:")) {
-                    found.add(file);
-                }
-            }
-        }
+        List<Path> found = ExperimentTest.runs(false);
         assertThat(found).hasSizeGreaterThan(5);
         return found;
     }
@@ -82,13 +73,8 @@ class StartTest {
         ht.fine("transfer", dir.resolve("out/a"), "--mode hypertransfer");
         assertThat(ht.out()).contains("next: ht report ", "ht compare ");
         assertThat(ht.out()).doesNotContain("warning:");
-        assertThat(ht.fine(
-                        "transfer",
-                        dir.resolve("out/a"),
-                        "--mode=hypertransfer",
-                        "--set=seed=7",
-                        "--set=checkpoint.every=2",
-                        "--out=" + dir.resolve("other")))
+        String other = "--mode hypertransfer --set seed=7 --set checkpoint.every=2 --out";
+        assertThat(ht.fine("transfer", dir.resolve("out/a"), other, dir.resolve("other")))
                 .contains("warning: --set seed makes this another run than its target");
         JsonNode rows = ht.json("runs", dir.resolve("out"), "--json");
         assertThat(rows).hasSize(2);
@@ -116,15 +102,10 @@ class StartTest {
         String ask = ". " + script + "\ncompopt() { :; }\nCOMP_WORDS=(" + line + ")\nCOMP_CWORD=" + (words.length - 1)
                 + "\nCOMP_LINE='" + line + "'\nCOMP_POINT=" + line.length()
                 + "\n_complete_ht\nprintf '%s\\n' \"${COMPREPLY[@]}\"";
-        Process bash = new ProcessBuilder("/bin/bash", "-c", ask)
-                .redirectErrorStream(true)
-                .start();
-        List<String> answers = new String(bash.getInputStream().readAllBytes())
+        return Child.output("/bin/bash", "-c", ask)
                 .lines()
                 .map(String::strip)
                 .filter(answer -> !answer.isEmpty())
                 .toList();
-        assertThat(bash.waitFor()).as(answers::toString).isZero();
-        return answers;
     }
 }

@@ -4,23 +4,21 @@ import hypertransfer.train.file.Folder;
 import hypertransfer.train.log.Run;
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
-import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.SplittableRandom;
 import java.util.TreeMap;
 import java.util.stream.Stream;
 import java.util.zip.CRC32C;
-import tools.jackson.databind.json.JsonMapper;
-import tools.jackson.databind.node.ArrayNode;
-import tools.jackson.databind.node.ObjectNode;
 
 /**
  * A small specimen of everything that a command reads, and every command that reads or writes files, with arguments that
@@ -123,20 +121,11 @@ final class Workshop {
                 2,fc,2.2,3,0.3,0.4
                 2,q,2.7,3,0.3,0.4
                 """);
-        Files.writeString(
-                at("norms.jsonl"),
-                "{\"step\":0,\"weight_norm/fc\":2,\"update_norm/fc\":1,\"rate\":0.1,\"decay\":0}\n"
-                        + "{\"step\":1,\"weight_norm/fc\":2,\"update_norm/fc\":1,\"rate\":0.1,\"decay\":0}\n");
-        Path golden = Path.of("../train/src/test/resources/golden");
-        Files.createDirectories(at("golden"));
-        ObjectNode all = (ObjectNode)
-                JsonMapper.shared().readTree(golden.resolve("M1.json").toFile());
-        ArrayNode cases = (ArrayNode) all.get("cases");
-        while (cases.size() > 1) {
-            cases.remove(1);
-        }
-        JsonMapper.shared().writeValue(at("golden/M1.json").toFile(), all);
-        Files.copy(golden.resolve("M1.safetensors"), at("golden/M1.safetensors"));
+        Files.writeString(at("norms.jsonl"), """
+                {"step":0,"weight_norm/fc":2,"update_norm/fc":1,"rate":0.1,"decay":0}
+                {"step":1,"weight_norm/fc":2,"update_norm/fc":1,"rate":0.1,"decay":0}
+                """);
+        ConformanceTest.golden(Files.createDirectory(at("golden")));
     }
 
     /** @param line the arguments; {@code @} stands for this directory */
@@ -185,14 +174,9 @@ final class Workshop {
                 command("tiny.yaml", null, "invariance @tiny.yaml"));
     }
 
-    /** All of them. */
-    List<Command> commands() {
-        return Stream.concat(training().stream(), quick().stream()).toList();
-    }
-
     /** Those that write files. */
     List<Command> writing() {
-        return commands().stream()
+        return Stream.concat(training().stream(), quick().stream())
                 .filter(c -> c.into() != null || c.args().stream().anyMatch(arg -> arg.contains("/" + OUT)))
                 .toList();
     }
@@ -278,14 +262,10 @@ final class Workshop {
     /** The files that differ from what they were made as, and those that are new. */
     List<String> changed() throws IOException {
         Map<String, String> now = stamps(directory);
-        List<String> changed = new ArrayList<>();
-        now.forEach((name, stamp) -> {
-            if (!stamp.equals(before.get(name))) {
-                changed.add(name);
-            }
-        });
-        before.keySet().stream().filter(name -> !now.containsKey(name)).forEach(changed::add);
-        return changed;
+        return Stream.concat(now.keySet().stream(), before.keySet().stream())
+                .distinct()
+                .filter(name -> !Objects.equals(now.get(name), before.get(name)))
+                .toList();
     }
 
     private static Map<String, String> stamps(Path place) throws IOException {
@@ -297,11 +277,8 @@ final class Workshop {
     }
 
     void restore(Path file) throws IOException {
-        Files.copy(
-                kept.resolve(directory.relativize(file)),
-                file,
-                StandardCopyOption.REPLACE_EXISTING,
-                StandardCopyOption.COPY_ATTRIBUTES);
+        Path good = kept.resolve(directory.relativize(file));
+        Files.copy(good, file, StandardCopyOption.REPLACE_EXISTING, StandardCopyOption.COPY_ATTRIBUTES);
     }
 
     /**
@@ -310,38 +287,28 @@ final class Workshop {
      */
     Map<String, Object> result(Command command) throws IOException {
         Map<String, Object> result = new LinkedHashMap<>();
-        List<Path> files = new ArrayList<>();
-        if (command.into() != null) {
-            files.addAll(regular(at(command.into())));
-        }
         for (Path file : regular(directory)) {
-            if (directory.relativize(file).toString().startsWith(OUT)) {
-                files.add(file);
+            String place = directory.relativize(file).toString(),
+                    name = file.getFileName().toString();
+            boolean own = place.startsWith(OUT) || command.into() != null && place.startsWith(command.into() + "/");
+            if (own && !name.matches("lock|tokenize\\.lock|" + Run.PROVENANCE + "|events\\.out.*")) {
+                result.put(place, content(name, Files.readAllBytes(file)));
             }
-        }
-        for (Path file : files) {
-            String name = file.getFileName().toString();
-            if (name.matches("lock|tokenize\\.lock|" + Run.PROVENANCE + "|events\\.out.*")) {
-                continue;
-            }
-            byte[] bytes = Files.readAllBytes(file);
-            Object content;
-            if (name.endsWith(".html")) {
-                String page = new String(bytes);
-                content = page.startsWith("<!doctype html>") && page.strip().endsWith("</html>");
-            } else {
-                if (name.equals(Run.METRICS)) {
-                    bytes = new String(bytes)
-                            .replaceAll(",\"seconds\":[^,}]*", "")
-                            .getBytes();
-                }
-                CRC32C crc = new CRC32C();
-                crc.update(bytes);
-                content = bytes.length + " bytes, " + Long.toHexString(crc.getValue());
-            }
-            result.put(directory.relativize(file).toString(), content);
         }
         return result;
+    }
+
+    private static Object content(String name, byte[] bytes) {
+        if (name.endsWith(".html")) {
+            String page = new String(bytes);
+            return page.startsWith("<!doctype html>") && page.strip().endsWith("</html>");
+        }
+        byte[] compared = name.equals(Run.METRICS)
+                ? new String(bytes).replaceAll(",\"seconds\":[^,}]*", "").getBytes()
+                : bytes;
+        CRC32C crc = new CRC32C();
+        crc.update(compared);
+        return compared.length + " bytes, " + Long.toHexString(crc.getValue());
     }
 
     static void copy(Path from, Path to) throws IOException {
@@ -358,7 +325,7 @@ final class Workshop {
     }
 
     private static List<String> sizes(byte[] bytes) {
-        return Arrays.stream(new String(bytes, java.nio.charset.StandardCharsets.ISO_8859_1).split("\n"))
+        return Arrays.stream(new String(bytes, StandardCharsets.ISO_8859_1).split("\n"))
                 .filter(line -> line.matches(
                         ".*(steps|layers|width|head|sequence|batch|vocab|accumulation|preset|every|keep|settings).*"))
                 .toList();

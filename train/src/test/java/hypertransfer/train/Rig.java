@@ -148,17 +148,6 @@ public final class Rig implements AutoCloseable {
         return losses;
     }
 
-    /** Takes over what another one has, as from a checkpoint. */
-    public void continueFrom(Rig other) {
-        for (Parameter p : other.parameters.all()) {
-            engine.write(parameter(p.name()).master(), other.engine.read(p.master()));
-        }
-        other.optimizer
-                .tensors()
-                .forEach((name, tensor) -> engine.write(optimizer.tensors().get(name), other.engine.read(tensor)));
-        optimizer.restore(other.optimizer.states(), other.optimizer.steps());
-    }
-
     /** Newton-Schulz of one matrix, on the reference engine. */
     public static double[] orthogonalized(double[] x, int rows, int cols, Iteration iteration) {
         try (Engine engine = Engines.open("reference", new Dims(1, 1, 48, 2, 1))) {

@@ -40,13 +40,8 @@ class TrainCommandTest {
     @ValueSource(strings = {"memory", "defect", "exception"})
     void whateverEndsOneRankEndsAll(String failure) throws Exception {
         Path java = Path.of(System.getProperty("java.home"), "bin", "java");
-        Process process = new ProcessBuilder(
-                        java.toString(),
-                        "-XX:TieredStopAtLevel=1",
-                        "-cp",
-                        System.getProperty("java.class.path"),
-                        Failing.class.getName(),
-                        failure)
+        String name = Failing.class.getName(), classes = System.getProperty("java.class.path");
+        Process process = new ProcessBuilder("" + java, "-XX:TieredStopAtLevel=1", "-cp", classes, name, failure)
                 .redirectError(ProcessBuilder.Redirect.DISCARD)
                 .start();
         assertThat(process.inputReader().readAllAsString().strip())

@@ -14,13 +14,8 @@ class WorkloadTest {
     /** What had been opened was left open. */
     @Test
     void whatCannotBeDecidedIsClosed() {
-        Configuration c = ConfigurationFile.of(
-                "engine=reference",
-                "model.layers=1",
-                "model.width=4",
-                "model.head=2",
-                "model.sequence=2",
-                "model.batch=1");
+        String tiny = "engine=reference model.layers=1 model.width=4 model.head=2 model.sequence=2 model.batch=1";
+        Configuration c = ConfigurationFile.of(tiny.split(" "));
         AtomicInteger closed = new AtomicInteger();
         assertThatThrownBy(() -> new Workload(c, engine -> failing(engine, closed)))
                 .hasMessage("no card any more");

@@ -36,6 +36,8 @@ final class Browser implements AutoCloseable {
             + " --disable-background-networking --disable-component-update --disable-sync --disable-dev-shm-usage"
             + " --hide-scrollbars --disable-renderer-backgrounding --disable-background-timer-throttling"
             + " --remote-debugging-address=127.0.0.1 --remote-debugging-port=0";
+    private static final List<String> COMPLAINTS =
+            List.of("Runtime.consoleAPICalled Runtime.exceptionThrown Log.entryAdded Network.loadingFailed".split(" "));
     private static String port; // of the one Chromium that all tests of this process share
 
     private final String id;
@@ -74,9 +76,7 @@ final class Browser implements AutoCloseable {
             }
         }));
         Path file = profile.resolve("DevToolsActivePort");
-        waitFor(
-                "Chromium's port",
-                () -> Files.exists(file) && Files.readAllLines(file).size() > 1);
+        waitFor("its port", () -> Files.exists(file) && Files.readAllLines(file).size() > 1);
         port = Files.readAllLines(file).getFirst();
         return port;
     }
@@ -96,12 +96,10 @@ final class Browser implements AutoCloseable {
 
     private String ask(String what) throws Exception {
         URI address = URI.create("http://127.0.0.1:" + port() + "/json/" + what);
-        return http.send(
-                        HttpRequest.newBuilder(address)
-                                .PUT(HttpRequest.BodyPublishers.noBody())
-                                .build(),
-                        BodyHandlers.ofString())
-                .body();
+        HttpRequest request = HttpRequest.newBuilder(address)
+                .PUT(HttpRequest.BodyPublishers.noBody())
+                .build();
+        return http.send(request, BodyHandlers.ofString()).body();
     }
 
     /** What the page wrote to the console, threw, or failed to load. */
@@ -228,12 +226,7 @@ final class Browser implements AutoCloseable {
                 text.setLength(0);
                 if (node.has("id")) {
                     answers.remove(node.path("id").asInt()).complete(node);
-                } else if (List.of(
-                                "Runtime.consoleAPICalled",
-                                "Runtime.exceptionThrown",
-                                "Log.entryAdded",
-                                "Network.loadingFailed")
-                        .contains(node.path("method").asString())) {
+                } else if (COMPLAINTS.contains(node.path("method").asString())) {
                     console.add(node.toString());
                 }
             }

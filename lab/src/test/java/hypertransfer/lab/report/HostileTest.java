@@ -9,9 +9,9 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import tools.jackson.core.JsonPointer;
 import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.ObjectMapper;
 import tools.jackson.databind.json.JsonMapper;
@@ -37,7 +37,7 @@ class HostileTest {
         for (String file : List.of("config.yaml", "provenance.json", "state.json")) {
             ObjectMapper mapper = file.endsWith("yaml") ? YAMLMapper.shared() : JsonMapper.shared();
             JsonNode whole = mapper.readTree(run("n" + count).resolve(file));
-            for (List<String> place : places(whole, List.of())) {
+            for (JsonPointer place : places(whole, JsonPointer.empty())) {
                 JsonNode tree = whole.deepCopy();
                 spoil(tree, place);
                 mapper.writeValue(run("n" + count).resolve(file).toFile(), tree);
@@ -101,31 +101,23 @@ class HostileTest {
     }
 
     /** The way to every string, also in arrays, and to every key. */
-    private static List<List<String>> places(JsonNode node, List<String> way) {
-        var found = new ArrayList<List<String>>();
+    private static List<JsonPointer> places(JsonNode node, JsonPointer way) {
+        var found = new ArrayList<JsonPointer>();
         if (node.isString() || node.isNull()) {
             found.add(way);
         } else if (node.isObject()) {
-            node.properties().forEach(e -> found.addAll(places(e.getValue(), with(way, e.getKey()))));
-            found.add(with(way, TEXT)); // a key that nobody expects
+            node.properties().forEach(e -> found.addAll(places(e.getValue(), way.appendProperty(e.getKey()))));
+            found.add(way.appendProperty(TEXT)); // a key that nobody expects
         } else if (node.isArray() && !node.isEmpty()) {
-            found.addAll(places(node.get(0), with(way, "0")));
+            found.addAll(places(node.get(0), way.appendIndex(0)));
         }
         return found;
     }
 
-    private static List<String> with(List<String> way, String next) {
-        return Stream.concat(way.stream(), Stream.of(next)).toList();
-    }
-
-    private static void spoil(JsonNode tree, List<String> way) {
-        JsonNode inner = tree;
-        for (String key : way.subList(0, way.size() - 1)) {
-            inner = inner.isArray() ? inner.get(Integer.parseInt(key)) : inner.get(key);
-        }
-        switch (inner) {
-            case ObjectNode object -> object.put(way.getLast(), TEXT);
-            case ArrayNode array -> array.set(Integer.parseInt(way.getLast()), TEXT);
+    private static void spoil(JsonNode tree, JsonPointer way) {
+        switch (tree.at(way.head())) {
+            case ObjectNode object -> object.put(way.last().getMatchingProperty(), TEXT);
+            case ArrayNode array -> array.set(way.last().getMatchingIndex(), TEXT);
             default -> throw new AssertionError(way);
         }
     }

@@ -4,6 +4,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import hypertransfer.core.Refusal;
+import hypertransfer.lab.Child;
+import hypertransfer.lab.Ht;
+import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.lang.foreign.FunctionDescriptor;
@@ -25,6 +28,7 @@ import java.nio.file.StandardOpenOption;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.util.Iterator;
 import java.util.List;
+import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -55,26 +59,16 @@ class ServerTest {
     }
 
     @Test
-    void thePageIsLive() throws Exception {
-        HttpResponse<String> page = client.send(request(server, "/"), BodyHandlers.ofString());
-        assertThat(page.statusCode()).isEqualTo(200);
-        assertThat(page.headers().firstValue("Content-Type")).hasValue("text/html; charset=utf-8");
-        assertThat(page.body()).contains("\"live\":true");
-    }
-
-    @Test
     void linesRunsAndEndsArriveAsTheyHappen() throws Exception {
         SyntheticRun first =
                 new SyntheticRun(folder.resolve("muon"), 0, "steps=20").begin().append(4, 1);
         Iterator<JsonNode> messages = events(server);
         assertThat(next(messages, "run").path("run").asString()).isEqualTo("muon");
-        assertThat(next(messages, "lines").path("training").path("step").size()).isEqualTo(3);
+        assertThat(next(messages, "lines").at("/training/step")).hasSize(3);
         first.append(6, 1);
-        assertThat(next(messages, "lines").path("training").path("step").size()).isEqualTo(2);
+        assertThat(next(messages, "lines").at("/training/step")).hasSize(2);
         SyntheticRun second = new SyntheticRun(folder.resolve("later"), 0, "steps=20", "target=../muon").finished();
-        JsonNode run = next(messages, "run");
-        assertThat(run.path("run").asString()).isEqualTo("later");
-        assertThat(run.path("target").asString()).isEqualTo("muon");
+        assertThat(next(messages, "run", "later").path("target").asString()).isEqualTo("muon");
         first.state("failed");
         assertThat(next(messages, "state", "failed").path("run").asString()).isEqualTo("muon");
         Files.delete(second.directory.resolve("config.yaml"));
@@ -86,10 +80,8 @@ class ServerTest {
         SyntheticRun.pairs(folder, 20);
         try (Server one = Server.open(folder.resolve("inverse"), 0)) {
             Iterator<JsonNode> messages = events(one);
-            JsonNode a = next(messages, "run"), b = next(messages, "run");
-            assertThat(a.path("run").asString()).isEqualTo("muonh");
-            assertThat(b.path("run").asString()).isEqualTo("inverse");
-            assertThat(b.path("target").asString()).isEqualTo("muonh");
+            assertThat(next(messages, "run").path("run").asString()).isEqualTo("muonh");
+            assertThat(next(messages, "run").path("target").asString()).isEqualTo("muonh");
         }
     }
 
@@ -115,8 +107,7 @@ class ServerTest {
         assertThat(next(messages, "damaged").path("message").asString()).contains("provenance.json is damaged");
         assertThat(next(messages, "run").path("run").asString()).isEqualTo("good");
         bad.finished();
-        JsonNode repaired = next(messages, "run");
-        assertThat(repaired.path("run").asString()).isEqualTo("bad");
+        assertThat(next(messages, "run").path("run").asString()).as("repaired").isEqualTo("bad");
     }
 
     @Test
@@ -126,8 +117,7 @@ class ServerTest {
         SyntheticRun rooted = new SyntheticRun(folder.resolve("b"), 0, "steps=20").finished();
         Files.writeString(rooted.directory.resolve("config.yaml"), "\ntarget: /\n", StandardOpenOption.APPEND);
         new SyntheticRun(folder.resolve("c"), 0, "steps=20").finished();
-        Iterator<JsonNode> messages = events(server);
-        next(messages, "run", "c");
+        next(events(server), "run", "c");
     }
 
     @Test
@@ -175,22 +165,28 @@ class ServerTest {
 
     @Test
     void methodsAndPaths() throws Exception {
+        HttpResponse<String> page = send("GET", "/");
+        assertThat(page.statusCode()).isEqualTo(200);
+        assertThat(page.headers().firstValue("Content-Type")).hasValue("text/html; charset=utf-8");
+        assertThat(page.body()).contains("\"live\":true");
         for (String path : new String[] {"/", "/events"}) {
-            var post =
-                    HttpRequest.newBuilder(request(server, path).uri()).POST(HttpRequest.BodyPublishers.ofString("x"));
-            HttpResponse<String> refused = client.send(post.build(), BodyHandlers.ofString());
+            HttpResponse<String> refused = send("POST", path);
             assertThat(refused.statusCode()).isEqualTo(405);
             assertThat(refused.headers().firstValue("Allow")).hasValue("GET, HEAD");
-            HttpResponse<String> head = client.send(
-                    HttpRequest.newBuilder(request(server, path).uri()).HEAD().build(), BodyHandlers.ofString());
+            HttpResponse<String> head = send("HEAD", path);
             assertThat(head.statusCode()).isEqualTo(200);
             assertThat(head.body()).isEmpty();
         }
         for (String path : new String[] {"/eventsX", "/events/", "/index.html"}) {
-            assertThat(client.send(request(server, path), BodyHandlers.ofString())
-                            .statusCode())
-                    .isEqualTo(404);
+            assertThat(send("GET", path).statusCode()).isEqualTo(404);
         }
+    }
+
+    private HttpResponse<String> send(String method, String path) throws Exception {
+        HttpRequest request = HttpRequest.newBuilder(request(server, path).uri())
+                .method(method, HttpRequest.BodyPublishers.noBody())
+                .build();
+        return client.send(request, BodyHandlers.ofString());
     }
 
     @Test
@@ -203,7 +199,7 @@ class ServerTest {
     }
 
     @Test
-    void aPortInUseIsNamed() throws IOException {
+    void aPortInUseIsNamed() {
         assertThatThrownBy(() -> Server.open(folder, server.port()))
                 .isInstanceOf(Refusal.class)
                 .hasMessageMatching("port " + server.port() + " on 127.0.0.1 is in use .*; give another with --port.*");
@@ -217,6 +213,34 @@ class ServerTest {
         // On another address of the loopback network the port is still free.
         try (var other = new ServerSocket(server.port(), 1, InetAddress.getByAddress(new byte[] {127, 0, 0, 2}))) {
             assertThat(other.isBound()).isTrue();
+        }
+    }
+
+    @Test
+    void nothingIsWatchedThatIsNotThere() {
+        Path nowhere = folder.resolve("nowhere");
+        assertThat(new Ht().refused("watch", nowhere)).contains("there is no directory " + nowhere);
+    }
+
+    @Test
+    void theCommandEndsWhenToldTo() throws Exception {
+        new SyntheticRun(folder.resolve("muon"), 0, "steps=20").finished();
+        Process process = new ProcessBuilder(Child.java("watch", folder, "--port", 0))
+                .redirectError(ProcessBuilder.Redirect.DISCARD)
+                .start();
+        try (BufferedReader out = process.inputReader()) {
+            String line = out.readLine();
+            assertThat(line).startsWith("watching " + folder + " at http://127.0.0.1:");
+            // With a reader on the stream: it must not keep the process alive.
+            URI events = URI.create(line.replaceAll(".*(http\\S+).*", "$1events"));
+            var stream = client.send(HttpRequest.newBuilder(events).build(), BodyHandlers.ofLines());
+            assertThat(stream.statusCode()).isEqualTo(200);
+            process.toHandle().destroy(); // unlike Process.destroy, this leaves its output readable
+            assertThat(process.waitFor(10, TimeUnit.MINUTES)).isTrue();
+            assertThat(process.exitValue()).isEqualTo(143); // SIGTERM's, as SIGINT gives 130
+            assertThat(out.readLine()).isNull();
+        } finally {
+            process.destroyForcibly();
         }
     }
 

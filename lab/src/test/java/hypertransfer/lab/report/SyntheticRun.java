@@ -27,8 +27,8 @@ import tools.jackson.databind.node.ObjectNode;
  */
 final class SyntheticRun {
     private static final JsonMapper JSON = JsonMapper.shared();
-    private static final int VALIDATE = 10;
-    private static final int LOG = 5;
+    private static final String[] SERIES = {"norm", "target_norm", "rate", "effective", "angle", "implied_decay"};
+    private static final int VALIDATE = 10, LOG = 5;
 
     final Path directory;
     final Configuration configuration;
@@ -106,16 +106,12 @@ final class SyntheticRun {
                 base[m] = grown(base[m], eta, u, decay);
             }
             if (t % LOG == 0 || t == steps - 1) {
+                double[] angle = Arrays.stream(effective).map(Math::atan).toArray();
+                double[][] series = {carrier, target, rate, effective, angle, implied};
                 ObjectNode line = object().put("step", t);
-                line.set("norm", JSON.valueToTree(carrier));
-                line.set("target_norm", JSON.valueToTree(target));
-                line.set("rate", JSON.valueToTree(rate));
-                line.set("effective", JSON.valueToTree(effective));
-                line.set(
-                        "angle",
-                        JSON.valueToTree(
-                                Arrays.stream(effective).map(Math::atan).toArray()));
-                line.set("implied_decay", JSON.valueToTree(implied));
+                for (int k = 0; k < series.length; k++) {
+                    line.set(SERIES[k], JSON.valueToTree(series[k]));
+                }
                 matrixLines.add(line.toString());
             }
         }

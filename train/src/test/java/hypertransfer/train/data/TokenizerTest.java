@@ -6,6 +6,11 @@ import static org.assertj.core.api.Assertions.assertThat;
 import com.knuddels.jtokkit.Encodings;
 import com.knuddels.jtokkit.api.Encoding;
 import com.knuddels.jtokkit.api.EncodingType;
+import hypertransfer.train.data.Tokenizer.Held;
+import hypertransfer.train.data.Tokenizer.Options;
+import hypertransfer.train.data.Tokenizer.Progress;
+import hypertransfer.train.data.Tokenizer.Reading;
+import hypertransfer.train.data.Tokenizer.Result;
 import hypertransfer.train.data.text.Vocabulary;
 import java.io.IOException;
 import java.io.OutputStream;
@@ -26,13 +31,13 @@ import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import java.util.zip.GZIPOutputStream;
-import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 class TokenizerTest {
     private static final Encoding JTOKKIT = Encodings.newLazyEncodingRegistry().getEncoding(EncodingType.R50K_BASE);
+    private static final OptionalLong IN_ORDER = OptionalLong.empty();
 
     @TempDir
     private Path directory;
@@ -46,30 +51,18 @@ class TokenizerTest {
         out = directory.resolve("set");
     }
 
-    private static Tokenizer.Options options(double validation, long shardTokens, int threads) {
-        return options(
-                Vocabulary.GPT2, Tokenizer.Reading.STRICT, validation, 0, OptionalLong.empty(), shardTokens, threads);
+    private static Options options(double validation, long shardTokens, int threads) {
+        Held held = new Held(validation, 0);
+        return new Options(Vocabulary.GPT2, Reading.STRICT, held, IN_ORDER, shardTokens, false, threads);
     }
 
     /** Of bytes, where lines that cannot be read are skipped. */
-    private static Tokenizer.Options holding(double share, long fewest, OptionalLong shuffle, long shardTokens) {
-        Tokenizer.Reading skipping = new Tokenizer.Reading("text", true);
-        return options(Vocabulary.BYTES, skipping, share, fewest, shuffle, shardTokens, 2);
+    private static Options holding(double share, long fewest, OptionalLong shuffle, long shardTokens) {
+        Reading skipping = new Reading("text", true);
+        return new Options(Vocabulary.BYTES, skipping, new Held(share, fewest), shuffle, shardTokens, false, 2);
     }
 
-    private static Tokenizer.Options options(
-            Vocabulary vocabulary,
-            Tokenizer.Reading reading,
-            double share,
-            long fewest,
-            OptionalLong shuffle,
-            long shardTokens,
-            int threads) {
-        Tokenizer.Held held = new Tokenizer.Held(share, fewest);
-        return new Tokenizer.Options(vocabulary, reading, held, shuffle, shardTokens, false, threads);
-    }
-
-    private static Tokenizer.Result run(Path out, Tokenizer.Options options, Object... places) {
+    private static Result run(Path out, Options options, Object... places) {
         return new Tokenizer(out, options)
                 .run(Stream.of(places).map(Object::toString).toList(), progress -> {});
     }
@@ -93,6 +86,15 @@ class TokenizerTest {
         }
     }
 
+    private String decoded(Vocabulary vocabulary, Split split) {
+        return vocabulary.decode(ids(split));
+    }
+
+    /** The documents of shards of bytes. */
+    private List<String> documents(Split split) {
+        return List.of(decoded(Vocabulary.BYTES, split).substring(13).split("<\\|endoftext\\|>"));
+    }
+
     private Map<String, byte[]> files(Path folder) throws IOException {
         Map<String, byte[]> files = new TreeMap<>();
         try (Stream<Path> list = Files.list(folder)) {
@@ -111,7 +113,7 @@ class TokenizerTest {
     void textComesBackFromShards() throws IOException {
         String first = "It's 3.14 — naïve 漢字 😀\n\n\tcode  <|endoftext|> as text\r\n", second = document(5);
         Path file = Files.writeString(in.resolve("a.txt"), first + "<|endoftext|>\n" + second);
-        Tokenizer.Result result = run(out, options(0, 1000, 2), file);
+        Result result = run(out, options(0, 1000, 2), file);
         assertThat(result.documents()).isEqualTo(2);
         assertThat(result.validation().files()).isEmpty();
         int[] expected = Stream.of(first, second)
@@ -120,8 +122,7 @@ class TokenizerTest {
                         IntStream.of(JTOKKIT.encodeOrdinary(text).toArray())))
                 .toArray();
         assertThat(ids(Split.TRAIN)).containsExactly(expected);
-        assertThat(Vocabulary.GPT2.decode(ids(Split.TRAIN)))
-                .isEqualTo("<|endoftext|>" + first + "<|endoftext|>" + second);
+        assertThat(decoded(Vocabulary.GPT2, Split.TRAIN)).isEqualTo("<|endoftext|>" + first + "<|endoftext|>" + second);
     }
 
     @Test
@@ -132,14 +133,11 @@ class TokenizerTest {
         Map<String, byte[]> once = null;
         for (int threads : new int[] {1, 2, 7}) {
             out = directory.resolve("threads" + threads).resolve("set");
-            Tokenizer.Result result = run(out, options(0.05, 50_000, threads), in);
+            Result result = run(out, options(0.05, 50_000, threads), in);
             assertThat(result.documents()).isEqualTo(4001);
             assertThat(result.train().files()).hasSizeGreaterThan(3).doesNotHaveDuplicates();
-            Map<String, byte[]> files = files(out);
-            if (once != null) {
-                assertThat(files).containsExactlyEntriesOf(once);
-            }
-            once = files;
+            once = once == null ? files(out) : once;
+            assertThat(files(out)).containsExactlyEntriesOf(once);
         }
     }
 
@@ -147,15 +145,12 @@ class TokenizerTest {
     void everyDocumentIsWhollyInOneSplit() throws IOException {
         int n = 2000;
         Files.writeString(in.resolve("a.jsonl"), joined(n, i -> "{\"text\": \"<" + i + ">\"}\n"));
-        Tokenizer.Result result = run(out, options(0.1, 1_000_000, 2), in);
-        String train = Vocabulary.GPT2.decode(ids(Split.TRAIN)), held = Vocabulary.GPT2.decode(ids(Split.VALIDATION));
-        List<String> documents = new ArrayList<>(List.of(train.substring(13).split("<\\|endoftext\\|>")));
-        int kept = documents.size();
-        documents.addAll(List.of(held.substring(13).split("<\\|endoftext\\|>")));
-        assertThat(documents)
+        Result result = run(out, holding(0.1, 0, IN_ORDER, 1_000_000), in);
+        List<String> train = documents(Split.TRAIN), held = documents(Split.VALIDATION);
+        assertThat(Stream.concat(train.stream(), held.stream()))
                 .containsExactlyInAnyOrderElementsOf(
                         IntStream.range(0, n).mapToObj(i -> "<" + i + ">").toList());
-        assertThat(n - kept).isBetween(150, 250);
+        assertThat(held).hasSizeBetween(150, 250);
         assertThat(result.train().tokens() + result.validation().tokens())
                 .isEqualTo(ids(Split.TRAIN).length + ids(Split.VALIDATION).length);
         assertThat(result.validation().files()).containsExactly(out.resolve("set_val_000000.bin"));
@@ -170,27 +165,21 @@ class TokenizerTest {
         Files.writeString(in.resolve("picture.png"), "no text");
         Files.writeString(in.resolve("empty.txt"), "");
         run(out, options(0, 1000, 1), in);
-        assertThat(Vocabulary.GPT2.decode(ids(Split.TRAIN))).isEqualTo("<|endoftext|>a<|endoftext|>y<|endoftext|>z");
+        assertThat(decoded(Vocabulary.GPT2, Split.TRAIN)).isEqualTo("<|endoftext|>a<|endoftext|>y<|endoftext|>z");
     }
 
     @Test
-    void shardsAreFullButTheLast() throws IOException {
+    void shardsAreFullButTheLastAndForceReplacesAllOfThem() throws IOException {
         Path file = Files.writeString(in.resolve("a.txt"), "word ".repeat(99).strip());
-        Tokenizer.Result result = run(out, options(0, 40, 1), file);
+        Result result = run(out, options(0, 40, 1), file);
         assertThat(result.train().files()).map(path -> Files.size(path)).containsExactly(1104L, 1104L, 1064L);
         assertThat(ids(Split.TRAIN)).hasSize(100);
-    }
-
-    @Test
-    void refusesShardsThatAreThereAndReplacesAllOfThemWithForce() throws IOException {
-        Path file = Files.writeString(in.resolve("a.txt"), "word ".repeat(99).strip());
-        run(out, options(0, 40, 1), file);
         Map<String, byte[]> before = files(out);
         assertRefused(() -> run(out, options(0, 100, 1), file), "set_train_000001.bin", "--force");
         assertThat(files(out)).containsExactlyEntriesOf(before);
         Files.writeString(out.resolve("setb_train_000001.bin"), "another set's");
-        Tokenizer.Options o = options(0, 100, 1);
-        run(out, new Tokenizer.Options(o.vocabulary(), o.reading(), o.held(), o.shuffle(), 100, true, 1), file);
+        Options o = options(0, 100, 1);
+        run(out, new Options(o.vocabulary(), o.reading(), o.held(), o.shuffle(), 100, true, 1), file);
         assertThat(files(out)).containsOnlyKeys("set_train_000001.bin", "setb_train_000001.bin");
     }
 
@@ -254,9 +243,9 @@ class TokenizerTest {
     @Test
     void progressEndsWithTheWhole() throws IOException {
         Path file = pack(in.resolve("a.txt.gz"), document(9).repeat(12_000));
-        List<Tokenizer.Progress> seen = new ArrayList<>();
+        List<Progress> seen = new ArrayList<>();
         new Tokenizer(out, options(0, 1_000_000_000, 1)).run(List.of(file.toString()), seen::add);
-        Tokenizer.Progress last = seen.getLast();
+        Progress last = seen.getLast();
         assertThat(last.read()).isEqualTo(last.total()).isEqualTo(Files.size(file));
         assertThat(last.text()).isEqualTo(12_000L * document(9).getBytes(StandardCharsets.UTF_8).length);
         assertThat(last.tokens()).isEqualTo(ids(Split.TRAIN).length);
@@ -331,20 +320,6 @@ class TokenizerTest {
         assertThat(in.resolve("x")).doesNotExist();
     }
 
-    /** The documents and the lock stayed, and the same command could not be given again. */
-    @Test
-    void aFullDiskWhileDocumentsAreShuffledLeavesNothing() throws IOException {
-        Path full = Path.of("/dev/full");
-        Assumptions.assumeTrue(Files.exists(full), "this system has no /dev/full, so a full disk was not tried");
-        Path a = Files.writeString(in.resolve("a.txt"), document(9).repeat(400));
-        Files.createDirectories(out);
-        Files.createSymbolicLink(out.resolve("tokenize.documents.part"), full);
-        assertRefused(() -> run(out, holding(0.1, 1, OptionalLong.of(1), 1_000_000), a), "No space left");
-        assertThat(out).isEmptyDirectory();
-        run(out, holding(0.1, 1, OptionalLong.of(1), 1_000_000), a);
-        assertThat(out).isDirectoryContaining("glob:**_train_*.bin");
-    }
-
     /** The one that said it was done had the other's text. */
     @Test
     void oneProcessWritesToADirectory() throws IOException {
@@ -360,21 +335,22 @@ class TokenizerTest {
     void oneLongTextGivesItsEndToValidation() throws IOException {
         String text = joined(2000, i -> "line " + i + "\n");
         Path file = Files.writeString(in.resolve("a.txt"), text);
-        Tokenizer.Result result = run(out, holding(0.1, 100, OptionalLong.empty(), 3000), file);
+        Result result = run(out, holding(0.1, 100, IN_ORDER, 3000), file);
         int all = text.length() + 1, held = (int) Math.ceil(0.1 * all);
         assertThat(result.moved()).isEqualTo(held);
         assertThat(result.validation().tokens()).isEqualTo(held);
         assertThat(result.train().tokens()).isEqualTo(all - held + 1); // the separator before the end is one more
         assertThat(result.train().files()).hasSize((all - held + 3000) / 3000);
-        String train = Vocabulary.BYTES.decode(ids(Split.TRAIN)), end = Vocabulary.BYTES.decode(ids(Split.VALIDATION));
-        assertThat(train.substring(13) + end.substring(13)).isEqualTo(text);
+        assertThat(documents(Split.TRAIN).getFirst()
+                        + documents(Split.VALIDATION).getFirst())
+                .isEqualTo(text);
     }
 
     /** At a boundary of shards nothing of the first one touched is left. */
     @Test
     void wholeShardsMayMoveToValidation() throws IOException {
         Path file = Files.writeString(in.resolve("a.txt"), "x".repeat(999));
-        run(out, holding(0.2, 301, OptionalLong.empty(), 100), file);
+        run(out, holding(0.2, 301, IN_ORDER, 100), file);
         assertThat(files(out).keySet())
                 .filteredOn(name -> name.contains("train"))
                 .hasSize(7);
@@ -386,12 +362,12 @@ class TokenizerTest {
     void tooShortATextForBothIsRefused() throws IOException {
         Path file = Files.writeString(in.resolve("a.txt"), "x".repeat(150));
         assertRefused(
-                () -> run(out, holding(0.1, 100, OptionalLong.empty(), 1000), file),
+                () -> run(out, holding(0.1, 100, IN_ORDER, 1000), file),
                 "151 tokens in all",
                 "at least 100 each",
                 "--validation 0");
         assertThat(files(out)).isEmpty();
-        run(out, holding(0, 100, OptionalLong.empty(), 1000), file);
+        run(out, holding(0, 100, IN_ORDER, 1000), file);
         assertThat(ids(Split.TRAIN)).hasSize(151);
     }
 
@@ -400,14 +376,12 @@ class TokenizerTest {
         Files.writeString(
                 in.resolve("a.jsonl"),
                 joined(500, i -> "{\"text\": \"" + "ab".repeat(i == 77 ? 80_000 : 1) + i + "\"}\n"));
-        List<List<String>> orders = new ArrayList<>();
-        List<List<String>> held = new ArrayList<>();
-        for (OptionalLong seed :
-                List.of(OptionalLong.empty(), OptionalLong.of(1), OptionalLong.of(1), OptionalLong.of(2))) {
+        List<List<String>> orders = new ArrayList<>(), held = new ArrayList<>();
+        for (OptionalLong seed : List.of(IN_ORDER, OptionalLong.of(1), OptionalLong.of(1), OptionalLong.of(2))) {
             out = directory.resolve("shuffle" + orders.size()).resolve("set");
             run(out, holding(0.1, 1, seed, 1_000_000), in);
-            orders.add(List.of(Vocabulary.BYTES.decode(ids(Split.TRAIN)).split("<\\|endoftext\\|>")));
-            held.add(List.of(Vocabulary.BYTES.decode(ids(Split.VALIDATION)).split("<\\|endoftext\\|>")));
+            orders.add(documents(Split.TRAIN));
+            held.add(documents(Split.VALIDATION));
             assertThat(files(out)).hasSize(2); // nothing is left of the documents kept meanwhile
         }
         assertThat(orders.get(1)).containsExactlyElementsOf(orders.get(2)).isNotEqualTo(orders.get(0));
@@ -420,19 +394,19 @@ class TokenizerTest {
         Files.writeString(
                 in.resolve("a.jsonl"), "{\"text\": \"one\"}\n{\"text\": \n[1]\n{\"body\": 1}\n{\"text\": \"two\"}\n");
         Files.write(in.resolve("b.txt"), "three\ncaf\u00e9\nfour\n".getBytes(StandardCharsets.ISO_8859_1));
-        Tokenizer.Result result = run(out, holding(0, 0, OptionalLong.empty(), 1000), in);
+        Result result = run(out, holding(0, 0, IN_ORDER, 1000), in);
         assertThat(result.skipped()).isEqualTo(4);
         assertThat(result.firstSkipped()).contains("a.jsonl, line 2: broken JSON");
-        assertThat(Vocabulary.BYTES.decode(ids(Split.TRAIN)))
-                .isEqualTo("<|endoftext|>one<|endoftext|>two<|endoftext|>three\nfour\n");
+        assertThat(documents(Split.TRAIN)).containsExactly("one", "two", "three\nfour\n");
     }
 
     @Test
     void theTextMayBeInAnotherField() throws IOException {
         Path file = Files.writeString(in.resolve("a.jsonl"), "{\"text\": \"no\", \"body\": \"yes\"}\n");
-        Tokenizer.Reading body = new Tokenizer.Reading("body", false);
-        run(out, options(Vocabulary.BYTES, body, 0, 0, OptionalLong.empty(), 1000, 1), file);
-        assertThat(Vocabulary.BYTES.decode(ids(Split.TRAIN))).isEqualTo("<|endoftext|>yes");
+        Options o = options(0, 1000, 1);
+        Reading body = new Reading("body", false);
+        run(out, new Options(Vocabulary.BYTES, body, o.held(), o.shuffle(), 1000, false, 1), file);
+        assertThat(documents(Split.TRAIN)).containsExactly("yes");
         out = directory.resolve("other");
         refused(
                 "has no string \"text\"; name the field that holds the text with --field",

@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.lang.foreign.MemorySegment;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.charset.StandardCharsets;
@@ -14,11 +15,13 @@ import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
+import java.util.Random;
 import java.util.stream.IntStream;
 import java.util.zip.CRC32C;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 class SafeTensorsTest {
@@ -27,21 +30,59 @@ class SafeTensorsTest {
 
     private static final double[] VALUES = {1.5, -0.0, 1e-40, Double.MAX_VALUE, 0.1, Double.NaN};
 
-    private long write(Path file, int bytes) {
+    private Path file() {
+        return dir.resolve("x.safetensors");
+    }
+
+    private long write(int bytes) {
         return SafeTensorsWriter.write(
-                file,
+                file(),
                 List.of(
                         new SafeTensorsWriter.Entry("a.weight", 2, 3, bytes, () -> VALUES),
                         new SafeTensorsWriter.Entry("b.gain", 1, 2, bytes, () -> new double[] {3, 4})),
                 Map.of("run", "größer"));
     }
 
+    /** A file of other programs, with this header and these bytes. */
+    private void written(String json, byte[] data) throws IOException {
+        byte[] header = json.getBytes(StandardCharsets.UTF_8);
+        ByteBuffer bytes = ByteBuffer.allocate(8 + header.length + data.length).order(ByteOrder.LITTLE_ENDIAN);
+        Files.write(file(), bytes.putLong(header.length).put(header).put(data).array());
+    }
+
+    private long crc() throws IOException {
+        return crc(Files.readAllBytes(file()), 0, (int) Files.size(file()));
+    }
+
+    private static long crc(byte[] bytes, int from, int count) {
+        CRC32C crc = new CRC32C();
+        crc.update(bytes, from, count);
+        return crc.getValue();
+    }
+
+    /** Around the size of a part. */
+    @ParameterizedTest
+    @ValueSource(ints = {0, 1, 13, 8 << 20, (8 << 20) + 1, (24 << 20) - 1})
+    void aChecksumIsThatOfTheWhole(int size) {
+        byte[] bytes = new byte[size];
+        new Random(size).nextBytes(bytes);
+        assertThat(Checksum.of(MemorySegment.ofArray(bytes))).isEqualTo(crc(bytes, 0, size));
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {0, 1, 2, 7, 64, 999, 1000})
+    void checksumsAreJoined(int from) {
+        byte[] bytes = new byte[1000];
+        new Random(from).nextBytes(bytes);
+        assertThat(Checksum.joined(crc(bytes, 0, from), crc(bytes, from, 1000 - from), 1000 - from))
+                .isEqualTo(crc(bytes, 0, 1000));
+    }
+
     @ParameterizedTest
     @ValueSource(ints = {4, 8})
     void whatIsWrittenIsReadBack(int bytes) throws IOException {
-        Path file = dir.resolve("x.safetensors");
-        long crc = write(file, bytes);
-        try (SafeTensors read = SafeTensors.read(file)) {
+        long crc = write(bytes);
+        try (SafeTensors read = SafeTensors.read(file())) {
             assertThat(read.names()).containsExactly("a.weight", "b.gain");
             assertThat(read.shape("a.weight")).containsExactly(2, 3);
             assertThat(read.shape("b.gain")).containsExactly(2);
@@ -50,19 +91,15 @@ class SafeTensorsTest {
                 assertThat(values[i]).isEqualTo(Double.valueOf(bytes == 8 ? VALUES[i] : (float) VALUES[i]));
             }
             assertThat(read.values("b.gain")).containsExactly(3, 4);
-            assertThat(read.checksum()).isEqualTo(crc);
+            assertThat(read.checksum()).isEqualTo(crc).isEqualTo(crc());
             assertRefused(() -> read.values("c"), "has no tensor c; it has [a.weight, b.gain]");
         }
-        CRC32C own = new CRC32C();
-        own.update(Files.readAllBytes(file));
-        assertThat(crc).isEqualTo(own.getValue());
     }
 
     @Test
     void theBytesAreTheFormats() throws IOException {
-        Path file = dir.resolve("x.safetensors");
-        write(file, 4);
-        ByteBuffer in = ByteBuffer.wrap(Files.readAllBytes(file)).order(ByteOrder.LITTLE_ENDIAN);
+        write(4);
+        ByteBuffer in = ByteBuffer.wrap(Files.readAllBytes(file())).order(ByteOrder.LITTLE_ENDIAN);
         int header = (int) in.getLong();
         assertThat(header % 8).as("aligned").isZero();
         byte[] json = new byte[header];
@@ -83,18 +120,16 @@ class SafeTensorsTest {
     void shortNumbersAreReadExactly() throws IOException {
         String json = "{\"b\":{\"dtype\":\"BF16\",\"shape\":[2,4],\"data_offsets\":[0,16]},"
                 + "\"h\":{\"dtype\":\"F16\",\"shape\":[8],\"data_offsets\":[16,32]}}";
-        byte[] header = json.getBytes(StandardCharsets.UTF_8);
-        ByteBuffer bytes = ByteBuffer.allocate(8 + header.length + 32).order(ByteOrder.LITTLE_ENDIAN);
-        bytes.putLong(header.length).put(header);
+        ByteBuffer bytes = ByteBuffer.allocate(32).order(ByteOrder.LITTLE_ENDIAN);
         for (int bits : new int[] {0x3f80, 0xc000, 0x3e20, 0x8000, 0x7f7f, 0x0001, 0xff80, 0x7fc0}) {
             bytes.putShort((short) bits); // a float's upper half
         }
         for (int bits : new int[] {0x3c00, 0xc000, 0x3555, 0x8000, 0x7bff, 0x0001, 0xfc00, 0x7e00}) {
             bytes.putShort((short) bits); // a sign, 5 bits of exponent with bias 15, 10 of fraction
         }
-        Path file = Files.write(dir.resolve("x.safetensors"), bytes.array());
+        written(json, bytes.array());
         double infinite = Double.NEGATIVE_INFINITY;
-        try (SafeTensors read = SafeTensors.read(file)) {
+        try (SafeTensors read = SafeTensors.read(file())) {
             assertThat(read.shape("b")).containsExactly(2, 4);
             assertThat(read.numberBytes("b")).isEqualTo(2);
             double most = Math.scalb(2 - 0x1p-7, 127), least = 0x1p-133;
@@ -108,36 +143,29 @@ class SafeTensorsTest {
     }
 
     @ParameterizedTest
-    @ValueSource(
-            strings = {
-                "{\"a\":{\"dtype\":\"F32\",\"shape\":[-1],\"data_offsets\":[4,0]}}",
-                "{\"a\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0,8]}}",
-                "{\"a\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,8]}}",
-                "{\"a\":{\"dtype\":\"F8_E4M3\",\"shape\":[2],\"data_offsets\":[0,4]}}",
-                "{\"a\":{\"dtype\":\"F32\",\"shape\":[\"x\"],\"data_offsets\":[0,4]}}",
-                "{\"a\":{\"dtype\":\"F32\",\"shape\":[1]}}",
-                "{\"a\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0]}}",
-                "{\"a\":{\"shape\":[1],\"data_offsets\":[0,4]}}",
-                "{\"a\":3}",
-                "{"
-            })
+    @CsvSource(delimiter = '|', textBlock = """
+            {"a":{"dtype":"F32","shape":[-1],"data_offsets":[4,0]}}
+            {"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}}
+            {"a":{"dtype":"F32","shape":[1],"data_offsets":[0,8]}}
+            {"a":{"dtype":"F8_E4M3","shape":[2],"data_offsets":[0,4]}}
+            {"a":{"dtype":"F32","shape":["x"],"data_offsets":[0,4]}}
+            {"a":{"dtype":"F32","shape":[1]}}
+            {"a":{"dtype":"F32","shape":[1],"data_offsets":[0]}}
+            {"a":{"shape":[1],"data_offsets":[0,4]}}
+            {"a":3}
+            {
+            """)
     void headersThatLie(String json) throws IOException {
-        Path file = dir.resolve("x.safetensors");
-        byte[] header = json.getBytes(StandardCharsets.UTF_8);
-        ByteBuffer bytes = ByteBuffer.allocate(8 + header.length + 4).order(ByteOrder.LITTLE_ENDIAN);
-        Files.write(file, bytes.putLong(header.length).put(header).array());
-        assertRefused(() -> SafeTensors.read(file).close(), "x.safetensors");
+        written(json, new byte[4]);
+        assertRefused(() -> SafeTensors.read(file()).close(), "x.safetensors");
     }
 
     /** Blocks of 8 MB, of which two have room: more tensors than that, and one that is larger than all room. */
     @Test
     void moreThanThereIsRoomFor() throws IOException {
-        Path file = dir.resolve("x.safetensors");
-        long crc = SafeTensorsWriter.begin(file, large(), Map.of(), 16 << 20).finish();
-        CRC32C own = new CRC32C();
-        own.update(Files.readAllBytes(file));
-        assertThat(crc).isEqualTo(own.getValue());
-        try (SafeTensors read = SafeTensors.read(file)) {
+        long crc = SafeTensorsWriter.begin(file(), large(), Map.of(), 16 << 20).finish();
+        assertThat(crc).isEqualTo(crc());
+        try (SafeTensors read = SafeTensors.read(file())) {
             assertThat(read.checksum()).isEqualTo(crc);
             for (SafeTensorsWriter.Entry e : large()) {
                 assertThat(Arrays.stream(read.values(e.name()))
@@ -161,25 +189,24 @@ class SafeTensorsTest {
     /** The thread that fills waits for room, which the one that writes would have to give. */
     @Test
     void aFileThatCannotBeWrittenIsTold() {
-        Path file = dir.resolve("none").resolve("x.safetensors");
-        Conveyor writing = SafeTensorsWriter.begin(file, large(), Map.of(), 1);
+        Path nowhere = dir.resolve("none").resolve("x.safetensors");
+        Conveyor writing = SafeTensorsWriter.begin(nowhere, large(), Map.of(), 1);
         assertThatThrownBy(writing::finish)
                 .isInstanceOf(UncheckedIOException.class)
-                .hasMessage("cannot write " + file + ": there is no such file or directory");
+                .hasMessage("cannot write " + nowhere + ": there is no such file or directory");
         assertThat(writing.done()).isTrue();
     }
 
     @Test
     void aFailedWriteLeavesWhatWasThere() throws IOException {
-        Path file = dir.resolve("x.safetensors");
-        write(file, 4);
-        byte[] before = Files.readAllBytes(file);
+        write(4);
+        byte[] before = Files.readAllBytes(file());
         List<SafeTensorsWriter.Entry> failing = List.of(new SafeTensorsWriter.Entry("a", 1, 1, 4, () -> {
             throw new IllegalStateException("lost");
         }));
-        assertThatThrownBy(() -> SafeTensorsWriter.write(file, failing, Map.of()))
+        assertThatThrownBy(() -> SafeTensorsWriter.write(file(), failing, Map.of()))
                 .hasMessage("lost");
-        assertThat(Files.readAllBytes(file)).isEqualTo(before);
+        assertThat(Files.readAllBytes(file())).isEqualTo(before);
         assertThat(dir.toFile().list()).as("nothing is left beside").containsExactly("x.safetensors");
     }
 }

@@ -3,6 +3,9 @@ package hypertransfer.train.golden;
 import static hypertransfer.train.Refusals.assertRefused;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import hypertransfer.engine.Format;
+import hypertransfer.engine.provider.Engines;
+import hypertransfer.train.golden.Errors.Tolerance;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -33,16 +36,12 @@ class GoldenTest {
     }
 
     @Test
-    void aJsonFileCutOff() throws IOException {
+    void jsonCutOffOrOfAnotherFormat() throws IOException {
         byte[] bytes = Files.readAllBytes(json);
         for (int length : new int[] {0, 1, 100, bytes.length / 2, bytes.length - 3}) {
             Files.write(json, Arrays.copyOf(bytes, length));
             refuses(directory, "M2.json is not a golden trajectory");
         }
-    }
-
-    @Test
-    void jsonOfAnotherFormat() throws IOException {
         Files.writeString(json, "{\"hello\": 1}");
         refuses(directory, "M2.json is not a golden trajectory");
         String text = Files.readString(ConformanceTest.directory().resolve("M2.json"));
@@ -77,7 +76,17 @@ class GoldenTest {
     }
 
     @Test
-    void tensorsMissingOrCutOff() throws IOException {
+    void anotherModeFails() throws IOException {
+        Files.writeString(json, Files.readString(json).replaceFirst("\"mode\": \"base\"", "\"mode\": \"hyperball\""));
+        Golden golden = Golden.readAll(directory).getFirst();
+        Errors errors = new Replay(golden, dims -> Engines.open("reference", dims), Tolerance.of(Format.FLOAT64))
+                .run(golden.sizes().cases().getFirst());
+        assertThat(errors.passed()).isFalse();
+        assertThat(errors.failures()).hasSizeGreaterThan(1).last().asString().startsWith("and ");
+    }
+
+    @Test
+    void tensorsCutOffMissingOrOfAnotherFormat() throws IOException {
         byte[] bytes = Files.readAllBytes(tensors);
         for (int length : new int[] {0, 7, 8, 300, bytes.length / 2, bytes.length - 1}) {
             Files.write(tensors, Arrays.copyOf(bytes, length));
@@ -85,10 +94,6 @@ class GoldenTest {
         }
         Files.delete(tensors);
         refuses(directory, "there is no such file");
-    }
-
-    @Test
-    void tensorsOfAnotherFormat() throws IOException {
         Files.writeString(tensors, "PK this is not a safetensors file at all, but long enough to have a header");
         refuses(directory, "is not a safetensors file");
     }

@@ -9,6 +9,7 @@ import hypertransfer.core.Schedule;
 import hypertransfer.core.Space;
 import hypertransfer.core.Transfer;
 import hypertransfer.engine.Engine;
+import hypertransfer.engine.Motion.Iteration;
 import hypertransfer.engine.provider.Engines;
 import hypertransfer.train.network.Architecture;
 import hypertransfer.train.network.Parameter;
@@ -26,6 +27,7 @@ import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.Comparator;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.stream.DoubleStream;
 import java.util.stream.IntStream;
@@ -43,33 +45,27 @@ class TrajectoryTest {
     private static final int STEPS = 50, BATCH = 2;
     private static final Architecture NETWORK = new Architecture(Variant.M2, 13, 1, 12, 6, 7);
 
-    private record Way(Direction direction, double rate) {}
+    private record Way(String name, Direction direction, double rate) {}
 
-    private static final Map<String, Way> WAYS = new LinkedHashMap<>();
-
-    static {
-        WAYS.put("muon", new Way(Direction.Muon.standard(), 0.02));
-        WAYS.put("adam", new Way(Direction.Adam.standard(), 0.004));
-        WAYS.put("sgd", new Way(new Direction.Sgd(0.95, true), 0.2));
-        WAYS.put("lion", new Way(Lion.standard(), 0.002));
-        WAYS.put("signum", new Way(new Signum(0.9, true), 0.002));
-        WAYS.put("normuon", new Way(NorMuon.standard(), 0.02));
-        WAYS.put(
-                "adamuon",
-                new Way(
-                        new AdaMuon(0.95, false, Direction.Muon.iteration(Coefficients.POLAR_EXPRESS, 0), 0.95, 1e-10),
-                        0.02));
-        WAYS.put("soap", new Way(Soap.standard(), 0.004));
-    }
+    private static final Iteration POLAR = Direction.Muon.iteration(Coefficients.POLAR_EXPRESS, 0);
+    private static final List<Way> WAYS = List.of(
+            new Way("muon", Direction.Muon.standard(), 0.02),
+            new Way("adam", Direction.Adam.standard(), 0.004),
+            new Way("sgd", new Direction.Sgd(0.95, true), 0.2),
+            new Way("lion", Lion.standard(), 0.002),
+            new Way("signum", new Signum(0.9, true), 0.002),
+            new Way("normuon", NorMuon.standard(), 0.02),
+            new Way("adamuon", new AdaMuon(0.95, false, POLAR, 0.95, 1e-10), 0.02),
+            new Way("soap", Soap.standard(), 0.004));
 
     @Test
     void lossesOfThePythonPackageAreThese() throws Exception {
         Map<String, double[]> made = new LinkedHashMap<>();
-        WAYS.forEach((name, way) -> {
+        for (Way way : WAYS) {
             for (Mode mode : Mode.values()) {
-                made.put(name + " " + mode.label(), losses(way, mode));
+                made.put(way.name + " " + mode.label(), losses(way, mode));
             }
-        });
+        }
         if ("write".equals(System.getProperty("vectors"))) {
             Files.writeString(FILE, JsonMapper.shared().writeValueAsString(made).replace("],", "],\n") + "\n");
         }
@@ -97,11 +93,9 @@ class TrajectoryTest {
                     .sorted(Comparator.comparing(Parameter::name))
                     .toList()) {
                 double width = p.hidden() ? 2 / Math.sqrt(p.weight().cols()) : 0.5;
-                engine.write(
-                        p.master(),
-                        numbers(seed++, Math.toIntExact(p.weight().size()))
-                                .map(x -> x * width)
-                                .toArray());
+                DoubleStream numbers =
+                        numbers(seed++, Math.toIntExact(p.weight().size()));
+                engine.write(p.master(), numbers.map(x -> x * width).toArray());
             }
             session.optimizer().start();
             for (int t = 0; t < STEPS; t++) {

@@ -50,8 +50,7 @@ class DesignTest {
             for (Parameter p : rig.parameters.hidden()) {
                 for (double factor : new double[] {0.5, 3}) {
                     double change = Math.abs(rig.scaledLoss(p, factor) - loss);
-                    if (network.invariant(
-                            p.outline().kind())) { // up to the norm's epsilon of 1e-10 beside mean squares of order one
+                    if (network.invariant(p.outline().kind())) { // up to the norm's epsilon of 1e-10
                         assertThat(change).as(p.name()).isLessThan(1e-8);
                     } else {
                         assertThat(change).as(p.name()).isGreaterThan(1e-4);
@@ -60,6 +59,10 @@ class DesignTest {
             }
             assertThat(rig.loss()).isEqualTo(loss);
         }
+    }
+
+    private static double[] gradient(Rig rig, Parameter p) {
+        return rig.engine.read(rig.parameter(p.name()).gradient());
     }
 
     @ParameterizedTest
@@ -74,12 +77,9 @@ class DesignTest {
             two.network.gradient(two.inputs, two.targets, 0);
             two.network.gradient(others, two.targets, 1);
             for (Parameter p : one.parameters.all()) {
-                double[] half = Arrays.stream(one.engine.read(p.gradient()))
-                        .map(g -> g / 2)
-                        .toArray();
-                assertThat(two.engine.read(two.parameter(p.name()).gradient()))
-                        .as(p.name())
-                        .containsExactly(half, within(1e-14));
+                double[] half = gradient(one, p);
+                Arrays.setAll(half, i -> half[i] / 2);
+                assertThat(gradient(two, p)).as(p.name()).containsExactly(half, within(1e-14));
             }
             double mean = (one.loss() + one.network.loss(others, one.targets)) / 2;
             assertThat(two.network.meanLoss()).isCloseTo(mean, within(1e-14));
@@ -96,9 +96,7 @@ class DesignTest {
             again.gradient();
             assertThat(again.network.meanLoss()).isEqualTo(kept.network.meanLoss());
             for (Parameter p : kept.parameters.all()) {
-                assertThat(again.engine.read(again.parameter(p.name()).gradient()))
-                        .as(p.name())
-                        .isEqualTo(kept.engine.read(p.gradient()));
+                assertThat(gradient(again, p)).as(p.name()).isEqualTo(gradient(kept, p));
             }
             assertThat(again.memory.total()).isLessThan(kept.memory.total());
         }
@@ -142,13 +140,9 @@ class DesignTest {
             without.gradient();
             assertThat(without.network.meanLoss()).isCloseTo(kept.network.meanLoss(), within(1e-9));
             for (Parameter p : kept.parameters.all()) {
-                double[] expected = kept.engine.read(p.gradient());
-                double[] gradient =
-                        without.engine.read(without.parameter(p.name()).gradient());
+                double[] expected = gradient(kept, p);
                 double largest = Arrays.stream(expected).map(Math::abs).max().orElseThrow();
-                for (int i = 0; i < expected.length; i++) {
-                    assertThat(gradient[i]).as(p.name()).isCloseTo(expected[i], within(1e-8 * largest));
-                }
+                assertThat(gradient(without, p)).as(p.name()).containsExactly(expected, within(1e-8 * largest));
             }
         }
     }

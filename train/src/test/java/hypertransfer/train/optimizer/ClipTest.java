@@ -73,19 +73,14 @@ class ClipTest {
             assertThat(kept).isLessThan(1).isCloseTo(NORM / Math.sqrt(squares), within(1e-7));
             for (Parameter p : rig.parameters.hidden()) {
                 assertThat(rig.engine.read(p.gradient()))
-                        .containsExactly(
-                                Arrays.stream(before.get(p.name()))
-                                        .map(x -> kept * x)
-                                        .toArray(),
-                                within(1e-12));
+                        .containsExactly(scaled(before.get(p.name()), kept), within(1e-12));
             }
             double[] mean = rig.engine.read(rig.optimizer.tensors().get("adam.m:embed.weight"));
-            assertThat(mean)
-                    .containsExactly(
-                            Arrays.stream(before.get("embed.weight"))
-                                    .map(x -> 0.1 * kept * x)
-                                    .toArray(),
-                            within(1e-12));
+            assertThat(mean).containsExactly(scaled(before.get("embed.weight"), 0.1 * kept), within(1e-12));
         }
+    }
+
+    private static double[] scaled(double[] gradient, double factor) {
+        return Arrays.stream(gradient).map(x -> factor * x).toArray();
     }
 }

@@ -43,38 +43,7 @@ class DirectionsTest {
                 new AdaMuon(0.95, true, POLAR, 0.9, 1e-8),
                 // these matrices have gradients of low rank: epsilon is well above the roundings in the rest
                 new Soap(0.9, 0.95, 1e-6, 0.9, 3, 100),
-                new Soap(0.95, 0.95, 1e-8, 0.95, 1, 8),
-                new Sign(0.9));
-    }
-
-    /** One that is not ours: the sign of a mean of gradients, with the largest entry ever seen beside it: two tensors, no operation of the engine. */
-    private record Sign(double beta) implements Direction {
-        @Override
-        public String label() {
-            return "Sign " + beta;
-        }
-
-        @Override
-        public List<String> memory() {
-            return List.of("sign.mean", "sign.largest");
-        }
-
-        @Override
-        public void apply(Engine engine, List<Tensor> gradients, double[] scale, long t, List<List<Tensor>> state) {
-            for (int k = 0; k < gradients.size(); k++) {
-                double[] g = engine.read(gradients.get(k));
-                double[] mean = engine.read(state.get(0).get(k)),
-                        largest = engine.read(state.get(1).get(k));
-                for (int i = 0; i < g.length; i++) {
-                    mean[i] = beta * mean[i] + (1 - beta) * scale[k] * g[i];
-                    largest[i] = Math.max(largest[i], Math.abs(mean[i]));
-                    g[i] = Math.abs(mean[i]) > 0.01 * largest[i] ? Math.signum(mean[i]) : 0;
-                }
-                engine.write(gradients.get(k), g);
-                engine.write(state.get(0).get(k), mean);
-                engine.write(state.get(1).get(k), largest);
-            }
-        }
+                new Soap(0.95, 0.95, 1e-8, 0.95, 1, 8));
     }
 
     /** In every mode that is exact on M1, and one that is another optimizer. */
@@ -86,23 +55,6 @@ class DirectionsTest {
         assertThat(losses(direction, Mode.HYPERTRANSFER_PLUS)).containsExactly(base, within(1e-9));
         assertThat(losses(direction, Mode.INVERSE_HYPERTRANSFER)).containsExactly(ball, within(1e-9));
         assertThat(ball[11]).isNotCloseTo(base[11], within(1e-4));
-    }
-
-    /** Continued from what another one has, as from a checkpoint, it takes the same steps. */
-    @ParameterizedTest
-    @MethodSource("all")
-    void allThatIsRememberedIsSaved(Direction direction) {
-        Routing routing = Routing.standard(direction, Mode.HYPERTRANSFER.transfer(0.1));
-        try (Rig whole = new Rig(Variant.M1, routing);
-                Rig rest = new Rig(Variant.M1, routing)) {
-            whole.losses(4, 0.005);
-            assertThat(whole.optimizer.tensors().keySet())
-                    .containsAll(direction.memory().stream()
-                            .map(memory -> memory + ":blocks.1.mlp.fc.weight")
-                            .toList());
-            rest.continueFrom(whole);
-            assertThat(rest.losses(4, 0.005)).isEqualTo(whole.losses(4, 0.005));
-        }
     }
 
     private static double[] losses(Direction direction, Mode mode) {
@@ -141,7 +93,10 @@ class DirectionsTest {
         double[][] directions = new double[gradients.length][];
         try (Engine engine = Engines.open(name, new Dims(1, 1, cols, 2, 1))) {
             Tensor g = engine.tensor(Role.HIDDEN_GRADIENT, "g", rows, cols);
-            List<List<Tensor>> state = state(engine, direction, rows, cols);
+            List<List<Tensor>> state = direction.memory().stream()
+                    .map(memory -> direction.extent(memory, rows, cols))
+                    .map(extent -> List.of(engine.tensor(Role.STATE, "state", extent.rows(), extent.cols())))
+                    .toList();
             engine.commit();
             for (int t = 0; t < gradients.length; t++) {
                 engine.write(g, gradients[t]);
@@ -150,13 +105,6 @@ class DirectionsTest {
             }
         }
         return directions;
-    }
-
-    private static List<List<Tensor>> state(Engine engine, Direction direction, int rows, int cols) {
-        return direction.memory().stream()
-                .map(name -> direction.extent(name, rows, cols))
-                .map(extent -> List.of(engine.tensor(Role.STATE, "state", extent.rows(), extent.cols())))
-                .toList();
     }
 
     @ParameterizedTest

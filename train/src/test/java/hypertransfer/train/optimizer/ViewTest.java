@@ -10,6 +10,7 @@ import hypertransfer.core.Transfer;
 import hypertransfer.train.Rig;
 import hypertransfer.train.network.Parameter;
 import hypertransfer.train.network.Variant;
+import java.util.Arrays;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -27,20 +28,22 @@ class ViewTest {
                 new Routing(name -> rule, Direction.Adam.standard(), DECAY, Representation.PLAIN, Clip.NONE));
     }
 
-    /** What Muon's first step makes of one block of a matrix, written out. */
-    private static double[][] moved(double[] w, double[] g, int cols, int top, int left, int rows, int width) {
-        double[] part = new double[rows * width];
-        for (int i = 0; i < part.length; i++) {
-            part[i] = g[(top + i / width) * cols + left + i % width];
+    /** One block of a matrix of so many columns. */
+    private record Block(int cols, int top, int left, int rows, int width) {
+        double[] of(double[] matrix) {
+            double[] part = new double[rows * width];
+            Arrays.setAll(part, i -> matrix[(top + i / width) * cols + left + i % width]);
+            return part;
         }
-        double[] u =
-                Rig.orthogonalized(part, rows, width, Direction.Muon.standard().iteration());
-        double[][] block = new double[rows][width];
-        for (int i = 0; i < part.length; i++) {
-            double before = w[(top + i / width) * cols + left + i % width];
-            block[i / width][i % width] = (1 - RATE * DECAY) * before - RATE * u[i];
+
+        /** What Muon's first step makes of it, written out. */
+        double[] moved(double[] w, double[] g) {
+            double[] u = Rig.orthogonalized(
+                    of(g), rows, width, Direction.Muon.standard().iteration());
+            double[] moved = of(w);
+            Arrays.setAll(moved, i -> (1 - RATE * DECAY) * moved[i] - RATE * u[i]);
+            return moved;
         }
-        return block;
     }
 
     /** Each part is moved as if the others were not there. */
@@ -64,12 +67,8 @@ class ViewTest {
             int wide = p.master().cols();
             for (int top = 0; top < p.master().rows(); top += rows) {
                 for (int left = 0; left < wide; left += cols) {
-                    double[][] expected = moved(w, g, wide, top, left, rows, cols);
-                    for (int i = 0; i < rows; i++) {
-                        for (int j = 0; j < cols; j++) {
-                            assertThat(after[(top + i) * wide + left + j]).isCloseTo(expected[i][j], within(1e-12));
-                        }
-                    }
+                    Block block = new Block(wide, top, left, rows, cols);
+                    assertThat(block.of(after)).containsExactly(block.moved(w, g), within(1e-12));
                 }
             }
         }

@@ -34,7 +34,7 @@ public final class Threads {
         try (ExecutorService executor = Executors.newFixedThreadPool(size)) {
             List<Future<?>> all = new ArrayList<>();
             for (int rank = 0; rank < size; rank++) {
-                Member member = threads.new Member(rank);
+                Member member = new Member(threads, rank);
                 all.add(executor.submit((Callable<Void>) () -> {
                     try {
                         body.run(member);
@@ -61,42 +61,25 @@ public final class Threads {
         }
     }
 
-    private final class Member implements Ranks {
-        private final int rank;
-
-        Member(int rank) {
-            this.rank = rank;
-        }
-
+    private record Member(Threads all, int rank) implements Ranks {
         private void meet() {
             try {
-                barrier.await();
-            } catch (BrokenBarrierException e) {
+                all.barrier.await();
+            } catch (BrokenBarrierException | InterruptedException e) {
                 throw new IllegalStateException("another rank failed", e);
-            } catch (InterruptedException e) {
-                throw new IllegalStateException(e);
             }
         }
 
         @SuppressWarnings("unchecked")
         private <T> List<T> show(T own) {
-            shown[rank] = own;
+            all.shown[rank] = own;
             meet();
-            List<T> all = new ArrayList<>();
-            for (Object each : shown) {
-                all.add((T) each);
-            }
-            return all;
-        }
-
-        @Override
-        public int rank() {
-            return rank;
+            return (List<T>) List.of(all.shown);
         }
 
         @Override
         public int size() {
-            return shown.length;
+            return all.shown.length;
         }
 
         @Override
@@ -126,14 +109,14 @@ public final class Threads {
 
         @Override
         public List<byte[]> all(byte[] own) {
-            List<byte[]> all = show(own);
+            List<byte[]> shown = show(own);
             meet();
-            return all;
+            return shown;
         }
 
         @Override
         public void abort(int code) {
-            barrier.reset();
+            all.barrier.reset();
         }
     }
 }

@@ -28,22 +28,20 @@ class CheckpointTest {
 
     private Tiny tiny;
     private Configuration c;
+    private Run run;
     private Path checkpoints;
-
-    private Run run() {
-        return new Run(tiny.path("run"));
-    }
 
     @BeforeEach
     void train() {
         tiny = new Tiny(dir);
         c = tiny.configuration("steps=20", "model.width=8", "model.head=4", "matrices.direction=sgd");
-        checkpoints = tiny.train("run", c).resolve(Run.CHECKPOINTS);
+        run = new Run(tiny.train("run", c));
+        checkpoints = run.file(Run.CHECKPOINTS);
     }
 
     @Test
     void damageAnywhereIsRefusedAndThePreviousUsed() throws IOException {
-        Path numbers = run().checkpoints().getFirst();
+        Path numbers = run.checkpoints().getFirst();
         try (Session session = Session.open(c, Map.of())) {
             for (Path file : List.of(numbers, Checkpoint.tensorsOf(numbers))) {
                 byte[] good = Files.readAllBytes(file);
@@ -61,10 +59,9 @@ class CheckpointTest {
     }
 
     private Checkpoint load(Session session, Consumer<String> passedOver) {
-        return new Checkpoints(run())
-                .newest(
-                        (checkpoint, tensors) -> new Snapshot(session).load(checkpoint, tensors, passedOver),
-                        passedOver);
+        Snapshot snapshot = new Snapshot(session);
+        return new Checkpoints(run)
+                .newest((numbers, tensors) -> snapshot.load(numbers, tensors, passedOver), passedOver);
     }
 
     private void refused(Path file, byte[] bytes, Session session, String what) throws IOException {
@@ -72,7 +69,7 @@ class CheckpointTest {
         List<String> reasons = new ArrayList<>();
         Checkpoint used = load(session, reasons::add);
         assertThat(used.step()).as("%s: %s", file.getFileName(), what).isEqualTo(10);
-        assertThat(reasons).hasSize(1).first().asString().contains("step-00000020", ".");
+        assertThat(reasons).singleElement().asString().contains("step-00000020", ".");
     }
 
     /** Every byte in the slow profile; else some, with both ends. */
@@ -87,7 +84,7 @@ class CheckpointTest {
     /** Each was a NullPointerException: the checksum is right, since somebody has signed it. */
     @Test
     void whatWasSignedWithNulls() throws IOException {
-        Path numbers = run().checkpoints().getFirst();
+        Path numbers = run.checkpoints().getFirst();
         String good = Files.readString(numbers);
         for (String bad : List.of(
                 good.replaceFirst("\"states\":\\[.*?\\]", "\"states\":null"),
@@ -108,17 +105,13 @@ class CheckpointTest {
 
     @Test
     void tensorsThatAreGone() throws IOException {
-        Files.delete(Checkpoint.tensorsOf(run().checkpoints().getFirst()));
-        assertThat(tiny.resume("run"))
-                .hasSize(1)
-                .first()
-                .asString()
-                .contains("step-00000020.safetensors", "no such file");
+        Files.delete(Checkpoint.tensorsOf(run.checkpoints().getFirst()));
+        assertThat(tiny.resume("run")).singleElement().asString().contains("step-00000020.safetensors", "no such file");
     }
 
     @Test
     void noneThatIsGood() throws IOException {
-        for (Path numbers : run().checkpoints()) {
+        for (Path numbers : run.checkpoints()) {
             Files.writeString(numbers, "null");
         }
         assertRefused(() -> tiny.resume("run"), "no good checkpoint among the 2");
@@ -149,11 +142,10 @@ class CheckpointTest {
                 new Checkpoints(kept).prune(step, 2);
             }
         }
-        assertThat(kept.checkpoints().stream().map(Path::getFileName).map(Path::toString))
-                .containsExactly("step-00000050.json", "step-00000040.json", "step-00000020.json");
         assertThat(Tiny.files(kept.file(Run.CHECKPOINTS)))
                 .as("with their tensors")
-                .hasSize(6);
+                .hasSize(6)
+                .contains("step-00000050.json", "step-00000040.json", "step-00000020.json");
     }
 
     @Test
@@ -164,10 +156,7 @@ class CheckpointTest {
         Files.delete(checkpoints.resolve("step-00000020.json"));
         tiny.resume("run");
         assertThat(Tiny.files(checkpoints))
-                .containsExactly(
-                        "step-00000010.json",
-                        "step-00000010.safetensors",
-                        "step-00000020.json",
-                        "step-00000020.safetensors");
+                .hasSize(4)
+                .allMatch(file -> file.matches("step-000000[12]0\\.(json|safetensors)"));
     }
 }

@@ -18,6 +18,8 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Random;
+import java.util.function.Function;
+import java.util.stream.DoubleStream;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
@@ -28,15 +30,10 @@ import org.junit.jupiter.params.provider.CsvSource;
 /** Files of other programs, made here: what our network computes of them is what those programs would. */
 class ImportedTest {
     private static final int[] TOKENS = {3, 1, 4, 1, 5, 9, 2, 6};
-    private static final List<String> BOTH = List.of(
-            "network=M2",
-            "engine=reference",
-            "steps=4",
-            "model.width=16",
-            "model.head=4",
-            "model.qk_norm=false",
-            "model.embed_norm=false",
-            "model.layers=2");
+    private static final List<String> BOTH =
+            List.of(("network=M2 engine=reference steps=4 model.width=16 model.head=4 model.layers=2"
+                            + " model.qk_norm=false model.embed_norm=false")
+                    .split(" "));
     private static final List<String> LLAMA = List.of("model.kv_heads=2", "model.mlp=swiglu", "model.mlp_width=20");
     private static final List<String> GPT2 = List.of(
             "model.mlp=gelu", "model.norm=layer", "model.positions=learned", "model.bias=true", "model.tied=true");
@@ -49,74 +46,67 @@ class ImportedTest {
         return new Tiny(dir).configuration(all, more);
     }
 
-    /** Random weights under the other program's names. */
-    private static Map<String, double[]> weights(Dialect dialect, Configuration c) {
+    private Path file(String name) {
+        return dir.resolve(name + ".safetensors");
+    }
+
+    /** Writes a file of random weights under the other program's names, and returns them. */
+    private Map<String, double[]> write(String name, Dialect dialect, Configuration c) {
         Random random = new Random(4);
         Map<String, double[]> weights = new LinkedHashMap<>();
+        List<SafeTensorsWriter.Entry> entries = new ArrayList<>();
         for (Foreign f : dialect.tensors(c.architecture())) {
             double scale = f.form() == Foreign.Form.ZEROS ? 0 : 1;
-            weights.put(
-                    dialect.name(f, dialect.prefixes().getFirst()),
-                    random.doubles(f.rows() * f.cols(), -0.5, 0.5)
-                            .map(v -> (float) (scale * v))
-                            .toArray());
+            DoubleStream values = random.doubles(f.rows() * f.cols(), -0.5, 0.5).map(v -> (float) (scale * v));
+            String full = dialect.name(f, dialect.prefixes().getFirst());
+            weights.put(full, values.toArray());
+            entries.add(new SafeTensorsWriter.Entry(full, f.rows(), f.cols(), 4, () -> weights.get(full)));
         }
+        SafeTensorsWriter.write(file(name), entries, Map.of());
         return weights;
     }
 
-    private Path write(String name, Dialect dialect, Configuration c, Map<String, double[]> weights) {
-        Path file = dir.resolve(name);
-        List<SafeTensorsWriter.Entry> entries = new ArrayList<>();
-        for (Foreign f : dialect.tensors(c.architecture())) {
-            String full = dialect.name(f, dialect.prefixes().getFirst());
-            entries.add(new SafeTensorsWriter.Entry(full, f.rows(), f.cols(), 4, () -> weights.get(full)));
-        }
-        SafeTensorsWriter.write(file, entries, Map.of());
-        return file;
-    }
-
-    private Run imported(String name, Path file, Dialect dialect, Configuration c) {
-        Path run = dir.resolve(name);
+    /** A run with the weights of the file of this name. */
+    private Run imported(String name, Dialect dialect, Configuration c) {
+        Path run = dir.resolve(name + "-run");
         try (RunLock lock = RunLock.create(run, c)) {
-            Imported.read(file, dialect, c).write(lock, c, Map.of("version", "test"));
+            Imported.read(file(name), dialect, c).write(lock, c, Map.of("version", "test"));
         }
         return new Run(run);
     }
 
-    private void check(Dialect dialect, Configuration c, Map<String, double[]> weights, double[] expected) {
-        Path file = write("there.safetensors", dialect, c, weights);
-        Run run = imported("run", file, dialect, c);
+    private static double[] logits(Run run) {
         try (TrainedNetwork trained = TrainedNetwork.load(run, Tiny::unexpected)) {
-            List<Integer> context = IntStream.of(TOKENS).boxed().toList();
-            assertThat(trained.logits(context)).containsExactly(expected, within(1e-9));
+            return trained.logits(IntStream.of(TOKENS).boxed().toList());
         }
-        Path back = dir.resolve("back.safetensors");
-        assertThat(TrainedNetwork.export(run, back, dialect, null, Tiny::unexpected))
+    }
+
+    private void check(Dialect dialect, Configuration c, Function<Map<String, double[]>, double[]> expected) {
+        Map<String, double[]> weights = write("there", dialect, c);
+        Run run = imported("there", dialect, c);
+        assertThat(logits(run)).containsExactly(expected.apply(weights), within(1e-9));
+        assertThat(TrainedNetwork.export(run, file("back"), dialect, null, Tiny::unexpected))
                 .isZero();
-        try (SafeTensors there = SafeTensors.read(file);
-                SafeTensors here = SafeTensors.read(back)) {
+        try (SafeTensors there = SafeTensors.read(file("there"));
+                SafeTensors here = SafeTensors.read(file("back"))) {
             assertThat(here.names()).isEqualTo(there.names());
             for (String name : there.names()) {
                 assertThat(here.shape(name)).as(name).isEqualTo(there.shape(name));
                 assertThat(here.values(name)).as(name).containsExactly(there.values(name), within(1e-7));
             }
         }
-        assertThat(new Tiny(dir).resume("run")).isEmpty();
+        assertThat(new Tiny(dir).resume("there-run")).isEmpty();
         assertThat(run.status().state().label()).isEqualTo("finished");
     }
 
     @Test
     void llama() {
-        Configuration c = configuration(LLAMA);
-        Map<String, double[]> weights = weights(Dialect.LLAMA, c);
-        check(Dialect.LLAMA, c, weights, new Llama(weights, 16, 4, 2, 2).logits(TOKENS));
+        check(Dialect.LLAMA, configuration(LLAMA), weights -> new Llama(weights, 16, 4, 2, 2).logits(TOKENS));
     }
 
     @Test
     void gpt2() {
-        Configuration c = configuration(GPT2);
-        Map<String, double[]> weights = weights(Dialect.GPT2, c);
-        check(Dialect.GPT2, c, weights, new Gpt2(weights, 16, 4, 2).logits(TOKENS));
+        check(Dialect.GPT2, configuration(GPT2), weights -> new Gpt2(weights, 16, 4, 2).logits(TOKENS));
     }
 
     /** The parts of a matrix have scales of their own, and placebo and grid change it; without them it was another network. */
@@ -125,20 +115,14 @@ class ImportedTest {
         Tiny tiny = new Tiny(dir);
         Configuration c = tiny.configuration(
                 "network=M2", "engine=reference", "steps=8", "matrices.rate=0.1", "matrices.mode=hypertransfer-plus");
-        List<Integer> context = IntStream.of(TOKENS).boxed().toList();
+        Configuration plain = ConfigurationFile.with(c, "matrices.mode=base");
         for (String setting : List.of("view=whole", "view=heads", "view=blocks:2x2", "placebo=1.5", "grid=5")) {
             String name = setting.replace(':', '-');
             Run run = new Run(tiny.train(name, ConfigurationFile.with(c, "matrices." + setting)));
-            Path file = dir.resolve(name + ".safetensors");
-            TrainedNetwork.export(run, file, Dialect.OWN, null, Tiny::unexpected);
-            Configuration plain = ConfigurationFile.with(c, "matrices.mode=base");
-            Run other = imported(name + "-plain", file, Dialect.OWN, plain);
-            try (TrainedNetwork trained = TrainedNetwork.load(run, Tiny::unexpected);
-                    TrainedNetwork imported = TrainedNetwork.load(other, Tiny::unexpected)) {
-                assertThat(imported.logits(context))
-                        .as(setting)
-                        .containsExactly(trained.logits(context), within(1e-6)); // float32 in the file
-            }
+            TrainedNetwork.export(run, file(name), Dialect.OWN, null, Tiny::unexpected);
+            assertThat(logits(imported(name, Dialect.OWN, plain)))
+                    .as(setting)
+                    .containsExactly(logits(run), within(1e-6)); // float32 in the file
         }
     }
 
@@ -155,18 +139,18 @@ class ImportedTest {
     void whatDoesNotFitIsNamed(Dialect dialect, String settings, String words) {
         List<String> network = dialect == Dialect.GPT2 ? GPT2 : LLAMA;
         Configuration there = configuration(network), here = configuration(network, settings.split(" "));
-        Path file = write("there.safetensors", dialect, there, weights(dialect, there));
-        assertRefused(() -> Imported.read(file, dialect, here), words.split(" & "));
+        write("there", dialect, there);
+        assertRefused(() -> Imported.read(file("there"), dialect, here), words.split(" & "));
     }
 
     @Test
     void aFileOfAnotherFormatIsNamedAndWhatOnlyItHasMayBeZero() {
-        Configuration llama = configuration(LLAMA);
-        Path file = write("there.safetensors", Dialect.LLAMA, llama, weights(Dialect.LLAMA, llama));
+        write("there", Dialect.LLAMA, configuration(LLAMA));
         assertRefused(
-                () -> Imported.read(file, Dialect.GPT2, configuration(GPT2)), "has no tensor transformer.wte.weight");
+                () -> Imported.read(file("there"), Dialect.GPT2, configuration(GPT2)),
+                "has no tensor transformer.wte.weight");
         Configuration plain = configuration(GPT2, "model.bias=false", "model.positions=none");
-        Path without = write("plain.safetensors", Dialect.GPT2, plain, weights(Dialect.GPT2, plain));
-        assertThat(Imported.read(without, Dialect.GPT2, plain).weights()).containsKey("blocks.1.mlp.fc.weight");
+        write("plain", Dialect.GPT2, plain);
+        assertThat(Imported.read(file("plain"), Dialect.GPT2, plain).weights()).containsKey("blocks.1.mlp.fc.weight");
     }
 }

@@ -16,11 +16,8 @@ class LocaleTest {
     void namesDoNotFollowTheLocale(@TempDir Path dir) {
         Tiny tiny = new Tiny(dir);
         Run run = new Run(tiny.path("run"));
-        tiny.trainUntil(
-                "run",
-                tiny.configuration(
-                        "steps=20", "network=M2", "matrices.mode=hypertransfer-plus", "matrices.direction=sgd"),
-                15);
+        String settings = "steps=20 network=M2 matrices.mode=hypertransfer-plus matrices.direction=sgd";
+        tiny.trainUntil("run", tiny.configuration(settings.split(" ")), 15);
         Locale before = Locale.getDefault();
         Locale.setDefault(Locale.forLanguageTag("fa-IR-u-nu-arabext"));
         try {

@@ -13,6 +13,7 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
+import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -22,8 +23,12 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 /** Eight steps are five, a resume, and three: bit for bit. */
 class ResumeTest {
-    @TempDir
-    Path dir;
+    private Tiny tiny;
+
+    @BeforeEach
+    void tiny(@TempDir Path dir) {
+        tiny = new Tiny(dir);
+    }
 
     /** Every mode and every direction on both engines, each mode with another direction; with -Dht.slow=true all with all. */
     static Stream<Arguments> cases() {
@@ -39,13 +44,8 @@ class ResumeTest {
     @ParameterizedTest
     @MethodSource("cases")
     void everyModeAndDirection(String engine, String direction, String mode) {
-        check(
-                5,
-                "steps=8",
-                "engine=" + engine,
-                "matrices.direction=" + direction,
-                "matrices.mode=" + mode,
-                "matrices.target_decay=0.3");
+        String settings = "steps=8 engine=%s matrices.direction=%s matrices.mode=%s matrices.target_decay=0.3";
+        check(5, settings.formatted(engine, direction, mode).split(" "));
     }
 
     /** Interrupted neither at a checkpoint's step nor at a validation's. */
@@ -64,7 +64,6 @@ class ResumeTest {
 
     @Test
     void theLastValidationIsKnownBeforeTheNextOne() {
-        Tiny tiny = new Tiny(dir);
         Configuration c = tiny.configuration("validation.every=30");
         tiny.trainUntil("parts", c, 15);
         Run run = new Run(tiny.path("parts"));
@@ -76,28 +75,27 @@ class ResumeTest {
     }
 
     private void check(int at, String... settings) {
-        Tiny tiny = new Tiny(dir);
         Configuration c = tiny.configuration(settings);
         Path whole = tiny.train("whole", c);
+        Run parts = new Run(tiny.path("parts"));
         assertThat(tiny.trainUntil("parts", c, at)).as("finished").isFalse();
-        assertThat(new Run(tiny.path("parts")).status().state().label()).isEqualTo("interrupted");
-        assertThat(new Run(tiny.path("parts")).status().step()).isEqualTo(at);
+        assertThat(parts.status().state().label()).isEqualTo("interrupted");
+        assertThat(parts.status().step()).isEqualTo(at);
 
         assertThat(tiny.resume("parts")).isEmpty();
 
-        assertThat(Tiny.result(tiny.path("parts"))).isEqualTo(Tiny.result(whole));
-        Curves t = Curves.read(whole, told -> {});
+        assertThat(Tiny.result(parts.directory())).isEqualTo(Tiny.result(whole));
+        Curves t = Tiny.curves(whole);
         assertThat(t.losses()).hasSize(c.steps());
         assertThat(t.validations()).containsKeys(0, c.steps());
         assertThat(t.losses().lastEntry().getValue())
                 .as("it learns")
                 .isLessThan(t.losses().firstEntry().getValue());
-        assertThat(new Run(tiny.path("parts")).status().state().label()).isEqualTo("finished");
+        assertThat(parts.status().state().label()).isEqualTo("finished");
     }
 
     @Test
     void aFinishedRunStaysAsItIs() {
-        Tiny tiny = new Tiny(dir);
         Path run = tiny.train("run", tiny.configuration("steps=10"));
         List<Object> before = Tiny.result(run);
         RunStatus finished = new Run(run).status();
@@ -109,7 +107,6 @@ class ResumeTest {
 
     @Test
     void aRunWithoutACheckpointBeginsAgain() throws Exception {
-        Tiny tiny = new Tiny(dir);
         Configuration c = tiny.configuration("steps=8");
         Path whole = tiny.train("whole", c), run = tiny.path("run");
         tiny.trainUntil("run", c, 5);

@@ -4,16 +4,25 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import hypertransfer.train.config.Configuration;
+import hypertransfer.train.config.ConfigurationFile;
 import hypertransfer.train.log.Run;
 import hypertransfer.train.log.RunLock;
 import hypertransfer.train.log.RunStatus;
 import java.nio.file.Path;
+import java.util.Arrays;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.BooleanSupplier;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.condition.EnabledIfSystemProperty;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /**
@@ -36,13 +45,10 @@ class StopTest {
     }
 
     private static Configuration configuration(Tiny tiny, String engine, int micros, int windows) {
+        String settings =
+                "engine=%s steps=%d model.accumulation=%d validation.batches=%d validation.every=1 checkpoint.every=2";
         return tiny.configuration(
-                "engine=" + engine,
-                "steps=" + STEPS,
-                "model.accumulation=" + micros,
-                "validation.batches=" + windows,
-                "validation.every=1",
-                "checkpoint.every=2");
+                settings.formatted(engine, STEPS, micros, windows).split(" "));
     }
 
     /** Whoever asks stands right below this class on the stack. */
@@ -112,5 +118,48 @@ class StopTest {
         for (int k = 0; k < INSIDE; k++) {
             told(tiny, c, 1 + (int) ((k + 0.5) * all / INSIDE), expected);
         }
+    }
+
+    /**
+     * How long the first Ctrl-C takes, by what the run was doing when it came. The times are printed and not asserted, since they
+     * are the machine's.
+     */
+    @EnabledIfSystemProperty(named = "ht.slow", matches = "true")
+    @ParameterizedTest
+    @CsvSource({"cpu, small, 12, 1500", "reference, small, 6, 3000", "reference, demo, 8, 3000"})
+    void latencyOfTheFirstRequest(String engine, String preset, int requests, int apart) throws Exception {
+        Configuration c = ConfigurationFile.of(
+                "preset=" + preset, "engine=" + engine, "checkpoint.every=1", "validation.batches=2");
+        Map<String, Double> longest = new LinkedHashMap<>();
+        for (int request = 0; request < requests; request++) {
+            Path run = dir.resolve(engine + preset + request);
+            AtomicLong told = new AtomicLong(Long.MAX_VALUE);
+            CountDownLatch begun = new CountDownLatch(1);
+            boolean[] finished = {true};
+            Thread trains = Thread.ofPlatform()
+                    .start(() -> finished[0] = run(run, c, () -> {
+                        begun.countDown();
+                        return System.nanoTime() >= told.get();
+                    }));
+            assertThat(begun.await(2, TimeUnit.MINUTES)).isTrue();
+            Thread.sleep(50 + (long) request * apart / 2);
+            String doing = doing(trains.getStackTrace());
+            told.set(System.nanoTime());
+            trains.join();
+            longest.merge(doing, (System.nanoTime() - told.get()) / 1e9, Math::max);
+            assertThat(finished[0]).as("it stopped").isFalse();
+        }
+        longest.forEach((doing, seconds) ->
+                System.out.printf("StopTest: %s, %s, told during %s: %.2f s%n", engine, preset, doing, seconds));
+    }
+
+    /** The method of the trainer that leads to where the thread is. */
+    private static String doing(StackTraceElement[] stack) {
+        return Arrays.stream(stack)
+                .filter(frame -> frame.getClassName().matches(".*\\.(Trainer|Session|Optimizer|Snapshot)"))
+                .map(frame -> frame.getClassName().replaceFirst(".*\\.", "") + "." + frame.getMethodName())
+                .filter(frame -> !frame.contains("lambda"))
+                .findFirst()
+                .orElse("else");
     }
 }

@@ -1,4 +1,0 @@
-package crooked.engine.cuda;
-
-/** Knows nothing. */
-public record Cuda() {}

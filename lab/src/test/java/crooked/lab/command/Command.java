@@ -1,4 +1,0 @@
-package crooked.lab.command;
-
-/** What the others must not know. */
-public record Command() {}
