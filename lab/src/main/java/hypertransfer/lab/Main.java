@@ -101,7 +101,12 @@ public final class Main implements Runnable {
                         InvarianceCommand.class));
         GROUPS.put(
                 "Verify",
-                List.of(VerifyCommand.class, CertifyCommand.class, SelfTestCommand.class, ConformanceCommand.class, BenchCommand.class));
+                List.of(
+                        VerifyCommand.class,
+                        CertifyCommand.class,
+                        SelfTestCommand.class,
+                        ConformanceCommand.class,
+                        BenchCommand.class));
         GROUPS.put("Other", List.of(CompletionCommand.class, ImportCommand.class, CommandLine.HelpCommand.class));
     }
 

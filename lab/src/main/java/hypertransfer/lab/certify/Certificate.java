@@ -64,7 +64,8 @@ record Certificate(
         for (Side side : List.of(a, b)) {
             boolean taken = side == a ? aTakes != null : bTakes != null;
             if (side.configuration().matrices().recorded() != null && !taken) {
-                notes.add("the recorded schedule of " + side.letter() + " is taken as a table of numbers: it is not one of"
+                notes.add("the recorded schedule of " + side.letter()
+                        + " is taken as a table of numbers: it is not one of"
                         + " every step of the other side's own run");
             }
         }
@@ -87,7 +88,7 @@ record Certificate(
                 return draft.same(found.map(), check);
             }
             notes.add("by its settings it would be the same (map: " + found.map()
-                    + "): this is a bug, or roundings that grow at these rates");
+                    + "): a bug, the 1e-10 inside the norms, or roundings that grow at these rates");
             return draft.different(check.first(), "the numbers of the check differ", check);
         }
         if (equal && !found.has(Shown.SOMETIMES)) {
@@ -133,7 +134,17 @@ record Certificate(
         Certificate certificate(String verdict, String answer, String map, Integer from, Check check) {
             String version = Version.built().toString();
             return new Certificate(
-                    verdict, answer, map, from, notes, check, null, bound, version, a.place(), b.place(),
+                    verdict,
+                    answer,
+                    map,
+                    from,
+                    notes,
+                    check,
+                    null,
+                    bound,
+                    version,
+                    a.place(),
+                    b.place(),
                     settings(a, b));
         }
     }
@@ -225,7 +236,8 @@ record Certificate(
 
     /** One page for people. */
     String page() {
-        StringBuilder page = new StringBuilder("Certificate of dynamics\n\nA: " + a + "\nB: " + b + "\n\n" + answer + "\n");
+        StringBuilder page =
+                new StringBuilder("Certificate of dynamics\n\nA: " + a + "\nB: " + b + "\n\n" + answer + "\n");
         details().forEach(line -> page.append("  ").append(line).append('\n'));
         page.append("\nby ").append(version).append("\n\nsettings (A | B where they differ)\n");
         settings.forEach((key, values) -> page.append("  ")

@@ -8,7 +8,9 @@ import hypertransfer.train.file.Atomic;
 import java.io.PrintWriter;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
@@ -21,7 +23,8 @@ import tools.jackson.databind.json.JsonMapper;
 /** {@code ht certify}: are two sides the same dynamics? */
 @Command(
         name = "certify",
-        description = "Says whether two configurations, two runs, or a run and a log made elsewhere are the same dynamics.",
+        description =
+                "Says whether two configurations, two runs, or a run and a log made elsewhere are the same dynamics.",
         footer = {
             "  ht certify runs/muon.yaml out/muon-hypertransfer",
             "  ht certify out/muonh out/replayed --out certificate",
@@ -68,21 +71,9 @@ public final class CertifyCommand implements Callable<Integer> {
         if (bound != null) {
             Limits.aboveZero("--bound", bound);
         }
-        List<Path> files =
-                out == null ? List.of() : List.of(Path.of(out + ".json"), Path.of(out + ".txt"));
-        for (Path file : files) {
-            if (Files.exists(file)) {
-                throw new Refusal(file + " is already there; choose another --out");
-            }
-        }
         Certificate certificate = certificate();
         if (out != null) {
-            JsonMapper mapper = JsonMapper.builder()
-                    .propertyNamingStrategy(PropertyNamingStrategies.SNAKE_CASE)
-                    .enable(SerializationFeature.INDENT_OUTPUT)
-                    .build();
-            Atomic.create(files.get(0), "--out", Atomic.text(mapper.writeValueAsString(certificate) + "\n"));
-            Atomic.create(files.get(1), "--out", Atomic.text(certificate.page()));
+            write(certificate);
         }
         json.both(certificate, print -> tell(print, certificate));
         return certificate.same() ? Exit.FINE : Exit.CHECK_FAILED;
@@ -104,6 +95,23 @@ public final class CertifyCommand implements Callable<Integer> {
         }
         double most = bound == null ? LOG_BOUND : bound;
         return Certificate.of(ours, LogCheck.of(ours.run(), log, most), most);
+    }
+
+    private void write(Certificate certificate) {
+        JsonMapper mapper = JsonMapper.builder()
+                .propertyNamingStrategy(PropertyNamingStrategies.SNAKE_CASE)
+                .enable(SerializationFeature.INDENT_OUTPUT)
+                .build();
+        Map<Path, String> files = new LinkedHashMap<>();
+        files.put(Path.of(out + ".json"), mapper.writeValueAsString(certificate) + "\n");
+        files.put(Path.of(out + ".txt"), certificate.page());
+        files.forEach((file, text) -> { // both before either; the same text was written by a command that was ended
+            if (Files.exists(file)
+                    && !Atomic.told("read", file, () -> Files.readString(file)).equals(text)) {
+                throw new Refusal(file + " is already there; choose another --out");
+            }
+        });
+        files.forEach((file, text) -> Atomic.create(file, "--out", Atomic.text(text)));
     }
 
     private static void tell(PrintWriter out, Certificate certificate) {

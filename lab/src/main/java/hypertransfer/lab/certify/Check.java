@@ -70,7 +70,9 @@ record Check(
     private static Configuration small(
             Configuration c, int layers, int heads, int steps, boolean table, boolean demo, boolean bf16) {
         Configuration.Model m = c.model();
-        int head = Math.min(m.head(), 8), all = Math.min(m.width() / m.head(), heads), groups = m.design().kvHeads();
+        int head = Math.min(m.head(), 8),
+                all = Math.min(m.width() / m.head(), heads),
+                groups = m.design().kvHeads();
         int keys = groups == 0 ? 0 : Math.max(1, all * groups / (m.width() / m.head()));
         int width = head * all, mlp = (int) Math.ceil((double) m.design().mlpWidth() * width / m.width());
         int sequence = Math.min(m.sequence(), 16), window = Math.min(m.design().window(), (sequence + 1) / 2);

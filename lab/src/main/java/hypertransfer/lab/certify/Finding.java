@@ -59,13 +59,14 @@ record Finding(List<Difference> differences, List<String> firstOrder, Set<String
         });
         finding.rates("AdamW's rate", a.adamw(), b.adamw(), from, steps);
         if (!a.parts().keySet().equals(b.parts().keySet())) {
-            finding.differences.add(
-                    new Difference("another view: not the same parts of matrices count as matrices", from, Shown.ALWAYS));
+            finding.differences.add(new Difference(
+                    "another view: not the same parts of matrices count as matrices", from, Shown.ALWAYS));
         } else {
             Map<List<Part>, List<String>> pairs = new LinkedHashMap<>(); // matrices that differ alike are told once
-            a.parts().forEach((name, part) -> pairs.computeIfAbsent(
-                            List.of(part, b.parts().get(name)), pair -> new ArrayList<>())
-                    .add(name));
+            a.parts()
+                    .forEach((name, part) -> pairs.computeIfAbsent(
+                                    List.of(part, b.parts().get(name)), pair -> new ArrayList<>())
+                            .add(name));
             pairs.forEach((pair, names) -> finding.compare(pair.getFirst(), pair.getLast(), names, from, steps));
         }
         return finding;
@@ -94,7 +95,12 @@ record Finding(List<Difference> differences, List<String> firstOrder, Set<String
         Space space = a.turn().space();
         if (!a.direction().equals(b.direction())) {
             boolean soaps = a.direction() instanceof Soap && b.direction() instanceof Soap; // which turn seldom
-            differs("the direction of " + which, a.direction(), b.direction(), from, soaps ? Shown.SOMETIMES : Shown.ALWAYS);
+            differs(
+                    "the direction of " + which,
+                    a.direction(),
+                    b.direction(),
+                    from,
+                    soaps ? Shown.SOMETIMES : Shown.ALWAYS);
         }
         if (!space.equals(b.turn().space())) {
             differs(which + " follows another space:", space, b.turn().space(), from, Shown.ALWAYS);
@@ -115,8 +121,8 @@ record Finding(List<Difference> differences, List<String> firstOrder, Set<String
             if (a.invariant()) {
                 firstOrder.add(where + ", so momentum mixes gradients of different scales");
             } else {
-                differences.add(
-                        new Difference(where + ", and the loss depends on the scale of this matrix", from, Shown.ALWAYS));
+                differences.add(new Difference(
+                        where + ", and the loss depends on the scale of this matrix", from, Shown.ALWAYS));
             }
         }
         if (differences.size() == before) {
@@ -134,7 +140,8 @@ record Finding(List<Difference> differences, List<String> firstOrder, Set<String
         Transfer s = ours.transfer(), t = theirs.transfer();
         boolean follows = s.target().equals(t.target());
         if (!follows || a.turn() == b.turn() && !s.carrier().equals(t.carrier()) && s.isPlain() && t.isPlain()) {
-            maps.add("one takes the recorded steps of the other, in " + t.carrier() + " and " + s.carrier());
+            maps.add("one takes the recorded steps of the other: A in " + space(s.carrier()) + ", B in "
+                    + space(t.carrier()));
         } else if (!s.carrier().equals(t.carrier()) || s.gradient() != t.gradient()) {
             String rates = t.carrier() instanceof Space.Base && s.carrier() instanceof Space.Base
                     ? ", with the rates of equation (wd-transferred-lr)"
@@ -143,10 +150,11 @@ record Finding(List<Difference> differences, List<String> firstOrder, Set<String
                     s.isPlain() && t.isPlain()
                             ? "the gradient is evaluated at another scale and scaled back"
                             : s.isPlain()
-                                    ? "B is A carried by " + in(t) + rates
+                                    ? "B is A carried by " + in(b) + rates
                                     : t.isPlain()
-                                            ? "A is B carried by " + in(s) + rates
-                                            : "both follow " + s.target() + ", A in " + in(s) + ", B in " + in(t));
+                                            ? "A is B carried by " + in(a) + rates
+                                            : "both follow " + space(s.target()) + ", A carried by " + in(a) + ", B by "
+                                                    + in(b));
         }
         if (ours.radius() != theirs.radius()) {
             maps.add("a Hyperball of radius " + ours.radius() + " and of " + theirs.radius()
@@ -160,8 +168,12 @@ record Finding(List<Difference> differences, List<String> firstOrder, Set<String
         }
     }
 
-    private static String in(Transfer t) {
-        return t.carrier() + " (gradient " + t.gradient().name().toLowerCase(Locale.ROOT).replace('_', '-') + ")";
+    private static String in(Part part) {
+        return space(part.rule().transfer().carrier()) + ": " + part.mode();
+    }
+
+    private static String space(Space space) {
+        return space instanceof Space.Base ? space.toString() : "a Hyperball";
     }
 
     boolean same() {

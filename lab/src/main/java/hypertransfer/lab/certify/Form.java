@@ -43,12 +43,14 @@ record Form(Map<String, Object> facts, Schedule adamw, Map<String, Part> parts) 
     /**
      * A hidden matrix.
      *
+     * @param mode of its transfer, for people
      * @param invariant whether the loss does not depend on its scale
      * @param seen the space at whose norm the direction sees the gradient, the target's own where the rule is exact
      * @param start what it begins with, as far as anything sees it
      * @param loose whether the gradient's scale does not matter, as without momentum
      */
     record Part(
+            String mode,
             Rule rule,
             boolean invariant,
             Direction direction,
@@ -61,9 +63,7 @@ record Form(Map<String, Object> facts, Schedule adamw, Map<String, Part> parts) 
     static Form of(Side side, Form source, String series) {
         Configuration c = side.configuration();
         List<Matrix> matrices = Matrix.of(
-                c.architecture().hidden(),
-                c.routing(Map.of(), false),
-                c.model().head());
+                c.architecture().hidden(), c.routing(Map.of(), false), c.model().head());
         ScheduledRates rates = ScheduledRates.of(c, matrices, told -> {});
         Map<String, Matrices> hidden = c.hidden();
         Map<String, Part> parts = new LinkedHashMap<>();
@@ -94,7 +94,9 @@ record Form(Map<String, Object> facts, Schedule adamw, Map<String, Part> parts) 
         boolean wrong = !exact && scaled;
         Space at = exact ? target : carrier;
         String seen = wrong ? "the matrix of " + carrier + " with the scale of " + target : at.toString();
-        Direction direction = target instanceof Hyperball ? unshaped(m.rule().direction()) : m.rule().direction();
+        Direction direction = target instanceof Hyperball
+                ? unshaped(m.rule().direction())
+                : m.rule().direction();
         boolean ball = target instanceof Hyperball, clipped = c.clip().any();
         boolean blind = invariant && !clipped && scaleFree(direction, ball);
         double radius = m.rule().radius(), placebo = c.matrices().weights().placebo();
@@ -104,24 +106,22 @@ record Form(Map<String, Object> facts, Schedule adamw, Map<String, Part> parts) 
                         + ((at instanceof Hyperball || wrong) && radius != 1 && !blind ? ", radius " + radius : "")
                         + (placebo == 1 || invariant ? "" : ", placebo " + placebo);
         boolean loose = blind && memoryless(direction);
-        return new Part(m.rule(), invariant, direction, turn, seen, start, loose);
+        return new Part(own.mode().label(), m.rule(), invariant, direction, turn, seen, start, loose);
     }
 
     /** It turns as far as the matrix that was recorded, where the series says so of its space. */
     private static Part taking(Part own, Part its, String series) {
         Transfer t = its.rule.transfer();
-        boolean turns =
-                switch (series) {
-                    case "replay" -> !(t.carrier() instanceof Hyperball) || its.rule.radius() == 1;
-                    case "rate" -> own.turn.space.equals(t.carrier());
-                    default -> own.turn.space instanceof Hyperball;
-                };
+        boolean turns = switch (series) {
+            case "replay" -> !(t.carrier() instanceof Hyperball) || its.rule.radius() == 1;
+            case "rate" -> own.turn.space.equals(t.carrier());
+            default -> own.turn.space instanceof Hyperball;
+        };
         if (!turns) {
             return own;
         }
         String seen = series.equals("replay") ? t.carrier().toString() : own.seen; // the very matrices of the other
-        return new Part(
-                own.rule, own.invariant, own.direction, its.turn, seen, own.start, own.loose);
+        return new Part(own.mode, own.rule, own.invariant, own.direction, its.turn, seen, own.start, own.loose);
     }
 
     private static String proxy(Configuration c, Matrix m) {

@@ -62,9 +62,10 @@ record LogCheck(
             }
         });
         if (rows[0] == 0) {
-            throw new Refusal(file + " has no step of a matrix that " + run.directory() + " has logged: its matrices are "
-                    + there.first() + " to " + there.last() + ", those of the run " + names.getFirst() + " to "
-                    + names.getLast());
+            throw new Refusal(
+                    file + " has no step of a matrix that " + run.directory() + " has logged: its matrices are "
+                            + there.first() + " to " + there.last() + ", those of the run " + names.getFirst() + " to "
+                            + names.getLast());
         }
         List<String> notes = new ArrayList<>(log.notes());
         long missing = names.stream().filter(name -> !there.contains(name)).count();

@@ -19,7 +19,8 @@ import java.util.function.Consumer;
  * @param problems rows that were left out, by line and column
  * @param leftOut how many
  */
-public record Effective(List<Summary> matrices, Fit all, List<String> notes, List<String> problems, long rows, long leftOut) {
+public record Effective(
+        List<Summary> matrices, Fit all, List<String> notes, List<String> problems, long rows, long leftOut) {
 
     /**
      * One matrix.

@@ -30,8 +30,7 @@ public record ScheduledRates(List<Schedule> schedules, List<List<Double>> decays
     }
 
     /** The same where the recorded schedule is at hand, or null. */
-    static ScheduledRates of(
-            Configuration c, List<Matrix> matrices, RecordedRates recorded, Consumer<String> told) {
+    static ScheduledRates of(Configuration c, List<Matrix> matrices, RecordedRates recorded, Consumer<String> told) {
         Map<String, Matrices> hidden = c.hidden();
         if (recorded == null) {
             return new ScheduledRates(
