@@ -74,7 +74,7 @@ record Certificate(
                 ours,
                 theirs,
                 Math.max(0, from),
-                Math.max(a.configuration().steps(), b.configuration().steps()));
+                Math.min(a.configuration().steps(), b.configuration().steps()));
         Draft draft = new Draft(a, b, notes, bound);
         if (from < 0 || found.has(Shown.NEVER)) {
             notes.add("nothing was trained: a check on a small network would not show this");
@@ -91,7 +91,7 @@ record Certificate(
                     + "): a bug, the 1e-10 inside the norms, or roundings that grow at these rates");
             return draft.different(check.first(), "the numbers of the check differ", check);
         }
-        if (equal && !found.has(Shown.SOMETIMES)) {
+        if (equal && !found.differences().isEmpty() && !found.has(Shown.SOMETIMES)) {
             notes.add("no map is known, and the check shows no difference: " + found.reason());
             return draft.same("by the numbers of the check only", check);
         }

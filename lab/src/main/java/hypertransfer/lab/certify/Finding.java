@@ -10,9 +10,10 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
-import java.util.Locale;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
+import java.util.TreeSet;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
@@ -27,6 +28,11 @@ record Finding(List<Difference> differences, List<String> firstOrder, Set<String
     /** Rates that differ by less are those of one schedule, written in two ways. */
     private static final double ROUNDING = 1e-12;
 
+    /** What the small network of a check does not have. */
+    private static final String UNSEEN =
+            "steps|data\\.train|model\\.(layers|width|head|vocab|sequence|batch|accumulation"
+                    + "|kv_heads|mlp_width|window)";
+
     /**
      * @param step the first at which it acts
      * @param shown whether the check on a small network shows it
@@ -37,7 +43,7 @@ record Finding(List<Difference> differences, List<String> firstOrder, Set<String
     enum Shown {
         /** That it does not act. */
         ALWAYS,
-        /** Nothing: a gradient may not have been large enough to be clipped. */
+        /** Nothing: no gradient may have been large enough to be clipped, no step where rates differ. */
         SOMETIMES,
         /** Nothing: the small network does not have it. */
         NEVER
@@ -46,17 +52,16 @@ record Finding(List<Difference> differences, List<String> firstOrder, Set<String
     /** @param from the step at which both begin */
     static Finding of(Form a, Form b, int from, int steps) {
         var finding = new Finding(new ArrayList<>(), new ArrayList<>(), new LinkedHashSet<>());
-        a.facts().forEach((key, fact) -> {
-            if (!fact.equals(b.facts().get(key))) {
-                String what = key.startsWith("data.train")
-                        ? "the training data (data.train) is not the same"
-                        : key + " is " + text(fact) + " and " + text(b.facts().get(key));
-                Shown shown = Facts.UNSEEN.contains(key)
-                        ? Shown.NEVER
-                        : key.startsWith("clip.") ? Shown.SOMETIMES : Shown.ALWAYS;
-                finding.differences.add(new Difference(what, from, shown));
+        Set<String> keys = new TreeSet<>(a.facts().keySet());
+        keys.addAll(b.facts().keySet());
+        for (String key : keys) {
+            String x = a.facts().get(key), y = b.facts().get(key);
+            if (!Objects.equals(x, y)) {
+                Shown shown =
+                        key.matches(UNSEEN) ? Shown.NEVER : key.startsWith("clip.") ? Shown.SOMETIMES : Shown.ALWAYS;
+                finding.differs(key, x, y, from, shown);
             }
-        });
+        }
         finding.rates("AdamW's rate", a.adamw(), b.adamw(), from, steps);
         if (!a.parts().keySet().equals(b.parts().keySet())) {
             finding.differences.add(new Difference(
@@ -72,10 +77,6 @@ record Finding(List<Difference> differences, List<String> firstOrder, Set<String
         return finding;
     }
 
-    private static String text(Object fact) {
-        return fact instanceof Enum<?> e ? e.name().toLowerCase(Locale.ROOT).replace('_', '-') : fact.toString();
-    }
-
     private void rates(String what, Schedule a, Schedule b, int from, int steps) {
         if (a.equals(b)) {
             return;
@@ -83,7 +84,7 @@ record Finding(List<Difference> differences, List<String> firstOrder, Set<String
         for (int t = from; t < steps; t++) {
             double x = a.rate(t), y = b.rate(t);
             if (Math.abs(x - y) > ROUNDING * Math.max(x, y)) {
-                differences.add(new Difference(what + " is " + x + " and " + y + " at step " + t, t, Shown.ALWAYS));
+                differences.add(new Difference(what + " is " + x + " and " + y + " at step " + t, t, Shown.SOMETIMES));
                 return;
             }
         }
@@ -94,24 +95,17 @@ record Finding(List<Difference> differences, List<String> firstOrder, Set<String
         String which = names.getFirst() + (names.size() > 1 ? " and " + (names.size() - 1) + " others" : "");
         Space space = a.turn().space();
         if (!a.direction().equals(b.direction())) {
-            boolean soaps = a.direction() instanceof Soap && b.direction() instanceof Soap; // which turn seldom
-            differs(
-                    "the direction of " + which,
-                    a.direction(),
-                    b.direction(),
-                    from,
-                    soaps ? Shown.SOMETIMES : Shown.ALWAYS);
+            Shown shown = a.direction() instanceof Soap ? Shown.SOMETIMES : Shown.ALWAYS; // its bases turn seldom
+            differs("the direction of " + which, a.direction(), b.direction(), from, shown);
         }
         if (!space.equals(b.turn().space())) {
-            differs(which + " follows another space:", space, b.turn().space(), from, Shown.ALWAYS);
+            differs("the space that " + which + " follows", space, b.turn().space(), from, Shown.ALWAYS);
         } else {
             rates("the rate of " + which, a.turn().rates(), b.turn().rates(), from, steps);
             if (!a.turn().decays().equals(b.turn().decays())) {
-                differences.add(new Difference("the recorded decays of " + which + " are others", from, Shown.ALWAYS));
+                differences.add(
+                        new Difference("the recorded decays of " + which + " are others", from, Shown.SOMETIMES));
             }
-        }
-        if (!a.turn().proxy().equals(b.turn().proxy())) {
-            differs("matrices.proxy_growth", a.turn().proxy(), b.turn().proxy(), from, Shown.ALWAYS);
         }
         if (!a.start().equals(b.start())) {
             differs("the start of " + which, a.start(), b.start(), from, Shown.ALWAYS);

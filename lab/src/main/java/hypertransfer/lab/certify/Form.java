@@ -1,13 +1,18 @@
 package hypertransfer.lab.certify;
 
 import hypertransfer.core.GradientRule;
+import hypertransfer.core.Refusal;
 import hypertransfer.core.Schedule;
 import hypertransfer.core.ShapeFactor;
 import hypertransfer.core.Space;
 import hypertransfer.core.Space.Hyperball;
 import hypertransfer.core.Transfer;
+import hypertransfer.engine.Dims;
 import hypertransfer.train.config.Configuration;
+import hypertransfer.train.config.ConfigurationFile;
 import hypertransfer.train.config.Matrices;
+import hypertransfer.train.data.Corpus;
+import hypertransfer.train.data.Split;
 import hypertransfer.train.optimizer.Direction;
 import hypertransfer.train.optimizer.Direction.Adam;
 import hypertransfer.train.optimizer.Direction.Muon;
@@ -19,6 +24,7 @@ import hypertransfer.train.optimizer.Rule;
 import hypertransfer.train.optimizer.Signum;
 import hypertransfer.train.optimizer.Soap;
 import hypertransfer.train.run.ScheduledRates;
+import java.io.UncheckedIOException;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -30,15 +36,14 @@ import java.util.Map;
  * @param facts what holds for all matrices, by key
  * @param parts every hidden matrix, or part that counts as one, by name
  */
-record Form(Map<String, Object> facts, Schedule adamw, Map<String, Part> parts) {
+record Form(Map<String, String> facts, Schedule adamw, Map<String, Part> parts) {
 
     /**
      * How far a matrix turns: it follows this space at these rates.
      *
-     * @param proxy a prescribed proxy norm; empty where there is none
      * @param decays of each step, where they are recorded; else empty
      */
-    record Turn(Space space, String proxy, Schedule rates, List<Double> decays) {}
+    record Turn(Space space, Schedule rates, List<Double> decays) {}
 
     /**
      * A hidden matrix.
@@ -71,13 +76,38 @@ record Form(Map<String, Object> facts, Schedule adamw, Map<String, Part> parts) 
             Matrix m = matrices.get(k);
             List<Double> decays =
                     rates.decays().isEmpty() ? List.of() : rates.decays().get(k);
-            Turn turn = new Turn(
-                    m.rule().transfer().target(), proxy(c, m), rates.schedules().get(k), decays);
+            Turn turn = new Turn(m.rule().transfer().target(), rates.schedules().get(k), decays);
             Part own = part(c, m, hidden.get(m.whole().name()), turn);
             Part its = series == null ? null : source.parts.get(m.name());
             parts.put(m.name(), its == null ? own : taking(own, its, series));
         }
-        return new Form(Facts.of(side), c.adamw().schedule(c.steps()), parts);
+        return new Form(facts(c), c.adamw().schedule(c.steps()), parts);
+    }
+
+    /** By values: two ways to say the same give the same fact. */
+    private static Map<String, String> facts(Configuration c) {
+        Map<String, String> facts = ConfigurationFile.settings(c);
+        facts.keySet()
+                .removeIf(key -> key.equals("model.recompute")
+                        || !key.matches("network|seed|steps|(model|clip)\\..*|data\\.(train|shuffle)"
+                                + "|adamw\\.(decay|beta.|epsilon)"));
+        Dims dims = c.architecture().dims(c.model().batch());
+        facts.put("model.kv_heads", "" + dims.G());
+        facts.put("model.mlp_width", "" + dims.F());
+        facts.put("model.window", "" + Math.min(dims.W(), dims.T()));
+        if (!c.data().shuffle()) { // a step then reads the same tokens however they are cut into micro-batches
+            facts.put("model.batch", dims.B() * c.model().accumulation() + " with accumulation");
+            facts.remove("model.accumulation");
+        }
+        String place = facts.get("data.train");
+        if (!place.equals("demo")) { // the same shards may lie elsewhere, or be gone
+            try (Corpus corpus = Corpus.open(List.of(place.split(",")), Split.TRAIN, dims.V())) {
+                facts.put("data.train", corpus.fingerprint().toString());
+            } catch (Refusal | UncheckedIOException e) {
+                facts.put("data.train", place);
+            }
+        }
+        return facts;
     }
 
     private static Part part(Configuration c, Matrix m, Matrices own, Turn turn) {
@@ -100,11 +130,13 @@ record Form(Map<String, Object> facts, Schedule adamw, Map<String, Part> parts) 
         boolean ball = target instanceof Hyperball, clipped = c.clip().any();
         boolean blind = invariant && !clipped && scaleFree(direction, ball);
         double radius = m.rule().radius(), placebo = c.matrices().weights().placebo();
+        Double growth = c.matrices().proxyGrowth();
         String start = own.init() == Matrices.Init.ZERO
                 ? "zero" + (ball ? ", then radius " + own.zeroRadius() : "")
                 : "normal"
                         + ((at instanceof Hyperball || wrong) && radius != 1 && !blind ? ", radius " + radius : "")
-                        + (placebo == 1 || invariant ? "" : ", placebo " + placebo);
+                        + (placebo == 1 || invariant ? "" : ", placebo " + placebo)
+                        + (growth == null ? "" : ", matrices.proxy_growth " + growth + " of radius " + radius);
         boolean loose = blind && memoryless(direction);
         return new Part(own.mode().label(), m.rule(), invariant, direction, turn, seen, start, loose);
     }
@@ -122,11 +154,6 @@ record Form(Map<String, Object> facts, Schedule adamw, Map<String, Part> parts) 
         }
         String seen = series.equals("replay") ? t.carrier().toString() : own.seen; // the very matrices of the other
         return new Part(own.mode, own.rule, own.invariant, own.direction, its.turn, seen, own.start, own.loose);
-    }
-
-    private static String proxy(Configuration c, Matrix m) {
-        Double growth = c.matrices().proxyGrowth();
-        return growth == null ? "" : growth + " of radius " + m.rule().radius();
     }
 
     /** On a Hyperball a rate is an angle, whatever the length of the direction. */

@@ -3,6 +3,7 @@ package hypertransfer.lab.certify;
 import hypertransfer.core.Refusal;
 import hypertransfer.train.config.Configuration;
 import hypertransfer.train.config.ConfigurationFile;
+import hypertransfer.train.file.Atomic;
 import hypertransfer.train.log.Run;
 import hypertransfer.train.run.RecordedRates;
 import java.nio.file.Files;
@@ -53,13 +54,12 @@ record Side(String letter, String place, Configuration configuration, Run run) {
     boolean continues(Side other) {
         String from = configuration.from().run();
         return from != null
+                && run != null
                 && other.run != null
-                && (run == null ? new Run(Path.of(".")) : run)
-                        .named(from)
-                        .filter(before -> before.directory()
-                                .toAbsolutePath()
-                                .normalize()
-                                .equals(other.run.directory().toAbsolutePath().normalize()))
-                        .isPresent();
+                && run.named(from).filter(before -> same(before, other.run)).isPresent();
+    }
+
+    private static boolean same(Run a, Run b) {
+        return Atomic.told("read", a.directory(), () -> Files.isSameFile(a.directory(), b.directory()));
     }
 }
