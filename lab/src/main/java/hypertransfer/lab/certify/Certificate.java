@@ -19,8 +19,7 @@ import java.util.TreeSet;
  * @param answer the sentence for people
  * @param map how one becomes the other, where they are the same
  * @param from the first step at which they differ, where they are different
- * @param check what was trained to see it; null where nothing had to be
- * @param log what a log made elsewhere was compared in; null where both are ours
+ * @param check what was trained or read to see it; null where nothing had to be
  * @param settings the configurations, by whole keys: of A and of B, as far as there are two
  */
 record Certificate(
@@ -30,7 +29,6 @@ record Certificate(
         @JsonInclude(JsonInclude.Include.NON_NULL) Integer from,
         List<String> notes,
         @JsonInclude(JsonInclude.Include.NON_NULL) Check check,
-        @JsonInclude(JsonInclude.Include.NON_NULL) LogCheck log,
         double bound,
         String version,
         String a,
@@ -75,7 +73,7 @@ record Certificate(
                 theirs,
                 Math.max(0, from),
                 Math.min(a.configuration().steps(), b.configuration().steps()));
-        Draft draft = new Draft(a, b, notes, bound);
+        Draft draft = new Draft(a.place(), b.place(), settings(a, b), notes, bound);
         if (from < 0 || found.has(Shown.NEVER)) {
             notes.add("nothing was trained: a check on a small network would not show this");
             return draft.different(found.step(), from < 0 ? "they start from different weights" : found.reason(), null);
@@ -121,8 +119,8 @@ record Certificate(
         return draft.different(check.first(), found.reason(), check);
     }
 
-    /** What every certificate of two sides has. */
-    private record Draft(Side a, Side b, List<String> notes, double bound) {
+    /** What every certificate has. */
+    record Draft(String a, String b, Map<String, List<String>> settings, List<String> notes, double bound) {
         Certificate same(String map, Check check) {
             return certificate("same", "the same (map: " + map + ")", map, null, check);
         }
@@ -133,19 +131,7 @@ record Certificate(
 
         Certificate certificate(String verdict, String answer, String map, Integer from, Check check) {
             String version = Version.built().toString();
-            return new Certificate(
-                    verdict,
-                    answer,
-                    map,
-                    from,
-                    notes,
-                    check,
-                    null,
-                    bound,
-                    version,
-                    a.place(),
-                    b.place(),
-                    settings(a, b));
+            return new Certificate(verdict, answer, map, from, notes, check, bound, version, a, b, settings);
         }
     }
 
@@ -168,31 +154,7 @@ record Certificate(
         return -1;
     }
 
-    /** A run of ours and a log made elsewhere. */
-    static Certificate of(Side ours, LogCheck log, double bound) {
-        String answer = log.first() == null
-                ? "the same (map: " + log.map(bound) + ")"
-                : "different from step " + log.first() + " on, because the effective rates of " + log.where()
-                        + " differ";
-        List<String> notes = new ArrayList<>(log.notes());
-        notes.add("only what the log has was compared: effective rates, norms and nominal rates; losses, gradients and"
-                + " data were not");
-        return new Certificate(
-                log.first() == null ? "same" : "different",
-                answer,
-                log.first() == null ? log.map(bound) : null,
-                log.first(),
-                notes,
-                null,
-                log,
-                bound,
-                Version.built().toString(),
-                ours.place(),
-                log.file(),
-                settings(ours, ours));
-    }
-
-    private static Map<String, List<String>> settings(Side a, Side b) {
+    static Map<String, List<String>> settings(Side a, Side b) {
         Map<String, String> x = ConfigurationFile.settings(a.configuration()),
                 y = ConfigurationFile.settings(b.configuration());
         var keys = new TreeSet<>(x.keySet());
@@ -207,22 +169,10 @@ record Certificate(
 
     /** What was trained or compared, and how far apart it is. */
     List<String> details() {
-        List<String> lines = new ArrayList<>();
+        List<String> lines = new ArrayList<>(notes);
         if (check != null) {
-            lines.add(String.format(
-                    Locale.ROOT,
-                    "check: %s, %d steps in double precision; largest relative difference of losses %.2g, of effective"
-                            + " rates %s; the same below %.1g",
-                    check.network(),
-                    check.steps(),
-                    check.losses(),
-                    check.rates() == null ? "unknown" : String.format(Locale.ROOT, "%.2g", check.rates()),
-                    bound));
+            lines.addFirst(check.text(bound));
         }
-        if (log != null) {
-            lines.add(log.text(bound));
-        }
-        lines.addAll(notes);
         return lines;
     }
 

@@ -93,8 +93,7 @@ public final class CertifyCommand implements Callable<Integer> {
             throw new Refusal(ours.place() + " is a configuration, which has no norms to compare with " + log
                     + "; train it, then give the run");
         }
-        double most = bound == null ? LOG_BOUND : bound;
-        return Certificate.of(ours, LogCheck.of(ours.run(), log, most), most);
+        return Logs.of(ours, log, bound == null ? LOG_BOUND : bound);
     }
 
     private void write(Certificate certificate) {

@@ -1,5 +1,6 @@
 package hypertransfer.lab.certify;
 
+import com.fasterxml.jackson.annotation.JsonInclude;
 import hypertransfer.core.Refusal;
 import hypertransfer.core.Step;
 import hypertransfer.train.config.Configuration;
@@ -10,28 +11,33 @@ import hypertransfer.train.run.Rehearsal.Source;
 import hypertransfer.train.run.Rehearsal.Taken;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
 
 /**
- * Both sides trained for a few steps in double precision, on a small network with the same routing.
+ * How far apart the numbers of two sides are: both trained for a few steps in double precision, on a small network with the
+ * same routing; or the logs of both. Differences are the largest relative ones, null where they are not known.
  *
- * @param network what was trained
- * @param steps how many of its steps; the schedules have their whole course in them
+ * @param what was compared, for people
+ * @param steps how many; the schedules have their whole course in them
  * @param whole whether these are all steps of the sides
- * @param losses the largest relative difference of training losses
- * @param rates the largest relative difference of effective rates; null where the matrices have other names
- * @param first the first step at which either exceeds the bound; null where none does
- * @param clipped whether a gradient was clipped
+ * @param losses of training
+ * @param rates effective ones
+ * @param norms of a log
+ * @param nominal rates of a log
+ * @param first the first step at which one exceeds the bound; null where none does
  * @param turned the mean angle that a matrix turned by in all, to compare differences with
  */
+@JsonInclude(JsonInclude.Include.NON_NULL)
 record Check(
-        String network,
-        int steps,
+        String what,
+        long steps,
         boolean whole,
-        double losses,
+        Double losses,
         Double rates,
+        Double norms,
+        Double nominal,
         Integer first,
-        boolean clipped,
-        double turned) {
+        Double turned) {
 
     /** The two small runs, before they are trained. */
     record Pair(Configuration a, Configuration b, String aTakes, String bTakes, int steps, boolean whole) {}
@@ -109,19 +115,18 @@ record Check(
 
     /** @param scale what all rates are multiplied by */
     static Check of(Pair pair, double scale, double bound) {
-        List<Taken> a, b;
-        if (pair.aTakes == null) {
-            a = Rehearsal.take(pair.a, pair.steps, scale, null);
-            b = Rehearsal.take(pair.b, pair.steps, scale, source(a, pair.bTakes, pair.steps));
-        } else {
-            b = Rehearsal.take(pair.b, pair.steps, scale, null);
-            a = Rehearsal.take(pair.a, pair.steps, scale, source(b, pair.aTakes, pair.steps));
+        boolean swapped = pair.aTakes != null; // what is taken comes first
+        List<Taken> a = take(swapped ? pair.b : pair.a, pair.steps, scale, null);
+        String series = swapped ? pair.aTakes : pair.bTakes;
+        if (series != null && a.size() < pair.steps) {
+            throw new Refusal(
+                    "the side that is recorded diverges at step " + a.size() + " of the check; lower its rates");
         }
-        String network = pair.a.architecture().label() + ", " + pair.a.model().layers() + " layers of width "
-                + pair.a.model().width();
+        Source source = series == null ? null : new Source(a, series);
+        List<Taken> b = take(swapped ? pair.a : pair.b, pair.steps, scale, source);
         double losses = 0, rates = 0, turned = 0;
         Integer first = null;
-        boolean clipped = false, named = !a.isEmpty() && !b.isEmpty() && names(a).equals(names(b));
+        boolean named = names(a).equals(names(b));
         int common = Math.min(a.size(), b.size());
         for (int t = 0; t < common; t++) {
             Taken x = a.get(t), y = b.get(t);
@@ -135,28 +140,29 @@ record Check(
                         : 0;
                 turned += step.angle() / x.matrices().size();
             }
-            clipped |= x.kept() < 1 || y.kept() < 1;
             losses = Math.max(losses, loss);
             rates = Math.max(rates, rate);
             first = first == null && !(Math.max(loss, rate) <= bound) ? (Integer) t : first;
         }
-        if (a.size() != b.size()) { // one of them has diverged
+        if (a.size() != b.size()) { // one has diverged
             losses = Double.POSITIVE_INFINITY;
             first = first == null ? (Integer) common : first;
         }
-        return new Check(network, common, pair.whole, losses, named ? (Double) rates : null, first, clipped, turned);
+        String what = String.format(
+                "%s, %d layers of width %d, %d steps in double precision",
+                pair.a.architecture().label(),
+                pair.a.model().layers(),
+                pair.a.model().width(),
+                common);
+        return new Check(what, common, pair.whole, losses, named ? (Double) rates : null, null, null, first, turned);
     }
 
-    /** Recorded steps of as many as the run has; of one that has diverged the last is repeated. */
-    private static Source source(List<Taken> steps, String series, int count) {
-        if (series == null) {
-            return null;
+    private static List<Taken> take(Configuration c, int steps, double scale, Source source) {
+        List<Taken> taken = Rehearsal.take(c, steps, scale, source);
+        if (taken.isEmpty()) {
+            throw new Refusal("the check diverges at its first step; lower the rates");
         }
-        List<Taken> all = new ArrayList<>(steps);
-        while (all.size() < count) {
-            all.add(all.getLast());
-        }
-        return new Source(all, series);
+        return taken;
     }
 
     private static List<String> names(List<Taken> taken) {
@@ -165,7 +171,7 @@ record Check(
                 .toList();
     }
 
-    private static double apart(double a, double b) {
+    static double apart(double a, double b) {
         if (a == b) {
             return 0;
         }
@@ -177,5 +183,18 @@ record Check(
     boolean shrinksTo(Check lower, double part, double bound) {
         boolean nearer = lower.losses <= bound || lower.losses / lower.turned <= part * losses / turned;
         return nearer && (rates == null || lower.rates <= bound || lower.rates <= part * rates);
+    }
+
+    /** One line for people. */
+    String text(double bound) {
+        StringBuilder text = new StringBuilder("check: " + what + "; largest relative difference of");
+        String[] names = {" losses ", " effective rates ", " norms ", " nominal rates "};
+        Double[] values = {losses, rates, norms, nominal};
+        for (int i = 0; i < names.length; i++) {
+            if (values[i] != null) {
+                text.append(names[i]).append(String.format(Locale.ROOT, "%.2g,", values[i]));
+            }
+        }
+        return text + String.format(Locale.ROOT, " the same below %.1g", bound);
     }
 }

@@ -154,9 +154,6 @@ record Finding(List<Difference> differences, List<String> firstOrder, Set<String
             maps.add("a Hyperball of radius " + ours.radius() + " and of " + theirs.radius()
                     + ", which no gradient sees here");
         }
-        if (!ours.direction().equals(theirs.direction())) {
-            maps.add("a shape factor, which cancels on a Hyperball");
-        }
         if (!a.seen().equals(b.seen())) {
             maps.add("without momentum the scale of a gradient does not matter");
         }

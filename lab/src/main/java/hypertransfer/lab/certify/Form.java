@@ -3,7 +3,6 @@ package hypertransfer.lab.certify;
 import hypertransfer.core.GradientRule;
 import hypertransfer.core.Refusal;
 import hypertransfer.core.Schedule;
-import hypertransfer.core.ShapeFactor;
 import hypertransfer.core.Space;
 import hypertransfer.core.Space.Hyperball;
 import hypertransfer.core.Transfer;
@@ -19,7 +18,6 @@ import hypertransfer.train.optimizer.Direction.Muon;
 import hypertransfer.train.optimizer.Direction.Sgd;
 import hypertransfer.train.optimizer.Lion;
 import hypertransfer.train.optimizer.Matrix;
-import hypertransfer.train.optimizer.NorMuon;
 import hypertransfer.train.optimizer.Rule;
 import hypertransfer.train.optimizer.Signum;
 import hypertransfer.train.optimizer.Soap;
@@ -124,9 +122,7 @@ record Form(Map<String, String> facts, Schedule adamw, Map<String, Part> parts) 
         boolean wrong = !exact && scaled;
         Space at = exact ? target : carrier;
         String seen = wrong ? "the matrix of " + carrier + " with the scale of " + target : at.toString();
-        Direction direction = target instanceof Hyperball
-                ? unshaped(m.rule().direction())
-                : m.rule().direction();
+        Direction direction = m.rule().direction();
         boolean ball = target instanceof Hyperball, clipped = c.clip().any();
         boolean blind = invariant && !clipped && scaleFree(direction, ball);
         double radius = m.rule().radius(), placebo = c.matrices().weights().placebo();
@@ -154,15 +150,6 @@ record Form(Map<String, String> facts, Schedule adamw, Map<String, Part> parts) 
         }
         String seen = series.equals("replay") ? t.carrier().toString() : own.seen; // the very matrices of the other
         return new Part(own.mode, own.rule, own.invariant, own.direction, its.turn, seen, own.start, own.loose);
-    }
-
-    /** On a Hyperball a rate is an angle, whatever the length of the direction. */
-    private static Direction unshaped(Direction direction) {
-        return switch (direction) {
-            case Muon m -> new Muon(m.momentum(), m.nesterov(), m.iteration(), ShapeFactor.NONE);
-            case NorMuon n -> new NorMuon((Muon) unshaped(n.muon()), n.beta2(), n.epsilon());
-            default -> direction;
-        };
     }
 
     /** Whether gradients that are all multiplied by one number give the same direction. */

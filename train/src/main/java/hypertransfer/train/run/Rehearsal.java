@@ -33,10 +33,9 @@ public record Rehearsal(
     /**
      * A step that was taken.
      *
-     * @param kept what clipping left of the gradient; NaN unless gradients are clipped
      * @param matrices what happened to each hidden matrix
      */
-    public record Taken(double loss, double kept, List<Step> matrices) {}
+    public record Taken(double loss, List<Step> matrices) {}
 
     /**
      * The first steps of a run, in memory.
@@ -63,8 +62,7 @@ public record Rehearsal(
                 session.gradient(feed, t, () -> false);
                 double[] scaled = Arrays.stream(rates.at(t)).map(e -> own * e).toArray();
                 List<Step> steps = optimizer.step(scaled, rates.decaysAt(t), scale * adam.rate(t));
-                taken.add(new Taken(
-                        session.network().meanLoss(), optimizer.clipped().kept(), steps));
+                taken.add(new Taken(session.network().meanLoss(), steps));
             }
         } catch (Diverged e) { // what there is can be compared
             return taken;
