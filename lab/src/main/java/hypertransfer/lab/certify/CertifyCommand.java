@@ -32,10 +32,10 @@ import tools.jackson.databind.json.JsonMapper;
             "",
             "The answer is 'the same (map: ...)', 'the same to first order in the rate,",
             "because ...' or 'different from step t on, because ...'. It follows from the",
-            "settings, in exact arithmetic, and from a check: both are trained for a few steps",
-            "in double precision on a small network with the same routing. Where the two",
-            "disagree, the numbers decide, and that is said. Of a log, with the columns of",
-            "'ht effective', only what it has is compared.",
+            "settings, in exact arithmetic, and from a check: both are trained for a few",
+            "steps in double precision, on a small network with the same routing. Where the",
+            "two disagree, the numbers decide, and that is said. Of a log, with the columns",
+            "of 'ht effective', only what it has is compared.",
             "Exit code 0: the same; 1: different, or the same to first order only."
         })
 public final class CertifyCommand implements Callable<Integer> {
