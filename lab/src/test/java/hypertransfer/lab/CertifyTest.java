@@ -212,7 +212,10 @@ class CertifyTest {
     void writesACertificate() throws Exception {
         Path a = file("a", "decay=0.1"), b = file("b", "mode=hypertransfer"), out = dir.resolve("made");
         ht.fine("certify", a, b, "--out", out);
-        assertThat(ht.out()).contains("the same (map: B is A carried", "matrices.mode: base | hypertransfer");
+        assertThat(ht.out())
+                .contains("the same (map: B is A carried", "matrices.mode: base | hypertransfer")
+                .containsPattern(
+                        "largest relative difference of losses \\S+, of effective rates \\S+; the same below 1");
         JsonNode json = JsonMapper.shared().readTree(Files.readString(dir.resolve("made.json")));
         assertThat(json.get("verdict").asString()).isEqualTo("same");
         assertThat(json.at("/settings/matrices.mode").toString()).isEqualTo("[\"base\",\"hypertransfer\"]");

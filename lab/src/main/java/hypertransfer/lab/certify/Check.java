@@ -12,6 +12,8 @@ import hypertransfer.train.run.Rehearsal.Taken;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 
 /**
  * How far apart the numbers of two sides are: both trained for a few steps in double precision, on a small network with the
@@ -187,14 +189,14 @@ record Check(
 
     /** One line for people. */
     String text(double bound) {
-        StringBuilder text = new StringBuilder("check: " + what + "; largest relative difference of");
-        String[] names = {" losses ", " effective rates ", " norms ", " nominal rates "};
+        String[] names = {"losses", "effective rates", "norms", "nominal rates"};
         Double[] values = {losses, rates, norms, nominal};
-        for (int i = 0; i < names.length; i++) {
-            if (values[i] != null) {
-                text.append(names[i]).append(String.format(Locale.ROOT, "%.2g,", values[i]));
-            }
-        }
-        return text + String.format(Locale.ROOT, " the same below %.1g", bound);
+        return IntStream.range(0, names.length)
+                .filter(i -> values[i] != null)
+                .mapToObj(i -> String.format(Locale.ROOT, "of %s %.2g", names[i], values[i]))
+                .collect(Collectors.joining(
+                        ", ",
+                        "check: " + what + "; largest relative difference ",
+                        String.format(Locale.ROOT, "; the same below %.1g", bound)));
     }
 }
