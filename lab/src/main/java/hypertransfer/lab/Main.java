@@ -1,5 +1,6 @@
 package hypertransfer.lab;
 
+import hypertransfer.lab.certify.CertifyCommand;
 import hypertransfer.lab.command.CompletionCommand;
 import hypertransfer.lab.command.DemoCommand;
 import hypertransfer.lab.command.ExportCommand;
@@ -102,7 +103,12 @@ public final class Main implements Runnable {
                         InvarianceCommand.class));
         GROUPS.put(
                 "Verify",
-                List.of(VerifyCommand.class, SelfTestCommand.class, ConformanceCommand.class, BenchCommand.class));
+                List.of(
+                        VerifyCommand.class,
+                        CertifyCommand.class,
+                        SelfTestCommand.class,
+                        ConformanceCommand.class,
+                        BenchCommand.class));
         GROUPS.put("Other", List.of(CompletionCommand.class, ImportCommand.class, CommandLine.HelpCommand.class));
     }
 

@@ -56,6 +56,14 @@ class ExactTest {
         assertThat(ht.out()).doesNotContain("warning");
     }
 
+    /** A Base carrier evaluates a normed matrix at the radius of the Hyperball that it follows, whatever its own norm. */
+    @ParameterizedTest
+    @CsvSource({"M1, inverse-hypertransfer", "M2, inverse-hypertransfer-plus"})
+    void onAnotherRadius(String network, String transfer) throws Exception {
+        Path run = train(network, "cpu", "hyperball", "matrices.radius=0.3");
+        assertThat(gap(run, transfer, List.of())).isZero();
+    }
+
     @Test
     void whatCannotBeExactIsSaidAtTheStart() throws Exception {
         Path run = train("M2", "cpu", "base");

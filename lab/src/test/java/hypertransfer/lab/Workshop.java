@@ -121,6 +121,8 @@ final class Workshop {
                 2,fc,2.2,3,0.3,0.4
                 2,q,2.7,3,0.3,0.4
                 """);
+        Files.writeString(
+                at("blocks.csv"), Files.readString(at("norms.csv")).replaceAll(",(fc|q),", ",blocks.0.attn.q.weight,"));
         Files.writeString(at("norms.jsonl"), """
                 {"step":0,"weight_norm/fc":2,"update_norm/fc":1,"rate":0.1,"decay":0}
                 {"step":1,"weight_norm/fc":2,"update_norm/fc":1,"rate":0.1,"decay":0}
@@ -145,6 +147,7 @@ final class Workshop {
                 command("half data", "half", "train @half"),
                 command("muon", null, "transfer @muon --mode hypertransfer --out @made"),
                 command("muon", null, "transfer @muon --mode base --at 2 --out @made"),
+                command("muon", null, "verify @muon"),
                 command("tiny.yaml", null, "sweep @tiny.yaml --grid rate=0.01,0.03 --out @made"),
                 command("experiment.yaml", null, "reproduce @experiment.yaml --out @made"));
     }
@@ -170,6 +173,8 @@ final class Workshop {
                 command("norms.csv", null, "effective @norms.csv --csv @made.csv"),
                 command("norms.jsonl", null, "effective @norms.jsonl --csv @made.csv"),
                 command("muon twin", null, "compare @muon @twin --tensors"),
+                command("muon twin", null, "certify @muon @twin --out @made"),
+                command("muon blocks.csv", null, "certify @muon @blocks.csv --out @made"),
                 command("muon twin half sweep experiment", null, "runs @"),
                 command("tiny.yaml", null, "invariance @tiny.yaml"));
     }

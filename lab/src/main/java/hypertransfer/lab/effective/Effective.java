@@ -1,7 +1,6 @@
 package hypertransfer.lab.effective;
 
 import hypertransfer.core.Refusal;
-import hypertransfer.lab.command.option.Csv;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -9,6 +8,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.function.BiConsumer;
+import java.util.function.Consumer;
 
 /**
  * The effective rates of a run that was logged elsewhere.
@@ -19,7 +19,8 @@ import java.util.function.BiConsumer;
  * @param problems rows that were left out, by line and column
  * @param leftOut how many
  */
-record Effective(List<Summary> matrices, Fit all, List<String> notes, List<String> problems, long rows, long leftOut) {
+public record Effective(
+        List<Summary> matrices, Fit all, List<String> notes, List<String> problems, long rows, long leftOut) {
 
     /**
      * One matrix.
@@ -44,15 +45,19 @@ record Effective(List<Summary> matrices, Fit all, List<String> notes, List<Strin
             long gaps,
             long firstGap) {}
 
-    /** Reads a log. A table, if one is given, gets a row per step and matrix. */
-    static Effective read(Path file, Csv table) {
+    /** One row: a matrix at a step; what the log does not say is NaN. */
+    public record Row(
+            long step, String matrix, double norm, double effective, double angle, double impliedDecay, double rate) {}
+
+    /** Reads a log. */
+    public static Effective read(Path file, Consumer<Row> rowByRow) {
         LogReader log = new LogReader(file);
         Map<String, Curve> curves = new LinkedHashMap<>();
         long[] rows = {0};
         boolean[] undecayed = {false};
         log.read(row -> {
             rows[0]++;
-            undecayed[0] |= take(row, curves, log, table);
+            undecayed[0] |= take(row, curves, log, rowByRow);
         });
         Set<String> columns = log.columns();
         if (!columns.isEmpty()) {
@@ -73,7 +78,7 @@ record Effective(List<Summary> matrices, Fit all, List<String> notes, List<Strin
     }
 
     /** One row into its curve; true where the decay's part was taken as zero. */
-    private static boolean take(LogReader.Row row, Map<String, Curve> curves, LogReader log, Csv table) {
+    private static boolean take(LogReader.Row row, Map<String, Curve> curves, LogReader log, Consumer<Row> rowByRow) {
         double norm = row.number("weight_norm");
         double rate = row.number("rate");
         double direction = row.number("direction_norm");
@@ -110,9 +115,8 @@ record Effective(List<Summary> matrices, Fit all, List<String> notes, List<Strin
         double effective = update / (kept * norm); // Rates.effective, whose eta |u| is the update
         double implied = undecayed || effective == 0 ? Double.NaN : taken / effective;
         curve.add(row.step(), norm, effective, kept, implied);
-        if (table != null) {
-            table.row(row.step(), row.matrix(), norm, effective, angle(row, effective, update, norm), implied);
-        }
+        double angle = angle(row, effective, update, norm);
+        rowByRow.accept(new Row(row.step(), row.matrix(), norm, effective, angle, implied, rate));
         return undecayed;
     }
 

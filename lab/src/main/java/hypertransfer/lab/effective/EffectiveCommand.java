@@ -50,10 +50,21 @@ public final class EffectiveCommand implements Runnable {
     @Override
     public void run() {
         if (csv == null) {
-            answer = Effective.read(log, null);
+            answer = Effective.read(log, row -> {});
         } else {
             String header = "step,matrix,weight_norm,effective,angle,implied_decay";
-            Csv.write(csv, header, table -> answer = Effective.read(log, table));
+            Csv.write(
+                    csv,
+                    header,
+                    table -> answer = Effective.read(
+                            log,
+                            row -> table.row(
+                                    row.step(),
+                                    row.matrix(),
+                                    row.norm(),
+                                    row.effective(),
+                                    row.angle(),
+                                    row.impliedDecay())));
         }
         PrintWriter err = json.err();
         answer.problems().forEach(p -> err.println("ht: " + log + " " + p));

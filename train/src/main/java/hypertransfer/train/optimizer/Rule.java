@@ -46,7 +46,10 @@ public record Rule(Direction direction, Transfer transfer, double radius, double
             return State.zero(matrix, zeroRadius);
         }
         double target = ball(transfer.target()) ? radius * norm : norm;
-        return State.start(matrix, startScale() * norm).withTargetNorm(target);
+        // A Base carrier has no radius of its own: at its target's it hands the network the same matrix, to the last
+        // bit.
+        double R = ball(transfer.carrier()) ? radius * norm : target;
+        return new State(matrix, 0, R, startScale() * norm, target);
     }
 
     private static boolean ball(Space space) {

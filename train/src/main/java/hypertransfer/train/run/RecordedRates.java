@@ -141,6 +141,23 @@ public record RecordedRates(
         return new RecordedRates(source, series, rates.logged, rates.values, replay ? decays.values : null);
     }
 
+    /** The same of steps that were taken in memory. */
+    static RecordedRates of(List<Rehearsal.Taken> steps, String series) {
+        List<String> names = steps.getFirst().matrices().stream()
+                .map(step -> step.next().matrix())
+                .toList();
+        boolean replay = series.equals("replay");
+        Series rates = new Series(names), decays = new Series(names);
+        for (int t = 0; t < steps.size(); t++) {
+            Line.Matrices m = Line.Matrices.of(t, steps.get(t).matrices(), null);
+            rates.add(t, series.equals("effective") ? m.effective() : replay ? m.push() : m.rate());
+            if (replay) {
+                decays.add(t, decays(m));
+            }
+        }
+        return new RecordedRates("memory", series, steps.size(), rates.values, replay ? decays.values : null);
+    }
+
     /** A direction made of scaled gradients, or of gradients from elsewhere, is not the one a plain optimizer makes. */
     private static void requireOwn(String matrix, GradientRule rule, boolean plain) {
         if (rule != GradientRule.AS_IS && !(plain && rule == GradientRule.AT_RADIUS)) {

@@ -1,9 +1,13 @@
 package hypertransfer.train.run;
 
+import hypertransfer.core.Diverged;
 import hypertransfer.core.Schedule;
+import hypertransfer.core.Step;
 import hypertransfer.engine.Memory;
 import hypertransfer.train.config.Configuration;
+import hypertransfer.train.optimizer.Optimizer;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.stream.IntStream;
 
@@ -25,6 +29,49 @@ public record Rehearsal(
         double stepSeconds,
         double validationSeconds) {
     private static final int MOST = 400;
+
+    /**
+     * A step that was taken.
+     *
+     * @param matrices what happened to each hidden matrix
+     */
+    public record Taken(double loss, List<Step> matrices) {}
+
+    /**
+     * The first steps of a run, in memory.
+     *
+     * @param scale what all rates are multiplied by
+     * @param source steps of a run of as many, and the series of them that this run takes for its schedule; or null
+     * @return fewer than asked for where it diverges
+     */
+    public static List<Taken> take(Configuration c, int count, double scale, Source source) {
+        List<Taken> taken = new ArrayList<>();
+        RecordedRates recorded = source == null ? null : RecordedRates.of(source.steps, source.series);
+        try (Feed feed = Feed.open(c);
+                Session session = Session.open(c, Invariance.needed(c))) {
+            Optimizer optimizer = session.optimizer();
+            ScheduledRates rates = recorded == null
+                    ? ScheduledRates.of(c, optimizer.matrices(), told -> {})
+                    : ScheduledRates.of(c, optimizer.matrices(), recorded, told -> {});
+            double own = recorded == null ? scale : 1; // recorded rates are already those of the scaled run
+            Schedule adam = c.adamw().schedule(c.steps());
+            for (int t = 0; t < count; t++) {
+                if (c.matrices().proxyGrowth() != null) {
+                    optimizer.targetNorms(c.matrices().proxyNorm(t, c.steps()));
+                }
+                session.gradient(feed, t, () -> false);
+                double[] scaled = Arrays.stream(rates.at(t)).map(e -> own * e).toArray();
+                List<Step> steps = optimizer.step(scaled, rates.decaysAt(t), scale * adam.rate(t));
+                taken.add(new Taken(session.network().meanLoss(), steps));
+            }
+        } catch (Diverged e) { // what there is can be compared
+            return taken;
+        }
+        return taken;
+    }
+
+    /** Steps that were taken, and the series of them that another run takes for its schedule. */
+    public record Source(List<Taken> steps, String series) {}
 
     /** Opens data and network as the run would, and takes steps for about so many seconds. */
     public static Rehearsal of(Configuration c, double seconds) {

@@ -22,19 +22,23 @@ import java.util.stream.Stream;
  * @param schedules one for each hidden matrix
  * @param decays the weight decay of each at each step; empty where each keeps its own
  */
-record ScheduledRates(List<Schedule> schedules, List<List<Double>> decays) {
+public record ScheduledRates(List<Schedule> schedules, List<List<Double>> decays) {
     /** @param told hears how a recorded schedule was fitted, where it is not of the same steps and matrices */
-    static ScheduledRates of(Configuration c, List<Matrix> matrices, Consumer<String> told) {
-        Map<String, Matrices> hidden = c.hidden();
+    public static ScheduledRates of(Configuration c, List<Matrix> matrices, Consumer<String> told) {
         String file = c.matrices().recorded();
-        if (file == null) {
+        return of(c, matrices, file == null ? null : RecordedRates.read(Path.of(file)), told);
+    }
+
+    /** The same where the recorded schedule is at hand, or null. */
+    static ScheduledRates of(Configuration c, List<Matrix> matrices, RecordedRates recorded, Consumer<String> told) {
+        Map<String, Matrices> hidden = c.hidden();
+        if (recorded == null) {
             return new ScheduledRates(
                     matrices.stream()
                             .map(m -> (Schedule) hidden.get(m.whole().name()).schedule(c.steps()))
                             .toList(),
                     List.of());
         }
-        RecordedRates recorded = RecordedRates.read(Path.of(file));
         matrices.forEach(m -> require(recorded, m.rule().transfer()));
         if (recorded.replays() && recorded.steps() != c.steps()) {
             throw new Refusal(source(recorded) + " has rates and weight decays of " + recorded.steps()
