@@ -75,7 +75,7 @@ public final class CertifyCommand implements Callable<Integer> {
         if (out != null) {
             write(certificate);
         }
-        json.both(certificate, print -> tell(print, certificate));
+        json.either(certificate, print -> tell(print, certificate));
         return certificate.same() ? Exit.FINE : Exit.CHECK_FAILED;
     }
 
