@@ -32,19 +32,11 @@ class RatesTest {
             Step step = mode.step(State.start("w", w), new Reading(w, u, 0.3 * u * w), wanted);
             close(step.nominal(), fair, TIGHT);
             close(step.effective(), wanted, TIGHT);
-        });
-    }
 
-    @Test
-    void fairRateAtDecayZeroIsTheRatioOfLars() {
-        Draws.forAll("LARS", random -> {
-            double wanted = Draws.power(random, -6, 1);
-            double w = Draws.norm(random);
-            double u = Draws.norm(random);
-            assertThat(Rates.fair(wanted, 0, u, w)).isEqualTo(wanted * w / u);
-            Step step = Mode.FAIR.transfer(0).step(State.start("w", w), new Reading(w, u, 0), wanted);
-            assertThat(step.keep()).isEqualTo(1);
-            close(step.push(), wanted * w / u, TIGHT);
+            assertThat(Rates.fair(wanted, 0, u, w)).as("the ratio of LARS").isEqualTo(wanted * w / u);
+            Step undecayed = Mode.FAIR.transfer(0).step(State.start("w", w), new Reading(w, u, 0), wanted);
+            assertThat(undecayed.keep()).isEqualTo(1);
+            close(undecayed.push(), wanted * w / u, TIGHT);
         });
     }
 
@@ -64,16 +56,7 @@ class RatesTest {
             close(step.nominal(), rate, TIGHT);
             close(step.push(), rate, TIGHT);
             assertThat(step.keep()).isCloseTo(1 - rate * l2, within(1e-15));
-        });
-    }
-
-    @Test
-    void transferredRateToTheSameOptimizerIsTheRate() {
-        Draws.forAll("transferred to itself", random -> {
-            double e = Draws.power(random, -6, 2);
-            double l = decay(random, e);
-            double s = Draws.norm(random);
-            close(Rates.transferred(e, l, s, l, s), e, TIGHT);
+            close(Rates.transferred(e, l1, s1, l1, s1), e, TIGHT); // to itself
         });
     }
 
