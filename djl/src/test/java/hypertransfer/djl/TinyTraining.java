@@ -78,6 +78,15 @@ final class TinyTraining implements AutoCloseable {
         }
     }
 
+    void set(String name, double[] values) {
+        NDArray array = block.parameter(name).getArray();
+        try (NDManager manager = NDManager.newBaseManager("PyTorch")) {
+            manager.create(values, array.getShape())
+                    .toType(array.getDataType(), false)
+                    .copyTo(array);
+        }
+    }
+
     /** What the parameter holds now. */
     double[] weight(String name) {
         try (NDArray copy = block.parameter(name).getArray().toType(DataType.FLOAT64, true)) {
