@@ -101,15 +101,24 @@ class StateTest {
 
     @Test
     void anotherRuleIsRefused() throws IOException {
+        Rule signs = new Rule(new OwnDirectionTest.Sign(0.9), Mode.BASE.transfer(0.1), RATE);
+        Rule others = new Rule(new OwnDirectionTest.Sign(0.8), Mode.BASE.transfer(0.1), RATE);
+        refused(
+                rule(Mode.HYPERTRANSFER),
+                rule(Mode.HYPERBALL),
+                "fc was trained with muon(0.95), Base(0.1) on Hyperball, rescaled, and is routed to muon(0.95), Hyperball");
+        refused(signs, others, "fc was trained with sign(0.9), Base(0.1), and is routed to sign(0.8), Base(0.1)");
+    }
+
+    private void refused(Rule trained, Rule routed, String message) throws IOException {
         Path file = folder.resolve("optimizer.state");
-        try (TinyTraining one = training(START, rule(Mode.HYPERTRANSFER));
-                TinyTraining other = training(START, rule(Mode.HYPERBALL))) {
+        try (TinyTraining one = training(START, trained);
+                TinyTraining other = training(START, routed)) {
             one.run(0, 1);
             one.optimizer.save(file);
             assertThatThrownBy(() -> other.optimizer.load(file))
                     .isInstanceOf(Refusal.class)
-                    .hasMessage("fc was trained with muon(0.95), Base(0.1) on Hyperball, rescaled, and is routed to"
-                            + " muon(0.95), Hyperball; give the optimizer the rules it was saved with");
+                    .hasMessage(message + "; give the optimizer the rules it was saved with");
         }
     }
 
