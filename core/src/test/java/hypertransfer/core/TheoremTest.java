@@ -29,7 +29,7 @@ class TheoremTest {
     enum Kind {
         MOMENTUM(() -> new Direction.Momentum(0.9), 0.1),
         ADAM(Direction.Adam::new, 0.01),
-        MUON(Direction.Muon::new, 0.02);
+        NORMALIZED(Direction.Normalized::new, 0.02);
 
         final Supplier<Direction> direction;
         final double baseRate;

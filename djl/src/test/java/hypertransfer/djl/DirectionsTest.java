@@ -38,25 +38,18 @@ class DirectionsTest {
     private static final double RMS = 0.2 * Math.sqrt(6);
 
     /** A gradient, a mean, moments of two shapes, and what the two sides remember. */
-    private record Tensors(
-            List<Tensor> g,
-            List<Tensor> m,
-            List<Tensor> v,
-            List<Tensor> rows,
-            List<Tensor> left,
-            List<Tensor> right,
-            List<Tensor> leftBasis,
-            List<Tensor> rightBasis) {
-        static Tensors declare(Engine engine) {
-            return new Tensors(
-                    one(engine, Role.GRADIENT, ROWS, COLS),
-                    one(engine, Role.STATE, ROWS, COLS),
-                    one(engine, Role.STATE, ROWS, COLS),
-                    one(engine, Role.STATE, ROWS, 1),
-                    one(engine, Role.STATE, ROWS, ROWS),
-                    one(engine, Role.STATE, COLS, COLS),
-                    one(engine, Role.STATE, ROWS, ROWS),
-                    one(engine, Role.STATE, COLS, COLS));
+    private static final class Tensors {
+        final List<Tensor> g, m, v, rows, left, right, leftBasis, rightBasis;
+
+        Tensors(Engine engine) {
+            g = one(engine, Role.GRADIENT, ROWS, COLS);
+            m = one(engine, Role.STATE, ROWS, COLS);
+            v = one(engine, Role.STATE, ROWS, COLS);
+            rows = one(engine, Role.STATE, ROWS, 1);
+            left = one(engine, Role.STATE, ROWS, ROWS);
+            right = one(engine, Role.STATE, COLS, COLS);
+            leftBasis = one(engine, Role.STATE, ROWS, ROWS);
+            rightBasis = one(engine, Role.STATE, COLS, COLS);
         }
 
         private static List<Tensor> one(Engine engine, Role role, int rows, int cols) {
@@ -149,11 +142,8 @@ class DirectionsTest {
 
     private static void turn(Engine e, List<Tensor> gram, List<Tensor> basis) {
         double norm = e.motion().readings(gram, gram)[0];
-        e.motion()
-                .refine(
-                        gram,
-                        new double[] {1e-3 * norm / Math.sqrt(gram.getFirst().rows())},
-                        basis);
+        double shift = 1e-3 * norm / Math.sqrt(gram.getFirst().rows());
+        e.motion().refine(gram, new double[] {shift}, basis);
     }
 
     private static double[] unit(int n) {
@@ -179,7 +169,7 @@ class DirectionsTest {
         Random random = new Random(2);
         try (Engine engine = Engines.open("reference", new Dims(1, 1, 8, 2, 1));
                 NDManager manager = NDManager.newBaseManager("PyTorch")) {
-            Tensors tensors = Tensors.declare(engine);
+            Tensors tensors = new Tensors(engine);
             Tensor g = tensors.g.getFirst();
             engine.commit();
             Shape shape = new Shape(ROWS, COLS);
