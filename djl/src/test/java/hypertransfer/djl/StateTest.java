@@ -29,12 +29,14 @@ class StateTest {
     @TempDir
     Path folder;
 
-    /** Every mode, and a direction of one's own, which remembers arrays of two shapes. */
+    /** Every mode, parts of matrices, and a direction of one's own, which remembers arrays of two shapes. */
     static Stream<Rule> rules() {
         Direction own = new OwnDirectionTest.Sign(0.9);
         return Stream.concat(
                 Stream.of(Mode.values()).map(StateTest::rule),
-                Stream.of(new Rule(own, Mode.HYPERTRANSFER_PLUS.transfer(0.1), RATE)));
+                Stream.of(
+                        rule(Mode.HYPERTRANSFER_PLUS).each(View.columns(2)),
+                        new Rule(own, Mode.HYPERTRANSFER_PLUS.transfer(0.1), RATE)));
     }
 
     @ParameterizedTest
@@ -107,6 +109,11 @@ class StateTest {
                 rule(Mode.HYPERTRANSFER),
                 rule(Mode.HYPERBALL),
                 "fc was trained with muon(0.95), Base(0.1) on Hyperball, rescaled, and is routed to muon(0.95), Hyperball");
+        refused(
+                rule(Mode.BASE).each(View.columns(2)),
+                rule(Mode.BASE).each(View.rows(2)),
+                "fc was trained with muon(0.95) of blocks(1, 2), Base(0.1), and is routed to muon(0.95) of blocks(2, 1),"
+                        + " Base(0.1)");
         refused(signs, others, "fc was trained with sign(0.9), Base(0.1), and is routed to sign(0.8), Base(0.1)");
     }
 

@@ -244,13 +244,11 @@ class CheckedTest {
                     Stream.of(line.split(" ")).skip(1).map(bench::values).toList();
             Object[] right =
                     values.stream().map(v -> v.keySet().iterator().next()).toArray();
-            refused(operation, "the engine is not committed", () -> call(bench.engine, operation, right));
+            Runnable call = () -> call(bench.engine, operation, right);
+            refused(operation, "the engine is not committed", call);
             bench.engine.commit();
             if (FED.contains(operation)) {
-                refused(
-                        operation,
-                        "there are no tokens yet; call feed first",
-                        () -> call(bench.engine, operation, right));
+                refused(operation, "there are no tokens yet; call feed first", call);
             }
             bench.engine.feed(new int[3], new int[3]);
             List<String> met = new ArrayList<>();
@@ -271,17 +269,14 @@ class CheckedTest {
             }
             sentences.add(met);
             if (WAITING.contains(operation)) {
-                refused(
-                        operation,
-                        "not possible inside replay 'step'",
-                        () -> bench.engine.replay("step", () -> call(bench.engine, operation, right)));
+                refused(operation, "not possible inside replay 'step'", () -> bench.engine.replay("step", call));
             }
             if (kind != Kind.NONE) {
-                call(bench.engine, operation, right);
+                call.run();
             }
             bench.engine.close();
             bench.engine.close();
-            refused(operation, "the engine is closed", () -> call(bench.engine, operation, right));
+            refused(operation, "the engine is closed", call);
         }
         assertThat(sentences).containsOnly(sentences.getFirst());
         assertThat(sentences.getFirst()).hasSizeGreaterThanOrEqualTo(2);
