@@ -113,10 +113,7 @@ class CheckedTest {
         /** For each argument the right value first, then wrong ones with the words they are refused with. */
         Map<Object, String> values(String argument) {
             Map<Object, String> values = new LinkedHashMap<>();
-            String name = argument.replaceAll("[?:=*#\\[].*", "");
-            if (argument.startsWith("?")) {
-                name = argument.substring(1).replaceAll("[:*].*", "");
-            }
+            String name = argument.replaceAll("^\\?|[:=*#\\[].*", "");
             if (argument.startsWith("=")) {
                 String value = argument.substring(1);
                 values.put(value.contains(".") ? Double.valueOf(value) : Boolean.valueOf(value), "");
