@@ -13,7 +13,6 @@ import hypertransfer.train.log.Gap;
 import hypertransfer.train.log.Line;
 import hypertransfer.train.log.Run;
 import hypertransfer.train.log.RunStatus;
-import hypertransfer.train.log.Tail;
 import hypertransfer.train.network.Preset;
 import java.io.PrintWriter;
 import java.nio.file.Path;
@@ -25,6 +24,7 @@ import java.util.Objects;
 import java.util.Optional;
 import java.util.TreeMap;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
 /** An experiment at a preset, in a directory: trains what is not finished yet, and shows what came out. */
@@ -118,23 +118,19 @@ public record Plan(Experiment experiment, Preset preset, List<String> settings, 
 
     /** The mean over all hidden matrices of the last effective rate over the largest. */
     public static double ratio(Path run) {
-        Tail tail = new Run(run).matrices();
-        double[] peak = null, last = null;
-        for (Line line = tail.next(); line != null; line = tail.next()) {
-            last = ((Line.Matrices) line).effective();
-            peak = peak == null ? last.clone() : peak;
-            for (int k = 0; k < peak.length; k++) {
-                peak[k] = Math.max(peak[k], last[k]);
-            }
-        }
-        if (peak == null) {
+        List<double[]> rates = new Run(run)
+                .matrices()
+                .lines(Line.Matrices.class)
+                .map(Line.Matrices::effective)
+                .toList();
+        if (rates.isEmpty()) {
             throw new Refusal(run + " has logged no matrices, so its final-to-peak ratio is not known");
         }
-        double sum = 0;
-        for (int k = 0; k < peak.length; k++) {
-            sum += Rates.finalToPeak(new double[] {peak[k], last[k]});
-        }
-        return sum / peak.length;
+        return IntStream.range(0, rates.getFirst().length)
+                .mapToDouble(k -> Rates.finalToPeak(
+                        rates.stream().mapToDouble(step -> step[k]).toArray()))
+                .average()
+                .orElseThrow();
     }
 
     /**

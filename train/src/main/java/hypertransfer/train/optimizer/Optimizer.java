@@ -69,7 +69,9 @@ public final class Optimizer {
 
         /** The members' own. */
         double[] of(double[] all) {
-            return Arrays.stream(numbers).mapToDouble(k -> all[k]).toArray();
+            double[] own = new double[numbers.length];
+            Arrays.setAll(own, i -> all[numbers[i]]);
+            return own;
         }
     }
 
