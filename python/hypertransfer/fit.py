@@ -24,13 +24,13 @@ class Fit(NamedTuple):
     error: float
 
 
-def _factors(shape: str, t: Tensor, steps: int, warmup: float, end: float) -> Tensor:
-    """The schedule of peak 1 at these steps."""
+def _factors(shape: str, t: Tensor, steps: int, warmup: float, end: Tensor) -> Tensor:
+    """The schedules of peak 1 at these steps: a row for each final ratio, which `end` has as a column."""
     w = math.floor(warmup * steps)
     x = ((t - w) / (steps - w)).clamp(min=0)
     late = (1 - (1 - x) / 0.2).clamp(min=0)
     name = shape.partition(":")[0]
-    fall = {"linear": lambda: 1 - (1 - end) * x, "constant": lambda: torch.ones_like(x),
+    fall = {"linear": lambda: 1 - (1 - end) * x, "constant": lambda: torch.ones_like(end * x),
             "cosine": lambda: end + (1 - end) * (1 + torch.cos(math.pi * x)) / 2,
             "trapezoid": lambda: 1 - (1 - end) * late, "1-sqrt": lambda: 1 - (1 - end) * late.sqrt()}[name]()
     return torch.where(t < w, (t + 1) / max(w, 1), fall)
@@ -51,18 +51,16 @@ def fit(curves: Sequence[Curve], steps: int, peaks: Sequence[int]) -> Fit:
         for warmup in sorted({0.0, 0.01, 0.02, 0.05, 0.1, *(min(0.9, (p + 1) / steps) for p in list(peaks)[:4])}):
             step, first, last = 0.05, 0.0, 0.0 if shape == "constant" else 1.0
             for _ in range(3):  # finer around the best
-                middle, least = first, math.inf
-                for i in range(int((last - first + 1e-12) / step) + 1):
-                    ratio = min(1.0, first + i * step)
-                    between = (1 - part) * _factors(shape, low, steps, warmup, ratio) + part * _factors(
-                        shape, high, steps, warmup, ratio)
-                    off = logs - between.clamp(min=1e-12).log()
-                    mean = off.mean().item()
-                    error = math.sqrt(max(0.0, off.square().mean().item() - mean * mean))
-                    if error < least:
-                        least, middle = error, ratio
-                    if error < best.error:
-                        best = Fit(shape, math.exp(mean), warmup, ratio, error)
+                ratios = [min(1.0, first + i * step) for i in range(int((last - first + 1e-12) / step) + 1)]
+                end = torch.tensor(ratios, dtype=torch.float64)[:, None]
+                between = (1 - part) * _factors(shape, low, steps, warmup, end) + part * _factors(shape, high, steps, warmup, end)
+                off = logs - between.clamp(min=1e-12).log()
+                means = off.mean(1)
+                errors = (off.square().mean(1) - means * means).clamp(min=0).sqrt().tolist()
+                least = min(range(len(ratios)), key=errors.__getitem__)
+                middle = ratios[least]
+                if errors[least] < best.error:
+                    best = Fit(shape, math.exp(means[least].item()), warmup, middle, errors[least])
                 first, last = max(0.0, middle - step), 0.0 if shape == "constant" else min(1.0, middle + step)
                 step /= 8
     return best

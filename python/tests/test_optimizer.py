@@ -180,7 +180,7 @@ def test_a_gradient_that_is_not_finite_changes_nothing(mode, bad):
         with pytest.raises(ht.Diverged, match="w of shape .* has a gradient that is not finite.*nothing has changed"):
             run.optimizer.step()
         assert torch.equal(run.w, before) and same(run.optimizer.state_dict(), state)
-        for t in range(2, 6):
+        for t in range(2, 4):
             run.step(t), clean.step(t)
         assert torch.equal(run.w, clean.w)
 

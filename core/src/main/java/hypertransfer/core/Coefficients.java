@@ -1,8 +1,8 @@
 package hypertransfer.core;
 
-import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
+import java.util.stream.IntStream;
 
 /** The Newton-Schulz coefficients that people use. */
 public enum Coefficients {
@@ -39,11 +39,6 @@ public enum Coefficients {
         this.steps = steps;
     }
 
-    /** {@return the steps in their usual number} */
-    public List<Step> steps() {
-        return steps;
-    }
-
     /**
      * The first steps of the sequence; beyond its end the last one is repeated.
      *
@@ -55,11 +50,9 @@ public enum Coefficients {
             throw new Refusal("Newton-Schulz is asked for " + count + " steps; it must be from 1 to " + MOST_STEPS
                     + ", or 0 for the usual " + steps.size());
         }
-        List<Step> some = new ArrayList<>();
-        for (int i = 0; i < (count == 0 ? steps.size() : count); i++) {
-            some.add(steps.get(Math.min(i, steps.size() - 1)));
-        }
-        return List.copyOf(some);
+        return IntStream.range(0, count == 0 ? steps.size() : count)
+                .mapToObj(i -> steps.get(Math.min(i, steps.size() - 1)))
+                .toList();
     }
 
     private static Step safe(double a, double b, double c) {

@@ -12,31 +12,25 @@ public sealed interface Shape {
      * @param end the factor at x = 1, from 0 to 1
      * @return the factor, from {@code end} to 1
      */
-    double factor(double x, double end);
+    default double factor(double x, double end) {
+        return switch (this) {
+            case Constant() -> 1;
+            case Linear() -> 1 - (1 - end) * x;
+            case Cosine() -> end + (1 - end) * (1 + StrictMath.cos(Math.PI * x)) / 2;
+            case Trapezoid(double decay) -> 1 - (1 - end) * late(x, decay);
+            case OneMinusSqrt(double decay) -> 1 - (1 - end) * Math.sqrt(late(x, decay));
+            case Power(double exponent) -> end + (1 - end) * StrictMath.pow(1 - x, exponent);
+        };
+    }
 
     /** Stays at the peak, whatever the end is. */
-    record Constant() implements Shape {
-        @Override
-        public double factor(double x, double end) {
-            return 1;
-        }
-    }
+    record Constant() implements Shape {}
 
     /** A straight line. */
-    record Linear() implements Shape {
-        @Override
-        public double factor(double x, double end) {
-            return 1 - (1 - end) * x;
-        }
-    }
+    record Linear() implements Shape {}
 
     /** Half a period of a cosine. */
-    record Cosine() implements Shape {
-        @Override
-        public double factor(double x, double end) {
-            return end + (1 - end) * (1 + StrictMath.cos(Math.PI * x)) / 2;
-        }
-    }
+    record Cosine() implements Shape {}
 
     /**
      * Stable, then a straight line.
@@ -47,11 +41,6 @@ public sealed interface Shape {
         /** Refuses a fraction out of range. */
         public Trapezoid {
             fraction(decay);
-        }
-
-        @Override
-        public double factor(double x, double end) {
-            return 1 - (1 - end) * late(x, decay);
         }
     }
 
@@ -64,11 +53,6 @@ public sealed interface Shape {
         /** Refuses a fraction out of range. */
         public OneMinusSqrt {
             fraction(decay);
-        }
-
-        @Override
-        public double factor(double x, double end) {
-            return 1 - (1 - end) * Math.sqrt(late(x, decay));
         }
     }
 
@@ -83,11 +67,6 @@ public sealed interface Shape {
             if (!(exponent > 0 && exponent < Double.POSITIVE_INFINITY)) {
                 throw new Refusal("power schedule's exponent is " + exponent + "; it must be above zero");
             }
-        }
-
-        @Override
-        public double factor(double x, double end) {
-            return end + (1 - end) * StrictMath.pow(1 - x, exponent);
         }
     }
 

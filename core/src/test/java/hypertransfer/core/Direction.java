@@ -44,42 +44,14 @@ sealed interface Direction {
         }
     }
 
-    /** Momentum, then five Newton-Schulz steps: X <- a X + (b A + c A A) X with A = X X^T. */
-    final class Muon implements Direction {
-        static final int ROWS = 4;
-        static final int COLUMNS = 6;
+    /** Momentum of a given length, whatever the gradient's scale, as Muon's directions are. */
+    final class Normalized implements Direction {
         private final Momentum momentum = new Momentum(0.95);
 
         @Override
         public double[] of(double[] g) {
             double[] m = momentum.of(g);
-            double[] x = Explicit.scaled(1 / Explicit.norm(m), m);
-            for (int i = 0; i < 5; i++) {
-                double[] a = new double[ROWS * ROWS];
-                for (int r = 0; r < ROWS; r++) {
-                    for (int s = 0; s < ROWS; s++) {
-                        for (int c = 0; c < COLUMNS; c++) {
-                            a[r * ROWS + s] += x[r * COLUMNS + c] * x[s * COLUMNS + c];
-                        }
-                    }
-                }
-                double[] polynomial = Explicit.sum(-4.7750, a, 2.0315, product(a, a, ROWS));
-                x = Explicit.sum(3.4445, x, 1, product(polynomial, x, COLUMNS));
-            }
-            return x;
-        }
-
-        /** [ROWS, ROWS] times [ROWS, columns]. */
-        private static double[] product(double[] a, double[] x, int columns) {
-            double[] y = new double[ROWS * columns];
-            for (int r = 0; r < ROWS; r++) {
-                for (int k = 0; k < ROWS; k++) {
-                    for (int c = 0; c < columns; c++) {
-                        y[r * columns + c] += a[r * ROWS + k] * x[k * columns + c];
-                    }
-                }
-            }
-            return y;
+            return Explicit.scaled(2 / Explicit.norm(m), m);
         }
     }
 }

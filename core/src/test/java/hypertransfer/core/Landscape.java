@@ -12,7 +12,7 @@ import java.util.random.RandomGenerator;
  * @param invariant whether the loss sees {@code x = w / |w|}, or w itself
  */
 record Landscape(boolean invariant, double[][] a, double[][] b, double[] y) {
-    static final int SIZE = Direction.Muon.ROWS * Direction.Muon.COLUMNS;
+    static final int SIZE = 24;
     private static final int EXAMPLES = 512;
     private static final int BATCH = 16;
     private static final Map<Integer, int[]> BATCHES = new HashMap<>(); // drawn once: all runs have the same

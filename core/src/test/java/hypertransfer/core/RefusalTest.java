@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.within;
 
 import hypertransfer.core.Space.Base;
 import hypertransfer.core.Space.Hyperball;
+import org.assertj.core.api.AbstractThrowableAssert;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -87,13 +88,9 @@ class RefusalTest {
     @Test
     void zeroMatrixHasNoScales() {
         State zero = State.start("embed", 0);
-        Refused.refused(
-                () -> Mode.HYPERTRANSFER.transfer(0.1).gradientScale(zero), "embed", "step 0", "initialise the matrix");
-        Refused.refused(
-                () -> Mode.HYPERTRANSFER_PLUS.transfer(0.1).evaluationScale(zero),
-                "embed",
-                "step 0",
-                "initialise the matrix");
+        String[] words = {"embed", "step 0", "initialise the matrix"};
+        Refused.refused(() -> Mode.HYPERTRANSFER.transfer(0.1).gradientScale(zero), words);
+        Refused.refused(() -> Mode.HYPERTRANSFER_PLUS.transfer(0.1).evaluationScale(zero), words);
     }
 
     @Test
@@ -132,23 +129,22 @@ class RefusalTest {
 
     /** Bad input, which is never called divergence. */
     private static void refused(Transfer transfer, Reading reading, double e, String... words) {
-        refused(transfer, reading, e, Refusal.class, words);
-    }
-
-    private static void refused(
-            Transfer transfer, Reading reading, double e, Class<? extends Refusal> kind, String... words) {
-        assertThatThrownBy(() -> transfer.step(STATE, reading, e))
-                .isExactlyInstanceOf(kind)
-                .hasMessageStartingWith("blocks.2.mlp.fc.weight at step 41: ")
-                .hasMessageContainingAll(words);
+        thrown(transfer, reading, e, words).isExactlyInstanceOf(Refusal.class);
     }
 
     /** Divergence says so by its type, and names the matrix and the step without the text. */
     private static void diverged(Transfer transfer, Reading reading, double e, String... words) {
-        refused(transfer, reading, e, Diverged.class, words);
-        assertThatThrownBy(() -> transfer.step(STATE, reading, e)).isInstanceOfSatisfying(Diverged.class, d -> {
-            assertThat(d.matrix()).contains("blocks.2.mlp.fc.weight");
-            assertThat(d.step()).isEqualTo(41);
-        });
+        thrown(transfer, reading, e, words)
+                .isExactlyInstanceOf(Diverged.class)
+                .isInstanceOfSatisfying(Diverged.class, d -> {
+                    assertThat(d.matrix()).contains("blocks.2.mlp.fc.weight");
+                    assertThat(d.step()).isEqualTo(41);
+                });
+    }
+
+    private static AbstractThrowableAssert<?, ?> thrown(Transfer transfer, Reading reading, double e, String... words) {
+        return assertThatThrownBy(() -> transfer.step(STATE, reading, e))
+                .hasMessageStartingWith("blocks.2.mlp.fc.weight at step 41: ")
+                .hasMessageContainingAll(words);
     }
 }

@@ -10,60 +10,42 @@ import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.FieldSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 class ScheduleTest {
     private static final double ULPS = 1e-15;
+    private static final List<String> SHAPES = List.of("""
+            constant linear cosine trapezoid trapezoid:0.3 trapezoid:1 1-sqrt 1-sqrt:0.7 1-sqrt:1
+            power power:1 power:0.5 power:3""".split("\\s+"));
 
-    /** floor(0.05 * 24) = 1 warm-up step, then 23 steps of a line. */
-    @Test
-    void paperFormulaOverTwentyFourSteps() {
-        Schedule schedule = Schedule.linear(2, 24, 0.05, 0.1);
-        assertThat(schedule.steps()).isEqualTo(24);
-        assertThat(schedule.rate(0)).isEqualTo(2);
-        assertThat(schedule.rate(1)).isEqualTo(2);
-        assertThat(schedule.rate(2)).isCloseTo(2 - 1.8 / 23, within(ULPS));
-        assertThat(schedule.rate(12)).isCloseTo(2 - 1.8 * 11 / 23, within(ULPS));
-        assertThat(schedule.rate(23)).isCloseTo(2 - 1.8 * 22 / 23, within(ULPS));
-    }
-
-    /** The paper's own run: 286 warm-up steps of 5723. */
-    @Test
-    void paperFormulaOverItsOwnRun() {
-        Schedule schedule = Schedule.linear(0.01, 5723, 0.05, 0);
-        assertThat(schedule.rate(0)).isCloseTo(0.01 / 286, within(ULPS));
-        assertThat(schedule.rate(142)).isCloseTo(0.005, within(ULPS)); // 143 / 286
-        assertThat(schedule.rate(284)).isCloseTo(0.01 * 285 / 286, within(ULPS));
-        assertThat(schedule.rate(285)).isEqualTo(0.01);
-        assertThat(schedule.rate(286)).isEqualTo(0.01);
-        assertThat(schedule.rate(287)).isCloseTo(0.01 * 5436 / 5437, within(ULPS));
-        assertThat(schedule.rate(5722)).isCloseTo(0.01 / 5437, within(ULPS));
-    }
-
-    @Test
-    void warmUpOfLessThanAStepIsNone() {
-        assertThat(Schedule.linear(1, 19, 0.05, 0).rate(0)).isEqualTo(1); // floor(0.95) = 0
-        assertThat(Schedule.linear(1, 20, 0.05, 0).rate(1)).isEqualTo(1); // floor(1) = 1: the line starts at 1
-        assertThat(Schedule.linear(1, 1, 0, 0).rate(0)).isEqualTo(1);
+    /** The paper's formula, and its own run of 5723 steps: a warm-up of floor(warmup * steps), then a line. */
+    @ParameterizedTest
+    @CsvSource({
+        "2, 24, 0.05, 0.1, 0, 2", // one warm-up step
+        "2, 24, 0.05, 0.1, 1, 2",
+        "2, 24, 0.05, 0.1, 2, 1.9217391304347826", // 2 - 1.8 / 23
+        "2, 24, 0.05, 0.1, 12, 1.1391304347826088",
+        "2, 24, 0.05, 0.1, 23, 0.2782608695652174",
+        "0.01, 5723, 0.05, 0, 0, 3.4965034965034965e-5", // 0.01 / 286
+        "0.01, 5723, 0.05, 0, 142, 0.005",
+        "0.01, 5723, 0.05, 0, 284, 0.009965034965034966",
+        "0.01, 5723, 0.05, 0, 285, 0.01",
+        "0.01, 5723, 0.05, 0, 286, 0.01",
+        "0.01, 5723, 0.05, 0, 287, 0.009998160750413832", // 0.01 * 5436 / 5437
+        "0.01, 5723, 0.05, 0, 5722, 1.8392495861688432e-6",
+        "1, 19, 0.05, 0, 0, 1", // less than a step of warm-up is none
+        "1, 20, 0.05, 0, 1, 1",
+        "1, 1, 0, 0, 0, 1"
+    })
+    void linesByHand(double peak, int steps, double warmup, double end, int t, double rate) {
+        Schedule schedule = Schedule.linear(peak, steps, warmup, end);
+        assertThat(schedule.steps()).isEqualTo(steps);
+        assertThat(schedule.rate(t)).isCloseTo(rate, within(ULPS));
     }
 
     @ParameterizedTest
-    @ValueSource(
-            strings = {
-                "constant",
-                "linear",
-                "cosine",
-                "trapezoid",
-                "trapezoid:0.3",
-                "trapezoid:1",
-                "1-sqrt",
-                "1-sqrt:0.7",
-                "1-sqrt:1",
-                "power",
-                "power:1",
-                "power:0.5",
-                "power:3"
-            })
+    @FieldSource("SHAPES")
     void everyShape(String text) {
         Shape shape = Shape.parse(text);
         for (double end : new double[] {0, 0.1, 1}) {
@@ -112,23 +94,16 @@ class ScheduleTest {
     }
 
     @Test
-    void recordedIsStretched() {
+    void recordedIsGivenAndStretched() {
         Recorded recorded = new Recorded(List.of(0.0, 1.0, 0.5));
         assertThat(recorded.resampled(5).rates()).containsExactly(0.0, 0.5, 1.0, 0.75, 0.5);
         assertThat(recorded.resampled(2).rates()).containsExactly(0.0, 0.5);
         assertThat(recorded.resampled(1).rates()).containsExactly(0.0);
         assertThat(recorded.resampled(3)).isSameAs(recorded);
+        assertThat(recorded.steps()).isEqualTo(3);
+        assertThat(recorded.rate(2)).isEqualTo(0.5);
+        refused(() -> recorded.rate(3), "step 3");
         refused(() -> recorded.resampled(0), "number of steps is 0");
-    }
-
-    @Test
-    void recordedGivesItsRates() {
-        Schedule schedule = new Recorded(List.of(0.1, 0.0, 0.3));
-        assertThat(schedule.steps()).isEqualTo(3);
-        assertThat(schedule.rate(0)).isEqualTo(0.1);
-        assertThat(schedule.rate(1)).isZero();
-        assertThat(schedule.rate(2)).isEqualTo(0.3);
-        refused(() -> schedule.rate(3), "step 3");
     }
 
     @ParameterizedTest

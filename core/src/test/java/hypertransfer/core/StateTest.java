@@ -15,6 +15,7 @@ class StateTest {
         assertThat(State.start("w", 2.5)).isEqualTo(new State("w", 0, 2.5, 2.5, 2.5));
         State later = new State("w", 8, 2.5, 2.75, 3);
         assertThat(later.withTargetNorm(7)).isEqualTo(new State("w", 8, 2.5, 2.75, 7));
+        refused(() -> new State("head", -1, 1, 1, 1), "head", "step -1");
     }
 
     @ParameterizedTest
@@ -23,10 +24,5 @@ class StateTest {
         refused(() -> new State("head", 9, bad, 1, 1), "head", "step 9", "" + bad);
         refused(() -> new State("head", 9, 1, bad, 1), "head", "step 9", "" + bad);
         refused(() -> new State("head", 9, 1, 1, bad), "head", "step 9", "target norm " + bad, "good checkpoint");
-    }
-
-    @Test
-    void refusesANegativeStep() {
-        refused(() -> new State("head", -1, 1, 1, 1), "head", "step -1");
     }
 }

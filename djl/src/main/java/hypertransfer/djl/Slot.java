@@ -4,6 +4,7 @@ import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
+import hypertransfer.core.Diverged;
 import hypertransfer.core.Refusal;
 import hypertransfer.core.State;
 import hypertransfer.core.Step;
@@ -110,6 +111,14 @@ final class Slot implements AutoCloseable {
             scratch.tempAttachAll(whole, wholeGradient);
             memory.forEach(array -> array.tempAttach(scratch));
             NDArray own = rule.view().take(whole, part), gradient = rule.view().take(wholeGradient, part);
+            if (!Double.isFinite(Measure.norm(gradient))) { // before any memory takes it in
+                throw new Diverged(
+                        state.matrix(),
+                        state.step(),
+                        state.matrix() + " at step " + state.step()
+                                + ": its gradient is not finite; it was not moved, and"
+                                + " what its direction remembers is as before: leave the step out, or lower the rate");
+            }
             stand(own, 1);
             NDArray g = clipping.of(gradient, gradientScale());
             NDArray u = rule.direction().of(g, memory, state.step());

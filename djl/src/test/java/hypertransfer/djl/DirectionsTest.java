@@ -1,7 +1,7 @@
 package hypertransfer.djl;
 
+import static hypertransfer.djl.TinyTraining.refused;
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.within;
 
 import ai.djl.ndarray.NDArray;
@@ -10,7 +10,6 @@ import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import hypertransfer.core.Coefficients;
 import hypertransfer.core.Mode;
-import hypertransfer.core.Refusal;
 import hypertransfer.core.ShapeFactor;
 import hypertransfer.djl.Direction.Muon;
 import hypertransfer.engine.Dims;
@@ -38,25 +37,18 @@ class DirectionsTest {
     private static final double RMS = 0.2 * Math.sqrt(6);
 
     /** A gradient, a mean, moments of two shapes, and what the two sides remember. */
-    private record Tensors(
-            List<Tensor> g,
-            List<Tensor> m,
-            List<Tensor> v,
-            List<Tensor> rows,
-            List<Tensor> left,
-            List<Tensor> right,
-            List<Tensor> leftBasis,
-            List<Tensor> rightBasis) {
-        static Tensors declare(Engine engine) {
-            return new Tensors(
-                    one(engine, Role.GRADIENT, ROWS, COLS),
-                    one(engine, Role.STATE, ROWS, COLS),
-                    one(engine, Role.STATE, ROWS, COLS),
-                    one(engine, Role.STATE, ROWS, 1),
-                    one(engine, Role.STATE, ROWS, ROWS),
-                    one(engine, Role.STATE, COLS, COLS),
-                    one(engine, Role.STATE, ROWS, ROWS),
-                    one(engine, Role.STATE, COLS, COLS));
+    private static final class Tensors {
+        final List<Tensor> g, m, v, rows, left, right, leftBasis, rightBasis;
+
+        Tensors(Engine engine) {
+            g = one(engine, Role.GRADIENT, ROWS, COLS);
+            m = one(engine, Role.STATE, ROWS, COLS);
+            v = one(engine, Role.STATE, ROWS, COLS);
+            rows = one(engine, Role.STATE, ROWS, 1);
+            left = one(engine, Role.STATE, ROWS, ROWS);
+            right = one(engine, Role.STATE, COLS, COLS);
+            leftBasis = one(engine, Role.STATE, ROWS, ROWS);
+            rightBasis = one(engine, Role.STATE, COLS, COLS);
         }
 
         private static List<Tensor> one(Engine engine, Role role, int rows, int cols) {
@@ -149,11 +141,8 @@ class DirectionsTest {
 
     private static void turn(Engine e, List<Tensor> gram, List<Tensor> basis) {
         double norm = e.motion().readings(gram, gram)[0];
-        e.motion()
-                .refine(
-                        gram,
-                        new double[] {1e-3 * norm / Math.sqrt(gram.getFirst().rows())},
-                        basis);
+        double shift = 1e-3 * norm / Math.sqrt(gram.getFirst().rows());
+        e.motion().refine(gram, new double[] {shift}, basis);
     }
 
     private static double[] unit(int n) {
@@ -179,7 +168,7 @@ class DirectionsTest {
         Random random = new Random(2);
         try (Engine engine = Engines.open("reference", new Dims(1, 1, 8, 2, 1));
                 NDManager manager = NDManager.newBaseManager("PyTorch")) {
-            Tensors tensors = Tensors.declare(engine);
+            Tensors tensors = new Tensors(engine);
             Tensor g = tensors.g.getFirst();
             engine.commit();
             Shape shape = new Shape(ROWS, COLS);
@@ -231,9 +220,8 @@ class DirectionsTest {
         assertThat(losses(zero, false, muon.in(Mode.HYPERTRANSFER_PLUS, 0.1).fromZero(3), 12))
                 .containsExactly(base, within(1e-9));
         assertThat(losses(zero, false, Rule.muonH(rate).fromZero(3), 12)[11]).isNotCloseTo(base[11], within(1e-4));
-        TinyTraining.refused(
-                () -> losses(zero, false, Rule.muonH(rate), 1), "proj", "start it from zero with a given radius");
-        refused("the radius from zero is -1.0", () -> Rule.muonH(rate).fromZero(-1));
+        refused(() -> losses(zero, false, Rule.muonH(rate), 1), "proj", "start it from zero with a given radius");
+        refused(() -> Rule.muonH(rate).fromZero(-1), "the radius from zero is -1.0");
     }
 
     private static double[] losses(TinyWeights start, boolean invariant, Rule hidden, int steps) {
@@ -245,26 +233,22 @@ class DirectionsTest {
 
     @Test
     void settingsOutOfRangeAreRefused() {
-        refused("beta2 is 1.0", () -> new Lion(0.9, 1));
-        refused("momentum is -1.0", () -> new Signum(-1, false));
-        refused("NorMuon's epsilon is 0.0", () -> new NorMuon(new Muon(0.9), 0.9, 0));
-        refused("AdaMuon's epsilon is NaN", () -> new AdaMuon(new Muon(0.9), 0.9, Double.NaN));
-        refused("SOAP's epsilon is 0.0", () -> new Soap(new Direction.Adam(0.9, 0.9, 0), 0.9, 10, 99));
+        refused(() -> new Lion(0.9, 1), "beta2 is 1.0");
+        refused(() -> new Signum(-1, false), "momentum is -1.0");
+        refused(() -> new NorMuon(new Muon(0.9), 0.9, 0), "NorMuon's epsilon is 0.0");
+        refused(() -> new AdaMuon(new Muon(0.9), 0.9, Double.NaN), "AdaMuon's epsilon is NaN");
+        refused(() -> new Soap(new Direction.Adam(0.9, 0.9, 0), 0.9, 10, 99), "SOAP's epsilon is 0.0");
         refused(
-                "SOAP's frequency is 0 and its largest side 99",
-                () -> new Soap(new Direction.Adam(0.9, 0.9, 1e-8), 0.9, 0, 99));
+                () -> new Soap(new Direction.Adam(0.9, 0.9, 1e-8), 0.9, 0, 99),
+                "SOAP's frequency is 0 and its largest side 99");
         refused(
-                "gain has shape (8), and SOAP has bases for matrices",
-                () -> new Soap(new Direction.Adam(0.9, 0.9, 1e-8), 0.9, 10, 99).check("gain", new Shape(8)));
+                () -> new Soap(new Direction.Adam(0.9, 0.9, 1e-8), 0.9, 10, 99).check("gain", new Shape(8)),
+                "gain has shape (8), and SOAP has bases for matrices");
         refused(
-                "Newton-Schulz is asked for -1 steps",
-                () -> new Muon(0.9, false, Coefficients.JORDAN, -1, ShapeFactor.NONE));
+                () -> new Muon(0.9, false, Coefficients.JORDAN, -1, ShapeFactor.NONE),
+                "Newton-Schulz is asked for -1 steps");
         refused(
-                "gain has shape (8), and Muon orthogonalises matrices",
-                () -> new NorMuon(new Muon(0.9), 0.9, 1e-8).check("gain", new Shape(8)));
-    }
-
-    private static void refused(String words, Runnable call) {
-        assertThatThrownBy(call::run).isInstanceOf(Refusal.class).hasMessageStartingWith(words);
+                () -> new NorMuon(new Muon(0.9), 0.9, 1e-8).check("gain", new Shape(8)),
+                "gain has shape (8), and Muon orthogonalises matrices");
     }
 }

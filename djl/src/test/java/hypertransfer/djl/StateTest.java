@@ -29,12 +29,14 @@ class StateTest {
     @TempDir
     Path folder;
 
-    /** Every mode, and a direction of one's own, which remembers arrays of two shapes. */
+    /** Every mode, parts of matrices, and a direction of one's own, which remembers arrays of two shapes. */
     static Stream<Rule> rules() {
         Direction own = new OwnDirectionTest.Sign(0.9);
         return Stream.concat(
                 Stream.of(Mode.values()).map(StateTest::rule),
-                Stream.of(new Rule(own, Mode.HYPERTRANSFER_PLUS.transfer(0.1), RATE)));
+                Stream.of(
+                        rule(Mode.HYPERTRANSFER_PLUS).each(View.columns(2)),
+                        new Rule(own, Mode.HYPERTRANSFER_PLUS.transfer(0.1), RATE)));
     }
 
     @ParameterizedTest
@@ -101,15 +103,29 @@ class StateTest {
 
     @Test
     void anotherRuleIsRefused() throws IOException {
+        Rule signs = new Rule(new OwnDirectionTest.Sign(0.9), Mode.BASE.transfer(0.1), RATE);
+        Rule others = new Rule(new OwnDirectionTest.Sign(0.8), Mode.BASE.transfer(0.1), RATE);
+        refused(
+                rule(Mode.HYPERTRANSFER),
+                rule(Mode.HYPERBALL),
+                "fc was trained with muon(0.95), Base(0.1) on Hyperball, rescaled, and is routed to muon(0.95), Hyperball");
+        refused(
+                rule(Mode.BASE).each(View.columns(2)),
+                rule(Mode.BASE).each(View.rows(2)),
+                "fc was trained with muon(0.95) of blocks(1, 2), Base(0.1), and is routed to muon(0.95) of blocks(2, 1),"
+                        + " Base(0.1)");
+        refused(signs, others, "fc was trained with sign(0.9), Base(0.1), and is routed to sign(0.8), Base(0.1)");
+    }
+
+    private void refused(Rule trained, Rule routed, String message) throws IOException {
         Path file = folder.resolve("optimizer.state");
-        try (TinyTraining one = training(START, rule(Mode.HYPERTRANSFER));
-                TinyTraining other = training(START, rule(Mode.HYPERBALL))) {
+        try (TinyTraining one = training(START, trained);
+                TinyTraining other = training(START, routed)) {
             one.run(0, 1);
             one.optimizer.save(file);
             assertThatThrownBy(() -> other.optimizer.load(file))
                     .isInstanceOf(Refusal.class)
-                    .hasMessage("fc was trained with muon(0.95), Base(0.1) on Hyperball, rescaled, and is routed to"
-                            + " muon(0.95), Hyperball; give the optimizer the rules it was saved with");
+                    .hasMessage(message + "; give the optimizer the rules it was saved with");
         }
     }
 

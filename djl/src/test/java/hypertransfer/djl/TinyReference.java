@@ -1,12 +1,9 @@
 package hypertransfer.djl;
 
-import static hypertransfer.djl.TinyWeights.C;
-import static hypertransfer.djl.TinyWeights.N;
-
+import ai.djl.ndarray.NDArray;
+import ai.djl.ndarray.types.DataType;
 import hypertransfer.engine.Dims;
 import hypertransfer.engine.Engine;
-import hypertransfer.engine.Layers.Nonlinearity;
-import hypertransfer.engine.Layers.Norm;
 import hypertransfer.engine.Motion.Iteration;
 import hypertransfer.engine.Motion.Moments;
 import hypertransfer.engine.Role;
@@ -18,9 +15,10 @@ import java.util.Map;
 
 /**
  * The tiny network trained on the reference engine, with the plain optimizers written out as the paper writes them and
- * not by {@code core}. The transfers have no code here: they must arrive where their targets do.
+ * not by {@code core}; its gradients are PyTorch's in double precision. The transfers have no code here: they must arrive where
+ * their targets do.
  */
-final class TinyReference {
+final class TinyReference implements AutoCloseable {
     /** What moves the hidden matrices. */
     sealed interface Law {
         record Base(double decay) implements Law {}
@@ -30,74 +28,62 @@ final class TinyReference {
         record Fair(double decay) implements Law {}
     }
 
+    /** A parameter, its gradient, which becomes its direction, and what directions remember. */
+    private record Slot(List<Tensor> w, List<Tensor> u, List<Tensor> m, List<Tensor> v) {}
+
     private static final Iteration NEWTON_SCHULZ = Iteration.repeated(5, 3.4445, -4.7750, 2.0315);
+    private static final double[] ONE = {1};
 
     private final Engine engine;
-    private final TinyWeights start;
-    private final boolean invariant;
-    private final Map<String, Tensor> w = new LinkedHashMap<>();
-    private final Map<String, Tensor> dw = new LinkedHashMap<>();
-    private final Map<String, Tensor> m = new LinkedHashMap<>();
-    private final Map<String, Tensor> v = new LinkedHashMap<>();
+    private final TinyTraining network;
+    private final Map<String, Slot> slots = new LinkedHashMap<>();
     private final Map<String, Double> radius = new LinkedHashMap<>();
-    private final Map<String, Tensor> a = new LinkedHashMap<>();
     private int t;
 
     /** @param invariant whether norms make the loss invariant to the hidden matrices' scale (M1) or not (M2) */
     TinyReference(TinyWeights start, boolean invariant) {
-        this.start = start;
-        this.invariant = invariant;
-        engine = Engines.open("reference", new Dims(TinyWeights.B, TinyWeights.T, C, TinyWeights.D, TinyWeights.V));
+        Rule unused = Rule.adamW((id, step) -> 0, 0);
+        network = new TinyTraining(start, invariant, DataType.FLOAT64, unused, unused);
+        engine = Engines.open("reference", new Dims(1, 1, TinyWeights.C, TinyWeights.D, TinyWeights.V));
         start.values().forEach((name, values) -> {
-            int rows = TinyWeights.rows(name);
-            int cols = values.length / rows;
-            w.put(name, engine.tensor(Role.WEIGHT, name, rows, cols));
-            dw.put(name, engine.tensor(Role.GRADIENT, name, rows, cols));
-            m.put(name, engine.tensor(Role.STATE, name, rows, cols));
-            v.put(name, engine.tensor(Role.STATE, name, rows, cols));
+            int rows = TinyWeights.rows(name), cols = values.length / rows;
+            slots.put(
+                    name,
+                    new Slot(
+                            List.of(engine.tensor(Role.WEIGHT, name, rows, cols)),
+                            List.of(engine.tensor(Role.GRADIENT, name, rows, cols)),
+                            List.of(engine.tensor(Role.STATE, name, rows, cols)),
+                            List.of(engine.tensor(Role.STATE, name, rows, cols))));
         });
-        for (String name : List.of("x", "h", "y0", "z", "out", "y", "dy", "dz", "dh", "dx", "dm")) {
-            a.put(name, engine.tensor(Role.ACTIVATION, name, N, C));
-        }
-        for (String name : List.of("f", "s", "ds")) {
-            a.put(name, engine.tensor(Role.ACTIVATION, name, N, 4 * C));
-        }
-        for (String name : List.of("hr", "mr", "fr", "zr", "yr", "losses")) {
-            a.put(name, engine.tensor(Role.ACTIVATION, name, N, 1));
-        }
         engine.commit();
-        start.values().forEach((name, values) -> engine.write(w.get(name), values));
+        start.values().forEach((name, values) -> engine.write(slots.get(name).w.getFirst(), values));
         for (String name : List.of("fc", "proj")) {
-            radius.put(name, engine.motion().readings(List.of(w.get(name)), List.of(w.get(name)))[0]);
+            radius.put(name, engine.motion().readings(slots.get(name).w, slots.get(name).w)[0]);
         }
     }
 
     /** One step, and the loss before it. */
     double step(boolean muon, Law law, double hiddenRate, double restRate, double restDecay) {
-        double loss = gradients(start.inputs()[t % TinyWeights.BATCHES], start.targets()[t % TinyWeights.BATCHES]);
-        w.forEach((name, weight) -> {
+        double loss = gradients();
+        slots.forEach((name, slot) -> {
             boolean hidden = radius.containsKey(name);
-            direction(name, hidden && muon);
-            List<Tensor> ws = List.of(weight);
-            List<Tensor> us = List.of(dw.get(name));
+            direction(slot, hidden && muon);
             if (!hidden) {
-                engine.motion().move(ws, us, new double[] {1 - restRate * restDecay}, new double[] {restRate});
+                move(slot, 1 - restRate * restDecay, restRate);
                 return;
             }
-            double[] read = engine.motion().readings(ws, us);
+            double[] read = engine.motion().readings(slot.w, slot.u);
             double norm = read[0], u = read[1];
             switch (law) {
-                case Law.Base(double decay) ->
-                    engine.motion().move(ws, us, new double[] {1 - hiddenRate * decay}, new double[] {hiddenRate});
+                case Law.Base(double decay) -> move(slot, 1 - hiddenRate * decay, hiddenRate);
                 case Law.Fair(double decay) -> {
                     double fair = hiddenRate * norm / (u + hiddenRate * decay * norm);
-                    engine.motion().move(ws, us, new double[] {1 - fair * decay}, new double[] {fair});
+                    move(slot, 1 - fair * decay, fair);
                 }
                 case Law.Hyperball() -> {
                     double R = radius.get(name);
-                    engine.motion().move(ws, us, new double[] {1}, new double[] {hiddenRate * R / u});
-                    double landed = engine.motion().readings(ws, us)[0];
-                    engine.motion().move(ws, us, new double[] {R / landed}, new double[] {0});
+                    move(slot, 1, hiddenRate * R / u);
+                    move(slot, R / engine.motion().readings(slot.w, slot.u)[0], 0);
                 }
             }
         });
@@ -106,60 +92,38 @@ final class TinyReference {
     }
 
     double[] weight(String name) {
-        return engine.read(w.get(name));
+        return engine.read(slots.get(name).w.getFirst());
     }
 
-    private void direction(String name, boolean muon) {
-        List<Tensor> g = List.of(dw.get(name));
-        double[] one = {1};
+    private void move(Slot slot, double keep, double push) {
+        engine.motion().move(slot.w, slot.u, new double[] {keep}, new double[] {push});
+    }
+
+    private void direction(Slot slot, boolean muon) {
         if (muon) {
-            engine.motion().momentum(g, one, t == 0 ? 0 : 0.95, false, List.of(m.get(name)));
-            engine.motion().orthogonalize(g, NEWTON_SCHULZ);
+            engine.motion().momentum(slot.u, ONE, t == 0 ? 0 : 0.95, false, slot.m);
+            engine.motion().orthogonalize(slot.u, NEWTON_SCHULZ);
         } else {
-            Moments moments = new Moments(0.9, 0.95, 1e-10, t + 1);
-            engine.motion().adam(g, one, moments, List.of(m.get(name)), List.of(v.get(name)));
+            engine.motion().adam(slot.u, ONE, new Moments(0.9, 0.95, 1e-10, t + 1), slot.m, slot.v);
         }
     }
 
-    private Norm norm(String gain, String r) {
-        return new Norm(w.get(gain), dw.get(gain), a.get(r), false);
+    /** The gradients at the engine's weights, and the loss there. */
+    private double gradients() {
+        slots.keySet().forEach(name -> network.set(name, weight(name)));
+        double loss = network.backward(t);
+        slots.forEach((name, slot) -> {
+            try (NDArray gradient = network.block.parameter(name).getArray().getGradient()) {
+                engine.write(slot.u.getFirst(), gradient.toDoubleArray());
+                gradient.muli(0); // the next backward pass adds to it
+            }
+        });
+        return loss;
     }
 
-    private double gradients(int[] inputs, int[] targets) {
-        Tensor fr = invariant ? a.get("fr") : null;
-        Tensor zr = invariant ? a.get("zr") : null;
-        Tensor dz = invariant ? a.get("dz") : a.get("dh");
-        Norm embedNorm = norm("embed.gain", "hr"), mlpNorm = norm("mlp.gain", "mr"), headNorm = norm("head.gain", "yr");
-        engine.feed(inputs, targets);
-        engine.zero(List.copyOf(dw.values()));
-
-        engine.layers().embed(w.get("embed.weight"), a.get("x"));
-        engine.layers().norm(a.get("x"), embedNorm, a.get("h"));
-        engine.layers().norm(a.get("h"), mlpNorm, a.get("y0"));
-        engine.layers().product(a.get("y0"), w.get("fc"), a.get("f"));
-        engine.layers().activation(a.get("f"), fr, a.get("s"), Nonlinearity.RELU_SQUARED);
-        engine.layers().product(a.get("s"), w.get("proj"), a.get("z"));
-        engine.layers().residualNorm(a.get("h"), a.get("z"), zr, a.get("out"), headNorm, a.get("y"));
-        engine.layers()
-                .head(a.get("y"), w.get("head.weight"), a.get("losses"), 1.0 / N, a.get("dy"), dw.get("head.weight"));
-
-        engine.zero(List.of(a.get("dh")));
-        engine.layers()
-                .residualNormBackward(a.get("dy"), a.get("z"), zr, a.get("out"), headNorm, a.get("dh"), a.get("dz"));
-        engine.layers().productWeight(dz, a.get("s"), dw.get("proj"));
-        engine.layers().productInput(dz, w.get("proj"), a.get("ds"));
-        engine.layers().activationBackward(a.get("f"), fr, a.get("ds"), a.get("ds"), Nonlinearity.RELU_SQUARED);
-        engine.layers().productWeight(a.get("ds"), a.get("y0"), dw.get("fc"));
-        engine.layers().productInput(a.get("ds"), w.get("fc"), a.get("dm"));
-        engine.layers().normBackward(a.get("dm"), a.get("h"), mlpNorm, a.get("dx"));
-        double[] dh = engine.read(a.get("dh"));
-        double[] through = engine.read(a.get("dx"));
-        for (int i = 0; i < dh.length; i++) {
-            dh[i] += through[i];
-        }
-        engine.write(a.get("dh"), dh);
-        engine.layers().normBackward(a.get("dh"), a.get("x"), embedNorm, a.get("dx"));
-        engine.layers().embedBackward(a.get("dx"), dw.get("embed.weight"));
-        return engine.sum(a.get("losses")) / N;
+    @Override
+    public void close() {
+        engine.close();
+        network.close();
     }
 }

@@ -78,6 +78,25 @@ final class TinyTraining implements AutoCloseable {
         }
     }
 
+    void set(String name, double[] values) {
+        NDArray array = block.parameter(name).getArray();
+        try (NDManager manager = NDManager.newBaseManager("PyTorch")) {
+            manager.create(values, array.getShape())
+                    .toType(array.getDataType(), false)
+                    .copyTo(array);
+        }
+    }
+
+    /** An update of only this parameter. */
+    void update(String name, double[] gradient) {
+        Parameter parameter = block.parameter(name);
+        NDArray array = parameter.getArray();
+        try (NDManager manager = NDManager.newBaseManager("PyTorch")) {
+            NDArray given = manager.create(gradient, array.getShape()).toType(array.getDataType(), false);
+            optimizer.update(parameter.getId(), array, given);
+        }
+    }
+
     /** What the parameter holds now. */
     double[] weight(String name) {
         try (NDArray copy = block.parameter(name).getArray().toType(DataType.FLOAT64, true)) {

@@ -12,9 +12,7 @@ import java.util.Random;
  * @param targets the tokens to predict
  */
 record TinyWeights(Map<String, double[]> values, int[][] inputs, int[][] targets) {
-    static final int B = 2;
-    static final int T = 8;
-    static final int N = B * T;
+    static final int N = 16;
     static final int C = 8;
     static final int D = 4;
     static final int V = 11;

@@ -86,13 +86,14 @@ class TrajectoryTest {
     }
 
     private static Followed follow(Target target) {
-        TinyReference reference = new TinyReference(START, target.invariant);
         double[] losses = new double[STEPS];
-        for (int t = 0; t < STEPS; t++) {
-            losses[t] = reference.step(target.muon, target.law, HIDDEN.rate(t), REST.rate(t), 0.1);
-        }
         Map<String, double[]> weights = new HashMap<>();
-        START.values().keySet().forEach(name -> weights.put(name, reference.weight(name)));
+        try (TinyReference reference = new TinyReference(START, target.invariant)) {
+            for (int t = 0; t < STEPS; t++) {
+                losses[t] = reference.step(target.muon, target.law, HIDDEN.rate(t), REST.rate(t), 0.1);
+            }
+            START.values().keySet().forEach(name -> weights.put(name, reference.weight(name)));
+        }
         return new Followed(losses, weights);
     }
 

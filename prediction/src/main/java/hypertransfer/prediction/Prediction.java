@@ -18,18 +18,12 @@ import java.util.stream.IntStream;
  * <p>With c = |u|, k = 1 - e l and the memory's terms i: {@code s^2 <- k^2 s^2 + e^2 c^2 + 2 e k c sum(weight_i q_i)} and
  * {@code q_i <- decay_i (k q_i + e c)}. While the run is early, c is smaller and a memory of its own counts in their place:
  * see {@link Onset}. All arrays have one number per step, before its update.
+ *
+ * @param norm |w| before each step
+ * @param nominal eta of a Base space, the angle of a Hyperball
+ * @param effective the effective rate, in radians
  */
-public final class Prediction {
-    private final double[] nominal;
-    private final double[] effective;
-    private final double[] norm;
-
-    private Prediction(int steps) {
-        nominal = new double[steps];
-        effective = new double[steps];
-        norm = new double[steps];
-    }
-
+public record Prediction(double[] norm, double[] nominal, double[] effective) {
     /**
      * A plain run.
      *
@@ -59,7 +53,7 @@ public final class Prediction {
 
     private static Prediction run(
             Expected matrix, Space space, int steps, IntToDoubleFunction rates, boolean effective) {
-        Prediction p = new Prediction(steps);
+        Prediction p = new Prediction(new double[steps], new double[steps], new double[steps]);
         Onset onset = matrix.onset();
         double persistent = 0; // -<u,w> / c as long as all is early
         double l = space.decay();
@@ -110,21 +104,6 @@ public final class Prediction {
     /** {@return the number of steps, one or more} */
     public int steps() {
         return norm.length;
-    }
-
-    /** {@return the norm |w| before each step, one number per step, a copy} */
-    public double[] norm() {
-        return norm.clone();
-    }
-
-    /** {@return the nominal rate of each step: eta of a Base space, the angle of a Hyperball, one number per step, a copy} */
-    public double[] nominal() {
-        return nominal.clone();
-    }
-
-    /** {@return the effective rate of each step, one number per step, a copy} */
-    public double[] effective() {
-        return effective.clone();
     }
 
     /** {@return the largest effective rate, in radians} */

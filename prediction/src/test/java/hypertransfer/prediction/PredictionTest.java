@@ -5,14 +5,12 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.within;
 
 import hypertransfer.core.Refusal;
-import hypertransfer.core.Schedule;
 import hypertransfer.core.Schedule.Shaped;
 import hypertransfer.core.Shape;
 import hypertransfer.core.Space;
 import hypertransfer.core.Space.Base;
 import hypertransfer.core.Space.Hyperball;
 import hypertransfer.prediction.Translation.Matrix;
-import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.SplittableRandom;
@@ -145,27 +143,6 @@ class PredictionTest {
                 close(norm[t], own[t], 1e-11);
             }
         });
-    }
-
-    /** Muon to MuonH and back, per matrix: the angles carry everything. */
-    @Test
-    void muonOverHyperballToMuonIsTheIdentity() {
-        Space base = new Base(0.1);
-        Space ball = new Hyperball();
-        Prediction angles = Prediction.following(
-                SQUARE, ball, Prediction.of(SQUARE, base, TENTH).effective());
-        List<Double> rates = new ArrayList<>();
-        for (double angle : angles.nominal()) {
-            rates.add(angle);
-        }
-        Prediction back = Prediction.following(
-                SQUARE,
-                base,
-                Prediction.of(SQUARE, ball, new Schedule.Recorded(rates)).effective());
-        double[] nominal = back.nominal();
-        for (int t = 0; t < TENTH.steps(); t++) {
-            close(nominal[t], TENTH.rate(t), 1e-11);
-        }
     }
 
     @Test

@@ -69,12 +69,15 @@ final class Storage {
     }
 
     private void place(List<DeviceTensor> tensors) {
-        long at =
-                take(tensors.stream().mapToLong(t -> Scratch.aligned(t.bytes())).sum());
+        long at = take(bytes(tensors));
         for (DeviceTensor tensor : tensors) {
             tensor.place(at);
             at += Scratch.aligned(tensor.bytes());
         }
+    }
+
+    private static long bytes(List<DeviceTensor> tensors) {
+        return tensors.stream().mapToLong(t -> Scratch.aligned(t.bytes())).sum();
     }
 
     private long take(long bytes) {
@@ -132,9 +135,7 @@ final class Storage {
     /** The bytes of each role, tensors starting at multiples of the alignment, and the engine's own scratch. */
     static Memory memory(Map<Role, List<DeviceTensor>> declared, long scratch) {
         Map<Role, Long> bytes = new EnumMap<>(Role.class);
-        declared.forEach((role, tensors) -> bytes.put(
-                role,
-                tensors.stream().mapToLong(b -> Scratch.aligned(b.bytes())).sum()));
+        declared.forEach((role, tensors) -> bytes.put(role, bytes(tensors)));
         bytes.merge(Role.SCRATCH, scratch, Long::sum);
         return new Memory(bytes);
     }

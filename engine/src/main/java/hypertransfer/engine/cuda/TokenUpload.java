@@ -4,6 +4,7 @@ import static java.lang.foreign.ValueLayout.JAVA_INT;
 
 import hypertransfer.engine.cuda.driver.Device;
 import java.lang.foreign.MemorySegment;
+import java.util.stream.IntStream;
 
 /**
  * The micro-batch on its way to the card: inputs, targets, and the inputs' positions sorted, so that the embedding's
@@ -77,19 +78,13 @@ final class TokenUpload {
             for (int token : tokens) {
                 next[token + 1]++;
             }
-            int distinct = 0;
             for (int v = 1; v <= vocabulary; v++) {
-                distinct += next[v] > 0 ? 1 : 0;
                 next[v] += next[v - 1];
             }
-            int[] starts = new int[distinct + 1];
-            int at = 0;
-            for (int v = 0; v < vocabulary; v++) {
-                if (next[v + 1] > next[v]) {
-                    starts[at++] = next[v];
-                }
-            }
-            starts[at] = tokens.length;
+            int[] starts = IntStream.rangeClosed(0, vocabulary)
+                    .filter(v -> v == vocabulary || next[v + 1] > next[v])
+                    .map(v -> next[v])
+                    .toArray();
             int[] order = new int[tokens.length];
             for (int n = 0; n < tokens.length; n++) {
                 order[next[tokens[n]]++] = n;

@@ -96,12 +96,8 @@ class AlgorithmsTest {
     }
 
     @Test
-    void aResultOfManyTilesKeepsWhatIsOffered() {
+    void whatIsOfferedIsKeptForManyTilesAndByAnOlderLibrary() {
         assertThat(others(new Library(true, made -> true, 0), 1280, 32768)).isEmpty();
-    }
-
-    @Test
-    void anOlderLibraryWithoutTheseAttributesOffersWhatItDid() {
         assertThat(others(new Library(false, made -> true, 0), 5120, 1280)).isEmpty();
     }
 }

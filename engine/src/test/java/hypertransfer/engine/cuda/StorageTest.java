@@ -28,13 +28,9 @@ class StorageTest {
 
     @Test
     void countsAlignedBytes() {
-        Memory memory = Storage.memory(
-                Map.of(
-                        Role.STATE,
-                        List.of(
-                                new DeviceTensor("a", 1, 3, Precision.FLOAT32),
-                                new DeviceTensor("b", 1, 65, Precision.FLOAT32))),
-                10);
+        DeviceTensor a = new DeviceTensor("a", 1, 3, Precision.FLOAT32);
+        DeviceTensor b = new DeviceTensor("b", 1, 65, Precision.FLOAT32);
+        Memory memory = Storage.memory(Map.of(Role.STATE, List.of(a, b)), 10);
         assertThat(memory.bytes()).containsEntry(Role.STATE, 256L + 512L).containsEntry(Role.SCRATCH, 10L);
     }
 

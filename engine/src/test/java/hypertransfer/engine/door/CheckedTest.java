@@ -23,7 +23,6 @@ import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.function.BiConsumer;
 import java.util.stream.Stream;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -71,53 +70,12 @@ class CheckedTest {
         });
     }
 
-    /** The operations and their arguments: a tensor and its shape, a list, or a value; "?" may be null. */
-    private static final String OPERATIONS = """
-            embed w:V,C x:N,C
-            embedBackward dx:N,C dw:V,C
-            product x:N,C w:3C,C y:N,3C
-            productInput dy:N,3C w:3C,C dx:N,C
-            productWeight dy:N,3C x:N,C dw:3C,C
-            addRows y:N,C b:1,C
-            addRowsBackward dy:N,C db:1,C
-            norm x:N,C norm y:N,C
-            normBackward dy:N,C x:N,C norm+dgain dx:N,C
-            residualNorm h:N,C z:N,C ?zr:N,1 out:N,C norm y:N,C
-            residualNormBackward dy:N,C z:N,C ?zr:N,1 out:N,C norm+dgain dh:N,C dz:N,C
-            heads qkv:N,3C r:N,3H rule
-            headsBackward dqkv:N,3C qkv:N,3C r:N,3H rule
-            attention qkv:N,3C o:N,C lse:N,H
-            attentionBackward qkv:N,3C o:N,C lse:N,H dO:N,C dqkv:N,3C
-            activation f:N,8C ?fr:N,2 s:N,4C kind
-            activationBackward f:N,8C ?fr:N,2 ds:N,4C df:N,8C kind
-            productHeads x:N,C w:3C,C qkv:N,3C r:N,3H rule
-            attentionHeadsBackward qkv:N,3C r:N,3H rule o:N,C lse:N,H dO:N,C dqkv:N,3C
-            productActivation x:N,C w:8C,C f:N,8C s:N,4C kind
-            productActivationBackward dy:N,C w:C,4C f:N,8C s:N,4C ds:N,4C df:N,8C kind
-            head x:N,C w:V,C losses:N,1 =0.5 dx:N,C dw:V,C
-            logits x:N,C row=0..2 w:V,C
-            read tensor
-            sum tensor
-            write tensor values*12
-            zero tensors[]
-            momentum g[] scale*2 =0.9 =false m[]
-            adam g[] scale*2 moments m[] v[]
-            sign g[] scale*2 =0.9 =0.99 m[]
-            clamp g[] scale*2 =0.5
-            equalize g[] =0.9 =0.1 ?norm*2 v[]
-            orthogonalize x[] iteration
-            readings w[] u[]
-            move w[] u[] keep*2 push*2
-            represent masters[] scale*2 grid=1..53 weights[]
-            feed inputs#3 targets#3
-            """;
-
     private static final List<String> WAITING =
             List.of("embedBackward", "logits", "read", "sum", "write", "readings", "feed");
     private static final List<String> FED = List.of("embed", "embedBackward", "head");
 
     static Stream<String> operations() {
-        return OPERATIONS.lines();
+        return Operations.TABLE.lines().map(line -> line.replaceAll(" !$", "").replace("!", ""));
     }
 
     /** Tensors of every shape, made on demand before commit. */
@@ -134,13 +92,28 @@ class CheckedTest {
             return tensors.computeIfAbsent(name, n -> engine.tensor(Role.ACTIVATION, n, rows, cols));
         }
 
+        /** The value of a word of {@link #SENTENCES}. */
+        Object value(String word) {
+            String inner = word.replaceAll("[\\[\\]*]", "");
+            return switch (word) {
+                case "null" -> null;
+                case "false" -> false;
+                case "[]" -> List.of();
+                case "iteration" -> POLYNOMIAL;
+                case "lse" -> engine.tensor(Role.ACTIVATION, "lse", 2, 2); // called as the argument is
+                case String s
+                when s.startsWith("[") ->
+                    Stream.of(inner.split(",")).map(this::value).toList();
+                case String s when s.startsWith("*") -> new double[Integer.parseInt(inner)];
+                case String s when s.contains(".") -> Double.valueOf(s);
+                default -> tensor(Integer.parseInt(word.split("x")[0]), Integer.parseInt(word.split("x")[1]));
+            };
+        }
+
         /** For each argument the right value first, then wrong ones with the words they are refused with. */
         Map<Object, String> values(String argument) {
             Map<Object, String> values = new LinkedHashMap<>();
-            String name = argument.replaceAll("[?:=*#\\[].*", "");
-            if (argument.startsWith("?")) {
-                name = argument.substring(1).replaceAll("[:*].*", "");
-            }
+            String name = argument.replaceAll("^\\?|[:=*#\\[].*", "");
             if (argument.startsWith("=")) {
                 String value = argument.substring(1);
                 values.put(value.contains(".") ? Double.valueOf(value) : Boolean.valueOf(value), "");
@@ -268,13 +241,11 @@ class CheckedTest {
                     Stream.of(line.split(" ")).skip(1).map(bench::values).toList();
             Object[] right =
                     values.stream().map(v -> v.keySet().iterator().next()).toArray();
-            refused(operation, "the engine is not committed", () -> call(bench.engine, operation, right));
+            Runnable call = () -> call(bench.engine, operation, right);
+            refused(operation, "the engine is not committed", call);
             bench.engine.commit();
             if (FED.contains(operation)) {
-                refused(
-                        operation,
-                        "there are no tokens yet; call feed first",
-                        () -> call(bench.engine, operation, right));
+                refused(operation, "there are no tokens yet; call feed first", call);
             }
             bench.engine.feed(new int[3], new int[3]);
             List<String> met = new ArrayList<>();
@@ -295,17 +266,14 @@ class CheckedTest {
             }
             sentences.add(met);
             if (WAITING.contains(operation)) {
-                refused(
-                        operation,
-                        "not possible inside replay 'step'",
-                        () -> bench.engine.replay("step", () -> call(bench.engine, operation, right)));
+                refused(operation, "not possible inside replay 'step'", () -> bench.engine.replay("step", call));
             }
             if (kind != Kind.NONE) {
-                call(bench.engine, operation, right);
+                call.run();
             }
             bench.engine.close();
             bench.engine.close();
-            refused(operation, "the engine is closed", () -> call(bench.engine, operation, right));
+            refused(operation, "the engine is closed", call);
         }
         assertThat(sentences).containsOnly(sentences.getFirst());
         assertThat(sentences.getFirst()).hasSizeGreaterThanOrEqualTo(2);
@@ -315,7 +283,7 @@ class CheckedTest {
     @ParameterizedTest
     @EnumSource
     void theTableIsComplete(Kind kind) {
-        assertThat(Operations.except(OPERATIONS))
+        assertThat(Operations.except(Operations.TABLE))
                 .as("those of theWholeSentence")
                 .containsExactly("cut", "decide", "gram", "join", "refine", "rotate");
         try (Engine engine = kind.open()) {
@@ -323,102 +291,63 @@ class CheckedTest {
         }
     }
 
-    private record Wrong(String sentence, BiConsumer<Engine, Tensors> call) {}
+    /** Calls and what they are refused with: tensors by their shapes, {@code *3} for three numbers, and values. */
+    private static final String SENTENCES = """
+            attentionBackward 3x12 3x4 lse 3x4 3x12 | lse has shape (2,2), expected (3,2)
+            momentum [3x4,5x4] *1 0.9 false [3x4,5x4] | scale has length 1, expected 2, one per tensor
+            product 3x4 5x4 3x4 | y 't3x4' has shape (3,4), expected (3,5)
+            write 3x4 *3 | 3 values for 't3x4' of shape (3,4), expected 12
+            orthogonalize [17x4] iteration | x[0] 't17x4' has shape (17,4), expected at most a hidden matrix's, (16,4); \
+            give it another direction than Muon's
+            gram [3x4] *1 0.9 [5x4] [5x4] | left[0] 't5x4' has shape (5,4), expected (3,3) or (1,1)
+            rotate [17x4] [] [] false | g[0] 't17x4' has shape (17,4), expected at most a hidden matrix's, (16,4); \
+            give it another direction than SOAP's
+            refine [3x4] *1 [3x4] | gram[0] 't3x4' has shape (3,4), expected a square of at most 16 rows
+            clamp [3x4] *1 -1.0 | limit is -1.0, expected a number above zero
+            equalize [3x4] 0.9 0.0 null [3x4] | epsilon is 0.0, expected a number above zero
+            equalize [3x4] 0.9 1.0 null [5x4] | v[0] 't5x4' has shape (5,4), expected (3,4) or (3,1)
+            cut 5x4 [3x4,3x4] | 2 blocks of shape (3,4) do not fill 't5x4' of shape (5,4)
+            join [3x4,5x4,3x4] 3x12 | blocks[1] 't5x4' has shape (5,4), expected (3,4)
+            join [] 3x4 | blocks is empty, expected blocks of 't3x4'
+            cut null [3x4] | whole is null
+            head 3x4 5x4 3x1 1.0 3x4 null | dw is null
+            commit | the engine has been committed; declare all tensors first, then commit once
+            """;
 
-    private record Tensors(Tensor x, Tensor w, Tensor qkv, Tensor lse, Tensor tall, Tensor losses) {
-        static Tensors of(Engine e) {
-            Tensor x = e.tensor(Role.ACTIVATION, "x", 3, 4), w = e.tensor(Role.ACTIVATION, "w", 5, 4);
-            Tensor qkv = e.tensor(Role.ACTIVATION, "qkv", 3, 12), lse = e.tensor(Role.ACTIVATION, "lse", 2, 2);
-            Tensor tall = e.tensor(Role.ACTIVATION, "long", 17, 4), losses = e.tensor(Role.ACTIVATION, "losses", 3, 1);
-            return new Tensors(x, w, qkv, lse, tall, losses);
-        }
-    }
-
-    static Stream<Wrong> sentences() {
-        return Stream.of(
-                new Wrong(
-                        "attentionBackward: lse has shape (2,2), expected (3,2)",
-                        (e, t) -> e.layers().attentionBackward(t.qkv, t.x, t.lse, t.x, t.qkv)),
-                new Wrong(
-                        "momentum: scale has length 1, expected 2, one per tensor",
-                        (e, t) -> e.motion().momentum(List.of(t.x, t.w), new double[1], 0.9, false, List.of(t.x, t.w))),
-                new Wrong(
-                        "product: y 'x' has shape (3,4), expected (3,5)",
-                        (e, t) -> e.layers().product(t.x, t.w, t.x)),
-                new Wrong("write: 3 values for 'x' of shape (3,4), expected 12", (e, t) -> e.write(t.x, new double[3])),
-                new Wrong(
-                        "slice: 'part' takes 2 rows from row 4 on, expected rows of 'w', which has 5",
-                        (e, t) -> e.slice(t.w, "part", 4, 2)),
-                new Wrong(
-                        "commit: the engine has been committed; declare all tensors first, then commit once",
-                        (e, t) -> e.commit()),
-                new Wrong(
-                        "tensor: the engine has been committed; declare all tensors first, then commit once",
-                        (e, t) -> e.tensor(Role.STATE, "late", 1, 1)),
-                new Wrong(
-                        "orthogonalize: x[0] 'long' has shape (17,4), expected at most a hidden matrix's, (16,4);"
-                                + " give it another direction than Muon's",
-                        (e, t) -> e.motion().orthogonalize(List.of(t.tall), POLYNOMIAL)),
-                new Wrong(
-                        "gram: left[0] 'w' has shape (5,4), expected (3,3) or (1,1)",
-                        (e, t) -> e.motion().gram(List.of(t.x), new double[1], 0.9, List.of(t.w), List.of(t.w))),
-                new Wrong(
-                        "rotate: g[0] 'long' has shape (17,4), expected at most a hidden matrix's, (16,4);"
-                                + " give it another direction than SOAP's",
-                        (e, t) -> e.motion().rotate(List.of(t.tall), List.of(), List.of(), false)),
-                new Wrong(
-                        "refine: gram[0] 'x' has shape (3,4), expected a square of at most 16 rows",
-                        (e, t) -> e.motion().refine(List.of(t.x), new double[1], List.of(t.x))),
-                new Wrong(
-                        "clamp: limit is -1.0, expected a number above zero",
-                        (e, t) -> e.motion().clamp(List.of(t.x), new double[1], -1)),
-                new Wrong(
-                        "equalize: epsilon is 0.0, expected a number above zero",
-                        (e, t) -> e.motion().equalize(List.of(t.x), 0.9, 0, null, List.of(t.x))),
-                new Wrong(
-                        "equalize: v[0] 'w' has shape (5,4), expected (3,4) or (3,1)",
-                        (e, t) -> e.motion().equalize(List.of(t.x), 0.9, 1, null, List.of(t.w))),
-                new Wrong(
-                        "cut: 2 blocks of shape (3,4) do not fill 'w' of shape (5,4)",
-                        (e, t) -> e.motion().cut(t.w, List.of(t.x, t.x))),
-                new Wrong(
-                        "join: blocks[1] 'w' has shape (5,4), expected (3,4)",
-                        (e, t) -> e.motion().join(List.of(t.x, t.w, t.x), t.qkv)),
-                new Wrong(
-                        "join: blocks is empty, expected blocks of 'x'",
-                        (e, t) -> e.motion().join(List.of(), t.x)),
-                new Wrong("cut: whole is null", (e, t) -> e.motion().cut(null, List.of(t.x))),
-                new Wrong("head: dw is null", (e, t) -> {
-                    e.feed(new int[3], new int[3]);
-                    e.layers().head(t.x, t.w, t.losses, 1, t.x, null);
-                }),
-                new Wrong(
-                        "replay: not possible inside replay 'outer'; call it before or after",
-                        (e, t) -> e.replay("outer", () -> e.replay("inner", () -> {}))),
-                new Wrong(
-                        "decide: not possible inside replay 'outer'; call it before or after",
-                        (e, t) -> e.replay("outer", () -> e.decide(() -> {}))),
-                new Wrong(
-                        "until: not possible inside replay 'outer'; call it before or after",
-                        (e, t) -> e.replay("outer", () -> e.until(() -> false, () -> {}))),
-                new Wrong("read: the engine is closed; open another one", (e, t) -> {
-                    e.close();
-                    e.read(t.x);
-                }));
+    static Stream<String> sentences() {
+        return SENTENCES.lines();
     }
 
     @ParameterizedTest
     @MethodSource("sentences")
-    void theWholeSentence(Wrong wrong) {
+    void theWholeSentence(String line) {
+        String[] words = line.split(" \\| ")[0].split(" ");
         for (Kind kind : Kind.values()) {
-            try (Engine engine = kind.open()) {
-                Tensors tensors = Tensors.of(engine);
-                engine.commit();
-                assertThatThrownBy(() -> wrong.call.accept(engine, tensors))
-                        .as(kind.name())
-                        .isInstanceOf(EngineException.class)
-                        .hasMessage(wrong.sentence);
-            }
+            Bench bench = new Bench(kind);
+            Object[] arguments = Stream.of(words).skip(1).map(bench::value).toArray();
+            bench.engine.commit();
+            bench.engine.feed(new int[3], new int[3]);
+            assertThatThrownBy(() -> call(bench.engine, words[0], arguments))
+                    .as(kind.name())
+                    .isInstanceOf(EngineException.class)
+                    .hasMessage(words[0] + ": " + line.split(" \\| ")[1]);
+            bench.engine.close();
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    void callsAtAWrongTime(Kind kind) {
+        try (Engine engine = kind.open()) {
+            Tensor x = engine.tensor(Role.STATE, "x", 5, 4);
+            engine.commit();
+            refused("tensor", "the engine has been committed; declare all", () -> engine.tensor(Role.STATE, "y", 1, 1));
+            String inside = "not possible inside replay 'outer'; call it before or after";
+            refused("replay", inside, () -> engine.replay("outer", () -> engine.replay("inner", () -> {})));
+            refused("decide", inside, () -> engine.replay("outer", () -> engine.decide(() -> {})));
+            refused("until", inside, () -> engine.replay("outer", () -> engine.until(() -> false, () -> {})));
+            engine.close();
+            refused("read", "the engine is closed; open another one", () -> engine.read(x));
         }
     }
 
@@ -432,8 +361,10 @@ class CheckedTest {
             refused("tensor", "role is null", () -> engine.tensor(null, "x", 1, 1));
             refused("tensor", "name is null", () -> engine.tensor(Role.STATE, null, 1, 1));
             Tensor whole = engine.tensor(Role.STATE, "whole", 5, 2);
-            for (int[] rows : new int[][] {{-1, 1}, {0, 0}, {0, 6}, {3, Integer.MAX_VALUE}}) {
-                refused("slice", "takes " + rows[1] + " rows", () -> engine.slice(whole, "part", rows[0], rows[1]));
+            for (int[] rows : new int[][] {{-1, 1}, {0, 0}, {0, 6}, {4, 2}, {3, Integer.MAX_VALUE}}) {
+                String words = "'part' takes " + rows[1] + " rows from row " + rows[0]
+                        + " on, expected rows of 'whole', which has 5";
+                refused("slice", words, () -> engine.slice(whole, "part", rows[0], rows[1]));
             }
             refused(
                     "slice",

@@ -2,7 +2,6 @@ package hypertransfer.engine.foreign;
 
 import static hypertransfer.engine.Refused.refused;
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import java.io.IOException;
 import java.nio.file.Files;
@@ -67,13 +66,8 @@ class LibraryTest {
                 toolkit.getParent().toString(),
                 wheel.getParent().toString(),
                 "LD_LIBRARY_PATH");
-    }
-
-    /** cuSOLVER 12 belongs to CUDA 13. */
-    @Test
-    void aLibraryMayBeNumberedBehindCuda() {
-        assertThatThrownBy(() -> Library.find("libcusolver.so", 1, 13, folders("PATH", "opt/env/bin")))
-                .hasMessageContaining("no libcusolver.so.12 or libcusolver.so.11 in");
+        // numbered behind CUDA: cuSOLVER 12 belongs to CUDA 13
+        refused(() -> Library.find("libcusolver.so", 1, 13, folders), "no libcusolver.so.12 or libcusolver.so.11 in");
     }
 
     @Test

@@ -18,10 +18,14 @@ class ExactMastersTest {
     private static final double SCALE = 1.37;
     private static final List<String> W = List.of("w"), U = List.of("u"), X = List.of("x");
 
-    /** An exact master w, a direction u and weights x. */
     private static Pair masters(int rows, int cols) {
+        return masters(Role.EXACT_MASTER, rows, cols);
+    }
+
+    /** A master w, a direction u and weights x. */
+    private static Pair masters(Role role, int rows, int cols) {
         return Demanded.cpu(2, new Dims(1, 2, 4, 2, 5))
-                .tensor(Role.EXACT_MASTER, "w", rows, cols)
+                .tensor(role, "w", rows, cols)
                 .tensor(Role.HIDDEN_GRADIENT, "u", rows, cols)
                 .tensor(Role.WEIGHT, "x", rows, cols)
                 .commit();
@@ -52,29 +56,19 @@ class ExactMastersTest {
         }
     }
 
+    /** From floats twice, as {@link hypertransfer.engine.Motion#represent} says of the cpu: scale and product, then the grid. */
     @ParameterizedTest
     @ValueSource(ints = {8, 16, 23, 24, Format.FULL_GRID})
     void weightsAreRoundedOnceFromThem(int grid) {
-        try (Pair pair = masters(3, 207)) {
-            double[] w = pair.read("w"), x = represented(pair, grid);
+        int coarser = Math.min(grid, 24);
+        try (Pair exact = masters(Role.EXACT_MASTER, 3, 207);
+                Pair floats = masters(Role.MASTER, 3, 207)) {
+            double[] w = exact.read("w"), x = represented(exact, grid);
+            double[] f = floats.read("w"), y = represented(floats, grid);
             for (int i = 0; i < w.length; i++) {
-                double exact = SCALE * w[i], step = Math.ulp(exact) * 0x1p53 / (1L << Math.min(grid, 24));
-                assertThat(x[i]).isEqualTo(Math.rint(exact / step) * step);
-            }
-        }
-    }
-
-    /** What {@link hypertransfer.engine.Motion#represent} says of the cpu: scale and product as floats, then the grid. */
-    @ParameterizedTest
-    @ValueSource(ints = {8, 16, 24, Format.FULL_GRID})
-    void weightsAreRoundedTwiceFromFloats(int grid) {
-        try (Pair pair = Demanded.cpu(2, new Dims(1, 2, 4, 2, 5))
-                .tensor(Role.MASTER, "w", 3, 207)
-                .tensor(Role.WEIGHT, "x", 3, 207)
-                .commit()) {
-            double[] w = pair.read("w"), x = represented(pair, grid);
-            for (int i = 0; i < w.length; i++) {
-                assertThat(x[i]).isEqualTo(Format.round((float) SCALE * (float) w[i], Math.min(grid, 24)));
+                double product = SCALE * w[i], step = Math.ulp(product) * 0x1p53 / (1L << coarser);
+                assertThat(x[i]).isEqualTo(Math.rint(product / step) * step);
+                assertThat(y[i]).isEqualTo(Format.round((float) SCALE * (float) f[i], coarser));
             }
         }
     }

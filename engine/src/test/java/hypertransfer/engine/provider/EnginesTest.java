@@ -10,25 +10,24 @@ import hypertransfer.engine.Format;
 import hypertransfer.engine.door.Checked;
 import hypertransfer.engine.provider.Engines.Kind;
 import java.util.List;
+import java.util.function.Supplier;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 class EnginesTest {
     private static Kind kind(String name, boolean preferred, String missing) {
-        return new Kind(name, Format.FLOAT32, () -> "", preferred, () -> missing, dims -> null);
+        return kind(name, preferred, () -> missing);
+    }
+
+    private static Kind kind(String name, boolean preferred, Supplier<String> missing) {
+        return new Kind(name, Format.FLOAT32, () -> "", preferred, missing, dims -> null);
     }
 
     /** A driver that hangs when it is asked must not stop an engine that does not need it. */
-    private static final Kind HANGS = new Kind(
-            "hangs",
-            Format.BF16,
-            () -> "",
-            true,
-            () -> {
-                throw new AssertionError("it was examined");
-            },
-            dims -> null);
+    private static final Kind HANGS = kind("hangs", true, () -> {
+        throw new AssertionError("it was examined");
+    });
 
     @Test
     void onlyTheEngineThatIsNamedIsExamined() {

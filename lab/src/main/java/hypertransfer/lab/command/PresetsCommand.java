@@ -39,11 +39,9 @@ public final class PresetsCommand implements Runnable {
 
     @Override
     public void run() {
-        List<Map<String, Object>> rows =
-                Arrays.stream(Preset.values()).map(PresetsCommand::row).toList();
+        var rows = Arrays.stream(Preset.values()).map(PresetsCommand::row).toList();
         json.either(rows, out -> {
-            Table<Map<String, Object>> table =
-                    new Table<Map<String, Object>>().column("preset", "%s", row -> row.get("preset"));
+            var table = new Table<Map<String, Object>>().column("preset", "%s", row -> row.get("preset"));
             for (String name : List.of("parameters", "vocab", "layers", "width", "head", "sequence", "batch")) {
                 table.column(name, name.equals("parameters") ? "%,d" : "%d", row -> row.get(name));
             }

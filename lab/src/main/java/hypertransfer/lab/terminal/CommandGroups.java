@@ -31,15 +31,11 @@ public record CommandGroups(Map<String, List<String>> groups) implements IHelpSe
                         : of.commandSpec().usageMessage().description()[0];
                 text.append("  ")
                         .append(help.colorScheme().commandText(command))
-                        .append(pad(command));
+                        .append(" ".repeat(Math.max(1, NAME - 2 - command.length())));
                 text.append(fold(first(about), help)).append(System.lineSeparator());
             }
         });
         return text.toString();
-    }
-
-    private static String pad(String command) {
-        return " ".repeat(Math.max(1, NAME - 2 - command.length()));
     }
 
     /** The first sentence says what a command is for. */

@@ -71,9 +71,7 @@ public final class Optimizer {
         /** The members' own. */
         double[] of(double[] all) {
             double[] own = new double[numbers.length];
-            for (int i = 0; i < own.length; i++) { // a stream would be more garbage than all else of a step
-                own[i] = all[numbers[i]];
-            }
+            Arrays.setAll(own, i -> all[numbers[i]]);
             return own;
         }
     }

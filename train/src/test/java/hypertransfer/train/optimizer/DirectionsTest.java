@@ -110,7 +110,7 @@ class DirectionsTest {
     @ParameterizedTest
     @EnumSource
     void stepsAreTheFirstOfTheSequenceAndThenTheLast(Coefficients coefficients) {
-        List<Coefficients.Step> usual = coefficients.steps();
+        List<Coefficients.Step> usual = coefficients.steps(0);
         assertThat(coefficients.steps(0)).isEqualTo(usual);
         assertThat(coefficients.steps(3)).isEqualTo(usual.subList(0, 3));
         assertThat(coefficients.steps(usual.size() + 2))

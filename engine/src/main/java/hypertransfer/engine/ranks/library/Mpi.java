@@ -17,6 +17,7 @@ import java.util.concurrent.locks.LockSupport;
 import java.util.function.Consumer;
 import java.util.function.IntFunction;
 import java.util.function.Supplier;
+import java.util.stream.IntStream;
 
 /**
  * Ranks that Open MPI started, which talk through host memory. Messages are sent and received without blocking, then
@@ -205,16 +206,14 @@ public final class Mpi implements Ranks {
         }
 
         private EngineException silent() {
-            List<Integer> missing = new ArrayList<>();
-            for (int i = 0; i < requests.size(); i++) {
-                if (!finished(i) && !missing.contains(peers.get(i))) {
-                    missing.add(peers.get(i));
-                }
-            }
+            List<String> missing = IntStream.range(0, requests.size())
+                    .filter(i -> !finished(i))
+                    .mapToObj(i -> "" + peers.get(i))
+                    .distinct()
+                    .toList();
             return new EngineException("rank " + rank + " waited " + limit.toSeconds() + " s for "
-                    + (missing.size() == 1 ? "rank " : "ranks ")
-                    + String.join(", ", missing.stream().map(String::valueOf).toList())
-                    + " of " + size + ": they ended, hang, or need longer than ranks.limit;"
+                    + (missing.size() == 1 ? "rank " : "ranks ") + String.join(", ", missing) + " of " + size
+                    + ": they ended, hang, or need longer than ranks.limit;"
                     + " run the same command again to continue from the last checkpoint");
         }
     }

@@ -44,9 +44,11 @@ public final class Transports {
                 status(
                         "nccl",
                         "cards that exchange without the host",
-                        () -> "NCCL "
-                                + NcclLibrary.load(Library.folders(environment, Path.of("/")))
-                                        .version()));
+                        () -> "NCCL " + nccl(environment).version()));
+    }
+
+    private static NcclLibrary nccl(Map<String, String> environment) {
+        return NcclLibrary.load(Library.folders(environment, Path.of("/")));
     }
 
     private static Status status(String name, String what, Supplier<String> version) {
@@ -75,7 +77,7 @@ public final class Transports {
         NcclLibrary nccl = null;
         String missing = "";
         try {
-            nccl = NcclLibrary.load(Library.folders(System.getenv(), Path.of("/")));
+            nccl = nccl(System.getenv());
         } catch (EngineException e) {
             missing = e.getMessage();
         }

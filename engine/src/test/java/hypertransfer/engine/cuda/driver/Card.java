@@ -26,9 +26,6 @@ public final class Card implements Native {
     /** What one launch of a kernel was given. */
     public record Launched(String kernel, Launch launch, long[] words) {}
 
-    /** What the copy engine was told of a matrix: its rows and panels of 64 columns, and those of a box. */
-    public record Mapped(long rows, long panels, int boxRows, int boxPanels) {}
-
     private static final Predicate<String> TAKES = Pattern.compile(
                     ".*Create|cuDevicePrimaryCtxRetain|cuMemAlloc_v2|cuModuleLoadData|cuGraphInstantiateWithFlags")
             .asMatchPredicate();
@@ -43,7 +40,9 @@ public final class Card implements Native {
 
     public final Set<String> failing = new HashSet<>();
     public final List<Launched> launched = new ArrayList<>();
-    public final List<Mapped> mapped = new ArrayList<>();
+    /** What the copy engine was told of matrices: rows x panels of 64 columns, in boxes of so many. */
+    public final List<String> mapped = new ArrayList<>();
+
     /** The first byte of the algorithm of each product that was run. */
     public final List<Integer> algorithms = new ArrayList<>();
     /** The algorithm that fails; 0 for none. */
@@ -107,11 +106,8 @@ public final class Card implements Native {
             }
             case "cuLaunchKernel" -> launch(a);
             case "cuTensorMapEncodeTiled" ->
-                mapped.add(new Mapped(
-                        out(a, 4).getAtIndex(JAVA_LONG, 1),
-                        out(a, 4).getAtIndex(JAVA_LONG, 2),
-                        out(a, 6).getAtIndex(JAVA_INT, 1),
-                        out(a, 6).getAtIndex(JAVA_INT, 2)));
+                mapped.add(out(a, 4).getAtIndex(JAVA_LONG, 1) + "x" + out(a, 4).getAtIndex(JAVA_LONG, 2) + " in "
+                        + out(a, 6).getAtIndex(JAVA_INT, 1) + "x" + out(a, 6).getAtIndex(JAVA_INT, 2));
             case "nvrtcVersion" -> out(a, 0).set(JAVA_INT, 0, 13);
             case "nvrtcGetNumSupportedArchs" -> out(a, 0).set(JAVA_INT, 0, 1);
             case "nvrtcGetSupportedArchs" -> out(a, 0).set(JAVA_INT, 0, 90);

@@ -8,7 +8,8 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Map;
 import java.util.concurrent.CountDownLatch;
-import java.util.stream.IntStream;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -46,40 +47,32 @@ class PlansTest {
     }
 
     @Test
-    void ofTwoChoicesForOneProductTheFirstStands() {
+    void theFirstChoiceStandsUntilItIsRefused() {
         Plans first = plans(), second = plans();
         first.keep(PRODUCT, algorithm(1), null);
         assertThat(second.keep(PRODUCT, algorithm(2), null)).isEqualTo(algorithm(1));
         assertThat(second.find(PRODUCT)).hasValue(algorithm(1));
-    }
-
-    @Test
-    void aChoiceThatIsRefusedIsReplaced() {
-        plans().keep(PRODUCT, algorithm(1), null);
-        assertThat(plans().keep(PRODUCT, algorithm(2), algorithm(1))).isEqualTo(algorithm(2));
+        assertThat(second.keep(PRODUCT, algorithm(2), algorithm(1))).isEqualTo(algorithm(2));
         assertThat(plans().find(PRODUCT)).hasValue(algorithm(2));
     }
 
     @Test
-    void manyWritersLoseNothing() throws InterruptedException {
+    void manyWritersLoseNothing() {
         CountDownLatch start = new CountDownLatch(1);
-        Thread[] threads = IntStream.range(0, 8)
-                .mapToObj(i -> Thread.ofPlatform().start(() -> {
+        try (ExecutorService writers = Executors.newFixedThreadPool(8)) {
+            for (int i = 0; i < 8; i++) {
+                int writer = i;
+                writers.submit(() -> {
                     Plans plans = plans();
-                    try {
-                        start.await();
-                    } catch (InterruptedException e) {
-                        throw new IllegalStateException(e);
-                    }
+                    start.await();
                     for (int k = 0; k < 8; k++) {
-                        plans.keep("product-" + i + "-" + k, algorithm(i), null);
+                        plans.keep("product-" + writer + "-" + k, algorithm(writer), null);
                     }
-                }))
-                .toArray(Thread[]::new);
-        start.countDown();
-        for (Thread thread : threads) {
-            thread.join();
-        }
+                    return null;
+                });
+            }
+            start.countDown();
+        } // which waits for all
         for (int i = 0; i < 64; i++) {
             assertThat(plans().find("product-" + i / 8 + "-" + i % 8)).isPresent();
         }
@@ -88,17 +81,14 @@ class PlansTest {
     @Test
     void aRunsOwnFileComesFirstAndBelongsToTheCard() {
         Path file = folder.resolve("decisions.txt");
-        Plans begun = in(file, plans());
-        begun.use(PRODUCT, algorithm(1), null);
+        in(file, plans()).use(PRODUCT, algorithm(1), null);
         plans().keep(PRODUCT, algorithm(2), null);
-        Plans resumed = in(file, plans());
-        assertThat(resumed.find(PRODUCT)).hasValue(algorithm(1));
+        assertThat(in(file, plans()).find(PRODUCT)).hasValue(algorithm(1));
         assertThat(plans().find(PRODUCT)).hasValue(algorithm(2));
         Plans elsewhere = in(file, new Plans(new Cache(folder), "NVIDIA A100", 130000));
         assertThat(elsewhere.find(PRODUCT)).isEmpty();
         elsewhere.use(PRODUCT, algorithm(3), null);
-        Plans back = in(file, plans());
-        assertThat(back.find(PRODUCT)).hasValue(algorithm(1));
+        assertThat(in(file, plans()).find(PRODUCT)).hasValue(algorithm(1));
     }
 
     @Test

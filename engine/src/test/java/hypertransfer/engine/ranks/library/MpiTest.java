@@ -3,7 +3,6 @@ package hypertransfer.engine.ranks.library;
 import static hypertransfer.engine.Refused.refused;
 import static java.lang.foreign.ValueLayout.JAVA_INT;
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import hypertransfer.engine.foreign.Functions;
 import hypertransfer.engine.ranks.Alone;
@@ -83,7 +82,7 @@ class MpiTest {
         assertThat(arenas).isNotEmpty().noneMatch(arena -> arena.scope().isAlive());
         arenas.clear();
         library.answers = false;
-        assertThatThrownBy(() -> mpi.all(new byte[3])).hasMessageContaining("for rank 1 of 2");
+        refused(() -> mpi.all(new byte[3]), "for rank 1 of 2");
         assertThat(arenas).hasSize(2).allMatch(arena -> arena.scope().isAlive());
     }
 
@@ -100,8 +99,7 @@ class MpiTest {
                 "libmpi.so.12 is MPICH Version:\t4.0.2, whose handles are not Open MPI's",
                 "install Open MPI 4 or 5");
         SymbolLookup nothing = name -> Optional.empty();
-        assertThatThrownBy(() -> OpenMpi.of(new Functions("libmpi.so.40", nothing)))
-                .hasMessageContaining("libmpi.so.40 is no MPI at all");
+        refused(() -> OpenMpi.of(new Functions("libmpi.so.40", nothing)), "libmpi.so.40 is no MPI at all");
     }
 
     @Test

@@ -24,19 +24,16 @@ class TransportsTest {
     }
 
     @Test
-    void anEngineWithoutCardsHasNoUseForIt() {
+    void anEngineWithoutCardsOrOtherRanksHasNoUseForIt() {
         Ranks alone = new Alone();
         try (Engine engine = Engines.open("reference", new Dims(1, 2, 4, 4, 4))) {
-            assertThat(engine.transport(alone, Transport.AUTO)).isSameAs(alone);
-            assertThat(engine.transport(alone, Transport.MPI)).isSameAs(alone);
+            for (Transport without : List.of(Transport.AUTO, Transport.MPI)) {
+                assertThat(engine.transport(alone, without)).isSameAs(alone);
+                assertThat(Transports.onCards(alone, without, "a", null, 0))
+                        .as("one rank")
+                        .isSameAs(alone);
+            }
             refused(() -> engine.transport(alone, Transport.NCCL), "the engine is reference; set it to auto or mpi");
         }
-    }
-
-    @Test
-    void oneRankIsItsOwnTransportUnlessNcclIsAskedFor() {
-        Ranks alone = new Alone();
-        assertThat(Transports.onCards(alone, Transport.AUTO, "a", null, 0)).isSameAs(alone);
-        assertThat(Transports.onCards(alone, Transport.MPI, "a", null, 0)).isSameAs(alone);
     }
 }

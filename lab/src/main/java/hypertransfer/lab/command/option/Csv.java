@@ -2,6 +2,7 @@ package hypertransfer.lab.command.option;
 
 import hypertransfer.train.file.Atomic;
 import java.io.BufferedWriter;
+import java.io.Writer;
 import java.nio.channels.Channels;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -20,14 +21,9 @@ public record Csv(Path file, CSVPrinter out) {
                 file,
                 () -> Files.createDirectories(file.toAbsolutePath().getParent()));
         Atomic.create(file, "--csv", channel -> {
-            Csv table = new Csv(
-                    file,
-                    new CSVPrinter(
-                            new BufferedWriter(Channels.newWriter(channel, StandardCharsets.UTF_8)),
-                            CSVFormat.DEFAULT
-                                    .builder()
-                                    .setRecordSeparator(System.lineSeparator())
-                                    .get()));
+            Writer to = new BufferedWriter(Channels.newWriter(channel, StandardCharsets.UTF_8));
+            var format = CSVFormat.DEFAULT.builder().setRecordSeparator("\n").get();
+            Csv table = new Csv(file, new CSVPrinter(to, format));
             table.row((Object[]) header.split(","));
             rows.accept(table);
             table.out.flush();
