@@ -15,6 +15,8 @@ import hypertransfer.core.Space.Hyperball;
  * @param gradient which gradient the direction is made of
  */
 public record Transfer(Space target, Space carrier, GradientRule gradient) {
+    /** How far the proxy norm of a matrix may be from its own, by roundings. */
+    private static final double ONE_NORM = 1e-6;
 
     /**
      * The ordinary optimizer of one space.
@@ -111,7 +113,9 @@ public record Transfer(Space target, Space carrier, GradientRule gradient) {
         check(s, reading, e, l);
         double rC = reading.w();
         double u = reading.u();
-        boolean plainBase = isPlain() && target instanceof Base;
+        // Under one rule a carrier may also follow its own space at another norm.
+        boolean oneMatrix = gradient == GradientRule.AS_IS || Math.abs(rC - s.targetNorm()) <= ONE_NORM * rC;
+        boolean plainBase = isPlain() && target instanceof Base && oneMatrix;
         if (rC == 0 && plainBase) { // a zero matrix has no direction: no angle is defined, but the plain optimizer is
             double moved = e * u;
             double infinite = moved == 0 ? 0 : Double.POSITIVE_INFINITY;

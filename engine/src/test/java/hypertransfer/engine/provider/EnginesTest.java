@@ -69,7 +69,8 @@ class EnginesTest {
                 assertThat(engine.name()).isEqualTo(name);
                 assertThat(engine.weights()).isEqualTo(Engines.weights(name));
                 String bits = System.getProperty("ht.vector.bits", "[0-9]+");
-                assertThat(engine.provenance()).matches(name.equals("cpu") ? "vectors of " + bits + " bits" : "");
+                assertThat(engine.provenance())
+                        .matches(name.equals("cpu") ? "vectors of " + bits + " bits, OpenBLAS for \\w+" : "");
             }
         }
     }
