@@ -146,7 +146,7 @@ class Transfer(NamedTuple):
                            " learning rate and continue from the last checkpoint")
         rC, u, uw = reading
         base = isinstance(self.target, Base)
-        one = self.gradient == AS_IS or abs(rC - s.target_norm) <= 1e-6 * rC  # or its own space at another norm
+        one = self.gradient == AS_IS or abs(rC - s.target_norm) <= 1e-12 * rC  # or its own space at another norm
         free = self.plain and base and one
         if rC == 0 and free:  # a zero matrix has no direction: no angle is defined, but the plain optimizer is
             moved = e * u

@@ -16,7 +16,7 @@ import hypertransfer.core.Space.Hyperball;
  */
 public record Transfer(Space target, Space carrier, GradientRule gradient) {
     /** How far the proxy norm of a matrix may be from its own, by roundings. */
-    private static final double ONE_NORM = 1e-6;
+    private static final double ONE_NORM = 1e-12;
 
     /**
      * The ordinary optimizer of one space.
