@@ -30,7 +30,7 @@ class AnswersTest {
     @TempDir
     Path directory;
 
-    /** Measured on the run itself: 0.0795 (docs/RESULTS.md, experiment 3). */
+    /** Measured on the run itself: 0.0795 (notes/LOG.md, experiment 3). */
     @Test
     void predictsTheFinalToPeakRatioOfMuon() {
         JsonNode answer = ht.json("predict", MUON, TUNED_M2);
