@@ -171,11 +171,24 @@ class LauncherTest {
         assertThat(builds()).isEqualTo(1);
     }
 
+    /** In the locale C the JVM could not find its own jars in a folder whose name is not ASCII. */
+    @Test
+    void aLocaleWithoutLettersIsReplaced() throws Exception {
+        java(dir.resolve("jdk"), "echo \"LC_ALL=$LC_ALL\"\n");
+        for (Map<String, String> environment :
+                List.of(Map.of("LC_ALL", "C"), Map.of("LANG", "POSIX"), Map.<String, String>of())) {
+            assertThat(run(environment).out()).contains("LC_ALL=C.UTF-8\n");
+        }
+        assertThat(run(Map.of("LANG", "de_DE.UTF-8")).out()).contains("LC_ALL=\n");
+    }
+
     /** The classes of a short run after the build; a JVM that finds no archive starts without it. */
     @Test
     void laterStartsTakeTheClassesOfAShortRun() throws Exception {
         Path classes = root.resolve("lab/target/ht.jsa");
-        assertThat(run("doctor").out()).contains("[-XX:SharedArchiveFile=" + classes + "]");
+        assertThat(run("doctor").out())
+                .contains("[-XX:SharedArchiveFile=" + classes + "]")
+                .contains("[-XX:+VerifySharedSpaces]"); // a damaged one ended the JVM
         assertThat(classes).as("the fake JVM makes none").doesNotExist();
         java(dir.resolve("jdk"), """
                 for arg; do
