@@ -257,7 +257,8 @@ class DocumentsTest {
                     .replaceFirst("^(.*=)?(out|shards|my-texts|norms\\.csv|mine\\.yaml)(/|$)", "$1" + dir + "/$2$3"));
         }
         String name = words.getFirst();
-        if (List.of("train", "sweep", "reproduce", "invariance", "bench").contains(name)) {
+        if (List.of("train", "sweep", "reproduce", "fair", "invariance", "bench")
+                .contains(name)) {
             words.addAll(Ht.TINY);
             if (name.equals("bench")) {
                 words.set(words.indexOf("--seconds") + 1, "0.01");
