@@ -112,8 +112,8 @@ record Form(Map<String, String> facts, Schedule adamw, Map<String, Part> parts) 
         Transfer t = m.rule().transfer();
         Space target = t.target(), carrier = t.carrier();
         GradientRule gradient = t.gradient();
-        boolean invariant = c.architecture().invariant(m.whole().kind())
-                && m.rule().view().keepsInvariance(m.whole().kind());
+        boolean invariant =
+                m.rule().view().invariant(c.architecture(), m.whole().kind());
         boolean scaled = gradient == GradientRule.RESCALED || gradient == GradientRule.AT_RADIUS;
         boolean exact = target.equals(carrier)
                 || own.gradient() == Matrices.Gradient.AUTO // which measures where it is exact

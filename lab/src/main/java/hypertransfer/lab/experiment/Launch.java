@@ -200,10 +200,10 @@ public record Launch(
     /** How an older run shows matrices to its network, where what is asked for leaves that to the defaults of today. */
     private static List<String> inherited(Configuration before, Configuration asked) {
         Map<String, String> old = ConfigurationFile.settings(before), now = ConfigurationFile.settings(asked);
-        return Stream.of("matrices.master=float64", "matrices.grid=16", "matrices.gradient=exact")
-                .map(setting -> setting.split("="))
-                .filter(today -> today[1].equals(now.get(today[0])))
-                .map(today -> today[0] + "=" + old.get(today[0]))
+        Map<String, String> today = ConfigurationFile.settings(ConfigurationFile.of());
+        return Stream.of("matrices.master", "matrices.grid", "matrices.gradient")
+                .filter(key -> today.get(key).equals(now.get(key)))
+                .map(key -> key + "=" + old.get(key))
                 .toList();
     }
 

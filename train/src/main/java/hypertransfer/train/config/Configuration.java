@@ -177,8 +177,7 @@ public record Configuration(
         for (Outline matrix : architecture().hidden()) {
             String name = matrix.name();
             Matrices own = all.get(name);
-            boolean invariant =
-                    architecture().invariant(matrix.kind()) && own.view().keepsInvariance(matrix.kind());
+            boolean invariant = own.view().invariant(architecture(), matrix.kind());
             GradientRule given = rules.getOrDefault(name, rules.get(View.part(name, 0)));
             hidden.put(name, own.rule(given == null ? own.exact(invariant) : given));
         }

@@ -1,6 +1,7 @@
 package hypertransfer.train.optimizer;
 
 import hypertransfer.core.Refusal;
+import hypertransfer.train.network.Architecture;
 import hypertransfer.train.network.Outline;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -100,6 +101,11 @@ public record View(Kind kind, int down, int across) {
     /** Whether each part of a scale-invariant matrix is scale-invariant too: a norm follows every head, not every part. */
     public boolean keepsInvariance(Outline.Kind matrix) {
         return kind == Kind.WHOLE || kind == Kind.HEADS && matrix != Outline.Kind.O;
+    }
+
+    /** Whether the loss does not depend on the scale of such a matrix, nor on that of its parts. */
+    public boolean invariant(Architecture network, Outline.Kind matrix) {
+        return network.invariant(matrix) && keepsInvariance(matrix);
     }
 
     /** The name of a part: {@code blocks.0.attn.q#3.weight} of {@code blocks.0.attn.q.weight}. */

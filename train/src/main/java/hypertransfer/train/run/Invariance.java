@@ -144,8 +144,7 @@ public record Invariance(double loss, Map<String, Double> change, double roundin
     private static boolean exact(Configuration c, Matrix m) {
         Outline.Kind kind = m.whole().kind();
         return switch (m.rule().transfer().gradient()) {
-            case RESCALED, AT_RADIUS ->
-                c.architecture().invariant(kind) && m.rule().view().keepsInvariance(kind);
+            case RESCALED, AT_RADIUS -> m.rule().view().invariant(c.architecture(), kind);
             case AS_IS, REPRESENTATIVE -> true;
         };
     }
