@@ -83,13 +83,13 @@ class EffectiveTest {
         assertThat(out).doesNotContain("without inner_product");
     }
 
-    /** The lines of docs/USE.md for PyTorch and JAX write such a file; here with stand-ins for both. */
+    /** The recipes for PyTorch and JAX write such a file; here with stand-ins for both. */
     @Test
     void recipesWriteSuchALog() throws Exception {
         Path script = Path.of(getClass().getResource("recipes.py").toURI());
         Path torch = directory.resolve("torch.csv"), jax = directory.resolve("jax.csv");
         try {
-            Child.output("python3", "" + script, "../docs/USE.md", "" + torch, "" + jax);
+            Child.output("python3", "-B", "" + script, "../python/examples", "" + torch, "" + jax);
         } catch (IOException e) {
             Assumptions.abort("python3 is not installed, so the recipes were not run");
         }
