@@ -2,6 +2,7 @@ package hypertransfer.core;
 
 import hypertransfer.core.Space.Base;
 import hypertransfer.core.Space.Hyperball;
+import java.util.Locale;
 
 /**
  * A matrix that lives in a carrier space and follows the dynamics of a target space: every algorithm of the paper, and
@@ -223,6 +224,15 @@ public record Transfer(Space target, Space carrier, GradientRule gradient) {
                             + " needs both above zero: initialise the matrix, start it from zero with a given radius,"
                             + " or train it with the plain Base optimizer");
         }
+    }
+
+    /** {@code Base(0.1) on Hyperball, rescaled}; only the space where nothing is followed. */
+    @Override
+    public String toString() {
+        String spaces = isPlain() ? carrier.toString() : target + " on " + carrier;
+        return gradient == GradientRule.AS_IS
+                ? spaces
+                : spaces + ", " + gradient.name().toLowerCase(Locale.ROOT);
     }
 
     private static Refusal refuse(State s, String why) {
