@@ -18,7 +18,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 /** What {@code ht reproduce NAME --preset paper-50m} trains: the paper's lengths, with the rates that were tuned at it. */
-class PaperTest {
+class PaperRunsTest {
     private static final Preset PRESET = Preset.PAPER_50M;
     private static final List<String> DATA = List.of("data.train=x", "data.validation=x");
 
