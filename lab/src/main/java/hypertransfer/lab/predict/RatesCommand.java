@@ -136,11 +136,8 @@ public final class RatesCommand implements Runnable {
         List<Row> rows = new ArrayList<>();
         List<Group> groups = new ArrayList<>();
         List<String> next = new ArrayList<>(set.settings);
-        horizon.forEach((key, value) -> {
-            if (!key.matches("matrices.*rate")) { // the pair has it
-                next.add(key + "=" + value);
-            }
-        });
+        length.removeIf(setting -> !horizon.containsKey(setting.split("=")[0]) || setting.matches("matrices.*rate=.*"));
+        next.addAll(length); // without what was asked for, and the rates, which are the pair's
         next.addAll(changes);
         for (List<Part> parts : alike) {
             parts.forEach(part -> rows.add(part.row()));
