@@ -6,9 +6,12 @@
 PLACE: a folder with runs inside, or a .tar.xz of one. One row per run: settings, last validation loss, the end of the effective
 rate over its peak (mean and range over the hidden matrices), and how much the norms have grown at the end, by kind of matrix. For
 each pair A:B, names of two runs, the second table has the validation loss of A minus that of B at the end, how many training and
-validation losses differ in any bit, and who leads when.
+validation losses differ in any bit, and who leads when. For a pair of different lengths the third table compares A with B by the
+horizon law instead: effective rates over k = sqrt(steps of B / steps of A), and norms over their first, at the same part of the way.
 """
+import bisect
 import json
+import math
 import pathlib
 import re
 import sys
@@ -73,6 +76,28 @@ def pair(a, b):
     return f"| {a.name} - {b.name} | {ours[steps[-1]] - theirs[steps[-1]]:+.4f} | {count} | {'; '.join(parts) or 'nobody'} |"
 
 
+def steps(run):
+    return int(re.search(r"^steps: (\d+)", (run / "config.yaml").read_text(), re.M).group(1))
+
+
+def lengths(a, b):
+    """Root mean squares of logarithms of ratios, over all matrices and logged steps of A up to 98 % of the way."""
+    logs, k = {run: lines(run / "matrices.jsonl") for run in (a, b)}, math.sqrt(steps(b) / steps(a))
+    ways = {run: [(line["step"] + 1) / steps(run) for line in logs[run]] for run in (a, b)}
+    rate, norm = [], []
+    for way, line in zip(ways[a], logs[a]):
+        i = bisect.bisect_left(ways[b], way)
+        if way > 0.98 or i == 0:
+            continue
+        low, high, part = logs[b][i - 1], logs[b][i], (way - ways[b][i - 1]) / (ways[b][i] - ways[b][i - 1])
+        for m in range(len(line["norm"])):
+            effective, size = (low[key][m] * (1 - part) + high[key][m] * part for key in ("effective", "norm"))
+            rate.append(math.log(line["effective"][m] / k / effective))
+            norm.append(math.log(line["norm"][m] / logs[a][0]["norm"][m] / (size / logs[b][0]["norm"][m])))
+    rms = [f"{100 * math.sqrt(sum(x * x for x in all) / len(all)):.0f} %" for all in (rate, norm)]
+    return f"| {a.name} - {b.name} | {steps(a)}, {steps(b)} | {k:.4f} | {rms[0]} | {rms[1]} |"
+
+
 def main(*arguments):
     places = [pathlib.Path(argument) for argument in arguments if ":" not in argument]
     pairs = [argument.split(":") for argument in arguments if ":" in argument]
@@ -87,10 +112,17 @@ def main(*arguments):
         print("|---|---|---|---|---|---|---|---|---|")
         for run in runs.values():
             print(row(run))
-        if pairs:
+        pairs = [(runs[a], runs[b]) for a, b in pairs]
+        alike = [both for both in pairs if steps(both[0]) == steps(both[1])]
+        if alike:
             print("\n| pair | at the end | losses that differ | who leads at which validations |\n|---|---|---|---|")
+        for a, b in alike:
+            print(pair(a, b))
+        if len(alike) < len(pairs):
+            print("\n| pair | steps | k | effective rate over k times the other's, rms | norm, rms |\n|---|---|---|---|---|")
         for a, b in pairs:
-            print(pair(runs[a], runs[b]))
+            if (a, b) not in alike:
+                print(lengths(a, b))
 
 
 if __name__ == "__main__":

@@ -194,7 +194,42 @@ class AnswersTest {
         JsonNode answer = ht.json("rates", MUON, "--to muonh --with matrices.schedule=cosine");
         assertThat(answer.get("rate").asDouble())
                 .isNotCloseTo(ht.json("rates", MUON, "--to muonh").get("rate").asDouble(), within(1e-4));
-        assertThat(ht.refused("rates", MUON, "--with steps=100")).contains("between runs of one length");
+    }
+
+    /** k = sqrt(5723 / 610): rate, decay and angle; the second value is AdamW's own rate. */
+    @Test
+    void ratesAreCarriedToAnotherLength() {
+        List<String> tuned = Ht.set("steps=5723 matrices.rate=0.0044 matrices.final_ratio=0.1 adamw.rate=0.01");
+        JsonNode answer = ht.json("rates", MUON, tuned, "--with steps=610");
+        assertThat(answer.get("rate").asDouble()).isCloseTo(0.0134772, within(1e-6));
+        assertThat(answer.get("final_ratio").asDouble()).isCloseTo(0.1, within(1e-6));
+        assertThat(answer.at("/horizon/matrices.decay").asDouble()).isCloseTo(0.3063, within(1e-7));
+        assertThat(answer.at("/horizon/adamw.rate").asDouble()).isCloseTo(0.03063, within(1e-7));
+        assertThat(answer.at("/horizon/adamw.decay").asDouble()).isCloseTo(0.3063, within(1e-7));
+        JsonNode quarter = ht.json("rates", MUON, tuned, "--with steps=1430");
+        assertThat(quarter.get("rate").asDouble()).isCloseTo(0.00880231, within(1e-7));
+        assertThat(quarter.at("/horizon/matrices.decay").asDouble()).isCloseTo(0.2000524, within(1e-7));
+        JsonNode angle = ht.json("rates ../runs/muonh.yaml", tuned, "--set matrices.rate=0.0125 --with steps=610");
+        assertThat(angle.get("rate").asDouble()).isCloseTo(0.0382875, within(1e-6));
+        assertThat(ht.json("rates", MUON, "--to muonh").get("horizon")).isEmpty();
+    }
+
+    /** The command that is printed trains what was answered, in groups too; a key that the mode does not read is not in it. */
+    @Test
+    void theOtherLengthIsTheNextCommands() {
+        String groups = " --set matrices.groups.fc.decay=0.2 --set matrices.groups.fc.rate=0.03";
+        String said = ht.fine("rates", MUON, "--set steps=900 --set matrices.rate=0.01 --with steps=100" + groups);
+        assertThat(said)
+                .contains("by the horizon law: {matrices.rate=0.03, matrices.decay=0.3, adamw.rate=0.03")
+                .contains("--set adamw.rate=0.03 --set adamw.decay=0.3", "--set matrices.decay=0.3 ", "--set steps=100")
+                .contains("--set matrices.groups.fc.decay=0.6 ", "--set matrices.groups.fc.rate=0.09")
+                .contains("--set matrices.rate=0.03000", "the warm-up is shorter than the momentum's memory");
+        String ball = ht.fine("rates ../runs/muonh.yaml --set steps=9000 --with steps=1000");
+        assertThat(ball).contains("--set matrices.rate=0.0600").doesNotContain("matrices.decay", "the warm-up");
+        assertThat(ht.refused("rates", MUON, "--set steps=9000 --set matrices.rate=0.5 --with steps=450"))
+                .contains("rate 0.5 and decay 0.1 of 9000 steps cannot be carried to 450", "take more than 450");
+        String asked = ht.fine("rates", MUON, "--set steps=900 --with steps=100 --with matrices.decay=0.2");
+        assertThat(asked).contains("to   Muon, decay 0.2").doesNotContain("matrices.decay=0.3");
     }
 
     /** The tuned MuonH has 0.03 and 0.02 (runs/exp1.yaml, runs/exp2-tenth.yaml); no search was made here. */

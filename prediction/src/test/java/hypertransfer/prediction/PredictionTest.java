@@ -257,4 +257,26 @@ class PredictionTest {
     private static void close(double actual, double expected, double relative) {
         assertThat(actual).isCloseTo(expected, within(relative * Math.abs(expected)));
     }
+
+    /** Without momentum the horizon law is exact in the limit of many steps; at a thousand it is a part of a hundred off. */
+    @Test
+    void normsAreTheSameFunctionOfTheWayOnAnotherHorizon() {
+        Horizon law = new Horizon(9000, 1000);
+        double k = law.factor();
+        assertThat(k).isEqualTo(3);
+        Expected matrix = new Expected(10, 8, NO_MEMORY);
+        Prediction tuned = Prediction.of(matrix, new Base(0.1), new Shaped(0.004, 9000, 0.05, 0.1, new Shape.Linear()));
+        Prediction other =
+                Prediction.of(matrix, new Base(k * 0.1), new Shaped(k * 0.004, 1000, 0.05, 0.1, new Shape.Linear()));
+        for (int t = 99; t < 1000; t += 100) {
+            int same = 9 * t + 4;
+            assertThat(other.norm()[t]).isCloseTo(tuned.norm()[same], within(5e-3 * tuned.norm()[same]));
+            assertThat(other.effective()[t])
+                    .isCloseTo(k * tuned.effective()[same], within(1e-2 * k * tuned.effective()[same]));
+        }
+        law.check(1.1, 0.1);
+        assertThatThrownBy(() -> law.check(2, 0.1))
+                .hasMessageContaining("of 9000 steps cannot be carried to 1000: times 3.0 each")
+                .hasMessageContaining("take more than 1800");
+    }
 }

@@ -72,7 +72,7 @@ public record Plan(Experiment experiment, Preset preset, List<String> settings, 
         return new Run(run).status().state() == RunStatus.State.FINISHED;
     }
 
-    private Configuration configuration(String name) {
+    Configuration configuration(String name) {
         Experiment.Member member = experiment.runs().get(name);
         Experiment.Tuned tuned = experiment.tuned(preset);
         boolean leads = member.follows() == null;

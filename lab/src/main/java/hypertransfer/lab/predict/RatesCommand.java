@@ -1,10 +1,12 @@
 package hypertransfer.lab.predict;
 
+import hypertransfer.core.Mode;
 import hypertransfer.core.Refusal;
 import hypertransfer.core.Schedule.Shaped;
 import hypertransfer.lab.command.option.JsonOption;
 import hypertransfer.lab.command.option.Options;
 import hypertransfer.lab.terminal.Table;
+import hypertransfer.prediction.Horizon;
 import hypertransfer.prediction.Prediction;
 import hypertransfer.prediction.Translation;
 import hypertransfer.train.config.Configuration;
@@ -28,23 +30,26 @@ import picocli.CommandLine.Parameters;
 
 @Command(
         name = "rates",
-        description =
-                "Carries tuned rates of hidden matrices to another optimizer, weight decay, shape factor or width.",
+        description = "Carries tuned rates to another optimizer, weight decay, shape factor, width or number of steps.",
         footer = {
             "  ht rates runs/muon.yaml --to muonh              peak angle and final ratio",
             "  ht rates runs/muonh.yaml --to muon --with matrices.decay=0.1",
             "  ht rates runs/muon.yaml --with matrices.decay=0.3     the same curve",
             "  ht rates runs/muon.yaml --to adamw",
             "  ht rates runs/muon.yaml --with model.width=256",
+            "  ht rates runs/muon.yaml --with steps=100        by the horizon law",
             "",
             "error: of the effective rates that one pair of numbers gives instead of a",
             "schedule of its own for every matrix and step, rms. It adds to the error of the",
             "prediction itself, see 'ht predict'. Matrices that matrices.groups treats",
             "differently have a pair of their own.",
             "",
-            "Checked by training, Muon carried to MuonH: at preset demo it ended 0.002 above",
-            "a MuonH tuned by a sweep, at 124M 0.064 above it, and 0.17 below its Muon",
-            "(validation losses, one seed; notes/LOG.md)."
+            "Checked by training (notes/LOG.md): Muon carried to MuonH ended 0.002 above a",
+            "MuonH tuned by a sweep (demo), at 124M 0.064 above it and 0.17 below its Muon.",
+            "Another number of steps multiplies rates, angles and weight decays, AdamW's too,",
+            "by k = sqrt(tuned steps / steps). At 1,430 and 610 steps instead of 5,723 (M2,",
+            "49M) Muon's effective rates were k times the tuned run's within 12 and 22 % rms;",
+            "at 610, k was right for MuonH's rate, and at least twice too much for Muon's."
         })
 public final class RatesCommand implements Runnable {
     @Parameters(paramLabel = "CONFIG", description = "The configuration with the tuned rates.")
@@ -78,7 +83,8 @@ public final class RatesCommand implements Runnable {
             Double finalRatio,
             Double error,
             List<Row> kinds,
-            List<Group> groups) {}
+            List<Group> groups,
+            Map<String, Double> horizon) {}
 
     /**
      * Matrices of one kind that both configurations treat alike.
@@ -107,18 +113,31 @@ public final class RatesCommand implements Runnable {
 
     @Override
     public void run() {
-        Configuration from = ConfigurationFile.read(file, set.settings);
+        Configuration tuned = ConfigurationFile.read(file, set.settings);
         if (to == null && with.isEmpty()) {
             throw new Refusal("nothing to carry the rates to; give --to muonh or --with matrices.decay=0.3");
         }
         List<String> changes =
                 Stream.concat(optimizer().stream(), with.stream()).toList();
+        Horizon law = new Horizon(
+                tuned.steps(),
+                ConfigurationFile.with(tuned, changes.toArray(String[]::new)).steps());
+        Map<String, Double> horizon = carried(tuned, law);
+        List<String> length = new ArrayList<>(List.of("steps=" + law.to()));
+        horizon.forEach((key, value) -> length.add(key + "=" + value));
+        Configuration from = ConfigurationFile.with(tuned, length.toArray(String[]::new));
         Configuration other = ConfigurationFile.with(from, changes.toArray(String[]::new));
+        horizon.keySet()
+                .removeIf(
+                        key -> key.equals("matrices.decay") && other.matrices().mode() == Mode.HYPERBALL
+                                || changes.stream().anyMatch(change -> change.startsWith(key + "=")));
         List<List<Part>> alike = alike(from, other);
         boolean one = alike.size() == 1;
         List<Row> rows = new ArrayList<>();
         List<Group> groups = new ArrayList<>();
         List<String> next = new ArrayList<>(set.settings);
+        length.removeIf(setting -> !horizon.containsKey(setting.split("=")[0]) || setting.matches("matrices.*rate=.*"));
+        next.addAll(length); // without what was asked for, and the rates, which are the pair's
         next.addAll(changes);
         for (List<Part> parts : alike) {
             parts.forEach(part -> rows.add(part.row()));
@@ -134,15 +153,23 @@ public final class RatesCommand implements Runnable {
         }
         Group all = groups.getFirst();
         Answer answer = new Answer(
-                PredictedKind.describe(from),
+                PredictedKind.describe(tuned),
                 PredictedKind.describe(other),
                 one ? (Double) all.rate : null,
                 one ? (Double) all.finalRatio : null,
                 one ? (Double) all.error : null,
                 rows,
-                groups);
+                groups,
+                horizon);
         json.either(answer, out -> {
-            print(out, answer, from);
+            print(out, answer, tuned);
+            PredictedKind first = alike.getFirst().getFirst().to;
+            double memory =
+                    1 / (1 - first.expected().memory().terms().getFirst().decay());
+            if (!horizon.isEmpty() && first.settings().curve().warmup() * law.to() < memory) {
+                out.printf(
+                        "note: the warm-up is shorter than the momentum's memory of %.0f steps, which stays%n", memory);
+            }
             if (from.matrices().direction() != other.matrices().direction()) {
                 out.println(
                         "another direction at the same effective rates: a place to start a search, not a tuned rate");
@@ -164,12 +191,35 @@ public final class RatesCommand implements Runnable {
         };
     }
 
+    /** The tuned run's keys that the horizon law changes, those of groups too, with seven digits of their values there. */
+    private static Map<String, Double> carried(Configuration tuned, Horizon law) {
+        tuned.hidden()
+                .values()
+                .forEach(m -> law.check(m.rate(), m.transfer().target().decay()));
+        Matrices m = tuned.matrices();
+        Map<String, Double> values = new LinkedHashMap<>();
+        if (law.from() == law.to()) {
+            return values;
+        }
+        values.put("matrices.rate", m.rate());
+        values.put("matrices.decay", m.decay());
+        if (m.mode() == Mode.DECAY_TRANSFER) {
+            values.put("matrices.target_decay", m.targetDecay());
+        }
+        values.put("adamw.rate", tuned.adamw().rate());
+        values.put("adamw.decay", tuned.adamw().decay());
+        m.groups()
+                .forEach((pattern, own) -> own.forEach((key, value) -> {
+                    if (values.containsKey("matrices." + key)) {
+                        values.put("matrices.groups." + pattern + "." + key, ((Number) value).doubleValue());
+                    }
+                }));
+        values.replaceAll((key, value) -> Double.valueOf("%.7g".formatted(law.factor() * value)));
+        return values;
+    }
+
     /** One entry for each set of matrices that are treated alike on both sides: one where there are no groups. */
     private static List<List<Part>> alike(Configuration from, Configuration to) {
-        if (from.steps() != to.steps()) {
-            throw new Refusal("steps is " + from.steps() + " in the tuned run and " + to.steps()
-                    + " in the other; rates are carried over between runs of one length");
-        }
         List<PredictedKind> others = PredictedKind.of(to);
         Map<List<Matrices>, List<Part>> alike = new LinkedHashMap<>();
         for (PredictedKind kind : PredictedKind.of(from)) {
@@ -220,6 +270,9 @@ public final class RatesCommand implements Runnable {
                 from.matrices().curve().schedule().text(),
                 tuned.steps());
         out.println("to   " + answer.to);
+        if (!answer.horizon.isEmpty()) {
+            out.println("     by the horizon law: " + answer.horizon);
+        }
         new Table<Row>()
                 .column("kind", "%s", Row::kind)
                 .column("peak eff.", "%10.5f", Row::effectivePeak)
