@@ -4,7 +4,6 @@ import hypertransfer.core.Rates;
 import hypertransfer.core.Refusal;
 import hypertransfer.core.Schedule;
 import hypertransfer.core.Space;
-import hypertransfer.core.Space.Base;
 import hypertransfer.core.Space.Hyperball;
 import java.util.Arrays;
 import java.util.List;
@@ -22,8 +21,9 @@ import java.util.stream.IntStream;
  * @param norm |w| before each step
  * @param nominal eta of a Base space, the angle of a Hyperball
  * @param effective the effective rate, in radians
+ * @param impliedDecay (1 - keep) / effective: what shrinks the matrix, per radian; zero where the rate is zero
  */
-public record Prediction(double[] norm, double[] nominal, double[] effective) {
+public record Prediction(double[] norm, double[] nominal, double[] effective, double[] impliedDecay) {
     /**
      * A plain run.
      *
@@ -53,7 +53,7 @@ public record Prediction(double[] norm, double[] nominal, double[] effective) {
 
     private static Prediction run(
             Expected matrix, Space space, int steps, IntToDoubleFunction rates, boolean effective) {
-        Prediction p = new Prediction(new double[steps], new double[steps], new double[steps]);
+        Prediction p = new Prediction(new double[steps], new double[steps], new double[steps], new double[steps]);
         Onset onset = matrix.onset();
         double persistent = 0; // -<u,w> / c as long as all is early
         double l = space.decay();
@@ -72,25 +72,23 @@ public record Prediction(double[] norm, double[] nominal, double[] effective) {
             p.norm[t] = s;
             double early = onset.left(t);
             double c = matrix.direction() * (1 - early * (1 - onset.part()));
-            switch (space) {
-                case Hyperball h -> {
-                    p.nominal[t] = rate;
-                    p.effective[t] = rate;
-                }
-                case Base b -> {
-                    double e = effective ? Rates.fair(rate, l, c, s) : rate;
-                    p.nominal[t] = e;
-                    p.effective[t] = effective ? rate : Rates.effective(e, l, c, s);
-                    double k = 1 - e * l;
-                    double along = early * persistent;
-                    persistent = onset.decay() * (k * persistent + e * c);
-                    for (int i = 0; i < q.length; i++) {
-                        along += (1 - early) * terms.get(i).weight() * q[i];
-                        q[i] = terms.get(i).decay() * (k * q[i] + e * c);
-                    }
-                    s = next(s, k, e * c, along);
-                }
+            boolean ball = space instanceof Hyperball;
+            // a step on a Hyperball is one without decay, scaled back to the norm that the matrix had
+            double e = ball ? rate * s / c : effective ? Rates.fair(rate, l, c, s) : rate;
+            p.nominal[t] = ball ? rate : e;
+            p.effective[t] = ball || effective ? rate : Rates.effective(e, l, c, s);
+            double k = 1 - e * l;
+            double along = early * persistent;
+            for (int i = 0; i < q.length; i++) {
+                along += (1 - early) * terms.get(i).weight() * q[i];
             }
+            double grown = next(s, k, e * c, along), back = ball ? s / grown : 1;
+            persistent = back * onset.decay() * (k * persistent + e * c);
+            for (int i = 0; i < q.length; i++) {
+                q[i] = back * terms.get(i).decay() * (k * q[i] + e * c);
+            }
+            p.impliedDecay[t] = p.effective[t] == 0 ? 0 : (1 - back * k) / p.effective[t];
+            s = ball ? s : grown;
         }
         return p;
     }
