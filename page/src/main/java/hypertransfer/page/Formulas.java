@@ -88,8 +88,8 @@ public final class Formulas {
     }
 
     @JSExport
-    public static double[] impliedDecay(Prediction run) {
-        return run.impliedDecay();
+    public static double[] impliedDecay(Prediction run, Expected matrix, Space space) {
+        return run.impliedDecay(matrix, space);
     }
 
     /** The largest effective rate, its step, and the last over the largest. */

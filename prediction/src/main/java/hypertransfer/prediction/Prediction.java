@@ -4,6 +4,7 @@ import hypertransfer.core.Rates;
 import hypertransfer.core.Refusal;
 import hypertransfer.core.Schedule;
 import hypertransfer.core.Space;
+import hypertransfer.core.Space.Base;
 import hypertransfer.core.Space.Hyperball;
 import java.util.Arrays;
 import java.util.List;
@@ -21,9 +22,8 @@ import java.util.stream.IntStream;
  * @param norm |w| before each step
  * @param nominal eta of a Base space, the angle of a Hyperball
  * @param effective the effective rate, in radians
- * @param impliedDecay (1 - keep) / effective: what shrinks the matrix, per radian; zero where the rate is zero
  */
-public record Prediction(double[] norm, double[] nominal, double[] effective, double[] impliedDecay) {
+public record Prediction(double[] norm, double[] nominal, double[] effective) {
     /**
      * A plain run.
      *
@@ -53,7 +53,7 @@ public record Prediction(double[] norm, double[] nominal, double[] effective, do
 
     private static Prediction run(
             Expected matrix, Space space, int steps, IntToDoubleFunction rates, boolean effective) {
-        Prediction p = new Prediction(new double[steps], new double[steps], new double[steps], new double[steps]);
+        Prediction p = new Prediction(new double[steps], new double[steps], new double[steps]);
         Onset onset = matrix.onset();
         double persistent = 0; // -<u,w> / c as long as all is early
         double l = space.decay();
@@ -72,23 +72,25 @@ public record Prediction(double[] norm, double[] nominal, double[] effective, do
             p.norm[t] = s;
             double early = onset.left(t);
             double c = matrix.direction() * (1 - early * (1 - onset.part()));
-            boolean ball = space instanceof Hyperball;
-            // a step on a Hyperball is one without decay, scaled back to the norm that the matrix had
-            double e = ball ? rate * s / c : effective ? Rates.fair(rate, l, c, s) : rate;
-            p.nominal[t] = ball ? rate : e;
-            p.effective[t] = ball || effective ? rate : Rates.effective(e, l, c, s);
-            double k = 1 - e * l;
-            double along = early * persistent;
-            for (int i = 0; i < q.length; i++) {
-                along += (1 - early) * terms.get(i).weight() * q[i];
+            switch (space) {
+                case Hyperball h -> {
+                    p.nominal[t] = rate;
+                    p.effective[t] = rate;
+                }
+                case Base b -> {
+                    double e = effective ? Rates.fair(rate, l, c, s) : rate;
+                    p.nominal[t] = e;
+                    p.effective[t] = effective ? rate : Rates.effective(e, l, c, s);
+                    double k = 1 - e * l;
+                    double along = early * persistent;
+                    persistent = onset.decay() * (k * persistent + e * c);
+                    for (int i = 0; i < q.length; i++) {
+                        along += (1 - early) * terms.get(i).weight() * q[i];
+                        q[i] = terms.get(i).decay() * (k * q[i] + e * c);
+                    }
+                    s = next(s, k, e * c, along);
+                }
             }
-            double grown = next(s, k, e * c, along), back = ball ? s / grown : 1;
-            persistent = back * onset.decay() * (k * persistent + e * c);
-            for (int i = 0; i < q.length; i++) {
-                q[i] = back * terms.get(i).decay() * (k * q[i] + e * c);
-            }
-            p.impliedDecay[t] = p.effective[t] == 0 ? 0 : (1 - back * k) / p.effective[t];
-            s = ball ? s : grown;
         }
         return p;
     }
@@ -116,6 +118,27 @@ public record Prediction(double[] norm, double[] nominal, double[] effective, do
                 .filter(t -> effective[t] == peak)
                 .findFirst()
                 .getAsInt();
+    }
+
+    /**
+     * The implied decay of each step, {@code (1 - keep) / a}: what shrinks the matrix, per radian. A run on a Hyperball has
+     * the angles of a Base run with the same effective rates, whose norm says how far each of its steps would grow.
+     *
+     * @param matrix what was expected of the matrix
+     * @param space where it lives
+     * @return one number per step, zero where the rate is zero
+     */
+    public double[] impliedDecay(Expected matrix, Space space) {
+        boolean ball = space instanceof Hyperball;
+        Space base = ball ? new Base(1) : space; // with any decay above zero norms stay finite
+        Prediction run = ball ? following(matrix, base, Arrays.copyOf(effective, steps() + 1)) : this;
+        double[] implied = new double[steps()];
+        for (int t = 0; t < implied.length; t++) {
+            double keep = 1 - run.nominal[t] * base.decay();
+            double kept = ball ? keep * run.norm[t] / run.norm[t + 1] : keep;
+            implied[t] = effective[t] == 0 ? 0 : (1 - kept) / effective[t];
+        }
+        return implied;
     }
 
     /** {@return the last effective rate over the largest, from 0 to 1} */

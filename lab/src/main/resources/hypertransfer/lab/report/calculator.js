@@ -139,13 +139,16 @@ function redraw() {
 /** The tuned run, kind by kind. */
 function predicted(question) {
   const made = setup(question), s = question;
-  const runs = made.kinds.map(kind => curves(formulas.predict(kind.from, made.from, made.schedule)));
+  const runs = made.kinds.map(kind => curves(kind.from, made.from, made.schedule));
   const groups = d3.groups(d3.range(runs.length), i => [s.list[i].rows, s.list[i].cols, ...['norm', 'effective'].flatMap(part => d3.range(9).map(k => runs[i][part][Math.floor((k * (s.steps - 1)) / 8)]))].join()).map(([, some]) => some);
   const resting = !isBall(s.optimizer) && s.decay > 0 ? made.kinds.map(({ from }) => formulas.rest(from, s.rate, s.decay)) : null;
   return { question, made, runs, resting, toRest: resting && formulas.stepsToRest(s.rate, s.decay, 0.05), groups: groups.map((some, i) => group(some, i, s)) };
 }
 
-const curves = run => ({ norm: formulas.norm(run), nominal: formulas.nominal(run), effective: formulas.effective(run), decay: formulas.impliedDecay(run), summary: formulas.summary(run) });
+function curves(matrix, space, schedule) {
+  const run = formulas.predict(matrix, space, schedule);
+  return { norm: formulas.norm(run), nominal: formulas.nominal(run), effective: formulas.effective(run), decay: formulas.impliedDecay(run, matrix, space), summary: formulas.summary(run) };
+}
 
 const named = run => Object.assign(run, { side: { brief: run.label, label: run.label, lead: run, runs: [run] } });
 const TUNED = { colour: 'var(--axis)', dash: '' }, OTHER = { colour: 'var(--ink)', dash: '7 5' }, REST = { colour: 'var(--axis)', dash: '2 3', target: {} };
@@ -162,7 +165,7 @@ function answered() {
   const { pair, made, question } = now;
   if (pair && !now.others) {
     const schedule = formulas.schedule(pair.rate, question.steps, question.warmup, pair.final, question.shape);
-    now.others = made.kinds.map(kind => curves(formulas.predict(kind.to, made.to, schedule)));
+    now.others = made.kinds.map(kind => curves(kind.to, made.to, schedule));
   }
   put(element('answer'), answer());
   element('answer').classList.toggle('waiting', !now.refused && !pair);
@@ -180,7 +183,7 @@ function draw() {
 // What the figures are drawn with, where a report has its runs.
 const model = { hidden: new Set() }, paint = () => {};
 const follows = run => run.target;
-const shownGroups = () => drawn.groups?.filter(({ label }) => !state.hide.split('|').includes(label)) ?? [];
+const shownGroups = () => (drawn.groups ?? []).filter(({ label }) => !state.hide.split('|').includes(label));
 const ordered = () => shownGroups().flatMap(({ tuned, other }) => [{ lead: tuned }, { lead: other }]);
 
 /** The steps that are drawn: all, or of long runs some thousands and the last. */
@@ -200,7 +203,7 @@ function atRest(part, index, scale = () => 1) {
   return [{ run: named({ name: 'rest', label: `at rest: ${shown.label}`, ...REST }), x, y: x.map(t => near(t) || null) }];
 }
 
-const restMark = () => (drawn.toRest < drawn.question.steps ? [{ at: drawn.toRest, text: 'at rest, at the peak rate' }] : []);
+const restMark = () => (drawn.toRest && drawn.toRest < drawn.question.steps ? [{ at: drawn.toRest, text: 'at rest, at the peak rate' }] : []);
 function nominals() {
   const shown = shownGroups()[0], { question, runs, others } = drawn, plain = { colour: 'var(--ink)', target: null };
   const cell = (run, name, values) => ({ key: run.name, label: `${OPTIMIZERS[name]}, ${isBall(name) ? 'angle' : 'rate'}`, series: [series(named({ ...run, ...plain, label: OPTIMIZERS[name] }), values, 'nominal')] });
@@ -391,7 +394,7 @@ function start() {
   });
   let width = innerWidth;
   addEventListener('resize', () => {
-    if (width !== innerWidth && innerWidth > 200) figures.forEach(figure => figure.render());
+    if (width !== innerWidth && innerWidth > 200 && drawn.made) figures.forEach(figure => figure.render());
     width = innerWidth;
   });
   restore();
