@@ -7,7 +7,7 @@ public final class Rates {
     private Rates() {}
 
     /**
-     * The effective learning rate of a Base optimizer: {@code eta |u| / ((1 - eta lambda) |w|)}.
+     * The effective learning rate of a Base optimizer: {@code eta |u| / ((1 - eta lambda) |w|)} (equation 18).
      *
      * @param eta the nominal rate
      * @param lambda the weight decay; {@code eta lambda} must be below 1
@@ -20,7 +20,7 @@ public final class Rates {
     }
 
     /**
-     * The fair learning rate: the nominal rate whose effective rate is the one prescribed (eq. fair-learning-rate).
+     * The fair learning rate: the nominal rate whose effective rate is the one prescribed (equation 19).
      *
      * @param effective the effective rate to have, an angular step
      * @param lambda the weight decay
@@ -34,7 +34,7 @@ public final class Rates {
 
     /**
      * The rate with which decay {@code lambda2} at norm {@code s2} turns by the angle that rate {@code eta1} and decay
-     * {@code lambda1} turn by at norm {@code s1} (eq. wd-transferred-lr).
+     * {@code lambda1} turn by at norm {@code s1} (equation 27).
      *
      * @param eta1 the nominal rate to follow
      * @param lambda1 the weight decay that goes with it; {@code eta1 lambda1} must be below 1

@@ -8,4 +8,25 @@ package hypertransfer.core;
  * @param u the direction's norm |u|, likewise
  * @param uw the inner product of u and w, the sum of the products of their entries
  */
-public record Reading(double w, double u, double uw) {}
+public record Reading(double w, double u, double uw) {
+
+    /**
+     * The reading of plain arrays.
+     *
+     * @param w the carrier's matrix
+     * @param u the direction, as many numbers
+     * @return the three numbers
+     */
+    public static Reading of(double[] w, double[] u) {
+        if (w.length != u.length) {
+            throw new Refusal("a matrix of " + w.length + " numbers cannot move against " + u.length);
+        }
+        double ww = 0, uu = 0, uw = 0;
+        for (int i = 0; i < w.length; i++) {
+            ww += w[i] * w[i];
+            uu += u[i] * u[i];
+            uw += u[i] * w[i];
+        }
+        return new Reading(Math.sqrt(ww), Math.sqrt(uu), uw);
+    }
+}

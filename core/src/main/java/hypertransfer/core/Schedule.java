@@ -27,7 +27,7 @@ public sealed interface Schedule {
      * @param finalRatio the rate at the end as a fraction of the peak, from 0 to 1
      * @param shape how the rate falls after the warm-up
      */
-    record Shaped(double peak, int steps, double warmup, double finalRatio, Shape shape) implements Schedule {
+    record Shaped(double peak, int steps, double warmup, double finalRatio, Decline shape) implements Schedule {
         /** Refuses what is out of range. */
         public Shaped {
             require(peak >= 0 && peak < Double.POSITIVE_INFINITY, "peak rate", peak, "a finite number, zero or more");
@@ -103,7 +103,7 @@ public sealed interface Schedule {
      * @throws Refusal if one of them is out of range
      */
     static Schedule linear(double peak, int steps, double warmup, double finalRatio) {
-        return new Shaped(peak, steps, warmup, finalRatio, new Shape.Linear());
+        return new Shaped(peak, steps, warmup, finalRatio, new Decline.Linear());
     }
 
     private static void inside(long t, int steps) {

@@ -2,13 +2,16 @@ package hypertransfer.core;
 
 import hypertransfer.core.Space.Base;
 import hypertransfer.core.Space.Hyperball;
+import java.util.Locale;
 
 /**
  * A matrix that lives in a carrier space and follows the dynamics of a target space: every algorithm of the paper, and
  * the pairs it does not have.
  *
  * <p>Letters: rC is the carrier's norm |w|, rT the target's, e the target's scheduled rate, l its weight decay, a the
- * angular step. The target's own matrix is never stored: it is {@code (rT/rC) w}.
+ * angular step. The target's own matrix is never stored: it is {@code (rT/rC) w}. Equations are numbered as the paper's are:
+ * 2 to 4 for algorithm 1, 5 and 6 for its + form, 7 to 9 for the inverse ones, 18 and 19 for the fair rate, 21 to 27 for the
+ * transfer between weight decays.
  *
  * @param target the space whose dynamics the matrix follows
  * @param carrier the space the matrix lives in
@@ -50,7 +53,7 @@ public record Transfer(Space target, Space carrier, GradientRule gradient) {
     }
 
     /**
-     * Where the network is to be evaluated for the next step.
+     * Where the network is to be evaluated for the next step (equations 5 and 8).
      *
      * @param s the matrix's state before the step
      * @return the multiple of w to evaluate at; 1 unless the rule is {@link GradientRule#evaluatesElsewhere}
@@ -65,7 +68,7 @@ public record Transfer(Space target, Space carrier, GradientRule gradient) {
     }
 
     /**
-     * What the gradient is multiplied by before the direction sees it, momentum and moments included.
+     * What the gradient is multiplied by before the direction sees it, momentum and moments included (equations 2 and 25).
      *
      * @param s the matrix's state before the step
      * @return the factor; 1 unless the rule rescales
@@ -80,7 +83,7 @@ public record Transfer(Space target, Space carrier, GradientRule gradient) {
     }
 
     /**
-     * One step: the target's angular step, taken by the carrier. Move the matrix by {@code w <- keep w - push u}.
+     * One step: the target's angular step (equations 3 and 18), taken by the carrier, and the target's norm (equation 4). Move the matrix by {@code w <- keep w - push u}.
      *
      * @param s the matrix's state: {@link State#start} before the first step, then {@link Step#next} of the one before
      * @param reading |w| of the carrier before the move, |u| and their inner product, where u is the direction made of
@@ -144,7 +147,7 @@ public record Transfer(Space target, Space carrier, GradientRule gradient) {
         return switch (carrier) {
             case Base(double lc) -> {
                 double keep = plainBase ? 1 - e * l : 1 / (1 + p * lc * rC);
-                // equations (inverse-learning-rate) and (wd-transferred-lr)
+                // equations 7, 9, 19 and 27
                 double nominal = plainBase ? e : p * rC * keep;
                 double norm = keep * rC * stretch;
                 yield new Step(keep, nominal, nominal, a, angle, rC, rT, next(s, norm, nextTarget));
@@ -223,6 +226,15 @@ public record Transfer(Space target, Space carrier, GradientRule gradient) {
                             + " needs both above zero: initialise the matrix, start it from zero with a given radius,"
                             + " or train it with the plain Base optimizer");
         }
+    }
+
+    /** {@code Base(0.1) on Hyperball, rescaled}; only the space where nothing is followed. */
+    @Override
+    public String toString() {
+        String spaces = isPlain() ? carrier.toString() : target + " on " + carrier;
+        return gradient == GradientRule.AS_IS
+                ? spaces
+                : spaces + ", " + gradient.name().toLowerCase(Locale.ROOT);
     }
 
     private static Refusal refuse(State s, String why) {

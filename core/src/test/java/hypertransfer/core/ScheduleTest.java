@@ -47,9 +47,9 @@ class ScheduleTest {
     @ParameterizedTest
     @FieldSource("SHAPES")
     void everyShape(String text) {
-        Shape shape = Shape.parse(text);
+        Decline shape = Decline.parse(text);
         for (double end : new double[] {0, 0.1, 1}) {
-            double last = shape instanceof Shape.Constant ? 1 : end;
+            double last = shape instanceof Decline.Constant ? 1 : end;
             assertThat(shape.factor(0, end)).as("start").isCloseTo(1, within(ULPS));
             assertThat(shape.factor(1, end))
                     .as("end")
@@ -90,7 +90,7 @@ class ScheduleTest {
         "LINEAR, 0.5, 0.6"
     })
     void shapesByHand(String shape, double x, double factor) {
-        assertThat(Shape.parse(shape).factor(x, 0.2)).isCloseTo(factor, within(ULPS));
+        assertThat(Decline.parse(shape).factor(x, 0.2)).isCloseTo(factor, within(ULPS));
     }
 
     @Test
@@ -149,6 +149,6 @@ class ScheduleTest {
                 "constant: | 'constant:' takes no number"
             })
     void shapesThatCannotBeRead(String text, String message) {
-        refused(() -> Shape.parse(text), message);
+        refused(() -> Decline.parse(text), message);
     }
 }

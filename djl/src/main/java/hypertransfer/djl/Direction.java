@@ -62,11 +62,12 @@ public interface Direction {
     default void check(String name, Shape parameter) {}
 
     /**
-     * Muon as the paper has it: a mean of gradients with momentum 0.95, orthogonalised by Newton-Schulz.
+     * Muon as the paper has it: a mean of gradients with momentum 0.95, orthogonalised by Newton-Schulz. That of PyTorch is {@code
+     * Direction.muon().withNesterov().withShape(ShapeFactor.TALL)}.
      *
      * @return the direction
      */
-    static Direction muon() {
+    static Muon muon() {
         return new Muon(0.95);
     }
 
@@ -103,6 +104,21 @@ public interface Direction {
          */
         public Muon(double momentum) {
             this(momentum, false, Coefficients.JORDAN, 0, ShapeFactor.NONE);
+        }
+
+        /** {@return the same with a look ahead by one more gradient} */
+        public Muon withNesterov() {
+            return new Muon(momentum, true, coefficients, steps, shape);
+        }
+
+        /**
+         * The same with another factor for the matrix's shape.
+         *
+         * @param factor of the shape
+         * @return the changed direction
+         */
+        public Muon withShape(ShapeFactor factor) {
+            return new Muon(momentum, nesterov, coefficients, steps, factor);
         }
 
         @Override

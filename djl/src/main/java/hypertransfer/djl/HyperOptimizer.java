@@ -5,7 +5,10 @@ import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDManager;
 import ai.djl.nn.Block;
 import ai.djl.training.optimizer.Optimizer;
+import ai.djl.training.tracker.ParameterTracker;
+import ai.djl.training.tracker.Tracker;
 import hypertransfer.core.Clip;
+import hypertransfer.core.Mode;
 import hypertransfer.core.Refusal;
 import hypertransfer.core.Step;
 import hypertransfer.djl.Checkpoint.Saved;
@@ -22,6 +25,7 @@ import java.nio.file.StandardOpenOption;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.concurrent.ConcurrentHashMap;
@@ -32,7 +36,7 @@ import java.util.stream.IntStream;
  * Every optimizer of the paper, for a training loop of DJL:
  *
  * <pre>{@code
- * .optOptimizer(new HyperOptimizer(model.getBlock(), Rule.muonH(Rate.of(tracker)), Rule.adamW(Rate.of(other), 0)))
+ * .optOptimizer(HyperOptimizer.muonH().setBlock(model.getBlock()).optLearningRateTracker(tracker).build())
  * }</pre>
  *
  * <p>The + forms take the gradient at the target's representative, a multiple of the matrix. DJL evaluates the model at
@@ -94,6 +98,16 @@ public final class HyperOptimizer extends Optimizer implements AutoCloseable {
         super(new Nothing());
         this.routes = routes;
         this.clipping = new Clipping(clip);
+    }
+
+    /** {@return a builder of Muon: orthogonalised momentum with decoupled weight decay, for hidden matrices} */
+    public static Builder muon() {
+        return new Builder(Direction.muon(), Mode.BASE);
+    }
+
+    /** {@return a builder of MuonH: orthogonalised momentum at fixed norm, for hidden matrices; the rate is an angle} */
+    public static Builder muonH() {
+        return new Builder(Direction.muon(), Mode.HYPERBALL);
     }
 
     /** {@return which rule trains which parameter; the table is logged before the first update} */
@@ -158,14 +172,18 @@ public final class HyperOptimizer extends Optimizer implements AutoCloseable {
         return clipping.outcome();
     }
 
-    /** {@return what the last update did to each parameter, by name: norms, rates, angle; on several devices, on one} */
+    /**
+     * What the last update did to each parameter: norms, rates, angle; on several devices, on one.
+     *
+     * @return by name, in the block's order
+     */
     public Map<String, Step> last() {
         Map<String, Step> steps = new LinkedHashMap<>();
-        slots.forEach((key, slot) -> {
-            if (slot.last() != null) {
-                steps.put(key.name, slot.last());
-            }
-        });
+        if (!slots.isEmpty()) {
+            routes.all().forEach(route -> names(route).forEach(name -> steps.put(name, null)));
+            slots.forEach((key, slot) -> steps.put(key.name, slot.last()));
+            steps.values().removeIf(Objects::isNull);
+        }
         return steps;
     }
 
@@ -314,6 +332,115 @@ public final class HyperOptimizer extends Optimizer implements AutoCloseable {
         if (!printed) {
             printed = true;
             LOG.log(System.Logger.Level.INFO, () -> "parameters and their rules:%n%s".formatted(routes));
+        }
+    }
+
+    /**
+     * Makes an optimizer in DJL's manner. What is not a hidden matrix is trained by AdamW without weight decay, at the same rate
+     * unless {@link #optRest} says otherwise.
+     */
+    public static final class Builder {
+        private Direction direction;
+        private Mode mode;
+        private Block block;
+        private Rate rate = Rate.of(Tracker.fixed(0.001f));
+        private Rule rest;
+        private double decay;
+        private Clip clip = Clip.NONE;
+
+        private Builder(Direction direction, Mode mode) {
+            this.direction = direction;
+            this.mode = mode;
+        }
+
+        /**
+         * The block that is trained.
+         *
+         * @param trained for the names and shapes of its parameters; it may be initialised later
+         * @return this
+         */
+        public Builder setBlock(Block trained) {
+            block = trained;
+            return this;
+        }
+
+        /**
+         * The rate of hidden matrices.
+         *
+         * @param tracker of Muon the learning rate, 0.001 unless given; of MuonH an angle in radians
+         * @return this
+         */
+        public Builder optLearningRateTracker(ParameterTracker tracker) {
+            rate = Rate.of(tracker);
+            return this;
+        }
+
+        /**
+         * The weight decay of hidden matrices where they, or what they follow, are in a Base space.
+         *
+         * @param lambda zero or more; 0 unless given
+         * @return this
+         */
+        public Builder optWeightDecays(float lambda) {
+            decay = Double.parseDouble(Float.toString(lambda)); // 0.1f is 0.1
+            return this;
+        }
+
+        /**
+         * What hidden matrices are made to move against.
+         *
+         * @param other a direction of ours with its settings, or your own
+         * @return this
+         */
+        public Builder optDirection(Direction other) {
+            direction = other;
+            return this;
+        }
+
+        /**
+         * The algorithm of hidden matrices, e.g. {@link Mode#HYPERTRANSFER}.
+         *
+         * @param other instead of Base or Hyperball
+         * @return this
+         */
+        public Builder optMode(Mode other) {
+            mode = other;
+            return this;
+        }
+
+        /**
+         * The rule of everything that is no hidden matrix.
+         *
+         * @param rule e.g. {@link Rule#adamW}
+         * @return this
+         */
+        public Builder optRest(Rule rule) {
+            rest = rule;
+            return this;
+        }
+
+        /**
+         * The most that every number of a gradient may be, as DJL's own optimizers clip.
+         *
+         * @param value above zero
+         * @return this
+         */
+        public Builder optClipGrad(float value) {
+            clip = new Clip(0, value);
+            return this;
+        }
+
+        /** {@return the optimizer} */
+        public HyperOptimizer build() {
+            if (block == null) {
+                throw new Refusal("the optimizer has no block; give it one: .setBlock(model.getBlock())");
+            }
+            if (mode == Mode.HYPERBALL && decay > 0) {
+                throw new Refusal(
+                        "a Hyperball has no weight decay, and " + decay + " is given; leave optWeightDecays out");
+            }
+            Rule hidden = new Rule(direction, mode.transfer(decay), rate);
+            return new HyperOptimizer(new Routes(block, hidden, rest == null ? Rule.adamW(rate, 0) : rest), clip);
         }
     }
 

@@ -1,11 +1,10 @@
 package hypertransfer.djl;
 
-import hypertransfer.core.GradientRule;
 import hypertransfer.core.Limits;
 import hypertransfer.core.Mode;
+import hypertransfer.core.Refusal;
 import hypertransfer.core.Space;
 import hypertransfer.core.Transfer;
-import java.util.Locale;
 
 /**
  * How a parameter is trained. Any direction can be combined with any transfer.
@@ -97,20 +96,43 @@ public record Rule(Direction direction, Transfer transfer, Rate rate, double zer
     }
 
     /**
-     * The same direction and rate in another of the paper's modes, e.g. {@code muon(rate, 0).in(Mode.HYPERTRANSFER,
-     * 0.1)}. The rate is read as the mode's target reads it.
+     * The same direction and rate in another of the paper's modes, with the weight decay that the rule has, e.g. {@code muon(rate,
+     * 0.1).in(Mode.HYPERTRANSFER)}. The rate is read as the mode's target reads it.
+     *
+     * @param mode the algorithm
+     * @return the changed rule
+     */
+    public Rule in(Mode mode) {
+        return in(mode, decay());
+    }
+
+    /**
+     * The same with a weight decay, for a rule that has none, e.g. {@code muonH(rate).in(Mode.INVERSE_HYPERTRANSFER, 0.1)}; of
+     * {@link Mode#DECAY_TRANSFER} the one to train with, while the rule's own stays the one that is followed.
      *
      * @param mode the algorithm
      * @param decay the weight decay of the Base space, whether it is carrier or target
      * @return the changed rule
+     * @throws Refusal if the rule has another weight decay already, which would be dropped
      */
     public Rule in(Mode mode, double decay) {
+        if (mode == Mode.DECAY_TRANSFER) {
+            return new Rule(direction, mode.transfer(decay).following(transfer.target()), rate, zeroRadius, view);
+        }
+        if (decay() != 0 && decay() != decay) {
+            throw new Refusal("the rule " + this + " has weight decay " + decay() + ", and in(" + mode + ", " + decay
+                    + ") would drop it; write in(" + mode + "), or begin with weight decay 0");
+        }
         return new Rule(direction, mode.transfer(decay), rate, zeroRadius, view);
     }
 
+    private double decay() {
+        return Math.max(transfer.target().decay(), transfer.carrier().decay());
+    }
+
     /**
-     * The same rule with another target, e.g. {@code muon(rate, 0.1).in(Mode.DECAY_TRANSFER, 0.1).following(new Base(0.3))}:
-     * Muon with weight decay 0.1 that follows Muon with weight decay 0.3.
+     * The same rule with another target, e.g. {@code muonH(rate).following(new Base(0.3))}: a fixed norm that follows Muon
+     * with weight decay 0.3, with the gradient as it is.
      *
      * @param target the space whose dynamics to follow
      * @return the changed rule
@@ -131,11 +153,6 @@ public record Rule(Direction direction, Transfer transfer, Rate rate, double zer
     }
 
     static String text(String direction, Transfer transfer) {
-        String spaces =
-                transfer.isPlain() ? transfer.carrier().toString() : transfer.target() + " on " + transfer.carrier();
-        String gradient = transfer.gradient() == GradientRule.AS_IS
-                ? ""
-                : ", " + transfer.gradient().name().toLowerCase(Locale.ROOT);
-        return direction + ", " + spaces + gradient;
+        return direction + ", " + transfer;
     }
 }

@@ -51,6 +51,47 @@ class RefusalTest {
         }
     }
 
+    /** It was thrown away silently. */
+    @Test
+    void aWeightDecayIsNotDropped() {
+        assertThat(Rule.muon(RATE, 0.1).in(Mode.HYPERTRANSFER).transfer()).isEqualTo(Mode.HYPERTRANSFER.transfer(0.1));
+        assertThatThrownBy(() -> Rule.muon(RATE, 0.1).in(Mode.HYPERTRANSFER, 0.3))
+                .isInstanceOf(Refusal.class)
+                .hasMessageContaining("has weight decay 0.1, and in(HYPERTRANSFER, 0.3) would drop it");
+        assertThatThrownBy(() -> HyperOptimizer.muonH().build()).hasMessageContaining(".setBlock(model.getBlock())");
+        assertThatThrownBy(() -> HyperOptimizer.muonH()
+                        .setBlock(new TinyBlock(TinyWeights.seeded(7), true))
+                        .optWeightDecays(0.1f)
+                        .build())
+                .hasMessageContaining("a Hyperball has no weight decay, and 0.1 is given");
+    }
+
+    /** The builder makes what the rules make; steps are told in the network's order. */
+    @Test
+    void theBuilder() {
+        Tracker tracker = Tracker.fixed(0.05f);
+        Rule hidden = new Rule(Direction.muon().withNesterov(), Mode.HYPERTRANSFER.transfer(0.1), Rate.of(tracker));
+        try (TinyTraining built = new TinyTraining(
+                        TinyWeights.seeded(7),
+                        true,
+                        DataType.FLOAT32,
+                        block -> HyperOptimizer.muon()
+                                .setBlock(block)
+                                .optLearningRateTracker(tracker)
+                                .optWeightDecays(0.1f)
+                                .optDirection(Direction.muon().withNesterov())
+                                .optMode(Mode.HYPERTRANSFER)
+                                .build());
+                TinyTraining ruled = new TinyTraining(
+                        TinyWeights.seeded(7), true, DataType.FLOAT32, hidden, Rule.adamW(Rate.of(tracker), 0))) {
+            assertThat(built.run(0, 3)).containsExactly(ruled.run(0, 3));
+            assertThat(built.optimizer.last().keySet())
+                    .containsExactlyElementsOf(built.optimizer.routes().all().stream()
+                            .map(Route::name)
+                            .toList());
+        }
+    }
+
     /** Zero is allowed, as in the trainer: where every entry has a gradient it is plain Adam, elsewhere 0/0 is named. */
     @Test
     void anEpsilonOfZero() {

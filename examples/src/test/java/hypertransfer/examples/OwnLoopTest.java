@@ -12,9 +12,9 @@ import org.junit.jupiter.api.Test;
 class OwnLoopTest {
     @Test
     void theExampleFollowsItsTarget() {
-        double[] base = OwnLoop.train(Mode.BASE, 0.1, 300);
-        assertThat(OwnLoop.train(Mode.HYPERTRANSFER, 0.1, 300)).containsExactly(base, within(1e-12));
-        assertThat(OwnLoop.train(Mode.HYPERTRANSFER_PLUS, 0.1, 300)).containsExactly(base, within(1e-12));
+        double[] base = OwnLoop.train(Mode.BASE, 0.02, 300);
+        assertThat(OwnLoop.train(Mode.HYPERTRANSFER, 0.02, 300)).containsExactly(base, within(1e-12));
+        assertThat(OwnLoop.train(Mode.HYPERTRANSFER_PLUS, 0.02, 300)).containsExactly(base, within(1e-12));
         double[] ball = OwnLoop.train(Mode.HYPERBALL, 0.01, 300);
         assertThat(OwnLoop.train(Mode.INVERSE_HYPERTRANSFER, 0.01, 300)).containsExactly(ball, within(1e-12));
         assertThat(base[299]).isLessThan(base[0] - 0.1);

@@ -83,13 +83,13 @@ class EffectiveTest {
         assertThat(out).doesNotContain("without inner_product");
     }
 
-    /** The lines of docs/USE.md for PyTorch and JAX write such a file; here with stand-ins for both. */
+    /** The recipes for PyTorch and JAX write such a file; here with stand-ins for both. */
     @Test
     void recipesWriteSuchALog() throws Exception {
         Path script = Path.of(getClass().getResource("recipes.py").toURI());
         Path torch = directory.resolve("torch.csv"), jax = directory.resolve("jax.csv");
         try {
-            Child.output("python3", "" + script, "../docs/USE.md", "" + torch, "" + jax);
+            Child.output("python3", "-B", "" + script, "../python/examples", "" + torch, "" + jax);
         } catch (IOException e) {
             Assumptions.abort("python3 is not installed, so the recipes were not run");
         }
@@ -150,7 +150,7 @@ class EffectiveTest {
     @CsvSource({"linear,0.1", "linear,0", "cosine,0.2"})
     void scheduleIsRecognised(String shape, double ratio) throws Exception {
         var schedule =
-                new hypertransfer.core.Schedule.Shaped(0.03, 500, 0.05, ratio, hypertransfer.core.Shape.parse(shape));
+                new hypertransfer.core.Schedule.Shaped(0.03, 500, 0.05, ratio, hypertransfer.core.Decline.parse(shape));
         StringBuilder text = new StringBuilder("step,weight_norm,update_norm,rate,decay\n");
         for (int t = 0; t < 500; t++) {
             text.append("%d,2,%s,%s,0\n".formatted(t, 2 * schedule.rate(t), schedule.rate(t)));

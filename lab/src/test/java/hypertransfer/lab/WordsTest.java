@@ -59,6 +59,11 @@ class WordsTest {
     }
 
     @Test
+    void everyKeyIsPrintedWithItsMeaning() {
+        assertThat(ht.fine("presets --keys")).contains("  rate: 0.01           # the target's peak rate");
+    }
+
+    @Test
     void anUnknownCommandHasNoHelp() {
         assertThat(ht.refused("nosuch --help")).contains("unknown command 'nosuch'");
     }

@@ -1,9 +1,9 @@
-"""Runs the two snippets of docs/USE.md that log norms, with stand-ins for PyTorch and JAX: recipes.py RECIPES TORCH.csv JAX.csv"""
-import csv, math, re, sys, types
+"""Runs the two recipes of norms.py, with stand-ins for PyTorch and JAX: recipes.py FOLDER_OF_NORMS TORCH.csv JAX.csv"""
+import math, sys, types
 
 
 class Matrix:
-    """As much of a tensor as the snippets use."""
+    """As much of a tensor as the recipes use."""
 
     ndim = 2
 
@@ -57,16 +57,12 @@ module("jax", numpy=numpy, tree_util=types.SimpleNamespace(
     tree_flatten_with_path=lambda tree: (list(tree.items()), None),
     tree_leaves=lambda tree: list(tree.values()),
     keystr=str))
-blocks = re.findall("```python\n(.*?)```", open(sys.argv[1]).read(), re.S)
-torch_block, jax_block = (next(b for b in blocks if word in b) for word in ("class NormLog", "def log_norms"))
-for block in (torch_block, jax_block):
-    assert len([line for line in block.splitlines() if line.strip()]) <= 15, "the snippet has grown"
-    exec(block)
+sys.path.insert(0, sys.argv[1])
+from norms import NormLog, header, log_norms
+
 matrix = Matrix(2.0, 1.0)
 model = types.SimpleNamespace(named_parameters=lambda: [("fc", matrix)])
 log = NormLog(sys.argv[2], model)
 log.step(0, Sgd(matrix, [-1.0, 3.0]))
 with open(sys.argv[3], "w", newline="") as out:
-    rows = csv.writer(out)
-    rows.writerow("step matrix weight_norm update_norm inner_product rate decay".split())
-    log_norms(rows, 0, {"fc": Matrix(2.0, 1.0)}, {"fc": matrix}, 0.3, 0.2)
+    log_norms(header(out), 0, {"fc": Matrix(2.0, 1.0)}, {"fc": matrix}, 0.3, 0.2)

@@ -1,7 +1,7 @@
 package hypertransfer.page;
 
+import hypertransfer.core.Decline;
 import hypertransfer.core.Schedule.Shaped;
-import hypertransfer.core.Shape;
 import hypertransfer.core.ShapeFactor;
 import hypertransfer.core.Space;
 import hypertransfer.prediction.Equilibrium;
@@ -25,7 +25,7 @@ public final class Formulas {
     /** A warm-up, then a shape such as {@code linear} or {@code trapezoid:0.2}. */
     @JSExport
     public static Shaped schedule(double peak, int steps, double warmup, double finalRatio, String shape) {
-        return new Shaped(peak, steps, warmup, finalRatio, Shape.parse(shape));
+        return new Shaped(peak, steps, warmup, finalRatio, Decline.parse(shape));
     }
 
     @JSExport

@@ -6,7 +6,7 @@ import static org.assertj.core.api.Assertions.within;
 
 import hypertransfer.core.Refusal;
 import hypertransfer.core.Schedule.Shaped;
-import hypertransfer.core.Shape;
+import hypertransfer.core.Decline;
 import hypertransfer.core.Space;
 import hypertransfer.core.Space.Base;
 import hypertransfer.core.Space.Hyperball;
@@ -23,7 +23,7 @@ class PredictionTest {
     private static final Expected SQUARE = Expected.muon(128, 128, 1, 0.95);
     private static final Expected TALL = Expected.muon(512, 128, 1, 0.95);
     private static final Memory NO_MEMORY = new Memory(List.of());
-    private static final Shaped TENTH = new Shaped(0.03, 400, 0.05, 0.1, new Shape.Linear());
+    private static final Shaped TENTH = new Shaped(0.03, 400, 0.05, 0.1, new Decline.Linear());
 
     @Test
     void constantRateReachesTheEquilibrium() {
@@ -35,7 +35,7 @@ class PredictionTest {
             double rate = power(random, -1.5, -0.5);
             double decay = power(random, -1, 0);
             int steps = (int) Math.ceil(Equilibrium.steps(rate, decay, 1e-12)) + 1_000;
-            Shaped schedule = new Shaped(rate, steps, 0, 1, new Shape.Constant());
+            Shaped schedule = new Shaped(rate, steps, 0, 1, new Decline.Constant());
             Prediction run = Prediction.of(matrix, new Base(decay), schedule);
             Equilibrium end = Equilibrium.of(matrix, rate, decay);
             assertThat(run.norm()[steps - 1]).isCloseTo(end.norm(), within(1e-5 * end.norm()));
@@ -61,7 +61,7 @@ class PredictionTest {
     @Test
     void withoutMemoryTheNormIsPythagoras() {
         Expected matrix = new Expected(3, 2, NO_MEMORY);
-        Shaped schedule = new Shaped(0.5, 2, 0, 1, new Shape.Constant());
+        Shaped schedule = new Shaped(0.5, 2, 0, 1, new Decline.Constant());
         assertThat(Prediction.of(matrix, new Base(0.4), schedule).norm()[1])
                 .isCloseTo(Math.sqrt(0.64 * 9 + 1), within(1e-15));
     }
@@ -72,7 +72,7 @@ class PredictionTest {
         double b = 0.8;
         int size = 4_000;
         int steps = 60;
-        Shaped schedule = new Shaped(0.2, steps, 0.1, 0, new Shape.Linear());
+        Shaped schedule = new Shaped(0.2, steps, 0.1, 0, new Decline.Linear());
         RandomGenerator random = new SplittableRandom(9);
         double[] w = vector(random, size);
         double[] m = vector(random, size);
@@ -106,7 +106,7 @@ class PredictionTest {
         close(Prediction.of(late, base, TENTH).effective()[0], 0.6 * first, 1e-12);
         assertThat(Prediction.of(longer, base, TENTH).norm()[60])
                 .isGreaterThan(1.1 * Prediction.of(late, base, TENTH).norm()[60]);
-        Shaped constant = new Shaped(0.05, 4_000, 0, 1, new Shape.Constant());
+        Shaped constant = new Shaped(0.05, 4_000, 0, 1, new Decline.Constant());
         double[] end = Prediction.of(longer, base, constant).norm();
         Equilibrium rest = Equilibrium.of(SQUARE, 0.05, 0.1);
         close(end[3_999], rest.norm(), 1e-4);
@@ -119,7 +119,7 @@ class PredictionTest {
     void persistentStartIsAStraightLine() {
         Onset always = new Onset(1, 1e300, Math.nextDown(1.0));
         Expected matrix = new Expected(1, 1, NO_MEMORY).withOnset(always);
-        Shaped schedule = new Shaped(0.5, 3, 0, 1, new Shape.Constant());
+        Shaped schedule = new Shaped(0.5, 3, 0, 1, new Decline.Constant());
         double[] norm = Prediction.of(matrix, new Base(0), schedule).norm();
         assertThat(norm[1]).as("a right angle first").isCloseTo(Math.sqrt(1.25), within(1e-12));
         assertThat(norm[2]).as("then twice the same way").isCloseTo(Math.sqrt(2), within(1e-12));
@@ -132,7 +132,7 @@ class PredictionTest {
                     .withOnset(new Onset(random.nextDouble(0.1, 1), random.nextDouble(300), random.nextDouble()));
             Space space = new Base(power(random, -3, 0));
             Shaped schedule = new Shaped(
-                    power(random, -4, -1), random.nextInt(1, 500), 0.05, random.nextDouble(), new Shape.Cosine());
+                    power(random, -4, -1), random.nextInt(1, 500), 0.05, random.nextDouble(), new Decline.Cosine());
             Prediction run = Prediction.of(matrix, space, schedule);
             Prediction back = Prediction.following(matrix, space, run.effective());
             double[] nominal = back.nominal();
@@ -159,7 +159,7 @@ class PredictionTest {
     void shapeFactorMovesIntoRateAndDecay() {
         double factor = 5.5;
         Expected larger = new Expected(SQUARE.norm(), factor * SQUARE.direction(), SQUARE.memory());
-        Shaped smaller = new Shaped(TENTH.peak() / factor, 400, 0.05, 0.1, new Shape.Linear());
+        Shaped smaller = new Shaped(TENTH.peak() / factor, 400, 0.05, 0.1, new Decline.Linear());
         Translation.Pair pair = Translation.pair(
                 List.of(new Matrix(SQUARE, larger, 1)), new Base(0.1), TENTH, new Base(0.1 * factor), TENTH);
         assertThat(pair.schedule().peak()).isCloseTo(smaller.peak(), within(1e-6));
@@ -170,7 +170,7 @@ class PredictionTest {
     @Test
     void pairsThereAndBackAreInverse() {
         List<Matrix> matrices = List.of(new Matrix(SQUARE, SQUARE, 1));
-        Shaped angles = new Shaped(0.02, 400, 0.05, 0.1, new Shape.Linear());
+        Shaped angles = new Shaped(0.02, 400, 0.05, 0.1, new Decline.Linear());
         Translation.Pair rates = Translation.pair(matrices, new Hyperball(), angles, new Base(0.1), angles);
         Translation.Pair back = Translation.pair(matrices, new Base(0.1), rates.schedule(), new Hyperball(), angles);
         assertThat(back.schedule().peak()).isCloseTo(0.02, within(0.02 * 0.1));

@@ -47,8 +47,11 @@ public final class Spirals {
 
     /** The line that is changed: MuonH turns the hidden matrices, at first by 0.03 an update; AdamW trains all else. */
     static Optimizer after(Model model) {
-        return new HyperOptimizer(
-                model.getBlock(), Rule.muonH(Rate.of(falling(0.03f))), Rule.adamW(Rate.of(falling(0.01f)), 0));
+        return HyperOptimizer.muonH()
+                .setBlock(model.getBlock())
+                .optLearningRateTracker(falling(0.03f))
+                .optRest(Rule.adamW(Rate.of(falling(0.01f)), 0))
+                .build();
     }
 
     /** From the rate to zero, over all updates. */

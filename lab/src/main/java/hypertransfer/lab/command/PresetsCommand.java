@@ -2,6 +2,7 @@ package hypertransfer.lab.command;
 
 import hypertransfer.lab.command.option.JsonOption;
 import hypertransfer.lab.terminal.Table;
+import hypertransfer.train.config.ConfigurationFile;
 import hypertransfer.train.network.Architecture;
 import hypertransfer.train.network.Preset;
 import hypertransfer.train.network.Variant;
@@ -11,14 +12,23 @@ import java.util.List;
 import java.util.Map;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Spec;
 
 @Command(
         name = "presets",
         description = "Lists the presets: sizes of networks and runs that have a name.",
-        footer = {"  ht presets", "  ht train runs/muon.yaml --set preset=small"})
+        footer = {"  ht presets", "  ht presets --keys", "  ht train runs/muon.yaml --set preset=small"})
 public final class PresetsCommand implements Runnable {
     @Mixin
     private JsonOption json;
+
+    @Option(names = "--keys", description = "Prints every key of a configuration with its default and meaning instead.")
+    private boolean keys;
+
+    @Spec
+    private CommandSpec spec;
 
     private static Map<String, Object> row(Preset preset) {
         Architecture a = preset.architecture(Variant.M1);
@@ -39,6 +49,10 @@ public final class PresetsCommand implements Runnable {
 
     @Override
     public void run() {
+        if (keys) {
+            spec.commandLine().getOut().print(ConfigurationFile.keys());
+            return;
+        }
         var rows = Arrays.stream(Preset.values()).map(PresetsCommand::row).toList();
         json.either(rows, out -> {
             var table = new Table<Map<String, Object>>().column("preset", "%s", row -> row.get("preset"));

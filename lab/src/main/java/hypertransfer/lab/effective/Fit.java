@@ -1,7 +1,7 @@
 package hypertransfer.lab.effective;
 
 import hypertransfer.core.Schedule.Shaped;
-import hypertransfer.core.Shape;
+import hypertransfer.core.Decline;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.TreeSet;
@@ -55,7 +55,7 @@ record Fit(String shape, double peak, double warmup, double finalRatio, double e
 
     /** The best peak for a shape has a closed form in logarithms. */
     private static Fit fit(List<Point> points, String shape, int steps, double warmup, double ratio) {
-        Shaped unit = new Shaped(1, steps, warmup, ratio, Shape.parse(shape));
+        Shaped unit = new Shaped(1, steps, warmup, ratio, Decline.parse(shape));
         double sum = 0;
         double squares = 0;
         for (Point p : points) {

@@ -43,6 +43,11 @@ public final class ConfigurationFile {
         }
     }
 
+    /** Every key with its default and its meaning, as YAML. */
+    public static String keys() {
+        return Tree.defaults();
+    }
+
     /** The setting of a key to exactly this text, whatever YAML would make of it. */
     public static String text(String key, String value) {
         return key + "=" + JsonMapper.shared().writeValueAsString(value); // which is YAML too

@@ -1,7 +1,7 @@
 package hypertransfer.train.config;
 
 import hypertransfer.core.Schedule;
-import hypertransfer.core.Shape;
+import hypertransfer.core.Decline;
 
 /**
  * How a rate rises to its peak and falls from it.
@@ -16,9 +16,9 @@ public record Curve(Named schedule, double warmup, double finalRatio) {
      * A shape as it was written. Runs keep the text, so that {@code trapezoid:.2} is not another configuration than
      * before.
      */
-    public record Named(String text, Shape shape) {
+    public record Named(String text, Decline shape) {
         static Named parse(String text) {
-            return new Named(text, Shape.parse(text));
+            return new Named(text, Decline.parse(text));
         }
     }
 

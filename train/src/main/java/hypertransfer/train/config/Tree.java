@@ -10,6 +10,7 @@ import hypertransfer.train.optimizer.Directions;
 import java.io.IOException;
 import java.io.InputStream;
 import java.math.BigDecimal;
+import java.nio.charset.StandardCharsets;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
@@ -43,8 +44,13 @@ final class Tree {
 
     Tree(YAMLMapper yaml) {
         this.yaml = yaml;
+        all = (ObjectNode) yaml.readTree(defaults());
+    }
+
+    /** The keys with their defaults and what they mean, as text. */
+    static String defaults() {
         try (InputStream in = Tree.class.getResourceAsStream("defaults.yaml")) {
-            all = (ObjectNode) yaml.readTree(in);
+            return new String(in.readAllBytes(), StandardCharsets.UTF_8);
         } catch (IOException e) {
             throw new IllegalStateException("defaults.yaml is not in the jar", e);
         }

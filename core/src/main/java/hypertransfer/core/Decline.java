@@ -3,7 +3,7 @@ package hypertransfer.core;
 import java.util.Locale;
 
 /** How a schedule falls from its peak after the warm-up. */
-public sealed interface Shape {
+public sealed interface Decline {
 
     /**
      * The factor of the peak.
@@ -24,20 +24,20 @@ public sealed interface Shape {
     }
 
     /** Stays at the peak, whatever the end is. */
-    record Constant() implements Shape {}
+    record Constant() implements Decline {}
 
     /** A straight line. */
-    record Linear() implements Shape {}
+    record Linear() implements Decline {}
 
     /** Half a period of a cosine. */
-    record Cosine() implements Shape {}
+    record Cosine() implements Decline {}
 
     /**
      * Stable, then a straight line.
      *
      * @param decay the last fraction of the time, over which it falls: above 0, at most 1
      */
-    record Trapezoid(double decay) implements Shape {
+    record Trapezoid(double decay) implements Decline {
         /** Refuses a fraction out of range. */
         public Trapezoid {
             fraction(decay);
@@ -49,7 +49,7 @@ public sealed interface Shape {
      *
      * @param decay the last fraction of the time, over which it falls: above 0, at most 1
      */
-    record OneMinusSqrt(double decay) implements Shape {
+    record OneMinusSqrt(double decay) implements Decline {
         /** Refuses a fraction out of range. */
         public OneMinusSqrt {
             fraction(decay);
@@ -61,7 +61,7 @@ public sealed interface Shape {
      *
      * @param exponent above zero and finite
      */
-    record Power(double exponent) implements Shape {
+    record Power(double exponent) implements Decline {
         /** Refuses an exponent out of range. */
         public Power {
             if (!(exponent > 0 && exponent < Double.POSITIVE_INFINITY)) {
@@ -77,12 +77,12 @@ public sealed interface Shape {
      * @return the shape
      * @throws Refusal if it is none of these
      */
-    static Shape parse(String text) {
+    static Decline parse(String text) {
         String lower = text.toLowerCase(Locale.ROOT);
-        int colon =
-                lower.indexOf(':'); // no split: with regular expressions the script of the page was three times as long
-        String[] parts =
-                colon < 0 ? new String[] {lower} : new String[] {lower.substring(0, colon), lower.substring(colon + 1)};
+        int colon = lower.indexOf(':'); // no split: with regular expressions the page's script was three times as long
+        String[] parts = colon < 0
+                ? new String[] {lower}
+                : new String[] {lower.substring(0, colon), lower.substring(colon + 1)};
         return switch (parts[0]) {
             case "constant" -> bare(parts, new Constant());
             case "linear" -> bare(parts, new Linear());
@@ -97,7 +97,7 @@ public sealed interface Shape {
         };
     }
 
-    private static Shape bare(String[] parts, Shape shape) {
+    private static Decline bare(String[] parts, Decline shape) {
         if (parts.length > 1) {
             throw new Refusal("schedule shape '" + parts[0] + ":" + parts[1] + "' takes no number; write " + parts[0]);
         }

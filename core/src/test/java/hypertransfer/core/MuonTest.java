@@ -1,0 +1,165 @@
+package hypertransfer.core;
+
+import static hypertransfer.core.Refused.refused;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.within;
+
+import java.util.Random;
+import java.util.concurrent.ForkJoinPool;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+class MuonTest {
+    private static double[] drawn(int seed, int count) {
+        return new Random(seed).doubles(count, -1, 1).toArray();
+    }
+
+    /** Newton-Schulz as it is written down: (rows, rows) products of three loops, whatever the shape. */
+    private static double[] obvious(double[] m, int rows, int cols, Coefficients coefficients) {
+        double norm = 0;
+        for (double value : m) {
+            norm += value * value;
+        }
+        double[] x = m.clone();
+        for (int i = 0; i < x.length; i++) {
+            x[i] /= Math.sqrt(norm);
+        }
+        for (Coefficients.Step step : coefficients.steps(0)) {
+            double[] a = times(x, turned(x, rows, cols), rows, cols, rows), aa = times(a, a, rows, rows, rows);
+            double[] ax = times(a, x, rows, rows, cols), aax = times(aa, x, rows, rows, cols);
+            for (int i = 0; i < x.length; i++) {
+                x[i] = step.a() * x[i] + step.b() * ax[i] + step.c() * aax[i];
+            }
+        }
+        return x;
+    }
+
+    private static double[] turned(double[] x, int rows, int cols) {
+        double[] turned = new double[x.length];
+        for (int i = 0; i < x.length; i++) {
+            turned[i % cols * rows + i / cols] = x[i];
+        }
+        return turned;
+    }
+
+    private static double[] times(double[] p, double[] q, int m, int k, int n) {
+        double[] out = new double[m * n];
+        for (int i = 0; i < m; i++) {
+            for (int j = 0; j < n; j++) {
+                for (int s = 0; s < k; s++) {
+                    out[i * n + j] += p[i * k + s] * q[s * n + j];
+                }
+            }
+        }
+        return out;
+    }
+
+    /** Sides that no tile and no pair divides among them; 530 columns are more than a tile. */
+    @ParameterizedTest
+    @CsvSource({"1,1", "1,7", "7,1", "2,2", "3,5", "5,3", "16,16", "33,64", "64,33", "5,530", "530,5"})
+    void newtonSchulzIsTheObviousOne(int rows, int cols) {
+        double[] m = drawn(rows + 31 * cols, rows * cols);
+        for (Coefficients coefficients : Coefficients.values()) {
+            Muon muon = new Muon(0.95, false, coefficients, ShapeFactor.NONE);
+            double[] expected = obvious(m, rows, cols, coefficients);
+            assertThat(muon.orthogonalized(m, rows, cols)).containsExactly(expected, within(1e-12));
+            float[] narrow = new float[m.length];
+            for (int i = 0; i < m.length; i++) {
+                narrow[i] = (float) m[i];
+            }
+            float[] u = muon.orthogonalized(narrow, rows, cols);
+            for (int i = 0; i < u.length; i++) {
+                assertThat((double) u[i]).isCloseTo(expected[i], within(2e-5));
+            }
+        }
+    }
+
+    @Test
+    void bitsDoNotDependOnTheNumberOfProcessors() throws Exception {
+        double[] m = drawn(1, 70 * 130), here = new Muon().orthogonalized(m, 70, 130);
+        try (ForkJoinPool alone = new ForkJoinPool(1)) {
+            assertThat(alone.submit(() -> new Muon().orthogonalized(m, 70, 130)).get())
+                    .containsExactly(here);
+        }
+    }
+
+    @Test
+    void theFactorOfTheShape() {
+        double[] m = drawn(2, 12 * 3), plain = new Muon().orthogonalized(m, 12, 3);
+        double[] rms = new Muon(0.95, false, Coefficients.JORDAN, ShapeFactor.RMS).orthogonalized(m, 12, 3);
+        for (int i = 0; i < m.length; i++) {
+            assertThat(rms[i]).isCloseTo(0.2 * Math.sqrt(12) * plain[i], within(1e-14));
+        }
+        assertThat(new Muon().orthogonalized(new double[6], 2, 3)).containsOnly(0);
+    }
+
+    @Test
+    void theMeanStartsAtTheFirstGradient() {
+        double[] mean = new double[6], first = drawn(3, 6), second = drawn(4, 6);
+        Weights.Direction plain = new Muon().on(2, 3, mean);
+        assertThat(plain.of(first, 0)).containsExactly(new Muon().orthogonalized(first, 2, 3));
+        assertThat(mean).containsExactly(first);
+        Muon ahead = new Muon(0.9, true, Coefficients.JORDAN, ShapeFactor.NONE);
+        double[] looked = ahead.on(2, 3, mean).of(second, 1), expected = new double[6];
+        for (int i = 0; i < 6; i++) {
+            assertThat(mean[i]).isCloseTo(0.9 * first[i] + 0.1 * second[i], within(1e-15));
+            expected[i] = 0.9 * mean[i] + 0.1 * second[i];
+        }
+        assertThat(looked).containsExactly(ahead.orthogonalized(expected, 2, 3), within(1e-14));
+    }
+
+    /** On a loss that sees the matrix's own length too: only the + forms are exact, and only with their order kept. */
+    @Test
+    void everyModeFollowsItsTarget() {
+        double[] muon = losses(Mode.BASE, 0.05), ball = losses(Mode.HYPERBALL, 0.05);
+        assertThat(losses(Mode.HYPERTRANSFER_PLUS, 0.05)).containsExactly(muon, within(1e-12));
+        assertThat(losses(Mode.INVERSE_HYPERTRANSFER_PLUS, 0.05)).containsExactly(ball, within(1e-12));
+        assertThat(Math.abs(losses(Mode.HYPERTRANSFER, 0.05)[39] - muon[39])).isGreaterThan(1e-6);
+        assertThat(muon[39]).isLessThan(muon[0] / 2);
+    }
+
+    private static double[] losses(Mode mode, double rate) {
+        double[] aim = drawn(6, 12), losses = new double[40];
+        Weights weights = new Weights("w", drawn(5, 12), mode.transfer(0.3), new Muon().on(3, 4));
+        for (int t = 0; t < losses.length; t++) {
+            double[] at = weights.evaluated(), gradient = new double[12];
+            for (int i = 0; i < 12; i++) {
+                gradient[i] = at[i] - aim[i];
+                losses[t] += gradient[i] * gradient[i] / 2;
+            }
+            weights.step(gradient, rate);
+        }
+        return losses;
+    }
+
+    @Test
+    void aMatrixContinuesFromWhatWasSaved() {
+        double[] mean = new double[6], again = new double[6];
+        Weights whole = new Weights("w", drawn(7, 6), Mode.HYPERBALL.transfer(0), new Muon().on(2, 3, mean));
+        whole.evaluated();
+        whole.step(drawn(8, 6), 0.1);
+        System.arraycopy(mean, 0, again, 0, 6);
+        Weights resumed = new Weights(
+                whole.state(), whole.values().clone(), Mode.HYPERBALL.transfer(0), new Muon().on(2, 3, again));
+        for (Weights weights : new Weights[] {whole, resumed}) {
+            weights.evaluated();
+            weights.step(drawn(9, 6), 0.1);
+        }
+        assertThat(resumed.values()).containsExactly(whole.values());
+        assertThat(resumed.state()).isEqualTo(whole.state());
+    }
+
+    @Test
+    void refusals() {
+        refused(() -> new Muon(1, false, Coefficients.JORDAN, ShapeFactor.NONE), "momentum");
+        refused(() -> new Muon().orthogonalized(new double[5], 2, 3), "5 numbers is no matrix of 2 x 3");
+        refused(() -> new Muon().on(2, 3).of(new double[4], 0), "4 numbers is no matrix of 2 x 3");
+        refused(() -> Reading.of(new double[3], new double[2]), "3 numbers cannot move against 2");
+        Weights weights = new Weights("w", drawn(7, 6), Mode.HYPERTRANSFER_PLUS.transfer(0.1), new Muon().on(2, 3));
+        refused(() -> weights.step(new double[6], 0.1), "w at step 0: a step without evaluated() before it");
+        weights.evaluated();
+        weights.step(drawn(8, 6), 0.1);
+        refused(() -> weights.step(new double[6], 0.1), "w at step 1: a step without evaluated() before it");
+    }
+}
