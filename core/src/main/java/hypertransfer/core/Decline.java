@@ -80,9 +80,8 @@ public sealed interface Decline {
     static Decline parse(String text) {
         String lower = text.toLowerCase(Locale.ROOT);
         int colon = lower.indexOf(':'); // no split: with regular expressions the page's script was three times as long
-        String[] parts = colon < 0
-                ? new String[] {lower}
-                : new String[] {lower.substring(0, colon), lower.substring(colon + 1)};
+        String[] parts =
+                colon < 0 ? new String[] {lower} : new String[] {lower.substring(0, colon), lower.substring(colon + 1)};
         return switch (parts[0]) {
             case "constant" -> bare(parts, new Constant());
             case "linear" -> bare(parts, new Linear());

@@ -50,6 +50,6 @@ public record Equilibrium(double norm, double effective) {
                     "the time to equilibrium needs a rate and a weight decay above zero whose product is below"
                             + " 1, and a part from 0 to 1; they are " + rate + ", " + decay + " and " + left);
         }
-        return StrictMath.log(left) / (2 * StrictMath.log1p(-rate * decay));
+        return Math.log(left) / (2 * Math.log1p(-rate * decay));
     }
 }

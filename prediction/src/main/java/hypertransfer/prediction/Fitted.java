@@ -51,8 +51,8 @@ public final class Fitted {
          * @return 0 for the same; above 2 they have little in common
          */
         public double distance(String network, int width, int steps) {
-            return 2 * Math.abs(StrictMath.log((double) width / this.width))
-                    + Math.abs(StrictMath.log((double) steps / this.steps))
+            return 2 * Math.abs(Math.log((double) width / this.width))
+                    + Math.abs(Math.log((double) steps / this.steps))
                     + (network.equals(this.network) ? 0 : 0.5);
         }
     }
@@ -112,8 +112,8 @@ public final class Fitted {
      */
     public static Onset onset(String kind, int width, boolean normed, double momentum) {
         double scale = width / 128.0;
-        double part = FIRST.getOrDefault(kind, 1.0) * (normed ? StrictMath.pow(scale, -1.0 / 6) : 1);
-        return new Onset(Math.min(1, part), 25 * StrictMath.pow(scale, 1.4), Math.sqrt(momentum));
+        double part = FIRST.getOrDefault(kind, 1.0) * (normed ? Math.pow(scale, -1.0 / 6) : 1);
+        return new Onset(Math.min(1, part), 25 * Math.pow(scale, 1.4), Math.sqrt(momentum));
     }
 
     private static double aspect(int rows, int cols) {

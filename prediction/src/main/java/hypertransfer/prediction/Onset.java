@@ -30,6 +30,6 @@ public record Onset(double part, double steps, double decay) {
      * @return 1 at the start, 0 at the end
      */
     public double left(int step) {
-        return steps == 0 ? 0 : StrictMath.exp(-step / steps);
+        return steps == 0 ? 0 : Math.exp(-step / steps);
     }
 }

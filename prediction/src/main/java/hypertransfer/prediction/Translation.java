@@ -83,7 +83,7 @@ public final class Translation {
                 for (int way = 0; way < 4; way++) {
                     double sign = way % 2 == 0 ? step : -step;
                     Shaped candidate = way < 2
-                            ? with(best, best.peak() * StrictMath.exp(sign), best.finalRatio())
+                            ? with(best, best.peak() * Math.exp(sign), best.finalRatio())
                             : with(best, best.peak(), Math.clamp(best.finalRatio() + sign / 4, 0, 1));
                     double candidateError = error(matrices, wanted, to, candidate);
                     if (candidateError < error) {
@@ -113,7 +113,7 @@ public final class Translation {
             int compared = 0;
             for (int t = 0; t < got.length; t++) {
                 if (wanted[i][t] > 0 && got[t] > 0) {
-                    double off = StrictMath.log(got[t] / wanted[i][t]);
+                    double off = Math.log(got[t] / wanted[i][t]);
                     squares += off * off;
                     compared++;
                 }

@@ -4,9 +4,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.within;
 
+import hypertransfer.core.Decline;
 import hypertransfer.core.Refusal;
 import hypertransfer.core.Schedule.Shaped;
-import hypertransfer.core.Decline;
 import hypertransfer.core.Space;
 import hypertransfer.core.Space.Base;
 import hypertransfer.core.Space.Hyperball;

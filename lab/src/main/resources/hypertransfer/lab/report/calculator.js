@@ -168,6 +168,7 @@ function answered() {
     now.others = made.kinds.map(kind => curves(kind.to, made.to, schedule));
   }
   put(element('answer'), answer());
+  element('content').classList.toggle('empty', Boolean(now.refused) && !drawn.made);
   element('answer').classList.toggle('waiting', !now.refused && !pair);
   put(element('brief'), html`${now.refused ?? `${OPTIMIZERS[question.to]} needs ${pair ? `${written(pair.rate)}, final ratio ${ratio4(pair.final)}` : '…'}`}`);
   if (pair || (!now.refused && !drawn.made)) draw(); // else the last picture stays
@@ -245,11 +246,12 @@ function answer() {
   if (directions.length > 1) notes.push(['warn', 'Another direction at the same effective rates: a place to start a search, not a tuned rate.']);
   if (q.optimizer === 'muon' && q.to === 'muonh') notes.push(['', 'Checked by training: carried so, MuonH ended 0.002 above one tuned by a sweep (demo), at 124M 0.064 above it and 0.17 below its Muon.']);
   if (resting) notes.push(['', `${OPTIMIZERS[q.optimizer]} at its peak rate is at rest within 5 % after ${whole(toRest)} steps${toRest > q.steps ? `, more than this run’s ${whole(q.steps)}` : ''}; there a step turns ${q.list[0].kind} by ${show(resting[0][1])}.`]);
-  const value = (term, number, more) => html`<div><dt>${term}</dt><dd>${number}<small>${more}</small></dd></div>`;
+  if (!pair) notes.push(['', `Searching, over ${whole(q.steps)} steps …`]);
+  const value = (term, number, more, exact) => html`<div><dt>${term}</dt><dd data-value="${exact}">${number}<small>${more}</small></dd></div>`;
   const side = pair && otherSide();
   return html`<h2>${name} needs</h2>
-    <dl>${value(isBall(q.to) ? 'peak angle (radians)' : 'peak rate', side ? side.rate : '…', `where ${OPTIMIZERS[q.optimizer]} has ${q.rate}`)}${value('final ratio', side ? side.final : '…', `where ${OPTIMIZERS[q.optimizer]} has ${q.final}`)}
-    ${value('error of one pair', pair ? percent(pair.error) : '…', 'of the effective rates, rms')}${value('error of the prediction', percent(own), `measured: ${worst.adam ? 'AdamW' : 'Muon'}, width ${width}, ${whole(steps)} steps${distance > 2 ? '; no run like this one was measured, so expect more' : ''}`)}</dl>
+    <dl>${value(isBall(q.to) ? 'peak angle (radians)' : 'peak rate', side ? side.rate : '…', `where ${OPTIMIZERS[q.optimizer]} has ${q.rate}`, pair?.rate)}${value('final ratio', side ? side.final : '…', `where ${OPTIMIZERS[q.optimizer]} has ${q.final}`, pair?.final)}
+    ${value('error of one pair', pair ? percent(pair.error) : '…', 'of the effective rates, rms', pair?.error)}${value('error of the prediction', percent(own), `measured: ${worst.adam ? 'AdamW' : 'Muon'}, width ${width}, ${whole(steps)} steps${distance > 2 ? '; no run like this one was measured, so expect more' : ''}`)}</dl>
     ${notes.map(([kind, text]) => html`<p class="note ${kind}">${text}</p>`)}
     ${side ? html`<div class="copies">${copy('PyTorch', 'python', pythonLines(side))}${copy('Configuration of ht train', 'yaml', yamlLines(side))}</div>` : ''}`;
 }
@@ -323,7 +325,7 @@ function entries() {
   document.querySelectorAll('[data-schedule]').forEach(chip => chip.setAttribute('aria-pressed', String(Object.entries(SCHEDULES[chip.dataset.schedule]).every(([key, value]) => state[key] === value))));
   const line = element('line'), said = element('line-said');
   if (line !== document.activeElement && !wrong.line && !now.refused) line.value = pythonLine(state);
-  said.textContent = wrong.line ?? `${OPTIMIZERS[state.optimizer]}: ${isBall(state.optimizer) ? 'angle' : 'rate'} ${state.rate}${isBall(state.optimizer) ? '' : `, decay ${state.decay}`}, ${isAdam(state.optimizer) ? `beta ${state.beta1}` : `momentum ${state.momentum}`}${state.optimizer === 'muon' ? `, shape factor ${state.factor}` : ''}`;
+  said.textContent = wrong.line ?? `Read as ${OPTIMIZERS[state.optimizer]}: ${isBall(state.optimizer) ? 'angle' : 'rate'} ${state.rate}${isBall(state.optimizer) ? '' : `, decay ${state.decay}`}, ${isAdam(state.optimizer) ? `beta ${state.beta1}` : `momentum ${state.momentum}`}${state.optimizer === 'muon' ? `, shape factor ${state.factor}` : ''}`;
   said.classList.toggle('bad', Boolean(wrong.line));
   line.setAttribute('aria-invalid', String(Boolean(wrong.line)));
 }
