@@ -6,7 +6,6 @@ import java.io.IOException;
 import java.io.PrintWriter;
 import java.nio.file.Path;
 import java.util.Map;
-import java.util.Optional;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
@@ -40,39 +39,30 @@ public final class PageCommand implements Runnable {
         PrintWriter print = spec.commandLine().getOut();
         print.println("the page: " + file.toAbsolutePath().normalize().toUri());
         if (out == null && !opened(file, environment)) {
-            print.println("no browser was found here; open that address in one");
+            print.println("there is no screen here; open that address in a browser");
         }
     }
 
-    static Path cached(Map<String, String> environment) {
+    private static Path cached(Map<String, String> environment) {
         String cache = environment.getOrDefault("XDG_CACHE_HOME", "");
         Path root = cache.isBlank() ? Path.of(System.getProperty("user.home"), ".cache") : Path.of(cache);
         return root.resolve("hypertransfer").resolve("page.html");
     }
 
     /** Whether the desktop's own program for opening files was started. It is not waited for: some end with the browser. */
-    static boolean opened(Path file, Map<String, String> environment) {
-        return opener(environment, System.getProperty("os.name"))
-                .map(opener -> {
-                    try {
-                        new ProcessBuilder(opener, file.toString())
-                                .redirectErrorStream(true)
-                                .redirectOutput(ProcessBuilder.Redirect.DISCARD)
-                                .start();
-                        return true;
-                    } catch (IOException e) { // it is not installed
-                        return false;
-                    }
-                })
-                .orElse(false);
-    }
-
-    /** The program that opens files, where there is a screen to open them on. */
-    static Optional<String> opener(Map<String, String> environment, String system) {
-        if (system.startsWith("Mac")) {
-            return Optional.of("open");
+    private static boolean opened(Path file, Map<String, String> environment) {
+        boolean mac = System.getProperty("os.name").startsWith("Mac");
+        if (!mac && !environment.containsKey("DISPLAY") && !environment.containsKey("WAYLAND_DISPLAY")) {
+            return false;
         }
-        boolean screen = environment.containsKey("DISPLAY") || environment.containsKey("WAYLAND_DISPLAY");
-        return screen ? Optional.of("xdg-open") : Optional.empty();
+        try {
+            new ProcessBuilder(mac ? "open" : "xdg-open", file.toString())
+                    .redirectErrorStream(true)
+                    .redirectOutput(ProcessBuilder.Redirect.DISCARD)
+                    .start();
+            return true;
+        } catch (IOException e) { // it is not installed
+            return false;
+        }
     }
 }

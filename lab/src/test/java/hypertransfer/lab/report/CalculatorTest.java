@@ -77,6 +77,11 @@ class CalculatorTest {
         Browser.waitFor("the answer", () -> browser.count("#answer h2") == 1 && browser.count("#answer.waiting") == 0);
     }
 
+    /** Waits for the last to be computed. */
+    private static void everyKind() throws Exception {
+        Browser.waitFor("each kind", () -> browser.count("#table tr > [data-value='']:last-child") == 0);
+    }
+
     /** Writes into an entry, as somebody types. */
     private static void type(String id, String text) throws Exception {
         browser.evaluate("(e => { e.value = " + JsonMapper.shared().writeValueAsString(text)
@@ -109,7 +114,7 @@ class CalculatorTest {
         assertThat(answer(0)).isCloseTo(wanted.get("rate").asDouble(), within(1e-8));
         assertThat(answer(1)).isCloseTo(wanted.get("final_ratio").asDouble(), within(1e-6));
         assertThat(answer(2)).isCloseTo(wanted.get("error").asDouble(), within(1e-10));
-        Browser.waitFor("each kind", () -> browser.count("#table td[data-value='undefined']") < 18);
+        everyKind();
         List<Double> shown = browser.numbers(
                 "Array.from(document.querySelectorAll('#table tbody tr'), r => Number(r.cells[9].dataset.value))");
         for (int i = 0; i < 6; i++) {
@@ -194,7 +199,7 @@ class CalculatorTest {
             line     | matrices.direction: lion                       | matrices.direction is 'lion'; it must be one of muon, normuon, adam
             rate     | fast                                           | peak rate is 'fast'; write one number
             rate     | 0                                              | peak rate is 0; it must be above 0
-            rate     | 20                                             | learning rate 20.0 of step
+            rate     | 20                                             | learning rate 10.0 of step
             decay    | -1                                             | weight decay is -1; it must be from 0
             momentum | 1                                              | momentum is 1; it must be from 0 to less than 1
             steps    | 2.5                                            | steps is 2.5; it must be a whole number from 1
@@ -239,8 +244,7 @@ class CalculatorTest {
         browser.evaluate("document.querySelector('#figures .log').click()");
         settled();
         String shown = shown(), hash = browser.string("location.hash");
-        assertThat(hash)
-                .contains("decay=0.3", "momentum=0.495", "final=0.1", "hide=fc", "log=effective-rate");
+        assertThat(hash).contains("decay=0.3", "momentum=0.495", "final=0.1", "hide=fc", "log=effective-rate");
         open(hash.substring(1), 1280, false);
         assertThat(shown()).isEqualTo(shown);
         assertThat(browser.string("location.hash")).isEqualTo(hash);
@@ -250,7 +254,7 @@ class CalculatorTest {
     }
 
     private static String shown() throws Exception {
-        Browser.waitFor("each kind", () -> browser.count("#table td[data-value='undefined']") == 0);
+        everyKind();
         return browser.string(
                 "JSON.stringify(Array.from(document.querySelectorAll('#controls :is(select, input, textarea)'),"
                         + " e => e.id + '=' + e.value)) + document.getElementById('answer').innerText"
