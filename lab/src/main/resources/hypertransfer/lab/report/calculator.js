@@ -140,9 +140,10 @@ function redraw() {
 function predicted(question) {
   const made = setup(question), s = question;
   const runs = made.kinds.map(kind => curves(kind.from, made.from, made.schedule));
-  const groups = d3.groups(d3.range(runs.length), i => [s.list[i].rows, s.list[i].cols, ...['norm', 'effective'].flatMap(part => d3.range(9).map(k => runs[i][part][Math.floor((k * (s.steps - 1)) / 8)]))].join()).map(([, some]) => some);
+  const some = all => d3.range(9).map(k => all[Math.floor((k * (s.steps - 1)) / 8)]), others = made.kinds.map((kind, i) => formulas.follow(kind.to, made.to, runs[i].effective));
+  const groups = d3.groups(d3.range(runs.length), i => [s.list[i].rows, s.list[i].cols, ...[runs[i].norm, runs[i].effective, formulas.nominal(others[i])].flatMap(some)].join());
   const resting = !isBall(s.optimizer) && s.decay > 0 ? made.kinds.map(({ from }) => formulas.rest(from, s.rate, s.decay)) : null;
-  return { question, made, runs, resting, toRest: resting && formulas.stepsToRest(s.rate, s.decay, 0.05), groups: groups.map((some, i) => group(some, i, s)) };
+  return { question, made, runs, resting, toRest: resting && formulas.stepsToRest(s.rate, s.decay, 0.05), groups: groups.map(([, alike], i) => group(alike, i, s)) };
 }
 
 function curves(matrix, space, schedule) {
@@ -150,14 +151,21 @@ function curves(matrix, space, schedule) {
   return { norm: formulas.norm(run), nominal: formulas.nominal(run), effective: formulas.effective(run), decay: formulas.impliedDecay(run, matrix, space), summary: formulas.summary(run) };
 }
 
+/** Both sides' names: where they have one optimizer, with what differs. */
+function titles(q) {
+  if (q.optimizer !== q.to) return [OPTIMIZERS[q.optimizer], OPTIMIZERS[q.to]];
+  const parts = [isBall(q.to) ? [] : ['decay', q.decay, q.toDecay], q.to === 'muon' ? ['factor', q.factor, q.toFactor] : [], ['width', q.width, q.otherWidth]].filter(([, a, b]) => a !== b);
+  return [1, 2].map(side => [OPTIMIZERS[q.to], ...parts.map(part => `${part[0]} ${part[side]}`)].join(', '));
+}
+
 const named = run => Object.assign(run, { side: { brief: run.label, label: run.label, lead: run, runs: [run] } });
 const TUNED = { colour: 'var(--axis)', dash: '' }, OTHER = { colour: 'var(--ink)', dash: '7 5' }, REST = { colour: 'var(--axis)', dash: '2 3', target: {} };
 
 /** Kinds that the prediction cannot tell apart share a colour: the tuned run is a band, the other one dashes on it. */
 function group(some, i, s) {
-  const label = some.map(k => s.list[k].kind).join(', '), line = (side, name, look) => named({ name: `${side} ${label}`, label: `${OPTIMIZERS[name]}: ${label}`, target: null, ...look });
-  const tuned = line('tuned', s.optimizer, { ...TUNED, colour: `var(--solid-${i % 8})` }), other = line('other', s.to, { ...OTHER, colour: i < 3 ? `var(--dashed-${i})` : `var(--solid-${i % 8})`, target: tuned });
-  return { label, first: some[0], kinds: some, tuned, other };
+  const label = some.map(k => s.list[k].kind).join(', '), [from, to] = titles(s), line = (side, name, look) => named({ name: `${side} ${label}`, label: `${name}: ${label}`, target: null, ...look });
+  const tuned = line('tuned', from, { ...TUNED, colour: `var(--solid-${i % 8})` }), other = line('other', to, { ...OTHER, colour: i < 3 ? `var(--dashed-${i})` : `var(--solid-${i % 8})`, target: tuned });
+  return { label, first: some[0], tuned, other };
 }
 
 /** The other run, once its pair is known; then everything that shows both. */
@@ -170,7 +178,7 @@ function answered() {
   put(element('answer'), answer());
   element('content').classList.toggle('empty', Boolean(now.refused) && !drawn.made);
   element('answer').classList.toggle('waiting', !now.refused && !pair);
-  put(element('brief'), html`${now.refused ?? `${OPTIMIZERS[question.to]} needs ${pair ? `${written(pair.rate)}, final ratio ${ratio4(pair.final)}` : '…'}`}`);
+  put(element('brief'), html`${now.refused ?? `${titles(question)[1]}: ${pair ? `${written(pair.rate)}, final ratio ${ratio4(pair.final)}` : '…'}`}`);
   if (pair || (!now.refused && !drawn.made)) draw(); // else the last picture stays
 }
 
@@ -207,8 +215,8 @@ function atRest(part, index, scale = () => 1) {
 const restMark = () => (drawn.toRest && drawn.toRest < drawn.question.steps ? [{ at: drawn.toRest, text: 'at rest, at the peak rate' }] : []);
 function nominals() {
   const shown = shownGroups()[0], { question, runs, others } = drawn, plain = { colour: 'var(--ink)', target: null };
-  const cell = (run, name, values) => ({ key: run.name, label: `${OPTIMIZERS[name]}, ${isBall(name) ? 'angle' : 'rate'}`, series: [series(named({ ...run, ...plain, label: OPTIMIZERS[name] }), values, 'nominal')] });
-  return shown ? [cell(shown.tuned, question.optimizer, runs[shown.first]), ...(others ? [cell(shown.other, question.to, others[shown.first])] : [])] : [];
+  const cell = (run, i, name, values) => ({ key: run.name, label: isBall(name) ? 'angle' : 'rate', caption: titles(question)[i], series: [series(named({ ...run, ...plain, label: titles(question)[i] }), values, 'nominal')] });
+  return shown ? [cell(shown.tuned, 0, question.optimizer, runs[shown.first]), ...(others ? [cell(shown.other, 1, question.to, others[shown.first])] : [])] : [];
 }
 const first = ({ norm }) => norm[0];
 const host = () => element('figures').appendChild(document.createElement('div'));
@@ -222,7 +230,7 @@ const figures = [
 function legend() {
   const { groups, question, resting } = drawn, hidden = state.hide.split('|'), sample = (look, text) => html`<span class="bar-legend">${swatch(look)}${text}</span>`;
   put(element('legend'), html`${groups.map(({ label, tuned }) => html`<button type="button" class="key" data-label="${label}" aria-pressed="${!hidden.includes(label)}">${swatch(tuned)}${label}</button>`)}
-    <span class="styles">${sample(TUNED, OPTIMIZERS[question.optimizer])}${sample(OTHER, OPTIMIZERS[question.to])}${resting ? sample(REST, 'at rest, if a step’s rate stayed') : ''}</span>`);
+    <span class="styles">${titles(question).map((title, i) => sample([TUNED, OTHER][i], title))}${resting ? sample(REST, 'at rest, if a step’s rate stayed') : ''}</span>`);
 }
 
 /** A rate as it is written into a file: four digits. */
@@ -238,19 +246,18 @@ function otherSide() {
 
 function answer() {
   if (now.refused) return html`<h2>No answer yet</h2><p class="refused">${now.refused}</p>`;
-  const { question: q, pair, toRest, resting } = now, name = OPTIMIZERS[q.to], directions = [...new Set([q.optimizer, q.to].map(isAdam))];
+  const { question: q, pair, toRest, resting } = now, [tuned, name] = titles(q), directions = [...new Set([q.optimizer, q.to].map(isAdam))];
   const errors = directions.map(adam => ({ adam, found: formulas.measured(adam, q.norm, q.width, q.steps) })), worst = d3.greatest(errors, ({ found }) => found[0]), [own, , width, steps, distance] = worst.found;
-  const same = q.optimizer === q.to && (isBall(q.to) || q.decay === q.toDecay && (isAdam(q.to) || q.factor === q.toFactor)) && q.width === q.otherWidth;
   const notes = [];
-  if (same) notes.push(['', 'Both sides are the same: change the optimizer, the decay, the shape factor or the width.']);
+  if (tuned === name) notes.push(['', 'Both sides are the same: change the optimizer, the decay, the shape factor or the width.']);
   if (directions.length > 1) notes.push(['warn', 'Another direction at the same effective rates: a place to start a search, not a tuned rate.']);
   if (q.optimizer === 'muon' && q.to === 'muonh') notes.push(['', 'Checked by training: carried so, MuonH ended 0.002 above one tuned by a sweep (demo), at 124M 0.064 above it and 0.17 below its Muon.']);
   if (resting) notes.push(['', `${OPTIMIZERS[q.optimizer]} at its peak rate is at rest within 5 % after ${whole(toRest)} steps${toRest > q.steps ? `, more than this run’s ${whole(q.steps)}` : ''}; there a step turns ${q.list[0].kind} by ${show(resting[0][1])}.`]);
   if (!pair) notes.push(['', `Searching, over ${whole(q.steps)} steps …`]);
   const value = (term, number, more, exact) => html`<div><dt>${term}</dt><dd data-value="${exact}">${number}<small>${more}</small></dd></div>`;
   const side = pair && otherSide();
-  return html`<h2>${name} needs</h2>
-    <dl>${value(isBall(q.to) ? 'peak angle (radians)' : 'peak rate', side ? side.rate : '…', `where ${OPTIMIZERS[q.optimizer]} has ${q.rate}`, pair?.rate)}${value('final ratio', side ? side.final : '…', `where ${OPTIMIZERS[q.optimizer]} has ${q.final}`, pair?.final)}
+  return html`<h2>${name}${name.includes(',') ? ',' : ''} needs</h2>
+    <dl>${value(isBall(q.to) ? 'peak angle (radians)' : 'peak rate', side ? side.rate : '…', `where ${tuned} has ${q.rate}`, pair?.rate)}${value('final ratio', side ? side.final : '…', `where ${tuned} has ${q.final}`, pair?.final)}
     ${value('error of one pair', pair ? percent(pair.error) : '…', 'of the effective rates, rms', pair?.error)}${value('error of the prediction', percent(own), `measured: ${worst.adam ? 'AdamW' : 'Muon'}, width ${width}, ${whole(steps)} steps${distance > 2 ? '; no run like this one was measured, so expect more' : ''}`)}</dl>
     ${notes.map(([kind, text]) => html`<p class="note ${kind}">${text}</p>`)}
     ${side ? html`<div class="copies">${copy('PyTorch', 'python', pythonLines(side))}${copy('Configuration of ht train', 'yaml', yamlLines(side))}</div>` : ''}`;
@@ -259,7 +266,7 @@ function answer() {
 const copy = (title, id, text) => html`<div class="copy"><div>${title}<button type="button" data-copy="${id}">Copy</button></div><pre id="${id}" tabindex="0">${text}</pre></div>`;
 
 function table() {
-  const { question: q, runs, others, resting, each } = drawn, name = OPTIMIZERS[q.to];
+  const { question: q, runs, resting, each } = drawn, name = OPTIMIZERS[q.to];
   const cell = (v, format = show) => html`<td class="number" data-value="${v}">${v === undefined ? '–' : format(v)}</td>`;
   const heads = ['Shape', 'Norm at the start', 'At the end', 'Peak effective rate', 'At step', 'End over peak', 'Norm at rest', 'Effective at rest', `${name} on its own: rate`, 'Final ratio', 'Error'];
   return html`<thead><tr><th scope="col">Kind</th>${heads.map(head => html`<th scope="col" class="number">${head}</th>`)}</tr></thead><tbody>${q.list.map(({ kind, rows, cols, count }, i) => {
