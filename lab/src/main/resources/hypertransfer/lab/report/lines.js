@@ -16,10 +16,11 @@ const CALLS = [
 ];
 const NUMBERS = { lr: 'rate', learning_rate: 'rate', weight_decay: 'decay', wd: 'decay', momentum: 'momentum', b1: 'beta1', beta1: 'beta1' };
 const FACTORS = ['none', 'tall', 'spectral', 'rms'], COEFFICIENTS = ['jordan', 'convergent', 'polar-express'];
+const same = words => Object.fromEntries(words.map(word => [word, word]));
 const WORDS = {
   adjust_lr_fn: ['factor', { original: 'tall', match_rms_adamw: 'rms', None: 'tall' }],
-  shape_factor: ['factor', Object.fromEntries(FACTORS.map(name => [name, name]))],
-  coefficients: ['coefficients', Object.fromEntries(COEFFICIENTS.map(name => [name, name]))],
+  shape_factor: ['factor', same(FACTORS)],
+  coefficients: ['coefficients', same(COEFFICIENTS)],
 };
 /** Arguments that change no norm and no rate here. */
 const IDLE = /^(params|muon_params|adamw_params|nesterov|eps|epsilon|b2|beta2|adamw_betas|adamw_eps|ns_\w+|momentum_start|foreach|fused|maximize|capturable|differentiable|amsgrad|master_dtype|rank|world_size)$/;
@@ -99,8 +100,9 @@ function readKeys(text) {
   }
   const { direction = 'muon', mode = 'base', ...settings } = made;
   const stem = wordOf('matrices.direction', direction, { muon: 'muon', normuon: 'muon', adam: 'adam' }), ball = wordOf('matrices.mode', mode, { base: false, hyperball: true });
+  const words = { factor: FACTORS, coefficients: COEFFICIENTS, norm: ['M1', 'M2'], network: known.map(preset => preset.name) };
   for (const [key, name] of Object.entries(KEYS)) {
-    if (['rate', 'decay', 'momentum', 'beta1', 'warmup', 'final', 'steps'].includes(name) && name in settings) settings[name] = numberOf(key, settings[name]);
+    if (name in settings && name !== 'shape') settings[name] = words[name] ? wordOf(key, settings[name], same(words[name])) : numberOf(key, settings[name]);
   }
   return { ...(direction === made.direction || mode === made.mode || settings.rate !== undefined ? { optimizer: stem + (ball ? 'h' : stem === 'adam' ? 'w' : '') } : {}), ...settings };
 }

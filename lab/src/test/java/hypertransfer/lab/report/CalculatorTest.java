@@ -196,6 +196,7 @@ class CalculatorTest {
             line     | MuonH(params, lr=0.01, weight_decay=0.1)       | weight_decay is 0.1, and MuonH has none
             line     | matrices.rtae: 0.02                            | matrices.rtae is no key that this page reads; it reads matrices.rate
             line     | matrices.direction: lion                       | matrices.direction is 'lion'; it must be one of muon, normuon, adam
+            line     | preset: huge                                   | preset is 'huge'; it must be one of demo, small
             rate     | fast                                           | peak rate is 'fast'; write one number
             rate     | 0                                              | peak rate is 0; it must be above 0
             rate     | 20                                             | learning rate 20.0 of step
