@@ -118,7 +118,8 @@ public record Transfer(Space target, Space carrier, GradientRule gradient) {
         double u = reading.u();
         // Under one rule a carrier may also follow its own space at another norm.
         boolean oneMatrix = gradient == GradientRule.AS_IS || Math.abs(rC - s.targetNorm()) <= ONE_NORM * rC;
-        boolean plainBase = isPlain() && target instanceof Base && oneMatrix;
+        boolean ball = target instanceof Hyperball;
+        boolean plainBase = isPlain() && !ball && oneMatrix;
         if (rC == 0 && plainBase) { // a zero matrix has no direction: no angle is defined, but the plain optimizer is
             double moved = e * u;
             double infinite = moved == 0 ? 0 : Double.POSITIVE_INFINITY;
@@ -131,38 +132,41 @@ public record Transfer(Space target, Space carrier, GradientRule gradient) {
         double rT = plainBase && gradient == GradientRule.AS_IS ? rC : s.targetNorm();
         positive(s, rC, rT);
 
-        // The angular step for each unit of u, so that a = p |u| and |u| = 0 needs no case of its own.
-        double p = switch (target) {
-            case Base b -> e / ((1 - e * l) * rT);
-            case Hyperball h -> u == 0 ? 0 : e / u;
-        };
-        double a = p * u;
         double cos = u == 0 ? 0 : Math.clamp(reading.uw() / u / rC, -1, 1);
+        // A decay that is this step's own stands for that of the plain Base optimizer.
+        double pull = l == target.decay() ? target.pull(rT, u, cos) : l;
+        double kept = 1 - e * pull;
+        if (!(kept > 0)) {
+            throw refuse(
+                    s,
+                    "learning rate " + e + " times what " + target + " takes of the matrix, " + pull
+                            + ", is 1 or more; lower the rate");
+        }
+        // The angular step for each unit of u, so that a = p |u| and |u| = 0 needs no case of its own.
+        double p = ball ? (u == 0 ? 0 : e / u) : e * target.lift(rT, u, cos) / (kept * rT);
+        double a = p * u;
         double along = 1 - a * cos;
         double across = a * Math.sqrt((1 - cos) * (1 + cos));
         double stretch = Math.hypot(along, across); // |w/rC - p u|, the length that a Hyperball projects away
         double angle = StrictMath.atan2(across, along);
 
-        double nextTarget = target instanceof Base ? (1 - e * l) * rT * stretch : rT;
-        return switch (carrier) {
-            case Base(double lc) -> {
-                double keep = plainBase ? 1 - e * l : 1 / (1 + p * lc * rC);
-                // equations 7, 9, 19 and 27
-                double nominal = plainBase ? e : p * rC * keep;
-                double norm = keep * rC * stretch;
-                yield new Step(keep, nominal, nominal, a, angle, rC, rT, next(s, norm, nextTarget));
+        double nextTarget = ball ? rT : target.after(s.R(), kept * rT * stretch, kept * rT * along);
+        if (carrier instanceof Hyperball) {
+            if (!(stretch > 0)) {
+                throw diverged(
+                        s,
+                        "the step of angle " + a + " lands on the origin, and a Hyperball has no direction"
+                                + " there; lower the learning rate");
             }
-            case Hyperball h -> {
-                if (!(stretch > 0)) {
-                    throw diverged(
-                            s,
-                            "the step of angle " + a + " lands on the origin, and a Hyperball has no direction"
-                                    + " there; lower the learning rate");
-                }
-                double keep = s.R() / (rC * stretch);
-                yield new Step(keep, keep * p * rC, a, a, angle, rC, rT, next(s, s.R(), nextTarget));
-            }
-        };
+            double keep = s.R() / (rC * stretch);
+            return new Step(keep, keep * p * rC, a, a, angle, rC, rT, next(s, s.R(), nextTarget));
+        }
+        double lift = carrier.lift(rC, u, cos);
+        double keep = plainBase ? kept : 1 / (1 + p * carrier.pull(rC, u, cos) * rC / lift);
+        double nominal = plainBase ? e : p * rC * keep / lift; // equations 7, 9, 19 and 27
+        double free = keep * rC * stretch, norm = carrier.after(s.R(), free, keep * rC * along);
+        double scale = norm == free ? 1 : norm / free;
+        return new Step(scale * keep, scale * lift * nominal, nominal, a, angle, rC, rT, next(s, norm, nextTarget));
     }
 
     /** From zero: every direction is as far away, so the first that is there is taken, and no angle is defined. */
@@ -170,8 +174,8 @@ public record Transfer(Space target, Space carrier, GradientRule gradient) {
         if (e == 0 || u == 0) {
             return new Step(1, 0, 0, 0, 0, 0, s.targetNorm(), next(s, 0, s.targetNorm()));
         }
-        double rT = target instanceof Base ? e * u : s.targetNorm();
-        double norm = carrier instanceof Base ? rT : s.R();
+        double rT = target instanceof Hyperball ? s.targetNorm() : e * u;
+        double norm = carrier instanceof Hyperball ? s.R() : rT;
         double push = norm / u;
         return new Step(1, push, push, Double.POSITIVE_INFINITY, 0, 0, s.targetNorm(), next(s, norm, rT));
     }
@@ -185,7 +189,10 @@ public record Transfer(Space target, Space carrier, GradientRule gradient) {
     }
 
     private static State next(State s, double norm, double targetNorm) {
-        if (!(norm < Double.POSITIVE_INFINITY && targetNorm < Double.POSITIVE_INFINITY)) {
+        if (!(norm >= 0
+                && norm < Double.POSITIVE_INFINITY
+                && targetNorm >= 0
+                && targetNorm < Double.POSITIVE_INFINITY)) {
             throw diverged(
                     s,
                     "the step would take its norm to " + norm + " and its target's to " + targetNorm

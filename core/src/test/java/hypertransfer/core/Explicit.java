@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
 
 import hypertransfer.core.Space.Base;
+import hypertransfer.core.Space.Controlled;
 import hypertransfer.core.Space.Hyperball;
 
 /** The optimizers with the vectors in hand: what the scalar algebra is held against. */
@@ -19,7 +20,29 @@ final class Explicit {
                 double[] ahead = norm(u) == 0 ? w : sum(1, w, -eta * radius / norm(u), u);
                 yield scaled(radius / norm(ahead), ahead);
             }
+            case Controlled c -> { // as the published program has it, vector by vector
+                double coefficient = dot(u, w) / dot(w, w);
+                double[] radial = scaled(coefficient, w), tangential = sum(1, u, -1, radial);
+                double[] braked = sum(1, tangential, coefficient < 0 ? c.brake() : 1, radial);
+                double[] lifted = scaled(Math.max(1, c.floor() * norm(w) / norm(braked)), braked);
+                double[] ahead = sum(1 - eta * c.decay(), w, -eta, lifted);
+                double firstOrder = (1 - eta * c.decay()) * norm(w) - eta * dot(lifted, w) / norm(w);
+                yield c.pinned() ? scaled(firstOrder / norm(ahead), ahead) : ahead;
+            }
+            case Halfway h -> {
+                double[] ahead = sum(1 - eta * h.decay(), w, -eta, u);
+                yield scaled(Math.sqrt(h.first() / norm(ahead)), ahead);
+            }
+            default -> throw new AssertionError("no vectors for " + space);
         };
+    }
+
+    /** A space of one's own: the norm ends halfway, on a scale of logarithms, between that of the start and the free one. */
+    record Halfway(double decay, double first) implements Space {
+        @Override
+        public double after(double start, double free, double along) {
+            return Math.sqrt(first * free);
+        }
     }
 
     /** What a step does to the carrier. */

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
 
 import hypertransfer.core.Space.Base;
+import hypertransfer.core.Space.Controlled;
 import hypertransfer.core.Space.Hyperball;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -40,7 +41,7 @@ class TheoremTest {
         }
 
         Schedule schedule(Space target) {
-            double peak = target instanceof Base ? baseRate : 0.03;
+            double peak = target instanceof Hyperball ? 0.03 : baseRate;
             return Schedule.linear(peak, STEPS, 0.05, 0.1);
         }
     }
@@ -61,6 +62,34 @@ class TheoremTest {
             new Pair(new Base(0.5), new Hyperball(), 2.5),
             new Pair(new Base(0.5), new Base(0.5), 0.4),
             new Pair(new Base(0.1), new Base(0.8), 2.5));
+
+    private static final Controlled FLOOR = new Controlled(0, 0.3, 1, false),
+            BRAKE = new Controlled(0.2, 0, 0.5, false);
+    private static final Controlled PINNED = new Controlled(0.5, 0, 1, true), ALL = new Controlled(0.1, 0.3, 0.5, true);
+    private static final Space HALFWAY = new Explicit.Halfway(0.1, 1.5);
+
+    /** Any norm policy as any other. */
+    private static final List<Pair> POLICIES = List.of(
+            new Pair(FLOOR, new Hyperball(), 1),
+            new Pair(BRAKE, new Hyperball(), 1),
+            new Pair(PINNED, new Base(0.5), 1),
+            new Pair(ALL, new Hyperball(), 1),
+            new Pair(new Hyperball(), ALL, 1),
+            new Pair(new Base(0.5), BRAKE, 1),
+            new Pair(ALL, FLOOR, 2.5),
+            new Pair(HALFWAY, new Hyperball(), 1),
+            new Pair(PINNED, HALFWAY, 1));
+
+    @ParameterizedTest(name = "{0} {1}")
+    @MethodSource("policies")
+    void anyNormPolicyFollowsAnyOther(Kind kind, Pair pair) {
+        carrierFollowsItsTarget(kind, pair, GradientRule.REPRESENTATIVE, false);
+    }
+
+    static Stream<Arguments> policies() {
+        return Stream.of(Kind.MOMENTUM, Kind.NORMALIZED)
+                .flatMap(kind -> POLICIES.stream().map(pair -> Arguments.of(kind, pair)));
+    }
 
     static Stream<Arguments> exact() {
         List<Arguments> runs = new ArrayList<>();

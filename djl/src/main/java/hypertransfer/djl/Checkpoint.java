@@ -126,6 +126,14 @@ final class Checkpoint {
                 out.writeDouble(decay);
             }
             case Space.Hyperball() -> out.writeByte('H');
+            case Space.Controlled(double decay, double floor, double brake, boolean pinned) -> {
+                out.writeByte('C');
+                out.writeDouble(decay);
+                out.writeDouble(floor);
+                out.writeDouble(brake);
+                out.writeBoolean(pinned);
+            }
+            default -> throw new Refusal("the space " + space + " is not ours, so that it cannot be saved");
         }
     }
 
@@ -133,6 +141,7 @@ final class Checkpoint {
         return switch (in.readByte()) {
             case 'B' -> new Space.Base(in.readDouble());
             case 'H' -> new Space.Hyperball();
+            case 'C' -> new Space.Controlled(in.readDouble(), in.readDouble(), in.readDouble(), in.readBoolean());
             default -> throw damaged(null);
         };
     }

@@ -90,6 +90,7 @@ public record Prediction(double[] norm, double[] nominal, double[] effective) {
                     }
                     s = next(s, k, e * c, along);
                 }
+                default -> throw new Refusal("norms are predicted in Base and on a Hyperball, not in " + space);
             }
         }
         return p;

@@ -29,8 +29,9 @@ public final class Nearest {
      * before that of any other group.
      */
     static String key(String key, Collection<String> keys) {
-        if (ELSEWHERE.containsKey(key)) {
-            return ELSEWHERE.get(key);
+        String ours = ELSEWHERE.get(last(key)), inGroup = ours == null ? null : key.replace(last(key), last(ours));
+        if (ours != null) {
+            return keys.contains(inGroup) ? inGroup : ours;
         }
         return keys.stream()
                 .min(Comparator.<String>comparingInt(

@@ -41,6 +41,7 @@ class ConfigurationTest {
     @CsvSource(delimiter = '|', quoteCharacter = '`', textBlock = """
             matrices.rat=1           | unknown key 'matrices.rat'; the nearest is 'matrices.rate'
             matrixes.rate=1          | unknown key 'matrixes'; the nearest is 'matrices'
+            adamw.lr=1               | unknown key 'adamw.lr'; the nearest is 'adamw.rate'
             momentum=0.9             | unknown key 'momentum'; the nearest is 'matrices.momentum'
             step=3                   | unknown key 'step'; the nearest is 'steps'
             ..=3                     | unknown key ''

@@ -11,18 +11,15 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.Test;
 
-/** Runs the tests of the Python package where Python, PyTorch and pytest are there, and says visibly where they are not. */
-class PythonPackageTest {
+/** Runs the tests of the Python package, and builds the site, where what they need is there; says visibly where it is not. */
+class PythonAndSiteTest {
     /** Looks for both without the seconds that importing PyTorch takes. */
     private static final String TORCH_AND_PYTEST =
             "import importlib.util, sys; sys.exit(not all(map(importlib.util.find_spec, ('torch', 'pytest'))))";
 
     @Test
     void testsOfThePackagePass() throws Exception {
-        String ready = System.getenv("HT_PYTHON_READY"); // a file that is there once PyTorch is installed, or cannot be
-        for (int waited = 0; ready != null && !Files.exists(Path.of(ready)) && waited < 240; waited++) {
-            Thread.sleep(1_000);
-        }
+        awaitInstallation();
         String python = Stream.of(System.getenv("HT_PYTHON"), "python3", "/usr/bin/python3")
                 .filter(Objects::nonNull)
                 .filter(candidate -> run(List.of(candidate, "-c", TORCH_AND_PYTEST)).code == 0)
@@ -35,6 +32,31 @@ class PythonPackageTest {
         Ended ended = run(List.of(python, "-m", "pytest", "-q", "../python"));
         assertThat(ended.code).as(ended.text).isZero();
         System.out.println("python: " + ended.text.lines().toList().getLast());
+    }
+
+    /** The script fails where a link or its part is not there, or a page would load anything from a network. */
+    @Test
+    void theSiteIsBuilt() throws Exception {
+        awaitInstallation();
+        if (run(List.of("mkdocs", "--version")).code != 0) {
+            System.out.println("warning: no mkdocs was found; the site is not built");
+            Assumptions.abort("no mkdocs");
+        }
+        Ended ended = run(List.of("../site/build", "--quick"));
+        assertThat(ended.code).as(ended.text).isZero();
+        assertThat(ended.text).contains("links, all of them good");
+        Files.delete(Path.of("../target/site/html/NOTATIONS.html"));
+        Ended broken = run(List.of("../site/build", "--check"));
+        assertThat(broken.code).isNotZero();
+        assertThat(broken.text).contains("site: FAQ.html: NOTATIONS.html is not there");
+    }
+
+    /** A file is there once PyTorch and mkdocs are installed, or cannot be. */
+    private static void awaitInstallation() throws InterruptedException {
+        String ready = System.getenv("HT_PYTHON_READY");
+        for (int waited = 0; ready != null && !Files.exists(Path.of(ready)) && waited < 240; waited++) {
+            Thread.sleep(1_000);
+        }
     }
 
     private record Ended(int code, String text) {}
