@@ -196,7 +196,7 @@ const shownGroups = () => (drawn.groups ?? []).filter(({ label }) => !state.hide
 const ordered = () => shownGroups().flatMap(({ tuned, other }) => [{ lead: tuned }, { lead: other }]);
 
 /** The steps that are drawn: all, or of long runs some thousands and the last. */
-const stepsOf = ({ nominal: { length } }, most = 4000) => [...new Set([...d3.range(0, length, Math.ceil(length / most)), length - 1])];
+const stepsOf = ({ nominal: { length } }) => [...new Set([...d3.range(0, length, Math.ceil(length / 4000)), length - 1])];
 const series = (run, values, part, scale = 1) => {
   const x = stepsOf(values);
   return { run, x, y: x.map(t => values[part][t] / scale) };
@@ -207,7 +207,7 @@ const both = (part, scale = () => 1) => shownGroups().flatMap(({ first, tuned, o
 function atRest(part, index, scale = () => 1) {
   const { resting, made, runs, question } = drawn, shown = shownGroups()[0];
   if (!resting || !shown) return [];
-  const values = runs[shown.first], [low, high] = d3.extent(values[part]), x = stepsOf(values, 300);
+  const values = runs[shown.first], [low, high] = d3.extent(values[part]), x = stepsOf(values);
   const near = t => values.nominal[t] > 0 && (v => (v > 0.6 * low && v < 1.5 * high ? v / scale(values) : null))(formulas.rest(made.kinds[shown.first].from, values.nominal[t], question.decay)[index]);
   return [{ run: named({ name: 'rest', label: `at rest: ${shown.label}`, ...REST }), x, y: x.map(t => near(t) || null) }];
 }
