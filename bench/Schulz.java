@@ -1,5 +1,5 @@
 import hypertransfer.core.Coefficients;
-import hypertransfer.core.Muon;
+import hypertransfer.core.array.Muon;
 import hypertransfer.engine.Engine;
 import hypertransfer.engine.Motion.Iteration;
 import hypertransfer.engine.Role;

@@ -1,9 +1,9 @@
 package hypertransfer.examples;
 
 import hypertransfer.core.Mode;
-import hypertransfer.core.Muon;
 import hypertransfer.core.Schedule;
-import hypertransfer.core.Weights;
+import hypertransfer.core.array.Muon;
+import hypertransfer.core.array.Weights;
 import java.util.Random;
 
 /** A training loop of one's own, on plain arrays: Muon, MuonH, and each as the other. */

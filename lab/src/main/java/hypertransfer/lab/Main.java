@@ -6,6 +6,7 @@ import hypertransfer.lab.command.DemoCommand;
 import hypertransfer.lab.command.ExportCommand;
 import hypertransfer.lab.command.ImportCommand;
 import hypertransfer.lab.command.InvarianceCommand;
+import hypertransfer.lab.command.PageCommand;
 import hypertransfer.lab.command.PresetsCommand;
 import hypertransfer.lab.command.ReportCommand;
 import hypertransfer.lab.command.ReproduceCommand;
@@ -96,6 +97,7 @@ public final class Main implements Runnable {
         GROUPS.put(
                 "Answers without a run",
                 List.of(
+                        PageCommand.class,
                         PredictCommand.class,
                         RatesCommand.class,
                         EffectiveCommand.class,

@@ -42,7 +42,7 @@ import org.junit.jupiter.params.provider.EnumSource;
 class ArrowsTest {
     private static final Path ROOT = Path.of("..");
     private static final Pattern CODE = Pattern.compile("`([^`\n]+)`");
-    private static final String PACKAGE = "(core|prediction|engine|train|lab|djl|examples)(\\.[a-z]+)*";
+    private static final String PACKAGE = "(core|prediction|page|engine|train|lab|djl|examples)(\\.[a-z]+)*";
     private static final JavaClasses OURS = new ClassFileImporter()
             .withImportOption(ImportOption.Predefined.DO_NOT_INCLUDE_TESTS)
             .importPackages("hypertransfer");

@@ -121,6 +121,27 @@ public record Prediction(double[] norm, double[] nominal, double[] effective) {
                 .getAsInt();
     }
 
+    /**
+     * The implied decay of each step, {@code (1 - keep) / a}: what shrinks the matrix, per radian. A run on a Hyperball has
+     * the angles of a Base run with the same effective rates, whose norm says how far each of its steps would grow.
+     *
+     * @param matrix what was expected of the matrix
+     * @param space where it lives
+     * @return one number per step, zero where the rate is zero
+     */
+    public double[] impliedDecay(Expected matrix, Space space) {
+        boolean ball = space instanceof Hyperball;
+        Space base = ball ? new Base(1) : space; // with any decay above zero norms stay finite
+        Prediction run = ball ? following(matrix, base, Arrays.copyOf(effective, steps() + 1)) : this;
+        double[] implied = new double[steps()];
+        for (int t = 0; t < implied.length; t++) {
+            double keep = 1 - run.nominal[t] * base.decay();
+            double kept = ball ? keep * run.norm[t] / run.norm[t + 1] : keep;
+            implied[t] = effective[t] == 0 ? 0 : (1 - kept) / effective[t];
+        }
+        return implied;
+    }
+
     /** {@return the last effective rate over the largest, from 0 to 1} */
     public double finalToPeak() {
         return Rates.finalToPeak(effective);

@@ -5,11 +5,15 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.within;
 
 import hypertransfer.core.Decline;
+import hypertransfer.core.Mode;
+import hypertransfer.core.Reading;
 import hypertransfer.core.Refusal;
 import hypertransfer.core.Schedule.Shaped;
 import hypertransfer.core.Space;
 import hypertransfer.core.Space.Base;
 import hypertransfer.core.Space.Hyperball;
+import hypertransfer.core.State;
+import hypertransfer.core.Step;
 import hypertransfer.prediction.Translation.Matrix;
 import java.util.Arrays;
 import java.util.List;
@@ -87,7 +91,54 @@ class PredictionTest {
         assertThat(norm[steps - 1]).as("the norm has moved").isGreaterThan(1.2);
     }
 
-    /** The control for the test above: without the memory the same walk is far from predicted. */
+    /** On a sphere the way back to the radius decays: as the algebra of a step says, with the vectors in hand. */
+    @Test
+    void impliedDecayIsThatOfRandomWalksOnASphere() {
+        double b = 0.8;
+        int size = 4_000, steps = 60;
+        Shaped schedule = new Shaped(0.05, steps, 0.1, 1, new Decline.Constant());
+        Expected matrix = new Expected(1, 1, Memory.momentum(b));
+        Space ball = new Hyperball();
+        double[] implied = Prediction.of(matrix, ball, schedule).impliedDecay(matrix, ball);
+        RandomGenerator random = new SplittableRandom(9);
+        double[] w = vector(random, size), m = vector(random, size);
+        State state = State.start("w", norm(w));
+        for (int t = 0; t < steps; t++) {
+            double[] u = m, v = w;
+            Reading reading = new Reading(
+                    norm(w),
+                    norm(m),
+                    IntStream.range(0, size).mapToDouble(i -> u[i] * v[i]).sum());
+            Step step = Mode.HYPERBALL.transfer(0).step(state, reading, schedule.rate(t));
+            assertThat(implied[t]).as("step " + t).isCloseTo(step.impliedDecay(), within(0.05));
+            w = sum(step.keep(), w, -step.push(), m);
+            m = sum(b, m, Math.sqrt(1 - b * b), vector(random, size));
+            state = step.next();
+        }
+        assertThat(implied[steps - 1])
+                .as("far from a single step's, %s", 0.05 / 2)
+                .isGreaterThan(0.15);
+    }
+
+    @Test
+    void impliedDecayHasItsClosedForms() {
+        Shaped schedule = new Shaped(0.3, 50, 0.1, 0, new Decline.Linear());
+        Expected forgetful = new Expected(3, 2, NO_MEMORY);
+        Prediction ball = Prediction.of(forgetful, new Hyperball(), schedule);
+        Prediction base = Prediction.of(SQUARE, new Base(0.2), schedule);
+        double[] onBall = ball.impliedDecay(forgetful, new Hyperball());
+        double[] inBase = base.impliedDecay(SQUARE, new Base(0.2));
+        for (int t = 0; t < 50; t++) {
+            double a = ball.effective()[t];
+            assertThat(onBall[t]).isCloseTo((1 - 1 / Math.hypot(1, a)) / a, within(1e-13));
+            double own = base.effective()[t], unit = Math.ulp(1.0) / own; // of 1 - keep
+            assertThat(inBase[t]).isCloseTo(base.nominal()[t] * 0.2 / own, within(unit));
+        }
+        Prediction still = Prediction.of(SQUARE, new Base(0.2), new Shaped(0, 2, 0, 0, new Decline.Linear()));
+        assertThat(still.impliedDecay(SQUARE, new Base(0.2))).containsExactly(0, 0);
+    }
+
+    /** The control for the walks: without the memory the same walk is far from predicted. */
     @Test
     void memoryIsNotSmall() {
         Expected forgetful = new Expected(SQUARE.norm(), SQUARE.direction(), NO_MEMORY);

@@ -1,7 +1,7 @@
 package hypertransfer.lab.effective;
 
-import hypertransfer.core.Schedule.Shaped;
 import hypertransfer.core.Decline;
+import hypertransfer.core.Schedule.Shaped;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.TreeSet;

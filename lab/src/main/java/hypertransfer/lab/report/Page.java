@@ -19,9 +19,10 @@ import tools.jackson.databind.json.JsonMapper;
 /** The page: one file with its style, its scripts and its data inside. */
 final class Page {
     /** In the order in which they use each other. */
-    private static final String[] SCRIPTS =
-            "markup numbers model study words paint chart pointer heat sweep geometry save tables address live page"
-                    .split(" ");
+    private static final String SCRIPTS =
+            "markup theme numbers model study words paint chart pointer heat sweep geometry save tables address live page";
+
+    private static final String CALCULATOR = "markup theme numbers chart pointer save lines calculator";
 
     private static final String D3 =
             "/META-INF/resources/webjars/d3/7.9.0/dist/d3.min.js"; // a WebJar on the class path
@@ -47,26 +48,45 @@ final class Page {
         return page("\"live\":true,\"messages\":[]");
     }
 
+    /** The page of {@code ht page}; {@code presets} is a list of JSON objects. */
+    static String calculator(String presets) {
+        String formulas = "var formulas = (exports => {" + resource("/hypertransfer/page/formulas.js")
+                + "\nreturn exports; })({});";
+        String script = script(CALCULATOR), style = resource("page.css") + resource("calculator.css");
+        return resource("calculator.html")
+                .replace("{{policy}}", policy(style, formulas, script) + "; worker-src blob:")
+                .replace("{{style}}", style)
+                .replace("{{formulas}}", formulas)
+                .replace("{{script}}", script)
+                .replace("{{data}}", presets);
+    }
+
     private static String page(String data) {
-        String own = Arrays.stream(SCRIPTS)
-                .map(name -> resource(name + ".js"))
-                .collect(Collectors.joining("\n", "(() => {\n", "\n})();"));
-        String script = resource(D3) + "\n" + own;
-        String style = resource("page.css");
+        String script = script(SCRIPTS), style = resource("page.css");
         // A "<" inside JSON can only stand in a string, where the escape means the same and ends no script element.
         return resource("page.html")
-                .replace("{{policy}}", policy(style, script))
+                .replace("{{policy}}", policy(style, script) + "; connect-src 'self'")
                 .replace("{{style}}", style)
                 .replace("{{networks}}", resource("networks.svg"))
                 .replace("{{script}}", script)
                 .replace("{{data}}", "{\"student\":" + STUDENT + "," + data.replace("<", "\\u003c") + "}");
     }
 
-    /** Only this style and this script: text of a run's files that looks like either stays text. */
-    private static String policy(String style, String script) {
-        return "default-src 'none'; style-src '" + hash(style) + "'; script-src '" + hash(script)
-                + "'; img-src data: blob:; connect-src 'self'; base-uri 'none'; form-action 'none'"
-                + "; require-trusted-types-for 'script'; trusted-types page";
+    private static String script(String names) {
+        return Arrays.stream(names.split(" "))
+                .map(name -> resource(name + ".js"))
+                .collect(Collectors.joining("\n", resource(D3) + "\n(() => {\n", "\n})();"));
+    }
+
+    /** Only this style and these scripts: text of a run's files that looks like either stays text. */
+    private static String policy(String style, String... scripts) {
+        return Arrays.stream(scripts)
+                .map(script -> " '" + hash(script) + "'")
+                .collect(Collectors.joining(
+                        "",
+                        "default-src 'none'; style-src '" + hash(style) + "'; script-src",
+                        "; img-src data: blob:; base-uri 'none'; form-action 'none'"
+                                + "; require-trusted-types-for 'script'; trusted-types page"));
     }
 
     private static String hash(String text) {

@@ -95,7 +95,7 @@ public record Report(List<String> names, List<String> skipped, List<String> dama
         }
     }
 
-    private static void write(Path out, String page) {
+    static void write(Path out, String page) {
         Path file = out.toAbsolutePath();
         try {
             Files.createDirectories(file.getParent());

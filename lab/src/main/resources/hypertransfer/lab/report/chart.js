@@ -6,6 +6,9 @@ const HEAD = 0.15; // of the steps, in which a loss falls by more than in all th
 const X_LABEL = { step: 'step', tokens: 'tokens', hours: 'hours of training', angle: 'accumulated angle (radians)' };
 const NAME = 14; // pixels that a name at a line's end needs
 
+const stroke = (run, width) => html`stroke="${run.colour}" stroke-width="${width}" stroke-dasharray="${run.dash || 'none'}"`;
+const swatch = run => html`<svg class="swatch" width="26" height="10" aria-hidden="true"><line x2="26" y1="5" y2="5" ${stroke(run, 2.4)}/></svg>`;
+
 class Chart {
   /** spec: title, file, note, rare (shown only where it has a line), named (at the lines' ends), grid, columns(width), height, second, cells(): [{key, title, label, caption, zero, pairs, focus, smooth, marks, series: [{run, x, y}]}] */
   constructor(host, spec) {

@@ -13,7 +13,8 @@ const piece = value => (value instanceof Markup ? value.text : Array.isArray(val
 const html = (strings, ...values) => new Markup(strings.reduce((text, part, i) => text + piece(values[i - 1]) + part));
 
 // The page's policy refuses every other way to set an element's inside.
-const policy = globalThis.trustedTypes?.createPolicy('page', { createHTML: text => text }) ?? { createHTML: text => text };
+const rules = { createHTML: text => text, createScriptURL: address => (address.startsWith('blob:') ? address : '') };
+const policy = globalThis.trustedTypes?.createPolicy('page', rules) ?? rules;
 
 function put(host, markup) {
   if (!(markup instanceof Markup)) throw new TypeError('not markup: ' + markup);

@@ -1,6 +1,5 @@
 // Puts the page together, and keeps it up to date while runs are written.
 
-const element = id => document.getElementById(id);
 const data = JSON.parse(element('data').textContent);
 
 /** Values at steps, at their places on the x axis; a run that logged no matrices has no accumulated angle. */
@@ -247,18 +246,6 @@ const sight = new IntersectionObserver(entries => {
   }
 }, { rootMargin: '600px' });
 
-const theme = name => (document.documentElement.dataset.theme = name);
-
-/** The theme that the reader chose last, for all pages; some browsers keep nothing for a page of a file. */
-function remembered(chosen) {
-  try {
-    if (chosen) localStorage.setItem('theme', chosen);
-    return localStorage.getItem('theme');
-  } catch {
-    return null;
-  }
-}
-
 /** Paper has a width of its own, and is white. */
 function print(on) {
   if (document.documentElement.classList.contains('only-sheet')) return;
@@ -279,17 +266,11 @@ function smoothing(i) {
 }
 
 function start() {
-  const dark = matchMedia('(prefers-color-scheme: dark)');
   const change = (id, event, action) => element(id).addEventListener(event, e => {
     action(e.target);
     redraw();
   });
-  theme(remembered() ?? (dark.matches ? 'dark' : 'light'));
-  dark.addEventListener('change', () => {
-    theme(dark.matches ? 'dark' : 'light');
-    redraw();
-  });
-  change('theme', 'click', () => remembered(theme(document.documentElement.dataset.theme === 'dark' ? 'light' : 'dark')));
+  themed();
   put(element('quantity'), html`${Object.entries(QUANTITIES).map(([key, { text }]) => html`<option value="${key}">${text}</option>`)}`);
   change('quantity', 'change', box => (filter.quantity = box.value));
   change('everything', 'change', () => {});

@@ -43,9 +43,6 @@ function colourScale() {
   return (lo > 0 && hi / lo >= 4 ? d3.scaleLog() : d3.scaleLinear()).domain([lo, hi]).range([0, 1]);
 }
 
-const stroke = (run, width) => html`stroke="${run.colour}" stroke-width="${width}" stroke-dasharray="${run.dash || 'none'}"`;
-const swatch = run => html`<svg class="swatch" width="26" height="10" aria-hidden="true"><line x2="26" y1="5" y2="5" ${stroke(run, 2.4)}/></svg>`;
-
 /** One legend for all figures: click hides or shows a run, with Alt only that one stays. Arrow keys go from name to name. */
 function legend() {
   const host = element('legend');

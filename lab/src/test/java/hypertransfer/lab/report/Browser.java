@@ -184,7 +184,7 @@ final class Browser implements AutoCloseable {
 
     /** Gives a control of the page a value, as somebody who uses it does. */
     void set(String id, Object value) throws Exception {
-        evaluate("(e => { e.value = '" + value + "'; e.dispatchEvent(new Event('input'));"
+        evaluate("(e => { e.value = '" + value + "'; e.dispatchEvent(new Event('input', { bubbles: true }));"
                 + " e.dispatchEvent(new Event('change')); })(document.getElementById('" + id + "'))");
     }
 

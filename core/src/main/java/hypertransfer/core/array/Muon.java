@@ -1,5 +1,10 @@
-package hypertransfer.core;
+package hypertransfer.core.array;
 
+import hypertransfer.core.Coefficients;
+import hypertransfer.core.Limits;
+import hypertransfer.core.Reading;
+import hypertransfer.core.Refusal;
+import hypertransfer.core.ShapeFactor;
 import java.util.stream.IntStream;
 
 /**

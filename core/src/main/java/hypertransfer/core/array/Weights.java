@@ -1,4 +1,10 @@
-package hypertransfer.core;
+package hypertransfer.core.array;
+
+import hypertransfer.core.Reading;
+import hypertransfer.core.Refusal;
+import hypertransfer.core.State;
+import hypertransfer.core.Step;
+import hypertransfer.core.Transfer;
 
 /**
  * One matrix of a training loop on plain arrays, with everything of a step in its right order. Take the gradient at

@@ -1,4 +1,4 @@
-package hypertransfer.core;
+package hypertransfer.core.array;
 
 import java.util.Arrays;
 import java.util.stream.IntStream;

@@ -1,9 +1,13 @@
-package hypertransfer.core;
+package hypertransfer.core.array;
 
 import static hypertransfer.core.Refused.refused;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
 
+import hypertransfer.core.Coefficients;
+import hypertransfer.core.Mode;
+import hypertransfer.core.Reading;
+import hypertransfer.core.ShapeFactor;
 import java.util.Random;
 import java.util.concurrent.ForkJoinPool;
 import org.junit.jupiter.api.Test;
