@@ -316,9 +316,9 @@ class PredictionTest {
         double k = law.factor();
         assertThat(k).isEqualTo(3);
         Expected matrix = new Expected(10, 8, NO_MEMORY);
-        Prediction tuned = Prediction.of(matrix, new Base(0.1), new Shaped(0.004, 9000, 0.05, 0.1, new Shape.Linear()));
+        Prediction tuned = Prediction.of(matrix, new Base(0.1), new Shaped(0.004, 9000, 0.05, 0.1, new Decline.Linear()));
         Prediction other =
-                Prediction.of(matrix, new Base(k * 0.1), new Shaped(k * 0.004, 1000, 0.05, 0.1, new Shape.Linear()));
+                Prediction.of(matrix, new Base(k * 0.1), new Shaped(k * 0.004, 1000, 0.05, 0.1, new Decline.Linear()));
         for (int t = 99; t < 1000; t += 100) {
             int same = 9 * t + 4;
             assertThat(other.norm()[t]).isCloseTo(tuned.norm()[same], within(5e-3 * tuned.norm()[same]));
