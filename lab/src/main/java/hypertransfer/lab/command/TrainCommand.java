@@ -97,6 +97,11 @@ public final class TrainCommand implements Callable<Integer> {
         Runtime.getRuntime().addShutdownHook(new Thread(() -> ranks.abort(code)));
     }
 
+    /** One of the ranks speaks for all. */
+    static PrintWriter voice(Ranks ranks, PrintWriter out) {
+        return ranks.rank() == 0 ? out : new PrintWriter(Writer.nullWriter());
+    }
+
     private int train(Ranks ranks) {
         boolean directory = Files.isDirectory(file);
         if (directory && out.given()) {
@@ -107,8 +112,7 @@ public final class TrainCommand implements Callable<Integer> {
                 : Experiment.configuration(file, set.settings);
         ranks.limit(Duration.ofSeconds(c.ranks().limit()));
         Path to = directory ? file : out.or(Options.Out.named(file, ""));
-        PrintWriter writer =
-                ranks.rank() == 0 ? json.out() : new PrintWriter(Writer.nullWriter()); // one of them is enough
+        PrintWriter writer = voice(ranks, json.out());
         if (json.only && !dry) {
             throw new Refusal("--json is for --dry-run; what a run does is in its metrics.jsonl");
         }

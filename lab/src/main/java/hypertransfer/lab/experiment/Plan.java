@@ -168,7 +168,7 @@ public record Plan(Experiment experiment, Preset preset, List<String> settings, 
         networks.forEach((name, network) -> {
             Path report = directory.resolve(networks.size() == 1 ? "report.html" : "report-" + name + ".html");
             String title = experiment.title() + (networks.size() == 1 ? "" : ": network " + name);
-            Report.write(title, null, network.runs, report);
+            Sharing.inTurn(() -> Report.write(title, null, network.runs, report));
             out.println("report of " + name + ": "
                     + report.toAbsolutePath().normalize().toUri());
         });

@@ -139,13 +139,13 @@ public final class Sweep {
                         points.stream()
                                 .sorted(Comparator.comparingDouble(Point::validation))
                                 .toList());
-        Atomic.write(directory.resolve("sweep.json"), json());
+        Sharing.inTurn(() -> Atomic.write(directory.resolve("sweep.json"), json()));
         out.println(best.map(
                         point -> String.format("best %.5f with %s", point.validation, String.join(" ", point.settings)))
                 .orElse("no best: every point diverged; lower the rates"));
         best.flatMap(this::edge).ifPresent(out::println);
         Path page = directory.resolve("report.html");
-        Report.write(List.copyOf(runs.keySet()), page);
+        Sharing.inTurn(() -> Report.write(List.copyOf(runs.keySet()), page));
         out.println("report: " + page.toAbsolutePath().normalize().toUri());
         out.flush();
         return best.isPresent();
