@@ -96,14 +96,15 @@ public final class TransferCommand implements Callable<Integer> {
             if (ranks.rank() > 0) {
                 return finished ? Exit.FINE : Exit.INTERRUPTED;
             }
-            print.print(Gap.of(to, run)
-                    .table(Curves.read(to, damage -> print.println("warning: " + damage))
+            PrintWriter words = Width.folded(print);
+            words.print(Gap.of(to, run)
+                    .table(Curves.read(to, damage -> words.println("warning: " + damage))
                             .losses()
                             .size()));
-            List<Angles> angles = Angles.of(new Run(to), new Run(run), print);
-            print.print(Angles.table(angles));
+            List<Angles> angles = Angles.of(new Run(to), new Run(run), words);
+            words.print(Angles.table(angles));
             Angles.write(angles, to);
-            Width.folded(print).print(finished ? Next.transferred(run, to) : Next.stopped(to));
+            words.print(finished ? Next.transferred(run, to) : Next.stopped(to));
             return finished ? Exit.FINE : Exit.INTERRUPTED;
         }
     }
