@@ -13,7 +13,6 @@ import hypertransfer.lab.terminal.Exit;
 import hypertransfer.lab.terminal.Interrupt;
 import hypertransfer.lab.terminal.Width;
 import hypertransfer.train.config.Configuration;
-import hypertransfer.train.config.ConfigurationFile;
 import hypertransfer.train.log.Run;
 import java.io.PrintWriter;
 import java.io.Writer;
@@ -107,9 +106,7 @@ public final class TrainCommand implements Callable<Integer> {
         if (directory && out.given()) {
             throw new Refusal(file + " is a directory; the run in it is continued there, so leave --out away");
         }
-        Configuration c = directory
-                ? ConfigurationFile.with(new Run(file).configuration(), set.settings.toArray(String[]::new))
-                : Experiment.configuration(file, set.settings);
+        Configuration c = Experiment.at(file, set.settings);
         ranks.limit(Duration.ofSeconds(c.ranks().limit()));
         Path to = directory ? file : out.or(Options.Out.named(file, ""));
         PrintWriter writer = voice(ranks, json.out());
