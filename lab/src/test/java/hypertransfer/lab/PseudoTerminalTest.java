@@ -109,15 +109,8 @@ class PseudoTerminalTest {
 
     /** All that the items print on a terminal of so many columns; with none, in a pipe. */
     private String shown(int columns) throws Exception {
-        String tiny = """
-                engine: reference
-                steps: 3
-                model: {layers: 1, width: 8, head: 4, sequence: 8, batch: 2}
-                matrices: {%s}
-                validation: {batches: 1}
-                """;
-        Files.writeString(dir.resolve("muon.yaml"), tiny.formatted("rate: 0.02"));
-        Files.writeString(dir.resolve("lion.yaml"), tiny.formatted("rate: 0.0002, direction: lion"));
+        Ht.tiny(dir, "muon", "steps: 3", "matrices: {rate: 0.02}");
+        Ht.tiny(dir, "lion", "steps: 3", "matrices: {rate: 0.0002, direction: lion}");
         Files.writeString(dir.resolve("two.yaml"), """
                 title: A small one
                 settings: [engine=reference, model.layers=1, model.width=8, model.head=4, model.sequence=8, model.batch=1]
