@@ -3,6 +3,7 @@ package hypertransfer.lab.compare;
 import hypertransfer.core.Refusal;
 import hypertransfer.train.config.ConfigurationFile;
 import hypertransfer.train.log.Gap;
+import hypertransfer.train.log.Line;
 import hypertransfer.train.log.Run;
 import hypertransfer.train.log.Run.Curves;
 import hypertransfer.train.log.Turning;
@@ -106,25 +107,31 @@ record Comparison(
         }
     }
 
-    private record Read(Run run, long seed, Curves curves, Turning turning) {
+    /** @param spent tokens and seconds until a step */
+    private record Read(Run run, long seed, Curves curves, Turning turning, NavigableMap<Integer, double[]> spent) {
         static Read of(Run run, long seed, Consumer<String> told) {
             Curves curves = Curves.read(run.directory(), told);
             if (curves.validations().isEmpty()) {
                 throw new Refusal(run.directory() + " has no validation loss yet; wait for one, or leave it out");
             }
-            return new Read(run, seed, curves, Turning.of(run));
+            NavigableMap<Integer, double[]> spent = new TreeMap<>();
+            run.metrics().lines(Line.Training.class).forEach(line -> {
+                double before = spent.isEmpty() ? 0 : spent.lastEntry().getValue()[1];
+                spent.put(line.step() + 1, new double[] {line.tokens(), before + line.seconds()});
+            });
+            return new Read(run, seed, curves, Turning.of(run), spent);
         }
 
         /** @param what 0: tokens; 1: seconds */
         double all(int what) {
-            return curves.spent().isEmpty() ? 0 : curves.spent().lastEntry().getValue()[what];
+            return spent.isEmpty() ? 0 : spent.lastEntry().getValue()[what];
         }
 
         /** The last validation loss before more than this was spent. */
         double within(int what, double most) {
             double last = Double.NaN;
             for (Map.Entry<Integer, Double> validated : curves.validations().entrySet()) {
-                Map.Entry<Integer, double[]> until = curves.spent().floorEntry(validated.getKey());
+                Map.Entry<Integer, double[]> until = spent.floorEntry(validated.getKey());
                 if (until == null || until.getValue()[what] <= most) {
                     last = validated.getValue();
                 }

@@ -43,30 +43,20 @@ public record Run(Path directory) {
     private static final Pattern NUMBERS = Pattern.compile("step-(\\d{8,10})\\.json");
 
     /**
-     * What a run has logged so far of its losses.
+     * The losses that a run has logged so far.
      *
      * @param losses the training loss of each step
      * @param validations the validation loss before a step
-     * @param spent the tokens and the seconds before a step
      */
-    public record Curves(
-            NavigableMap<Integer, Double> losses,
-            NavigableMap<Integer, Double> validations,
-            NavigableMap<Integer, double[]> spent) {
+    public record Curves(NavigableMap<Integer, Double> losses, NavigableMap<Integer, Double> validations) {
 
         /** @param told what could not be read */
         public static Curves read(Path run, Consumer<String> told) {
-            Curves curves = new Curves(new TreeMap<>(), new TreeMap<>(), new TreeMap<>());
+            Curves curves = new Curves(new TreeMap<>(), new TreeMap<>());
             Tail metrics = new Run(run).metrics();
             metrics.lines(Line.class).forEach(line -> {
                 switch (line) {
-                    case Line.Training t -> {
-                        double before = curves.spent.isEmpty()
-                                ? 0
-                                : curves.spent.lastEntry().getValue()[1];
-                        curves.spent.put(t.step() + 1, new double[] {t.tokens(), before + t.seconds()});
-                        curves.losses.put(t.step(), t.loss());
-                    }
+                    case Line.Training t -> curves.losses.put(t.step(), t.loss());
                     case Line.Validation v -> curves.validations.put(v.step(), v.loss());
                     case Line.Matrices m -> {} // of another file
                 }
