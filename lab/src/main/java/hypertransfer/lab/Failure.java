@@ -51,7 +51,7 @@ record Failure(PrintWriter err, boolean trace) implements IParameterExceptionHan
     }
 
     private int say(String text, Throwable t, int exit) {
-        err.println(Ink.RED.on("ht:") + " " + text);
+        err.println(Ink.RED.on("ht:") + Width.here().fold("ht: " + text, 4).substring(3));
         if (trace) {
             t.printStackTrace(err);
         }

@@ -129,12 +129,12 @@ public final class Main implements Runnable {
 
     /** Runs one command and returns its exit code; {@code trace} prints the stack trace of a failure. */
     static int run(PrintWriter out, PrintWriter err, boolean trace, String... args) {
+        CommandLine line = commands(args);
         boolean known = args.length == 0
                 || args[0].startsWith("-")
-                || ABOUT_ALL.contains(args[0])
-                || GROUPS.values().stream().flatMap(List::stream).anyMatch(c -> name(c).equals(args[0]));
-        String[] said = known ? args : new String[] {args[0]}; // with --help behind it, the help of all would be shown
-        return execute(commands(said), out, err, trace, said);
+                || line.getSubcommands().containsKey(args[0]);
+        // behind an unknown command --help would show the help of all
+        return execute(line, out, err, trace, known ? args : new String[] {args[0]});
     }
 
     /**

@@ -8,12 +8,14 @@ import java.nio.channels.Channels;
 import java.nio.channels.FileChannel;
 import java.nio.channels.WritableByteChannel;
 import java.nio.charset.Charset;
+import java.nio.file.Files;
 import java.nio.file.OpenOption;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 
 /**
  * The file system as the commands of {@link Shim} see it: the process ends before some operation
@@ -30,15 +32,18 @@ public final class Disk {
     /** The operations that change something: the process may end before each of them. */
     static final Set<String> CHANGES =
             Set.of(("Files.move Files.copy Files.delete Files.deleteIfExists Files.createDirectories"
-                            + " FileChannel.force FileChannel.truncate")
+                            + " FileChannel.truncate")
                     .split(" "));
 
     /** Those of which more must be known: each is a method here. */
     static final Set<String> LED =
-            Set.of("FileChannel.open FileChannel.write FileChannel.transferTo Files.newOutputStream Channels.newWriter"
+            Set.of(("FileChannel.open FileChannel.write FileChannel.transferTo FileChannel.force Files.newOutputStream"
+                            + " Channels.newWriter")
                     .split(" "));
 
     private static final List<FileChannel> OPEN = new ArrayList<>();
+    private static final Set<FileChannel> FOLDERS = ConcurrentHashMap.newKeySet();
+    private static String failure; // of every folder that is flushed, or null
     private static long operations = Long.MAX_VALUE; // that are left
     private static long done;
 
@@ -48,6 +53,12 @@ public final class Disk {
     static void halts(long after) {
         reset();
         operations = after;
+    }
+
+    /** To flush a folder fails with this message from now on. */
+    static void breaks(String message) {
+        reset();
+        failure = message;
     }
 
     /** Without an end again; whatever a process has open is closed with it. Returns how many operations there were. */
@@ -60,6 +71,8 @@ public final class Disk {
             }
         }
         OPEN.clear();
+        FOLDERS.clear();
+        failure = null;
         operations = Long.MAX_VALUE;
         long all = done;
         done = 0;
@@ -85,7 +98,11 @@ public final class Disk {
         boolean writes = List.of(options).contains(StandardOpenOption.WRITE)
                 || List.of(options).contains(StandardOpenOption.APPEND);
         if (!writes) {
-            return FileChannel.open(file, options);
+            FileChannel channel = FileChannel.open(file, options);
+            if (Files.isDirectory(file)) {
+                FOLDERS.add(channel);
+            }
+            return channel;
         }
         operation();
         FileChannel channel = FileChannel.open(file, options);
@@ -109,6 +126,14 @@ public final class Disk {
         }
         operation();
         return channel.write(source);
+    }
+
+    public static void force(FileChannel channel, boolean all) throws IOException {
+        operation();
+        if (failure != null && FOLDERS.contains(channel)) {
+            throw new IOException(failure);
+        }
+        channel.force(all);
     }
 
     public static long transferTo(FileChannel from, long position, long count, WritableByteChannel to)

@@ -35,7 +35,8 @@ class DocumentsTest {
 
     private static final Pattern INLINE = Pattern.compile("`((?:\\./)?ht [^`]*)`");
     private static final Pattern LINK = Pattern.compile("\\]\\((?!https?:)([^)#]*)(#[^)]*|)\\)");
-    private static final Pattern NAMED = Pattern.compile("`(\\w+Test)(?:\\.(\\w+))?`");
+    /** A test, or some of its methods, and how many cases it is said to have. */
+    private static final Pattern NAMED = Pattern.compile("`(\\w+Test)((?:(?:`, `)?\\.\\w+)*)`(?: \\((\\d+) )?");
     /** A word that stands for something: DIR, [--set KEY=VALUE], P, or three dots. */
     private static final Pattern TEMPLATE = Pattern.compile(".*(\\[|\\.\\.\\.|(^|[ =])[A-Z]+\\b(?![0-9=])).*");
 
@@ -116,12 +117,16 @@ class DocumentsTest {
         }
         List<String> missing = new ArrayList<>();
         for (Path document : documents()) {
-            NAMED.matcher(Files.readString(document))
-                    .results()
-                    .filter(named -> named.group(2) == null
-                            ? !tests.containsKey(named.group(1))
-                            : !tests.getOrDefault(named.group(1), "").contains(" " + named.group(2) + "("))
-                    .forEach(named -> missing.add(document + ": " + named.group()));
+            NAMED.matcher(Files.readString(document)).results().forEach(named -> {
+                String test = tests.getOrDefault(named.group(1), "");
+                Stream<String> methods = Stream.of(named.group(2).split("[`, .]+"))
+                        .filter(name -> !name.isEmpty())
+                        .map(name -> " " + name + "(");
+                Stream<String> cases = Stream.ofNullable(named.group(3)).map(count -> "cases.run(" + count + ",");
+                if (test.isEmpty() || !Stream.concat(methods, cases).allMatch(test::contains)) {
+                    missing.add(document + ": " + named.group());
+                }
+            });
         }
         assertThat(missing).isEmpty();
         assertThat(tests).hasSizeGreaterThan(100);

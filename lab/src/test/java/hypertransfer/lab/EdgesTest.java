@@ -32,13 +32,7 @@ class EdgesTest {
 
     @BeforeEach
     void configuration() throws Exception {
-        file = Files.writeString(dir.resolve("tiny.yaml"), """
-                engine: reference
-                steps: 6
-                model: {layers: 1, width: 8, head: 4, sequence: 8, batch: 2}
-                validation: {batches: 1}
-                checkpoint: {every: 2, keep: 9}
-                """);
+        file = Ht.tiny(dir, "tiny", "steps: 6", "checkpoint: {every: 2, keep: 9}");
     }
 
     private Path train() {

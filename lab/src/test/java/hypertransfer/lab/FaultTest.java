@@ -187,4 +187,23 @@ class FaultTest {
         ht.fine("train", run);
         assertThat(result(run)).isEqualTo(expected);
     }
+
+    /** A disk that fails at the flush of a folder is told; a file system that cannot flush folders at all is not a failure. */
+    @Test
+    void aFolderThatCannotBeFlushed() throws Exception {
+        List<Object> expected = undisturbed(12, 5);
+        Ht bent = new Ht(new Shim());
+        Disk.breaks("Invalid argument");
+        bent.fine(train(dir.resolve("other"), 12, 5));
+        Disk.breaks("Input/output error");
+        assertThat(bent.run(train(run, 12, 5))).isEqualTo(6);
+        assertThat(bent.err().lines())
+                .singleElement()
+                .asString()
+                .startsWith("ht: cannot flush " + run)
+                .contains("Input/output error");
+        Disk.reset();
+        bent.fine(train(run, 12, 5));
+        assertThat(result(run)).isEqualTo(expected);
+    }
 }

@@ -2,8 +2,11 @@ package hypertransfer.lab;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import java.io.IOException;
 import java.io.PrintWriter;
 import java.io.StringWriter;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.List;
 import java.util.stream.Stream;
@@ -16,6 +19,15 @@ public final class Ht {
     static final List<String> TINY =
             set("engine=reference steps=3 model.layers=1 model.width=16 model.head=8 model.sequence=16 model.batch=2"
                     + " validation.batches=1");
+
+    /** A configuration of a run of milliseconds, {@code NAME.yaml}, with some more lines. */
+    static Path tiny(Path directory, String name, String... lines) throws IOException {
+        return Files.writeString(directory.resolve(name + ".yaml"), """
+                engine: reference
+                model: {layers: 1, width: 8, head: 4, sequence: 8, batch: 2}
+                validation: {batches: 1}
+                """ + String.join("\n", lines) + "\n");
+    }
 
     /** As {@link Main#run}. */
     interface Runner {

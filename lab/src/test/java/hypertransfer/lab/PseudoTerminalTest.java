@@ -5,12 +5,15 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** A real terminal of 70 columns, as script(1) makes one. */
 class PseudoTerminalTest {
@@ -44,9 +47,99 @@ class PseudoTerminalTest {
         assertThat(rows).allMatch(row -> row.length() < 70);
     }
 
-    private static String command(Stream<String> words) throws Exception {
-        return Child.java(words.toArray()).stream()
-                .map(word -> "'" + word + "'")
-                .collect(Collectors.joining(" ", "", "\n"));
+    /** What people decide by; after the bar, what must be shown at any width, as a pattern of the words. */
+    private static final String ITEMS = """
+            train muon.yaml --out out/muon-1 --set seed=1 | step 00003/00003 .* next: ht report out/muon-1 .*ht transfer
+            train muon.yaml --out out/muon-2 --set seed=2 | validation|val
+            train lion.yaml --out out/lion-1 --set seed=1 | loss
+            train lion.yaml --out out/lion-2 --set seed=2 | loss
+            compare out/muon-1 out/lion-1 | peak rate mean rate .*end/peak .*rates that differ .*'ht fair out/lion-1 out/muon-1' trains
+            compare out --baseline out/lion-1 | same tokens .*direction=muon .* - .*rate=0.0002: .*2 common seeds: 95 % interval
+            runs out | mean rate .*out/lion-1 finished .*out/muon-2
+            sweep muon.yaml --grid direction=muon,nosuch,adam --grid rate=0.01,0.02 --out o/s | left out: .*or soap .*best [0-9.]+ with
+            fair out/muon-1 out/lion-1 --out o/f | all at the effective rates of muon-1 .*mean rate .*of it was rate
+            reproduce two.yaml --out o/e | final gap largest gap end/peak .*mean over all matrices
+            train muon.yaml --dry-run | parameters 4,896 .*time [0-9:]+: .* s per step
+            transfer out/muon-1 --mode hypertransfer | gap to the target: .*angle to the target .*next: ht report
+            transfer out/nope --mode hypertransfer | ^ht: out/nope is not a run: .*lists the runs there are$
+            train muon.yaml --set rate=1 | ^ht: --set: unknown key 'rate'; the nearest is 'matrices.rate'$
+            train muon.yaml --set data.train=nowhere --out o/n | ^ht: there is no shard nowhere; .*tokenize$
+            train muon.yaml --set adamw.rate=9 --set stop_above=6 --out o/d | the run has diverged; .*lower adamw.rate
+            nosuch --help | ^ht: unknown command 'nosuch'; .*options$
+            export out/muon-1 --out start.safetensors --step 0 | the weights of out/muon-1 at step 0
+            sample out/muon-1 --tokens 4 | .
+            train muon.yaml --set steps=1e0 --out o/one | step 00001/00001
+            """;
+
+    @ParameterizedTest
+    @ValueSource(ints = {80, 200, 0})
+    void everyItem(int columns) throws Exception {
+        assumeTrue(Files.isExecutable(SCRIPT), "there is no " + SCRIPT);
+        String shown = shown(columns);
+        for (String item : ITEMS.lines().toList()) {
+            String command = item.substring(0, item.indexOf(" | ")), wanted = item.substring(item.indexOf(" | ") + 3);
+            int from = shown.indexOf(Several.BEGINS + command) + Several.BEGINS.length() + command.length();
+            String text =
+                    shown.substring(from, shown.indexOf(Several.ENDS, from)).strip();
+            List<String> rows = Arrays.stream(text.split("\r\n|\r|\n"))
+                    .map(row -> row.replaceAll("\u001b\\[[0-9]*[Km]", ""))
+                    .toList();
+            assertThat(String.join(" ", rows).replace("\\ ", " ").replaceAll("\\s+", " "))
+                    .as("%s in %d columns", command, columns)
+                    .containsPattern(wanted)
+                    .doesNotContain("this is a bug");
+            if (columns == 0) {
+                assertThat(text).as(command).doesNotContain("\u001b", "\r", "█");
+            } else {
+                assertThat(rows)
+                        .as("%s in %d columns", command, columns)
+                        .filteredOn(
+                                row -> row.length() >= columns && !row.matches(".*: file:///.*")) // which stays whole
+                        .isEmpty();
+                assertThat(text.contains("█ step "))
+                        .as("a bar where there is room")
+                        .isEqualTo(columns == 200 && text.contains("step 0000") && !text.contains("diverged"));
+            }
+        }
+        assertThat(shown.contains("# its curves as a page")).isTrue();
+        assertThat(shown.contains("# the same losses in the other space"))
+                .as("a remark that does not fit is left out")
+                .isEqualTo(columns != 80);
+    }
+
+    /** All that the items print on a terminal of so many columns; with none, in a pipe. */
+    private String shown(int columns) throws Exception {
+        Ht.tiny(dir, "muon", "steps: 3", "matrices: {rate: 0.02}");
+        Ht.tiny(dir, "lion", "steps: 3", "matrices: {rate: 0.0002, direction: lion}");
+        Files.writeString(dir.resolve("two.yaml"), """
+                title: A small one
+                settings: [engine=reference, model.layers=1, model.width=8, model.head=4, model.sequence=8, model.batch=1]
+                runs:
+                  muon: {settings: [matrices.mode=base]}
+                  twin: {follows: muon, settings: [matrices.mode=hypertransfer]}
+                presets:
+                  demo: {settings: [steps=3, validation.batches=1, matrices.rate=0.02]}
+                """);
+        String items =
+                ITEMS.lines().map(line -> line.replaceFirst(" \\|.*", "\n")).collect(Collectors.joining());
+        Files.writeString(dir.resolve("items.txt"), items);
+        List<String> java = new ArrayList<>(Child.java("items.txt"));
+        java.set(java.indexOf(Main.class.getName()), Several.class.getName());
+        Path script = Files.writeString(
+                dir.resolve("run.sh"),
+                "cd " + dir + "\nunset COLUMNS NO_COLOR\nexport TERM=xterm\n"
+                        + (columns == 0 ? "" : "stty cols " + columns + " rows 20\n")
+                        + quoted(java));
+        return columns == 0
+                ? Child.output("sh", script.toString())
+                : Child.output(SCRIPT.toString(), "-qec", "sh " + script, "/dev/null");
+    }
+
+    private static String command(Stream<String> words) {
+        return quoted(Child.java(words.toArray()));
+    }
+
+    private static String quoted(List<String> words) {
+        return words.stream().map(word -> "'" + word + "'").collect(Collectors.joining(" ", "", "\n"));
     }
 }

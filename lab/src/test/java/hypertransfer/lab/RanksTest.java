@@ -4,17 +4,23 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import hypertransfer.train.log.Run;
+import hypertransfer.train.run.Checkpoint;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Random;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
-/** {@code ht train} as several processes under mpirun, over the loopback; skipped where there is no mpirun. */
+/** Commands as several processes under mpirun, over the loopback; skipped where there is no mpirun. */
 class RanksTest {
     @TempDir
     private Path directory;
@@ -30,13 +36,18 @@ class RanksTest {
     }
 
     private Process start(int ranks, String... arguments) throws Exception {
+        return start("", ranks, Stream.concat(Stream.of("train"), Stream.of(arguments)));
+    }
+
+    /** @param before what the shell of every rank does before */
+    private Process start(String before, int ranks, Stream<String> arguments) throws Exception {
         List<String> command =
                 new ArrayList<>(List.of(("mpirun --allow-run-as-root --oversubscribe --bind-to none --mca pml ob1"
                                 + " --mca btl self,vader,tcp --mca btl_tcp_if_include lo -n " + ranks)
                         .split(" ")));
+        command.addAll(List.of("sh", "-c", before + " exec \"$@\"", "sh"));
         command.addAll(Child.java());
-        command.add("train");
-        command.addAll(List.of(arguments));
+        command.addAll(arguments.toList());
         return new ProcessBuilder(command)
                 .redirectErrorStream(true)
                 .redirectOutput(output().toFile())
@@ -64,6 +75,15 @@ class RanksTest {
         return arguments.toArray(String[]::new);
     }
 
+    private void forget(String run, int... steps) throws Exception {
+        Files.delete(directory.resolve(run).resolve("state.json"));
+        for (int step : steps) {
+            for (String end : List.of("json", "safetensors")) {
+                Files.deleteIfExists(directory.resolve(run + "/checkpoints/step-%08d.%s".formatted(step, end)));
+            }
+        }
+    }
+
     /** Everything that two equal runs have in common. */
     private List<Object> result(String run) throws Exception {
         List<Object> all = FaultTest.result(directory.resolve(run));
@@ -85,10 +105,7 @@ class RanksTest {
                 .containsPattern("Open MPI .*, " + ranks + " ranks: the busiest has 1." + (slow ? 2 : 0) + "0 times");
         assertThat(result("many")).isEqualTo(result("one"));
 
-        Files.delete(directory.resolve("many/state.json"));
-        for (String end : List.of("json", "safetensors")) { // as if it had been killed after the first checkpoint
-            Files.delete(directory.resolve("many/checkpoints/step-00000006." + end));
-        }
+        forget("many", 6); // as if it had been killed after the first checkpoint
         String many = directory.resolve("many").toString();
         if (slow) {
             assertThat(end(start(2, many))).as(Files.readString(output())).isZero();
@@ -135,6 +152,94 @@ class RanksTest {
                 .sorted((a, b) -> Long.compare(a.pid(), b.pid()))
                 .toList()
                 .get(rank);
+    }
+
+    /** The disk of rank 0, which writes the run's files, and of a rank which has no place for its copy of the decisions. */
+    @ParameterizedTest
+    @CsvSource({
+        "0, ulimit -f 320, cannot write , File too large; make room; then run the same command again to continue, 4",
+        "1, JDK_JAVA_OPTIONS=-Djava.io.tmpdir=/nowhere; export JDK_JAVA_OPTIONS, cannot copy , there is no such file or"
+                + " directory; run the same command again to continue, 6"
+    })
+    void theFullDiskOfOneRankEndsAllAndNothingIsLost(int rank, String full, String what, String why, int exit)
+            throws Exception {
+        String small = "steps=140 checkpoint.every=20 checkpoint.keep=9 model.width=8 model.head=4";
+        String[] train = tiny("full", small);
+        String at = "if [ \"$OMPI_COMM_WORLD_RANK\" = " + rank + " ]; then " + full + "; fi;";
+        if (rank > 0) { // it fails where a run begins or continues: so it is given one that has begun
+            ht.fine("train", List.of(train));
+            forget("full", 100, 120, 140);
+        }
+        assertThat(end(start(at, 2, Stream.concat(Stream.of("train"), Stream.of(train)))))
+                .as(Files.readString(output()))
+                .isEqualTo(exit);
+        assertThat(Files.readString(output()))
+                .containsOnlyOnce("ht: " + what)
+                .contains(why.replace("room;", "room,"))
+                .doesNotContain("this is a bug");
+        assertThat(new Run(directory.resolve("full")).checkpoints()).allSatisfy(Checkpoint::read);
+        long there = newest("full");
+        assertThat(end(start(2, train))).as(Files.readString(output())).isZero();
+        assertThat(Files.readString(output())).contains("continuing at step " + there);
+        ht.fine("train", List.of(tiny("one", small)));
+        assertThat(FaultTest.result(directory.resolve("full"))).isEqualTo(FaultTest.result(directory.resolve("one")));
+    }
+
+    /** Reproduce: processes that share the runs. Transfer: ranks of one run. All killed, given again, killed and so on. */
+    @ParameterizedTest
+    @ValueSource(strings = {"reproduce", "transfer"})
+    void killedAndGivenAgain(String command) throws Exception {
+        boolean one = command.equals("transfer");
+        Path made = directory.resolve("made"), target = directory.resolve("target");
+        if (one) {
+            ht.fine("train", List.of(tiny("target", "steps=60", "checkpoint.every=1")));
+        }
+        Files.writeString(directory.resolve("experiment.yaml"), """
+                title: A small one
+                settings: [engine=reference, model.layers=1, model.width=8, model.head=4, model.sequence=8, model.batch=1]
+                runs:
+                  muon: {settings: [matrices.mode=base]}
+                  muonh: {settings: [matrices.mode=hyperball]}
+                  twin: {follows: muon, settings: [matrices.mode=hypertransfer]}
+                presets:
+                  demo: {settings: [steps=60, checkpoint.every=1, validation.batches=1, matrices.rate=0.02]}
+                """);
+        List<String> line = one
+                ? List.of("transfer", target + "", "--mode", "hypertransfer", "--out")
+                : List.of("reproduce", directory.resolve("experiment.yaml") + "", "--out");
+        ht.fine(line, directory.resolve("undisturbed"));
+        Random random = new Random(Long.getLong("ht.seed", 17));
+        int killed = 0;
+        for (int kill = 0; kill < (Boolean.getBoolean("ht.slow") ? 20 : 2); kill++) {
+            Process all = start("", 2, Stream.concat(line.stream(), Stream.of(made + "")));
+            List<Long> before = checkpoints(made);
+            for (int tries = 0; tries < 12_000 && checkpoints(made).equals(before) && all.isAlive(); tries++) {
+                Thread.sleep(5);
+            }
+            Thread.sleep(random.nextInt(200));
+            if (kill % 2 == 0) {
+                rank(all, random.nextInt(2)).destroyForcibly(); // mpirun ends the other
+            } else {
+                all.descendants().toList().forEach(ProcessHandle::destroyForcibly);
+            }
+            killed += end(all) == 0 ? 0 : 1; // 0 where the machine's other work made it too late
+        }
+        assertThat(killed).isPositive();
+        assertThat(end(start("", 2, Stream.concat(line.stream(), Stream.of(made + "")))))
+                .as(Files.readString(output()))
+                .isZero();
+        for (String run : one ? List.of("") : List.of("muon", "muonh", "twin")) {
+            assertThat(FaultTest.result(made.resolve(run)))
+                    .isEqualTo(FaultTest.result(directory.resolve("undisturbed").resolve(run)));
+        }
+    }
+
+    /** The newest checkpoint of every run. */
+    private static List<Long> checkpoints(Path made) {
+        return Stream.of("", "muon", "muonh", "twin")
+                .map(run -> new Run(made.resolve(run))
+                        .checkpoints().stream().mapToLong(Run::step).max().orElse(-1))
+                .toList();
     }
 
     @Test

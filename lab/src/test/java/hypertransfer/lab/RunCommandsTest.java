@@ -28,14 +28,7 @@ class RunCommandsTest {
 
     @BeforeEach
     void configuration() throws Exception {
-        file = Files.writeString(dir.resolve("tiny.yaml"), """
-                engine: reference
-                steps: 12
-                model: {layers: 1, width: 8, head: 4, sequence: 8, batch: 2}
-                matrices: {rate: 0.02}
-                validation: {batches: 1}
-                checkpoint: {every: 4, keep: 9}
-                """);
+        file = Ht.tiny(dir, "tiny", "steps: 12", "matrices: {rate: 0.02}", "checkpoint: {every: 4, keep: 9}");
     }
 
     private Path train(String name, String... settings) {

@@ -2,9 +2,17 @@ package hypertransfer.lab;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import hypertransfer.train.file.Atomic;
+import java.nio.ByteBuffer;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -141,5 +149,26 @@ class SweepTest {
         assertThat(ht.refused("sweep", "/", "--grid rate=1")).contains("/ is not a file; give a configuration");
         assertThat(ht.refused("sweep", file, "--grid rate=1 --out", "")).contains("--out is ''");
         assertThat(ht.refused("sweep", file, "--grid rate=1 --out /")).contains("--out is '/'");
+    }
+
+    /** Two processes that share a sweep and end at the same time: one was refused, although all of its work was done. */
+    @Test
+    void aPageThatAnotherProcessWritesIsWrittenAfterIt() {
+        ht.fine(sweep);
+        for (String name : List.of("sweep.json", "report.html")) {
+            List<CompletableFuture<Integer>> second = new ArrayList<>();
+            Atomic.write(to.resolve(name), channel -> {
+                second.add(CompletableFuture.supplyAsync(() -> ht.run(sweep)));
+                try { // refused, it would end before this
+                    second.getFirst().get(1, TimeUnit.SECONDS);
+                } catch (TimeoutException expected) {
+                    Atomic.writeFully(channel, ByteBuffer.wrap("of the first".getBytes()));
+                } catch (InterruptedException | ExecutionException e) {
+                    throw new AssertionError(e);
+                }
+            });
+            assertThat(second.getFirst().join()).as(ht::err).isZero();
+            assertThat(to.resolve(name)).content().startsWith(name.equals("sweep.json") ? "[" : "<!doctype");
+        }
     }
 }

@@ -21,15 +21,8 @@ class VerifyTest {
 
     @BeforeEach
     void train() throws Exception {
-        Path file = Files.writeString(dir.resolve("tiny.yaml"), """
-                engine: reference
-                steps: 12
-                model: {layers: 1, width: 8, head: 4, sequence: 8, batch: 2}
-                matrices: {mode: hypertransfer}
-                clip: {norm: 0.1}
-                validation: {batches: 1}
-                checkpoint: {every: 4, keep: 9}
-                """);
+        String clip = "clip: {norm: 0.1}", checkpoint = "checkpoint: {every: 4, keep: 9}";
+        Path file = Ht.tiny(dir, "tiny", "steps: 12", "matrices: {mode: hypertransfer}", clip, checkpoint);
         run = dir.resolve("run");
         ht.fine("train", file, "--out", run);
     }

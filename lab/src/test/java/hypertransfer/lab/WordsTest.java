@@ -4,7 +4,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
 
 import hypertransfer.train.log.Run;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -22,12 +21,7 @@ class WordsTest {
 
     @BeforeEach
     void configuration() throws Exception {
-        file = Files.writeString(dir.resolve("tiny.yaml"), """
-                engine: reference
-                steps: 3
-                model: {layers: 1, width: 8, head: 4, sequence: 8, batch: 2}
-                validation: {batches: 1}
-                """);
+        file = Ht.tiny(dir, "tiny", "steps: 3");
     }
 
     /** Who followed 'adamw.rate' set the wrong optimizer's rate. */

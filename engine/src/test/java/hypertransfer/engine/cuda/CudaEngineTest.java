@@ -39,4 +39,16 @@ class CudaEngineTest {
                     .allMatch(tolerance::accepts);
         }
     }
+
+    /** {@code DryRunTest.noKernelIsWithoutATestOfItsBits} holds that these are all kernels. */
+    @ParameterizedTest
+    @EnumSource(names = {"FLOAT32", "BF16"})
+    void everyOperationHasTheSameBitsAgain(Precision precision) {
+        needsCard();
+        for (Dims dims : Comparison.SIZES) {
+            assertThat(Comparison.twice(d -> new Checked(new CudaEngine(d, precision, 0)), dims))
+                    .as("%s", dims)
+                    .allMatch(result -> result.error() == 0);
+        }
+    }
 }

@@ -67,6 +67,19 @@ class DryRunTest {
         assertThat(card.held()).isEmpty();
     }
 
+    /** What {@code CudaEngineTest.everyOperationHasTheSameBitsAgain} runs on a card is every kernel there is. */
+    @Test
+    void noKernelIsWithoutATestOfItsBits() {
+        Set<String> missing = Arrays.stream(Kernel.values()).map(Kernel::symbol).collect(Collectors.toSet());
+        for (Dims dims : Comparison.SIZES) {
+            if (!missing.isEmpty()) {
+                Comparison.twice(d -> new Checked(engine(d, Precision.BF16)), dims);
+                card.launched.forEach(launched -> missing.remove(launched.kernel()));
+            }
+        }
+        assertThat(missing).isEmpty();
+    }
+
     /** Whole tiles of 128: three kernels, the last two on one block of threads per pair of blocks of rows. */
     @Test
     void attentionGoesBackWithFiveProductsWhereTheSizesFit() {
@@ -199,6 +212,44 @@ class DryRunTest {
     void anEngineThatCannotOpenLeavesNothingOnTheCard(String function) {
         card.failing.add(function);
         refused(() -> engine(DIMS, Precision.BF16), function.startsWith("nvrtc") ? "cannot compile" : function);
+        assertThat(card.held()).isEmpty();
+    }
+
+    /** A damaged image was loaded as it was. */
+    @Test
+    void aDamagedKernelIsCompiledAgain() throws IOException {
+        engine(DIMS, Precision.BF16).close();
+        int all = card.compiled;
+        engine(DIMS, Precision.BF16).close();
+        assertThat(card.compiled).as("kept").isEqualTo(all);
+        Path cache = folder.resolve("cache"), kept;
+        try (Stream<Path> files = Files.list(cache)) {
+            kept = files.filter(file -> file.getFileName().toString().startsWith("rows"))
+                    .findFirst()
+                    .orElseThrow();
+        }
+        byte[] good = Files.readAllBytes(kept), flipped = good.clone(), seal = good.clone();
+        flipped[good.length - 1] ^= 1;
+        seal[0] ^= 1;
+        List<byte[]> damaged = List.of(
+                new byte[0],
+                new byte[1],
+                Arrays.copyOf(good, 32),
+                Arrays.copyOf(good, good.length - 1),
+                Arrays.copyOf(good, good.length + 1),
+                Arrays.copyOfRange(good, 32, good.length), // of the version before
+                flipped,
+                seal);
+        for (byte[] bytes : damaged) {
+            Files.write(kept, bytes);
+            int before = card.compiled;
+            engine(DIMS, Precision.BF16).close();
+            assertThat(card.compiled).as("compiled again").isEqualTo(before + 1);
+            assertThat(kept).hasBinaryContent(good);
+        }
+        Files.delete(kept);
+        Files.createDirectory(kept);
+        engine(DIMS, Precision.BF16).close();
         assertThat(card.held()).isEmpty();
     }
 

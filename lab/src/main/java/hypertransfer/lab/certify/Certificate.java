@@ -1,5 +1,7 @@
 package hypertransfer.lab.certify;
 
+import static java.util.stream.Collectors.joining;
+
 import com.fasterxml.jackson.annotation.JsonInclude;
 import hypertransfer.lab.certify.Finding.Shown;
 import hypertransfer.lab.experiment.Version;
@@ -11,6 +13,8 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.Objects;
 import java.util.TreeSet;
+import java.util.function.DoubleFunction;
+import java.util.stream.Stream;
 
 /**
  * Whether two sides are the same dynamics, and why.
@@ -78,8 +82,8 @@ record Certificate(
             notes.add("nothing was trained: a check on a small network would not show this");
             return draft.different(found.step(), from < 0 ? "they start from different weights" : found.reason(), null);
         }
-        Check.Pair pair = Check.small(a.configuration(), b.configuration(), aTakes, bTakes, steps);
-        Check check = Check.of(pair, 1, bound);
+        DoubleFunction<Check> checks = Check.small(a.configuration(), b.configuration(), aTakes, bTakes, steps, bound);
+        Check check = checks.apply(1);
         boolean equal = check.first() == null;
         if (found.same()) {
             if (equal) {
@@ -94,7 +98,7 @@ record Certificate(
             return draft.same("by the numbers of the check only", check);
         }
         if (found.differences().isEmpty()) {
-            return firstOrder(draft, pair, check, found);
+            return firstOrder(draft, checks, check, found);
         }
         if (equal) {
             notes.add("the check does not show it: its gradients are not those of the sides");
@@ -102,8 +106,8 @@ record Certificate(
         return draft.different(equal || !check.whole() ? found.step() : check.first(), found.reason(), check);
     }
 
-    private static Certificate firstOrder(Draft draft, Check.Pair pair, Check check, Finding found) {
-        Check quarter = Check.of(pair, 1.0 / 4, draft.bound), sixteenth = Check.of(pair, 1.0 / 16, draft.bound);
+    private static Certificate firstOrder(Draft draft, DoubleFunction<Check> checks, Check check, Finding found) {
+        Check quarter = checks.apply(1.0 / 4), sixteenth = checks.apply(1.0 / 16);
         draft.notes.add(String.format(
                 Locale.ROOT,
                 "relative to how far matrices turn, losses differ by %.2g, at a quarter of all rates by %.2g, at a sixteenth by"
@@ -167,34 +171,25 @@ record Certificate(
         return all;
     }
 
-    /** What was trained or compared, and how far apart it is. */
-    List<String> details() {
-        List<String> lines = new ArrayList<>(notes);
-        if (check != null) {
-            lines.addFirst(check.text(bound));
-        }
-        return lines;
+    /** The answer, with what was trained or compared and how far apart it is. */
+    String text() {
+        Stream<String> compared = check == null ? Stream.of() : Stream.of(check.text(bound));
+        return Stream.concat(compared, notes.stream())
+                .map(line -> "  " + line + "\n")
+                .collect(joining("", answer + "\n", ""));
     }
 
-    /** The settings that are not the same. */
-    List<String> differing() {
+    /** The settings, one per line, with two values where they differ. */
+    String settings(String indent, boolean differing) {
         return settings.entrySet().stream()
-                .filter(entry -> entry.getValue().size() == 2)
-                .map(entry -> entry.getKey() + ": " + String.join(" | ", entry.getValue()))
-                .toList();
+                .filter(entry -> !differing || entry.getValue().size() == 2)
+                .map(entry -> indent + entry.getKey() + ": " + String.join(" | ", entry.getValue()) + "\n")
+                .collect(joining());
     }
 
     /** One page for people. */
     String page() {
-        StringBuilder page =
-                new StringBuilder("Certificate of dynamics\n\nA: " + a + "\nB: " + b + "\n\n" + answer + "\n");
-        details().forEach(line -> page.append("  ").append(line).append('\n'));
-        page.append("\nby ").append(version).append("\n\nsettings (A | B where they differ)\n");
-        settings.forEach((key, values) -> page.append("  ")
-                .append(key)
-                .append(": ")
-                .append(String.join(" | ", values))
-                .append('\n'));
-        return page.toString();
+        return "Certificate of dynamics\n\nA: " + a + "\nB: " + b + "\n\n" + text() + "\nby " + version
+                + "\n\nsettings (A | B where they differ)\n" + settings("  ", false);
     }
 }

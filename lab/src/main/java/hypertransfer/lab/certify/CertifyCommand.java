@@ -9,7 +9,6 @@ import java.io.PrintWriter;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.LinkedHashMap;
-import java.util.List;
 import java.util.Map;
 import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
@@ -114,12 +113,7 @@ public final class CertifyCommand implements Callable<Integer> {
     }
 
     private static void tell(PrintWriter out, Certificate certificate) {
-        out.println(certificate.answer());
-        certificate.details().forEach(line -> out.println("  " + line));
-        List<String> differing = certificate.differing();
-        if (!differing.isEmpty()) {
-            out.println("  settings that differ, A | B:");
-            differing.forEach(line -> out.println("    " + line));
-        }
+        String differing = certificate.settings("    ", true);
+        out.print(certificate.text() + (differing.isEmpty() ? "" : "  settings that differ, A | B:\n" + differing));
     }
 }

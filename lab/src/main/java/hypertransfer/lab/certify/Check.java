@@ -12,6 +12,7 @@ import hypertransfer.train.run.Rehearsal.Taken;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
+import java.util.function.DoubleFunction;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 
@@ -41,16 +42,15 @@ record Check(
         Integer first,
         Double turned) {
 
-    /** The two small runs, before they are trained. */
-    record Pair(Configuration a, Configuration b, String aTakes, String bTakes, int steps, boolean whole) {}
-
     /**
-     * The same two on a network that takes a second. What is small already stays, and so does what a setting needs.
+     * The check of two sides with all rates multiplied by a number, on a network that takes a second. What is small
+     * already stays, and so does what a setting needs.
      *
      * @param aTakes the series of B that A takes for its schedule, or null
      * @param bTakes the same of B
      */
-    static Pair small(Configuration a, Configuration b, String aTakes, String bTakes, int steps) {
+    static DoubleFunction<Check> small(
+            Configuration a, Configuration b, String aTakes, String bTakes, int steps, double bound) {
         boolean bf16 = a.matrices().settings().bf16()
                 != b.matrices().settings().bf16(); // a rounding, unless it is the difference
         boolean table = a.matrices().recorded() != null && aTakes == null
@@ -65,7 +65,10 @@ record Check(
                         Feed.open(x).close();
                         Feed.open(y).close();
                         boolean whole = x.steps() == a.steps() && a.steps() <= steps;
-                        return new Pair(x, y, aTakes, bTakes, Math.min(steps, x.steps()), whole);
+                        int count = Math.min(steps, x.steps());
+                        return aTakes == null // what is taken comes first
+                                ? scale -> of(x, y, bTakes, count, whole, scale, bound)
+                                : scale -> of(y, x, aTakes, count, whole, scale, bound);
                     } catch (Refusal e) {
                         last = last == null ? e : last;
                     }
@@ -115,17 +118,16 @@ record Check(
         return ConfigurationFile.with(c, settings.toArray(String[]::new));
     }
 
-    /** @param scale what all rates are multiplied by */
-    static Check of(Pair pair, double scale, double bound) {
-        boolean swapped = pair.aTakes != null; // what is taken comes first
-        List<Taken> a = take(swapped ? pair.b : pair.a, pair.steps, scale, null);
-        String series = swapped ? pair.aTakes : pair.bTakes;
-        if (series != null && a.size() < pair.steps) {
+    /** @param series of the first that the second takes for its schedule, or null */
+    private static Check of(
+            Configuration one, Configuration two, String series, int steps, boolean whole, double scale, double bound) {
+        List<Taken> a = take(one, steps, scale, null);
+        if (series != null && a.size() < steps) {
             throw new Refusal(
                     "the side that is recorded diverges at step " + a.size() + " of the check; lower its rates");
         }
         Source source = series == null ? null : new Source(a, series);
-        List<Taken> b = take(swapped ? pair.a : pair.b, pair.steps, scale, source);
+        List<Taken> b = take(two, steps, scale, source);
         double losses = 0, rates = 0, turned = 0;
         Integer first = null;
         boolean named = names(a).equals(names(b));
@@ -152,11 +154,8 @@ record Check(
         }
         String what = String.format(
                 "%s, %d layers of width %d, %d steps in double precision",
-                pair.a.architecture().label(),
-                pair.a.model().layers(),
-                pair.a.model().width(),
-                common);
-        return new Check(what, common, pair.whole, losses, named ? (Double) rates : null, null, null, first, turned);
+                one.architecture().label(), one.model().layers(), one.model().width(), common);
+        return new Check(what, common, whole, losses, named ? (Double) rates : null, null, null, first, turned);
     }
 
     private static List<Taken> take(Configuration c, int steps, double scale, Source source) {

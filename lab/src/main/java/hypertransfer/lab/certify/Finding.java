@@ -55,17 +55,12 @@ record Finding(List<Difference> differences, List<String> firstOrder, Set<String
         Set<String> keys = new TreeSet<>(a.facts().keySet());
         keys.addAll(b.facts().keySet());
         for (String key : keys) {
-            String x = a.facts().get(key), y = b.facts().get(key);
-            if (!Objects.equals(x, y)) {
-                Shown shown =
-                        key.matches(UNSEEN) ? Shown.NEVER : key.startsWith("clip.") ? Shown.SOMETIMES : Shown.ALWAYS;
-                finding.differs(key, x, y, from, shown);
-            }
+            Shown shown = key.matches(UNSEEN) ? Shown.NEVER : key.startsWith("clip.") ? Shown.SOMETIMES : Shown.ALWAYS;
+            finding.differs(key, a.facts().get(key), b.facts().get(key), from, shown);
         }
         finding.rates("AdamW's rate", a.adamw(), b.adamw(), from, steps);
         if (!a.parts().keySet().equals(b.parts().keySet())) {
-            finding.differences.add(new Difference(
-                    "another view: not the same parts of matrices count as matrices", from, Shown.ALWAYS));
+            finding.differs("another view: not the same parts of matrices count as matrices", from, Shown.ALWAYS);
         } else {
             Map<List<Part>, List<String>> pairs = new LinkedHashMap<>(); // matrices that differ alike are told once
             a.parts()
@@ -84,7 +79,7 @@ record Finding(List<Difference> differences, List<String> firstOrder, Set<String
         for (int t = from; t < steps; t++) {
             double x = a.rate(t), y = b.rate(t);
             if (Math.abs(x - y) > ROUNDING * Math.max(x, y)) {
-                differences.add(new Difference(what + " is " + x + " and " + y + " at step " + t, t, Shown.SOMETIMES));
+                differs(what + " is " + x + " and " + y + " at step " + t, t, Shown.SOMETIMES);
                 return;
             }
         }
@@ -93,30 +88,22 @@ record Finding(List<Difference> differences, List<String> firstOrder, Set<String
     private void compare(Part a, Part b, List<String> names, int from, int steps) {
         int before = differences.size();
         String which = names.getFirst() + (names.size() > 1 ? " and " + (names.size() - 1) + " others" : "");
-        Space space = a.turn().space();
-        if (!a.direction().equals(b.direction())) {
-            Shown shown = a.direction() instanceof Soap ? Shown.SOMETIMES : Shown.ALWAYS; // its bases turn seldom
-            differs("the direction of " + which, a.direction(), b.direction(), from, shown);
-        }
-        if (!space.equals(b.turn().space())) {
-            differs("the space that " + which + " follows", space, b.turn().space(), from, Shown.ALWAYS);
-        } else {
-            rates("the rate of " + which, a.turn().rates(), b.turn().rates(), from, steps);
-            if (!a.turn().decays().equals(b.turn().decays())) {
-                differences.add(
-                        new Difference("the recorded decays of " + which + " are others", from, Shown.SOMETIMES));
+        Form.Turn x = a.turn(), y = b.turn();
+        Shown seldom = a.direction() instanceof Soap ? Shown.SOMETIMES : Shown.ALWAYS; // its bases turn seldom
+        differs("the direction of " + which, a.direction(), b.direction(), from, seldom);
+        if (!differs("the space that " + which + " follows", x.space(), y.space(), from, Shown.ALWAYS)) {
+            rates("the rate of " + which, x.rates(), y.rates(), from, steps);
+            if (!x.decays().equals(y.decays())) {
+                differs("the recorded decays of " + which + " are others", from, Shown.SOMETIMES);
             }
         }
-        if (!a.start().equals(b.start())) {
-            differs("the start of " + which, a.start(), b.start(), from, Shown.ALWAYS);
-        }
+        differs("the start of " + which, a.start(), b.start(), from, Shown.ALWAYS);
         if (!a.seen().equals(b.seen()) && !a.loose()) {
             String where = "the gradient of " + which + " is seen at the norm of " + a.seen() + " and of " + b.seen();
             if (a.invariant()) {
                 firstOrder.add(where + ", so momentum mixes gradients of different scales");
             } else {
-                differences.add(new Difference(
-                        where + ", and the loss depends on the scale of this matrix", from, Shown.ALWAYS));
+                differs(where + ", and the loss depends on the scale of this matrix", from, Shown.ALWAYS);
             }
         }
         if (differences.size() == before) {
@@ -124,8 +111,16 @@ record Finding(List<Difference> differences, List<String> firstOrder, Set<String
         }
     }
 
-    private void differs(String what, Object a, Object b, int from, Shown shown) {
-        differences.add(new Difference(what + " is " + a + " and " + b, from, shown));
+    private void differs(String what, int from, Shown shown) {
+        differences.add(new Difference(what, from, shown));
+    }
+
+    private boolean differs(String what, Object a, Object b, int from, Shown shown) {
+        if (Objects.equals(a, b)) {
+            return false;
+        }
+        differs(what + " is " + a + " and " + b, from, shown);
+        return true;
     }
 
     /** How the matrix of one side becomes that of the other. */
@@ -140,15 +135,10 @@ record Finding(List<Difference> differences, List<String> firstOrder, Set<String
             String rates = t.carrier() instanceof Space.Base && s.carrier() instanceof Space.Base
                     ? ", with the rates of equation (wd-transferred-lr)"
                     : "";
-            maps.add(
-                    s.isPlain() && t.isPlain()
-                            ? "the gradient is evaluated at another scale and scaled back"
-                            : s.isPlain()
-                                    ? "B is A carried by " + in(b) + rates
-                                    : t.isPlain()
-                                            ? "A is B carried by " + in(a) + rates
-                                            : "both follow " + space(s.target()) + ", A carried by " + in(a) + ", B by "
-                                                    + in(b));
+            String ofBoth = "both follow " + space(s.target()) + ", A carried by " + in(a) + ", B by " + in(b);
+            String ofOne = s.isPlain() ? "B is A carried by " + in(b) + rates : "A is B carried by " + in(a) + rates;
+            String ofNone = "the gradient is evaluated at another scale and scaled back";
+            maps.add(s.isPlain() && t.isPlain() ? ofNone : s.isPlain() || t.isPlain() ? ofOne : ofBoth);
         }
         if (ours.radius() != theirs.radius()) {
             maps.add("a Hyperball of radius " + ours.radius() + " and of " + theirs.radius()

@@ -13,7 +13,6 @@ import hypertransfer.lab.terminal.Exit;
 import hypertransfer.lab.terminal.Interrupt;
 import hypertransfer.lab.terminal.Width;
 import hypertransfer.train.config.Configuration;
-import hypertransfer.train.config.ConfigurationFile;
 import hypertransfer.train.log.Run;
 import java.io.PrintWriter;
 import java.io.Writer;
@@ -97,18 +96,20 @@ public final class TrainCommand implements Callable<Integer> {
         Runtime.getRuntime().addShutdownHook(new Thread(() -> ranks.abort(code)));
     }
 
+    /** One of the ranks speaks for all. */
+    static PrintWriter voice(Ranks ranks, PrintWriter out) {
+        return ranks.rank() == 0 ? out : new PrintWriter(Writer.nullWriter());
+    }
+
     private int train(Ranks ranks) {
         boolean directory = Files.isDirectory(file);
         if (directory && out.given()) {
             throw new Refusal(file + " is a directory; the run in it is continued there, so leave --out away");
         }
-        Configuration c = directory
-                ? ConfigurationFile.with(new Run(file).configuration(), set.settings.toArray(String[]::new))
-                : Experiment.configuration(file, set.settings);
+        Configuration c = Experiment.at(file, set.settings);
         ranks.limit(Duration.ofSeconds(c.ranks().limit()));
         Path to = directory ? file : out.or(Options.Out.named(file, ""));
-        PrintWriter writer =
-                ranks.rank() == 0 ? json.out() : new PrintWriter(Writer.nullWriter()); // one of them is enough
+        PrintWriter writer = voice(ranks, json.out());
         if (json.only && !dry) {
             throw new Refusal("--json is for --dry-run; what a run does is in its metrics.jsonl");
         }

@@ -4,6 +4,8 @@ import hypertransfer.core.Mode;
 import hypertransfer.core.Refusal;
 import hypertransfer.core.Space;
 import hypertransfer.core.Transfer;
+import hypertransfer.engine.ranks.Ranks;
+import hypertransfer.engine.ranks.library.Transports;
 import hypertransfer.lab.command.option.Options;
 import hypertransfer.lab.compare.Angles;
 import hypertransfer.lab.experiment.Launch;
@@ -20,6 +22,7 @@ import hypertransfer.train.log.Run.Curves;
 import hypertransfer.train.log.RunStatus;
 import java.io.PrintWriter;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -79,20 +82,29 @@ public final class TransferCommand implements Callable<Integer> {
 
     @Override
     public Integer call() {
+        return TrainCommand.together(Transports.open(), this::transfer);
+    }
+
+    private int transfer(Ranks ranks) {
         Path to = out.or(Path.of(run + "-" + mode.label() + (at == null ? "" : "-at-" + at)));
-        PrintWriter print = spec.commandLine().getOut();
+        PrintWriter print = TrainCommand.voice(ranks, spec.commandLine().getOut());
         Configuration c = configuration(to);
+        ranks.limit(Duration.ofSeconds(c.ranks().limit()));
         warn(print);
-        try (Interrupt interrupt = new Interrupt()) {
-            boolean finished = new Launch(to, c, new Run(to).begun(), false, print).run(interrupt);
-            print.print(Gap.of(to, run)
-                    .table(Curves.read(to, damage -> print.println("warning: " + damage))
+        try (Interrupt interrupt = new Interrupt(ranks.rank() == 0)) {
+            boolean finished = new Launch(to, c, new Run(to).begun(), false, print, ranks).run(interrupt);
+            if (ranks.rank() > 0) {
+                return finished ? Exit.FINE : Exit.INTERRUPTED;
+            }
+            PrintWriter words = Width.folded(print);
+            words.print(Gap.of(to, run)
+                    .table(Curves.read(to, damage -> words.println("warning: " + damage))
                             .losses()
                             .size()));
-            List<Angles> angles = Angles.of(new Run(to), new Run(run), print);
-            print.print(Angles.table(angles));
+            List<Angles> angles = Angles.of(new Run(to), new Run(run), words);
+            words.print(Angles.table(angles));
             Angles.write(angles, to);
-            Width.folded(print).print(finished ? Next.transferred(run, to) : Next.stopped(to));
+            words.print(finished ? Next.transferred(run, to) : Next.stopped(to));
             return finished ? Exit.FINE : Exit.INTERRUPTED;
         }
     }

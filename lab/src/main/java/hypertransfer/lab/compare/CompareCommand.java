@@ -106,6 +106,7 @@ public final class CompareCommand implements Callable<Integer> {
                 .print(out, c.sides());
         Turning.warning(
                         c.sides().stream().map(Comparison.Side::name).toList(),
+                        c.sides().stream().map(Comparison.Side::run).toList(),
                         c.sides().stream().mapToDouble(Comparison.Side::mean).toArray())
                 .ifPresent(out::println);
         if (!c.searches().isEmpty()) {

@@ -40,6 +40,7 @@ record Comparison(
     /**
      * Runs of one configuration.
      *
+     * @param run the directory of the first
      * @param validation the last validation loss, mean over seeds
      * @param best the lowest validation loss, mean over seeds
      * @param loss the last training loss, mean over seeds
@@ -51,6 +52,7 @@ record Comparison(
      */
     record Side(
             String name,
+            String run,
             List<Long> seeds,
             double validation,
             double best,
@@ -120,6 +122,7 @@ record Comparison(
             return new Read(run, seed, curves, Turning.of(run), spent);
         }
 
+        /** @param what 0: tokens; 1: seconds */
         double all(int what) {
             return spent.isEmpty() ? 0 : spent.lastEntry().getValue()[what];
         }
@@ -292,6 +295,7 @@ record Comparison(
     private static Side side(String name, List<Read> runs, double tokens, double seconds) {
         return new Side(
                 name,
+                runs.getFirst().run.directory().toString(),
                 runs.stream().map(Read::seed).sorted().toList(),
                 mean(runs, r -> last(r.curves.validations())),
                 mean(runs, r -> Collections.min(r.curves.validations().values())),

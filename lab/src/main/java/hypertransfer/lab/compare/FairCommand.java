@@ -138,9 +138,7 @@ public final class FairCommand implements Callable<Integer> {
         Map<String, Configuration> sides = new LinkedHashMap<>();
         for (Path place : places) {
             String name = Options.Out.named(place, "").getFileName().toString();
-            Configuration c = Files.isDirectory(place)
-                    ? ConfigurationFile.with(new Run(place).configuration(), set.settings.toArray(String[]::new))
-                    : Experiment.configuration(place, set.settings);
+            Configuration c = Experiment.at(place, set.settings);
             if (sides.put(name, c) != null) {
                 throw new Refusal("two sides are called " + name + "; give runs whose names differ");
             }
@@ -171,16 +169,15 @@ public final class FairCommand implements Callable<Integer> {
             List<Path> fair,
             Interrupt stop) {
         Map<String, Path> runs = new LinkedHashMap<>();
-        for (Path place : places) {
-            String name = Options.Out.named(place, "").getFileName().toString();
-            Configuration c = ConfigurationFile.with(sides.get(name), "seed=" + seed, "target=null");
+        for (Map.Entry<String, Configuration> side : sides.entrySet()) {
+            Path place = places.get(runs.size());
             boolean there = Files.isDirectory(place)
                     && set.settings.isEmpty()
-                    && c.seed() == sides.get(name).seed()
+                    && seed == side.getValue().seed()
                     && new Run(place).status().state() == RunStatus.State.FINISHED;
-            Path run = there ? place : to.resolve("own").resolve(name);
-            runs.put(name, run);
-            if (!there && !trained(run, c, stop)) {
+            Path run = there ? place : to.resolve("own").resolve(side.getKey());
+            runs.put(side.getKey(), run);
+            if (!there && !trained(run, side.getValue(), stop, "seed=" + seed, "target=null")) {
                 return false;
             }
         }
@@ -190,30 +187,23 @@ public final class FairCommand implements Callable<Integer> {
             Atomic.told("make", to, () -> Files.createDirectories(to));
             RecordedRates.of(new Run(runs.get(first)), "effective", json::warn).write(schedule);
         }
-        for (Map.Entry<String, Path> side : runs.entrySet()) {
-            Path run = side.getKey().equals(first)
-                    ? side.getValue()
-                    : to.resolve("fair").resolve(side.getKey());
+        String recorded = ConfigurationFile.text("matrices.recorded", schedule.toString());
+        for (String name : sides.keySet()) {
+            Path run = name.equals(first) ? runs.get(name) : to.resolve("fair").resolve(name);
+            Configuration c = sides.get(name);
+            boolean ball = c.matrices().transfer().target() instanceof Space.Hyperball;
+            String mode = "matrices.mode=" + (ball ? "hyperball" : "fair");
             fair.add(run);
-            if (!side.getKey().equals(first)) {
-                Configuration c = sides.get(side.getKey());
-                boolean ball = c.matrices().transfer().target() instanceof Space.Hyperball;
-                Configuration at = ConfigurationFile.with(
-                        c,
-                        "seed=" + seed,
-                        "target=null",
-                        "matrices.mode=" + (ball ? "hyperball" : "fair"),
-                        ConfigurationFile.text("matrices.recorded", schedule.toString()));
-                if (!trained(run, at, stop)) {
-                    return false;
-                }
+            if (!name.equals(first) && !trained(run, c, stop, "seed=" + seed, "target=null", mode, recorded)) {
+                return false;
             }
         }
         return true;
     }
 
-    private boolean trained(Path run, Configuration c, Interrupt stop) {
-        return new Launch(run, c, new Run(run).begun(), true, json.words()).run(stop);
+    private boolean trained(Path run, Configuration c, Interrupt stop, String... settings) {
+        Configuration at = ConfigurationFile.with(c, settings);
+        return new Launch(run, at, new Run(run).begun(), true, json.words()).run(stop);
     }
 
     private static List<Explained> explained(Comparison own, Comparison fair) {

@@ -5,6 +5,7 @@ import hypertransfer.train.config.Configuration;
 import hypertransfer.train.config.ConfigurationFile;
 import hypertransfer.train.file.Atomic;
 import hypertransfer.train.file.Strict;
+import hypertransfer.train.log.Run;
 import hypertransfer.train.network.Preset;
 import java.io.IOException;
 import java.io.InputStream;
@@ -93,6 +94,13 @@ public record Experiment(String title, List<String> settings, Map<String, Member
         } catch (IOException e) {
             throw new UncheckedIOException("cannot read " + name + ": " + Atomic.reason(e), e);
         }
+    }
+
+    /** The configuration of a run, where the place is its directory, or in a file; with these settings. */
+    public static Configuration at(Path place, List<String> settings) {
+        return Files.isDirectory(place)
+                ? ConfigurationFile.with(new Run(place).configuration(), settings.toArray(String[]::new))
+                : configuration(place, settings);
     }
 
     /** Reads a configuration, which an experiment is not: the two are told apart by the experiment's title. */

@@ -5,6 +5,7 @@ import hypertransfer.lab.report.Report;
 import hypertransfer.lab.terminal.Interrupt;
 import hypertransfer.lab.terminal.StepLine;
 import hypertransfer.lab.terminal.Table;
+import hypertransfer.lab.terminal.Width;
 import hypertransfer.train.config.Configuration;
 import hypertransfer.train.config.ConfigurationFile;
 import hypertransfer.train.config.Curve;
@@ -34,10 +35,12 @@ public record Plan(Experiment experiment, Preset preset, List<String> settings, 
      */
     public boolean run(Interrupt stop) {
         Experiment.Tuned tuned = experiment.tuned(preset);
-        out.println(experiment.title() + ", preset " + preset.label() + ", in " + directory);
+        PrintWriter words = Width.folded(out);
+        words.println(experiment.title() + ", preset " + preset.label() + ", in " + directory);
         if (tuned.settings().isEmpty() && tuned.runs().isEmpty()) {
-            out.println("no rates are tuned for this preset, so every run takes the defaults; tune them with 'ht sweep'"
-                    + " and put them into a file like those in runs/");
+            words.println(
+                    "no rates are tuned for this preset, so every run takes the defaults; tune them with 'ht sweep'"
+                            + " and put them into a file like those in runs/");
         }
         List<String> names = List.copyOf(experiment.runs().keySet());
         long begun = System.nanoTime();
@@ -133,6 +136,7 @@ public record Plan(Experiment experiment, Preset preset, List<String> settings, 
 
     /** Prints the table of final losses and gaps, writes a report for each network, and returns the table's rows. */
     public List<Row> show() {
+        PrintWriter words = Width.folded(out);
         List<Row> rows = new ArrayList<>();
         Map<String, Network> networks = new TreeMap<>();
         for (String name : experiment.runs().keySet()) {
@@ -153,26 +157,26 @@ public record Plan(Experiment experiment, Preset preset, List<String> settings, 
                         Math.max(network.largest, Math.max(gap.training().largest(), largest));
             }
         }
-        out.println();
+        words.println();
         new Table<Row>()
                 .column("run", "%s", Row::run)
                 .column("validation", "%10.5f", Row::validation)
                 .column("final gap", "%+9.1e", Row::finalGap)
                 .column("largest gap", "%11.1e", Row::largestGap)
                 .column("end/peak", "%8.4f", Row::endOverPeak)
-                .print(out, rows);
-        out.println("gaps are of the validation loss, to the run that is followed;");
-        out.println("end/peak is the last effective rate over the largest, the mean over all matrices");
-        networks.forEach((name, network) -> network.contrast().ifPresent(text -> out.println(name + ": " + text)));
-        out.println();
+                .print(words, rows);
+        words.println("gaps are of the validation loss, to the run that is followed;");
+        words.println("end/peak is the last effective rate over the largest, the mean over all matrices");
+        networks.forEach((name, network) -> network.contrast().ifPresent(text -> words.println(name + ": " + text)));
+        words.println();
         networks.forEach((name, network) -> {
             Path report = directory.resolve(networks.size() == 1 ? "report.html" : "report-" + name + ".html");
             String title = experiment.title() + (networks.size() == 1 ? "" : ": network " + name);
-            Report.write(title, null, network.runs, report);
-            out.println("report of " + name + ": "
+            Sharing.inTurn(() -> Report.write(title, null, network.runs, report));
+            words.println("report of " + name + ": "
                     + report.toAbsolutePath().normalize().toUri());
         });
-        out.flush();
+        words.flush();
         return rows;
     }
 

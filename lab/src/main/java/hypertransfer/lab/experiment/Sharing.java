@@ -4,6 +4,7 @@ import hypertransfer.core.Refusal;
 import hypertransfer.lab.terminal.Interrupt;
 import hypertransfer.train.log.RunLock;
 import java.io.PrintWriter;
+import java.nio.channels.OverlappingFileLockException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -16,6 +17,7 @@ import java.util.function.Predicate;
  */
 record Sharing(List<Path> runs, Interrupt stop, PrintWriter out) {
     private static final Duration PAUSE = Duration.ofMillis(300);
+    private static final int TURNS = 100;
 
     /**
      * Takes every run once, in their order as far as others leave them.
@@ -59,6 +61,21 @@ record Sharing(List<Path> runs, Interrupt stop, PrintWriter out) {
             }
         }
         return true;
+    }
+
+    /** Writes a file that every process writes when all runs are done, each the same: one after the other. */
+    static void inTurn(Runnable writing) {
+        for (int left = TURNS; ; left--) {
+            try {
+                writing.run();
+                return;
+            } catch (Refusal e) {
+                if (left == 0 || !(e.getCause() instanceof OverlappingFileLockException)) {
+                    throw e;
+                }
+                pause();
+            }
+        }
     }
 
     private static void pause() {

@@ -5,6 +5,7 @@ import hypertransfer.core.Refusal;
 import hypertransfer.lab.report.Report;
 import hypertransfer.lab.terminal.Interrupt;
 import hypertransfer.lab.terminal.Table;
+import hypertransfer.lab.terminal.Width;
 import hypertransfer.train.config.Configuration;
 import hypertransfer.train.config.ConfigurationFile;
 import hypertransfer.train.file.Atomic;
@@ -69,7 +70,8 @@ public final class Sweep {
         if (runs.isEmpty()) {
             throw refusals.values().iterator().next();
         }
-        refusals.forEach((point, refused) -> out.println("left out: " + point + ": " + refused.getMessage()));
+        PrintWriter words = Width.folded(out);
+        refusals.forEach((point, refused) -> words.println("left out: " + point + ": " + refused.getMessage()));
     }
 
     /**
@@ -120,6 +122,7 @@ public final class Sweep {
 
     /** Prints the losses and writes {@code sweep.json} and a page; returns whether there is a best point. */
     public boolean show() {
+        PrintWriter words = Width.folded(out);
         Optional<Point> best = points.stream()
                 .filter(point -> Double.isFinite(point.validation))
                 .min(Comparator.comparingDouble(Point::validation));
@@ -129,25 +132,25 @@ public final class Sweep {
             int axis = i;
             table.column(key, "%s", point -> point.settings.get(axis).substring(key.length() + 1));
         }
-        out.println();
+        words.println();
         table.column("validation", "%10.5f", Point::validation)
                 .column("peak rate", "%9.2g", Point::peak)
                 .column("end/peak", "%8.2g", Point::endToPeak)
                 .column("", "%s", point -> best.filter(b -> b == point).isPresent() ? "*" : "")
                 .print(
-                        out,
+                        words,
                         points.stream()
                                 .sorted(Comparator.comparingDouble(Point::validation))
                                 .toList());
-        Atomic.write(directory.resolve("sweep.json"), json());
-        out.println(best.map(
+        Sharing.inTurn(() -> Atomic.write(directory.resolve("sweep.json"), json()));
+        words.println(best.map(
                         point -> String.format("best %.5f with %s", point.validation, String.join(" ", point.settings)))
                 .orElse("no best: every point diverged; lower the rates"));
-        best.flatMap(this::edge).ifPresent(out::println);
+        best.flatMap(this::edge).ifPresent(words::println);
         Path page = directory.resolve("report.html");
-        Report.write(List.copyOf(runs.keySet()), page);
-        out.println("report: " + page.toAbsolutePath().normalize().toUri());
-        out.flush();
+        Sharing.inTurn(() -> Report.write(List.copyOf(runs.keySet()), page));
+        words.println("report: " + page.toAbsolutePath().normalize().toUri());
+        words.flush();
         return best.isPresent();
     }
 

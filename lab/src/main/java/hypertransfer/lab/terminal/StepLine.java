@@ -174,7 +174,7 @@ public final class StepLine implements Watcher {
     @Override
     public void warned(String sentence) {
         end();
-        out.println(Ink.YELLOW.on("warning:") + " " + sentence);
+        out.println(width.fold(Ink.YELLOW.on("warning:") + " " + sentence, 4));
         out.flush();
     }
 

@@ -9,8 +9,9 @@ import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 
 /**
- * Rows as people read them. A column is as wide as its widest cell, with words to the left and numbers to the right; of the
- * first column, which has names, a narrow terminal shows the ends.
+ * Rows as people read them. A column is as wide as its widest cell, with words to the left and numbers to the right. On a
+ * narrow terminal the columns that do not fit stand in a second table below; of the first column, which has names and
+ * begins both, the ends are shown where it takes more than a third.
  */
 public final class Table<T> {
     private static final int MOST = 200, NARROWEST = 12;
@@ -49,22 +50,31 @@ public final class Table<T> {
                         .mapToInt(row -> c.cell(row).length())
                         .reduce(Math.max(1, c.head.length()), Math::max))
                 .toArray();
-        int others = IntStream.of(widths).skip(1).map(width -> width + 1).sum();
-        widths[0] = Math.min(widths[0], Math.max(NARROWEST, Width.here().columns() - others - 1));
-        out.println(Ink.BOLD.on(line(widths, (column, width) -> column.padded(column.head, width))));
-        for (T row : shown) {
-            out.println(line(widths, (column, width) -> {
-                String cell = column.cell(row), padded = column.padded(Width.end(cell, width), width);
-                return column.ink == null ? padded : column.ink.apply(cell).on(padded);
-            }));
+        int room = Width.here().columns() - 1,
+                others = IntStream.of(widths).skip(1).map(width -> width + 1).sum();
+        widths[0] = Math.min(widths[0], Math.max(Math.max(NARROWEST, room / 3), room - others));
+        for (int from = 1, to; from == 1 || from < widths.length; from = to) {
+            int taken = widths[0];
+            for (to = from; to < widths.length && (to == from || taken + 1 + widths[to] <= room); to++) {
+                taken += 1 + widths[to];
+            }
+            int[] block =
+                    IntStream.concat(IntStream.of(0), IntStream.range(from, to)).toArray();
+            out.println(Ink.BOLD.on(line(block, widths, (column, width) -> column.padded(column.head, width))));
+            for (T row : shown) {
+                out.println(line(block, widths, (column, width) -> {
+                    String cell = column.cell(row), padded = column.padded(Width.end(cell, width), width);
+                    return column.ink == null ? padded : column.ink.apply(cell).on(padded);
+                }));
+            }
         }
         if (rows.size() > MOST) {
             out.println("and " + (rows.size() - MOST) + " more; --json has all");
         }
     }
 
-    private String line(int[] widths, BiFunction<Column<T>, Integer, String> cell) {
-        return IntStream.range(0, widths.length)
+    private String line(int[] block, int[] widths, BiFunction<Column<T>, Integer, String> cell) {
+        return IntStream.of(block)
                 .mapToObj(i -> cell.apply(columns.get(i), widths[i]))
                 .collect(Collectors.joining(" "))
                 .stripTrailing();

@@ -86,7 +86,7 @@ public record Width(int columns) {
     }
 
     private String foldLine(String line, int indent) {
-        if (line.length() < columns) {
+        if (line.replaceAll("\u001b\\[\\d*m", "").length() < columns) { // colours take no room
             return line;
         }
         int space = line.lastIndexOf(' ', columns - 1);
@@ -100,7 +100,7 @@ public record Width(int columns) {
         return name.length() <= columns ? name : "…" + name.substring(name.length() - Math.max(0, columns - 1));
     }
 
-    /** Text for a terminal: a line that is too long is continued below, a command so that it can be copied. */
+    /** Text for a terminal: a line that is too long is continued below, a command so that it can be copied, without remarks. */
     static final class Folding extends Writer {
         private static final int INDENT = 4;
 
@@ -127,9 +127,11 @@ public record Width(int columns) {
 
         private String shown() {
             String text = line.toString();
-            return text.matches("(next: | +)ht .*")
-                    ? new Width(width.columns() - 2).fold(text, 2 * INDENT).replace("\n", " \\\n")
-                    : width.fold(text, INDENT);
+            if (!text.matches("(next: | +)ht .*")) {
+                return width.fold(text, INDENT);
+            }
+            String command = text.length() < width.columns() ? text : text.replaceFirst(" +# .*", "");
+            return new Width(width.columns() - 2).fold(command, 2 * INDENT).replace("\n", " \\\n");
         }
 
         @Override

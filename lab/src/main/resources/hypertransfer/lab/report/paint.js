@@ -13,7 +13,8 @@ const ramp = t => (document.documentElement.dataset.theme === 'dark' ? d3.interp
 function paint() {
   const count = new Map(), next = key => count.set(key, (count.get(key) ?? -1) + 1).get(key);
   const all = sidesOf(ofNetwork());
-  const row = run => model.study.rows.findIndex(({ runs }) => runs.includes(run)), first = d3.sort(all.filter(({ lead }) => !follows(lead)), ({ lead }) => row(lead)), kinds = [...new Set(first.map(({ lead }) => optimizer(lead)))];
+  const at = run => model.study.rows.findIndex(({ runs }) => runs.includes(run)), row = run => (at(run) < 0 ? Infinity : at(run));
+  const first = d3.sort(all.filter(({ lead }) => !follows(lead)), ({ lead }) => row(lead)), kinds = [...new Set(first.map(({ lead }) => optimizer(lead)))];
   for (const { lead, runs } of [...first, ...d3.sort(all.filter(({ lead }) => follows(lead)), ({ lead }) => row(follows(lead)))]) {
     const target = follows(lead);
     if (!target) {

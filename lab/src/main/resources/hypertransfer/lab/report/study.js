@@ -81,8 +81,8 @@ function schedules(free, varying) {
   const keys = ['matrices.schedule', 'matrices.final_ratio', 'matrices.warmup'].filter(key => varying.includes(key));
   const end = ratio => (Number(ratio) === 0 ? 'zero' : plain(ratio) + ' of the peak');
   const name = run => keys.map(key => (key.endsWith('final_ratio') ? 'to ' + end(run.config[key]) : key.endsWith('warmup') ? 'warm-up ' + plain(run.config[key]) : run.config[key])).join(', ');
-  const rows = d3.sort(d3.groups(free, name).map(([label, runs]) => ({ label, runs })), ({ runs: [run] }) => Number(run.config['matrices.final_ratio']));
-  return keys.length && rows.length > 1 && rows.every(row => new Set(row.runs.map(optimizer)).size > 1) ? rows : [];
+  const rows = d3.groups(free, name).map(([label, runs]) => ({ label, runs })).filter(row => new Set(row.runs.map(optimizer)).size > 1); // a schedule of one optimizer's own is no row
+  return keys.length && rows.length > 1 ? d3.sort(rows, ({ runs: [run] }) => Number(run.config['matrices.final_ratio'])) : [];
 }
 
 /** The sides in the order of legends: a sweep's by what it went through, which the names' alphabet does not know. */

@@ -226,6 +226,8 @@ class ManyRunsTest {
                         Stream.concat(settings, Stream.of(member).skip(3)).toArray(String[]::new));
             }
         }
+        // The paper's matched schedule, which one optimizer has: all of the grid was gone.
+        run("matched", "network=M2", "matrices.final_ratio=0.034", "matrices.mode=hyperball", "matrices.rate=0.02");
         open();
         assertThat(browser.evaluate("document.getElementById('sweep').hidden").asBoolean())
                 .isTrue();

@@ -655,6 +655,13 @@ class PageTest {
                     .as("numbers on their colours")
                     .hasSize(4 * (24 + 6))
                     .allMatch(contrast -> contrast >= 4.5);
+            assertThat(browser.numbers(CONTRAST + """
+                      return [...document.querySelectorAll('#network svg text')].map(text =>
+                        ratio([light(getComputedStyle(text).fill), light('#ffffff')]));
+                    })()"""))
+                    .as("words of the drawing on its own ground")
+                    .isNotEmpty()
+                    .allMatch(contrast -> contrast >= 4.5);
         }
         Path saved = downloads("dark");
         click("#figures .figure:nth-child(1) [data-as=svg]");

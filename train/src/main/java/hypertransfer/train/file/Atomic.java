@@ -7,6 +7,7 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
+import java.nio.channels.OverlappingFileLockException;
 import java.nio.charset.CharacterCodingException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.AccessDeniedException;
@@ -73,7 +74,10 @@ public final class Atomic {
         }
     }
 
-    /** Writes a file, or leaves the one that is there; whatever is thrown, nothing is left beside it. */
+    /**
+     * Writes a file, or leaves the one that is there; whatever is thrown, nothing is left beside it. The cause of the
+     * refusal of a second writer is an {@link OverlappingFileLockException}.
+     */
     public static void write(Path file, Writing writing) {
         write(file, writing, null);
     }
@@ -138,7 +142,9 @@ public final class Atomic {
     }
 
     private static Refusal inUse(Path file) {
-        return new Refusal("another process is writing " + file + "; wait for it, or name another file");
+        return new Refusal(
+                "another process is writing " + file + "; wait for it, or name another file",
+                new OverlappingFileLockException());
     }
 
     public static void write(Path file, String text) {

@@ -42,9 +42,10 @@ public final class Turning {
     /**
      * What to say where runs turn their matrices at rates so different that these, and not the optimizers, are compared.
      *
+     * @param runs the directory of each
      * @param mean the mean effective rate of each
      */
-    public static Optional<String> warning(List<String> names, double[] mean) {
+    public static Optional<String> warning(List<String> names, List<String> runs, double[] mean) {
         int slow = -1, fast = -1;
         for (int i = 0; i < mean.length; i++) {
             if (mean[i] > 0) {
@@ -58,7 +59,7 @@ public final class Turning {
         return Optional.of(String.format(
                 "these runs turn their matrices at rates that differ %.2g-fold (%s, %s): they compare rates, not optimizers;"
                         + " 'ht fair %s %s' trains them at one",
-                mean[fast] / mean[slow], names.get(slow), names.get(fast), names.get(slow), names.get(fast)));
+                mean[fast] / mean[slow], names.get(slow), names.get(fast), runs.get(slow), runs.get(fast)));
     }
 
     /** Adds a line whose step comes after all others. */

@@ -28,7 +28,7 @@ public record Rehearsal(
         int steps,
         double stepSeconds,
         double validationSeconds) {
-    private static final int MOST = 400;
+    private static final int MOST = 400, FEW = 6, PATIENCE = 6;
 
     /**
      * A step that was taken.
@@ -73,7 +73,10 @@ public record Rehearsal(
     /** Steps that were taken, and the series of them that another run takes for its schedule. */
     public record Source(List<Taken> steps, String series) {}
 
-    /** Opens data and network as the run would, and takes steps for about so many seconds. */
+    /**
+     * Opens data and network as the run would, and takes steps for about so many seconds; a few steps are waited for
+     * longer, since the first of them are slower.
+     */
     public static Rehearsal of(Configuration c, double seconds) {
         try (Feed feed = Feed.open(c);
                 Session session = Session.open(c, Invariance.needed(c))) {
@@ -81,7 +84,7 @@ public record Rehearsal(
             Schedule adam = c.adamw().schedule(c.steps());
             session.decide(feed.training(0, 0));
             List<Double> taken = new ArrayList<>();
-            long begun = System.nanoTime(), end = begun + (long) (1e9 * seconds);
+            long begun = System.nanoTime(), time = (long) (1e9 * seconds), start = begun;
             do {
                 int like = Math.min(taken.size(), c.steps() - 1); // a run of one step has rates for that one only
                 session.gradient(feed, like, () -> false);
@@ -90,7 +93,9 @@ public record Rehearsal(
                 long now = System.nanoTime();
                 taken.add((now - begun) / 1e9);
                 begun = now;
-            } while (taken.size() < 2 || taken.size() < Math.min(MOST, c.steps()) && begun < end);
+            } while (taken.size() < 2
+                    || taken.size() < Math.min(MOST, c.steps())
+                            && begun - start < (taken.size() < FEW ? PATIENCE : 1) * time);
             session.validate(feed, 1, () -> false); // warms up
             long between = System.nanoTime();
             session.validate(feed, 1, () -> false);

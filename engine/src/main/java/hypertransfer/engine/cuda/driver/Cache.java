@@ -11,6 +11,7 @@ import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
+import java.util.Arrays;
 import java.util.HexFormat;
 import java.util.Map;
 import java.util.Optional;
@@ -22,6 +23,7 @@ import java.util.function.UnaryOperator;
  */
 public record Cache(Path folder) {
     private static final System.Logger LOG = System.getLogger(Cache.class.getName());
+    private static final int SEAL = 32, LARGEST = 64 << 20; // bytes
 
     /** {@code hypertransfer/cuda} under the user's cache folder. */
     public static Cache of(Map<String, String> environment) {
@@ -32,18 +34,36 @@ public record Cache(Path folder) {
     }
 
     public static String hash(String text) {
+        return HexFormat.of().formatHex(digest(text.getBytes(StandardCharsets.UTF_8)), 0, 16);
+    }
+
+    private static byte[] digest(byte[] bytes) {
         try {
-            byte[] digest = MessageDigest.getInstance("SHA-256").digest(text.getBytes(StandardCharsets.UTF_8));
-            return HexFormat.of().formatHex(digest, 0, 16);
+            return MessageDigest.getInstance("SHA-256").digest(bytes);
         } catch (NoSuchAlgorithmException e) {
             throw new IllegalStateException("every Java has SHA-256", e);
         }
     }
 
+    /** What {@link #seal} has written; nothing where it is damaged, cut short, or not ours. */
+    public Optional<byte[]> sealed(String name) {
+        byte[] all = read(name).orElse(new byte[0]);
+        byte[] bytes = Arrays.copyOfRange(all, Math.min(SEAL, all.length), all.length);
+        return Arrays.equals(digest(bytes), Arrays.copyOf(all, SEAL)) ? Optional.of(bytes) : Optional.empty();
+    }
+
+    /** Writes bytes behind their digest. */
+    public void seal(String name, byte[] bytes) {
+        byte[] all = Arrays.copyOf(digest(bytes), SEAL + bytes.length);
+        System.arraycopy(bytes, 0, all, SEAL, bytes.length);
+        write(name, all);
+    }
+
     public Optional<byte[]> read(String name) {
         Path file = folder.resolve(name);
         try {
-            return Files.isRegularFile(file) ? Optional.of(Files.readAllBytes(file)) : Optional.empty();
+            boolean ours = Files.isRegularFile(file) && Files.size(file) <= LARGEST;
+            return ours ? Optional.of(Files.readAllBytes(file)) : Optional.empty();
         } catch (IOException e) {
             LOG.log(Level.WARNING, "cannot read {0}: {1}", file, e.getMessage());
             return Optional.empty();

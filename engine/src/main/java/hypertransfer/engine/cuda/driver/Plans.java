@@ -9,6 +9,7 @@ import java.util.HexFormat;
 import java.util.Map;
 import java.util.Optional;
 import java.util.TreeMap;
+import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 
 /**
@@ -21,6 +22,8 @@ import java.util.stream.Collectors;
  */
 public final class Plans {
     public static final int ALGORITHM_BYTES = 64; // cublasLtMatmulAlgo_t
+    private static final Pattern LINE =
+            Pattern.compile("(?m)^(.+) ([0-9a-f]{" + 2 * ALGORITHM_BYTES + "})( [0-9a-f]{8})?$");
 
     private final Cache cache;
     private final String card;
@@ -38,14 +41,27 @@ public final class Plans {
         return "algorithms-" + card + ".txt";
     }
 
-    /** Gives this run a file of its own, and follows what it holds already. */
+    /** Gives this run a file of its own, and follows what it holds already, all of it: with others it has other bits. */
     public void own(Path path) {
         file = path;
+        if (Files.notExists(path)) {
+            return;
+        }
+        String what = path + ", which holds the algorithms that this run began with";
         try {
-            own.putAll(Files.exists(path) ? parse(Files.readString(path)) : Map.of());
+            if (!Files.isRegularFile(path)) { // to open a pipe may wait for ever
+                throw new IOException("not a regular file");
+            }
+            Files.readString(path).lines().filter(line -> !line.isBlank()).forEach(line -> {
+                Map<String, byte[]> plan = parse(line);
+                if (plan.isEmpty()) {
+                    throw new EngineException(what + ", is damaged at '" + line
+                            + "'; put a copy back, or delete that line: the last bits may then differ from before");
+                }
+                own.putAll(plan);
+            });
         } catch (IOException e) {
-            throw new EngineException(
-                    "cannot read " + path + ", which holds the algorithms that this run began with", e);
+            throw new EngineException("cannot read " + what, e);
         }
     }
 
@@ -103,21 +119,29 @@ public final class Plans {
         return text(all);
     }
 
-    /** From the last word of each line, the algorithm, under what stands before it; other lines are nobody's choice. */
+    /**
+     * Of each line the algorithm, under what stands before it. Behind it is a checksum of both, which older files do not
+     * have; other lines are nobody's choice.
+     */
     private static Map<String, byte[]> parse(String text) {
         Map<String, byte[]> plans = new TreeMap<>();
-        text.lines().forEach(line -> {
-            int space = line.lastIndexOf(' ');
-            if (space > 0 && line.substring(space + 1).matches("[0-9a-f]{" + 2 * ALGORITHM_BYTES + "}")) {
-                plans.put(line.substring(0, space), HexFormat.of().parseHex(line, space + 1, line.length()));
+        LINE.matcher(text).results().forEach(line -> {
+            byte[] algorithm = HexFormat.of().parseHex(line.group(2));
+            if (line.group(3) == null || line.group().equals(line(line.group(1), algorithm))) {
+                plans.put(line.group(1), algorithm);
             }
         });
         return plans;
     }
 
+    private static String line(String key, byte[] algorithm) {
+        String line = key + " " + HexFormat.of().formatHex(algorithm);
+        return line + " " + Cache.hash(line).substring(0, 8);
+    }
+
     private static String text(Map<String, byte[]> plans) {
         return plans.entrySet().stream()
-                .map(plan -> plan.getKey() + " " + HexFormat.of().formatHex(plan.getValue()) + "\n")
+                .map(plan -> line(plan.getKey(), plan.getValue()) + "\n")
                 .collect(Collectors.joining());
     }
 }

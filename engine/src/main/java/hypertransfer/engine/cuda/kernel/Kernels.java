@@ -147,9 +147,9 @@ public final class Kernels {
         int capability = device.driver().capability();
         String name = file + "-" + capability + "-"
                 + Cache.hash(nvrtc.version() + "\n" + nvrtc.target(capability) + "\n" + source);
-        return cache.read(name).orElseGet(() -> {
+        return cache.sealed(name).orElseGet(() -> {
             byte[] image = nvrtc.compile(file + ".cu", source, capability);
-            cache.write(name, image);
+            cache.seal(name, image);
             return image;
         });
     }

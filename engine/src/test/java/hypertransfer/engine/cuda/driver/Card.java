@@ -33,6 +33,10 @@ public final class Card implements Native {
                     ".*Destroy(_v2)?|cuMemFree_v2|cuMemFreeHost|cuModuleUnload")
             .asMatchPredicate();
 
+    private static final MemorySegment IMAGE = MemorySegment.ofArray(new byte[] {3, 1, 4, 1});
+
+    /** How often a text was compiled. */
+    public int compiled;
     /** Bytes that are free, whatever is allocated. */
     public long available = 140L << 30;
     /** What the next timings of a product's candidates take; 1 when used up. */
@@ -92,6 +96,14 @@ public final class Card implements Native {
             case "cuMemAllocHost_v2" -> {
                 out(a, 0).set(ADDRESS, 0, host((long) a[1]));
                 held.put(out(a, 0).get(JAVA_LONG, 0), function);
+            }
+            case "nvrtcCompileProgram" -> compiled++;
+            case "nvrtcGetCUBIN" -> out(a, 1).copyFrom(IMAGE);
+            case "cuModuleLoadData" -> {
+                if (out(a, 1).mismatch(IMAGE) >= 0) {
+                    return 200; // CUDA_ERROR_INVALID_IMAGE
+                }
+                take(function, out(a, 0));
             }
             case String f when TAKES.test(f) -> take(function, out(a, 0));
             case "cuStreamEndCapture" -> take(function, out(a, 1));
