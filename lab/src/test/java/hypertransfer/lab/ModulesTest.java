@@ -36,6 +36,7 @@ class ModulesTest {
                 List.of("-cp", joined(paths.get(false)), "hypertransfer.lab.Main", "train", "../runs/muon.yaml"));
         command.addAll(List.of("--out", dir.resolve("run").toString(), "--set", "engine=cpu", "--set", "steps=2"));
         command.addAll(List.of("--set", "model.layers=1", "--set", "model.width=32", "--set", "model.sequence=8"));
+        command.addAll(List.of("--set", "model.batch=1", "--set", "validation.batches=1"));
         String out = Child.output(command.toArray(String[]::new));
         for (String module : OURS) {
             assertThat(out).containsPattern(module + " location: file:\\S+");
