@@ -8,6 +8,7 @@ import java.lang.management.ManagementFactory;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
 import java.time.Instant;
 import java.util.List;
 import java.util.Map;
@@ -47,7 +48,7 @@ class LauncherTest {
         lock = root.resolve("lab/target/ht.lock");
         jdk("jdk", "25.0.3");
         tools = dir.resolve("tools");
-        for (String tool : "sed dirname readlink find head uname mkdir ln rm mv sleep touch".split(" ")) {
+        for (String tool : "sed dirname readlink find head uname mkdir ln rm mv sleep touch id".split(" ")) {
             Path found = Path.of(Files.exists(Path.of("/usr/bin", tool)) ? "/usr/bin" : "/bin", tool);
             script(tools.resolve(tool), "#!/bin/sh\nexec " + found + " \"$@\"\n");
         }
@@ -203,6 +204,50 @@ class LauncherTest {
         assertThat(Files.readString(classes)).contains("hypertransfer.lab.Main train " + root + "/runs/muon.yaml");
         assertThat(root.resolve("lab/target/ht.first")).doesNotExist();
         assertThat(root.resolve("lab/target/ht.jsa.new")).doesNotExist();
+    }
+
+    /** Beside its options it is a release's launcher: it builds nothing, and needs a JDK only where the release has no runtime. */
+    @Test
+    void aReleaseRunsWhatItBrings() throws Exception {
+        Files.move(root.resolve("ht"), root.resolve("bin/ht"));
+        write(root.resolve("bin/jvm.options"), "");
+        Result onAJdk = start(Map.of(), root + "/bin/ht", "two words").end();
+        assertThat(onAJdk.out()).contains("[" + root + "/lib/*]\n").endsWith("[hypertransfer.lab.Main]\n[two words]\n");
+        assertThat(onAJdk.err()).isEmpty();
+        java(root.resolve("runtime"), "echo \"own runtime $*\"\n");
+        Result onItsOwn = start(Map.of("JAVA_HOME", "/none"), root + "/bin/ht").end();
+        assertThat(onItsOwn.out()).startsWith("own runtime @" + root + "/bin/jvm.options ");
+        assertThat(builds()).isZero();
+    }
+
+    /** The folder of libraries to load is nobody else's: another user could have put their own there. */
+    @Test
+    void cachesGoWhereTheyCanBeWritten() throws Exception {
+        Path temporary = Files.createDirectory(dir.resolve("tmp"));
+        java(dir.resolve("jdk"), "echo \"$XDG_CACHE_HOME\"\nfor arg; do printf '[%s]\\n' \"$arg\"; done\n");
+        String option = "[-Dorg.bytedeco.javacpp.cachedir=%s/hypertransfer/natives]\n";
+        for (var made : Map.of(
+                        Map.of("HOME", dir), dir.resolve(".cache"),
+                        Map.of("HOME", dir, "XDG_CACHE_HOME", dir + "/fast"), dir.resolve("fast"))
+                .entrySet()) {
+            assertThat(run(made.getKey()).out())
+                    .startsWith(made.getValue() + "\n")
+                    .contains(option.formatted(made.getValue()));
+            assertThat(made.getValue().resolve("hypertransfer")).isDirectory();
+        }
+        Map<String, Object> readOnly = Map.of("HOME", "/dev/null", "TMPDIR", temporary);
+        for (int start = 0; start < 2; start++) {
+            String out = run(readOnly).out();
+            assertThat(out)
+                    .startsWith(temporary + "/hypertransfer-")
+                    .contains(option.formatted(out.lines().findFirst().orElseThrow()));
+        }
+        Path own = Path.of(run(readOnly).out().lines().findFirst().orElseThrow());
+        assertThat(Files.getPosixFilePermissions(own)).isEqualTo(PosixFilePermissions.fromString("rwx------"));
+        Files.delete(own);
+        Files.createSymbolicLink(own, Files.createDirectory(dir.resolve("planted")));
+        script(tools.resolve("mktemp"), "#!/bin/sh\necho " + dir + "/fresh\n");
+        assertThat(run(readOnly).out()).startsWith(dir + "/fresh\n");
     }
 
     /** What the tests run with is what people run with. */

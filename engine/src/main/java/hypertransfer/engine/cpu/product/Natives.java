@@ -47,18 +47,19 @@ public final class Natives {
 
     /** The library for a platform, unpacked once per machine with its companions beside it. */
     public static SymbolLookup library(String platform) {
-        String folder = "/org/bytedeco/openblas/" + platform + "/";
+        String folder = "org/bytedeco/openblas/" + platform + "/";
         List<String> names = platform.startsWith("macosx")
                 ? List.of("libgcc_s.1.1.dylib", "libquadmath.0.dylib", "libgfortran.5.dylib", "libopenblas.0.dylib")
                 : List.of("libgcc_s.so.1", "libquadmath.so.0", "libgfortran.so.5", "libopenblas.so.0");
-        if (Natives.class.getResource(folder + names.getLast()) == null) {
+        ClassLoader jars = Natives.class.getClassLoader(); // as a module, the class itself sees its own jar only
+        if (jars.getResource(folder + names.getLast()) == null) {
             throw new EngineException("there is no native OpenBLAS for " + platform + "; the cpu engine runs on "
                     + String.join(", ", PLATFORMS) + ". Use --engine reference here");
         }
         try {
             List<File> files = new ArrayList<>();
             for (String name : names) {
-                URL resource = Natives.class.getResource(folder + name);
+                URL resource = jars.getResource(folder + name);
                 if (resource != null) {
                     files.add(Loader.cacheResource(resource));
                 }

@@ -51,7 +51,7 @@ public enum Vocabulary implements Word {
     }
 
     /**
-     * The text of ids. A separator reads as <|endoftext|>, an id beyond the vocabulary (padding, which a network can
+     * The text of ids. A separator reads as {@code <|endoftext|>}, an id beyond the vocabulary (padding, which a network can
      * sample) as its number in brackets.
      */
     public String decode(int... ids) {

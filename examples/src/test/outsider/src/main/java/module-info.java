@@ -1,0 +1,4 @@
+/** Core comes with djl. */
+module outsider {
+    requires hypertransfer.djl;
+}
