@@ -244,7 +244,8 @@ class OutsiderTest {
                     .toList()) {
                 Path to = Files.createDirectory(sources.resolve(module.getFileName()));
                 Files.copy(module.resolve("pom.xml"), to.resolve("pom.xml"));
-                if (List.of("core", "djl", "examples").contains(module.getFileName().toString())) {
+                if (List.of("core", "djl", "examples")
+                        .contains(module.getFileName().toString())) {
                     copy(module.resolve("src/main"), to.resolve("src/main"));
                 }
             }

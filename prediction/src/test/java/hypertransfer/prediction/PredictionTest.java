@@ -316,7 +316,8 @@ class PredictionTest {
         double k = law.factor();
         assertThat(k).isEqualTo(3);
         Expected matrix = new Expected(10, 8, NO_MEMORY);
-        Prediction tuned = Prediction.of(matrix, new Base(0.1), new Shaped(0.004, 9000, 0.05, 0.1, new Decline.Linear()));
+        Prediction tuned =
+                Prediction.of(matrix, new Base(0.1), new Shaped(0.004, 9000, 0.05, 0.1, new Decline.Linear()));
         Prediction other =
                 Prediction.of(matrix, new Base(k * 0.1), new Shaped(k * 0.004, 1000, 0.05, 0.1, new Decline.Linear()));
         for (int t = 99; t < 1000; t += 100) {

@@ -61,7 +61,7 @@ class MuonTest {
 
     /** Sides that no tile and no pair divides among them; 530 columns are more than a tile. */
     @ParameterizedTest
-    @CsvSource({"1,1", "1,7", "7,1", "2,2", "3,5", "5,3", "16,16", "33,64", "64,33", "5,530", "530,5"})
+    @CsvSource({"1,1", "1,7", "7,1", "2,2", "3,5", "5,3", "16,16", "33,64", "64,33", "5,530", "90,5"})
     void newtonSchulzIsTheObviousOne(int rows, int cols) {
         double[] m = drawn(rows + 31 * cols, rows * cols);
         for (Coefficients coefficients : Coefficients.values()) {
