@@ -104,9 +104,8 @@ public interface Engine extends AutoCloseable {
     default void pack(List<Tensor> tensors, MemorySegment to) {
         long at = 0;
         for (Tensor tensor : tensors) {
-            long bytes = tensor.size() * tensor.numberBytes();
-            store(tensor, to.asSlice(at, bytes));
-            at += bytes;
+            store(tensor, to.asSlice(at, tensor.bytes()));
+            at += tensor.bytes();
         }
     }
 
@@ -114,9 +113,8 @@ public interface Engine extends AutoCloseable {
     default void unpack(MemorySegment from, List<Tensor> tensors) {
         long at = 0;
         for (Tensor tensor : tensors) {
-            long bytes = tensor.size() * tensor.numberBytes();
-            load(from.asSlice(at, bytes), tensor);
-            at += bytes;
+            load(from.asSlice(at, tensor.bytes()), tensor);
+            at += tensor.bytes();
         }
     }
 

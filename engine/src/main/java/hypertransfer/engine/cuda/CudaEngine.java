@@ -220,7 +220,7 @@ public final class CudaEngine implements Engine {
 
     @Override
     public void zero(List<Tensor> tensors) {
-        tensors.forEach(t -> device.zero(pointer(t), ((DeviceTensor) t).bytes()));
+        tensors.forEach(t -> device.zero(pointer(t), t.bytes()));
     }
 
     @Override

@@ -40,7 +40,7 @@ class CheckedTest {
         NONE;
 
         Engine open() {
-            return new Checked(
+            return Checked.of(
                     switch (this) {
                         case REFERENCE -> new ReferenceEngine(DIMS);
                         case CPU -> new CpuEngine(DIMS, 1);

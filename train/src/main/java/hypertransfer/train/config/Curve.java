@@ -1,7 +1,7 @@
 package hypertransfer.train.config;
 
-import hypertransfer.core.Schedule;
 import hypertransfer.core.Decline;
+import hypertransfer.core.Schedule;
 
 /**
  * How a rate rises to its peak and falls from it.
