@@ -22,7 +22,7 @@ public final class Checked {
 
     private Checked(Engine engine) {
         this.engine = engine;
-        layers = CheckedLayers.of(engine, rules);
+        layers = Call.door(Layers.class, new CheckedLayers(engine, rules)::call);
         motion = new CheckedMotion(engine, rules);
     }
 
@@ -58,7 +58,7 @@ public final class Checked {
             case "slice", "decisions" -> rules.open(name);
             case "zero" -> rules.ready(name);
             case "write", "read", "sum", "pack", "unpack", "store", "load" -> rules.outside(name);
-            case "feed", "replay", "until", "decide", "await" -> rules.outside(name);
+            case "feed", "replay", "decide", "await" -> rules.outside(name);
             default -> {}
         }
     }
@@ -81,7 +81,6 @@ public final class Checked {
                 rules.tokens(engine.dims(), "targets", (int[]) arguments[1]);
             }
             case "replay" -> present(arguments, "name", "operations");
-            case "until" -> present(arguments, "stop", "work");
             case "decide" -> present(arguments, "work");
             case "decisions" -> present(arguments, "file");
             default -> {}

@@ -345,7 +345,6 @@ class CheckedTest {
             String inside = "not possible inside replay 'outer'; call it before or after";
             refused("replay", inside, () -> engine.replay("outer", () -> engine.replay("inner", () -> {})));
             refused("decide", inside, () -> engine.replay("outer", () -> engine.decide(() -> {})));
-            refused("until", inside, () -> engine.replay("outer", () -> engine.until(() -> false, () -> {})));
             engine.close();
             refused("read", "the engine is closed; open another one", () -> engine.read(x));
         }

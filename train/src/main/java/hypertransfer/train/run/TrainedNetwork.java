@@ -29,18 +29,12 @@ import java.util.function.BiFunction;
 import java.util.function.Consumer;
 import java.util.function.Function;
 
-/** A run's network at its newest good checkpoint, evaluated where training evaluates it. */
-public final class TrainedNetwork implements AutoCloseable {
-    private final Configuration c;
-    private final Session session;
-    private final int[] window;
-
-    private TrainedNetwork(Configuration c, Session session) {
-        this.c = c;
-        this.session = session;
-        window = new int[c.model().sequence()];
-    }
-
+/**
+ * A run's network at its newest good checkpoint, evaluated where training evaluates it.
+ *
+ * @param configuration the run's, for one sequence at a time
+ */
+public record TrainedNetwork(Configuration configuration, Session session) implements AutoCloseable {
     /**
      * Loads it on the run's own engine, or on the best there is here.
      *
@@ -80,14 +74,10 @@ public final class TrainedNetwork implements AutoCloseable {
         return rules;
     }
 
-    public Configuration configuration() {
-        return c;
-    }
-
     /** The logits of what follows these tokens; of a longer context the last are seen that fit into a sequence. */
     public double[] logits(List<Integer> context) {
+        int[] window = new int[configuration.model().sequence()]; // its end is not seen: attention is causal
         int length = Math.min(window.length, context.size());
-        Arrays.fill(window, 0); // what comes after the context is not seen: attention is causal
         for (int i = 0; i < length; i++) {
             window[i] = context.get(context.size() - length + i);
         }
