@@ -3,7 +3,6 @@ package hypertransfer.engine.cpu;
 import hypertransfer.engine.Dims;
 import hypertransfer.engine.Motion;
 import hypertransfer.engine.Tensor;
-import hypertransfer.engine.cpu.Pool.Task;
 import hypertransfer.engine.cpu.memory.Floats;
 import hypertransfer.engine.cpu.memory.Storage;
 import hypertransfer.engine.cpu.vector.Doubles;
@@ -182,7 +181,7 @@ final class CpuMotion implements Motion {
     }
 
     private void copy(Floats whole, List<Tensor> blocks, boolean back) {
-        Task copy = (piece, worker) -> {
+        pool.run(blocks.size(), (piece, worker) -> {
             Floats block = (Floats) blocks.get(piece);
             int across = whole.cols() / block.cols();
             long line = (long) whole.cols() * whole.numberBytes(), bytes = (long) block.cols() * block.numberBytes();
@@ -190,8 +189,7 @@ final class CpuMotion implements Motion {
             for (int row = 0; row < block.rows(); row++, inside += line, own += bytes) {
                 Lanes.copy(back ? own : inside, back ? inside : own, bytes);
             }
-        };
-        pool.run(copy, blocks.size());
+        });
     }
 
     @Override
@@ -219,12 +217,11 @@ final class CpuMotion implements Motion {
     }
 
     private void each(Chunks chunks, Chunk chunk) {
-        Task task = (piece, worker) -> {
+        pool.run(chunks.count(), (piece, worker) -> {
             int k = chunks.tensor(piece), size = chunks.sizes[k];
             long from = (long) (piece - chunks.first[k]) * size;
             chunk.run(k, from, (int) Math.min(size, chunks.tensors.get(k).size() - from), piece);
-        };
-        pool.run(task, chunks.count());
+        });
     }
 
     private static long at(List<Tensor> list, int k, long from) {

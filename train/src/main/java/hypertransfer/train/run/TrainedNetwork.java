@@ -44,19 +44,16 @@ public record TrainedNetwork(Configuration configuration, Session session) imple
         Configuration trained = run.configuration();
         String engine = Engines.works(trained.engine()) ? trained.engine() : "auto";
         Configuration c = ConfigurationFile.with(trained, "model.batch=1", "model.accumulation=1", "engine=" + engine);
-        return new Checkpoints(run)
-                .newest(
-                        (checkpoint, tensors) -> {
-                            Session session = Session.open(c, rules(run, trained, checkpoint));
-                            try {
-                                new Snapshot(session).load(checkpoint, tensors, converted -> {}); // nothing continues
-                                return new TrainedNetwork(c, session);
-                            } catch (RuntimeException e) {
-                                session.close();
-                                throw e;
-                            }
-                        },
-                        passedOver);
+        return new Checkpoints(run).newest(passedOver, (checkpoint, tensors) -> {
+            Session session = Session.open(c, rules(run, trained, checkpoint));
+            try {
+                new Snapshot(session).load(checkpoint, tensors, converted -> {}); // nothing continues
+                return new TrainedNetwork(c, session);
+            } catch (RuntimeException e) {
+                session.close();
+                throw e;
+            }
+        });
     }
 
     /** The gradient rules that the checkpoint was trained with, once its configuration is known to be the run's. */
@@ -110,7 +107,7 @@ public record TrainedNetwork(Configuration configuration, Session session) imple
             write(weights(c, rules(run, c, checkpoint), checkpoint, tensors), c, dialect, checkpoint.step(), file);
             return checkpoint.step();
         };
-        return step == null ? checkpoints.newest(write, passedOver) : checkpoints.at(step, write);
+        return step == null ? checkpoints.newest(passedOver, write) : checkpoints.at(step, write);
     }
 
     private static int first(Configuration c, Dialect dialect, Path file) {
