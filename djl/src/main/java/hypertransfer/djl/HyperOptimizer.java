@@ -138,7 +138,10 @@ public final class HyperOptimizer extends Optimizer implements AutoCloseable {
 
     private Slot slot(Route route, String parameterId, int part, NDArray weight) {
         Key name = new Key(parameterId, part, names(route).get(part), weight.getDevice());
-        return slots.computeIfAbsent(name, key -> open(route, key, weight));
+        return slots.computeIfAbsent(name, key -> {
+            Saved saved = loaded.get(key.name);
+            return saved == null ? Slot.start(route, key.name, part, weight) : Slot.restore(route, part, weight, saved);
+        });
     }
 
     /** Of all gradients that stand ready, each after its scale. */
@@ -313,13 +316,6 @@ public final class HyperOptimizer extends Optimizer implements AutoCloseable {
         if (saved != null) {
             saved.memory().forEach(NDArray::close);
         }
-    }
-
-    private Slot open(Route route, Key key, NDArray weight) {
-        Saved saved = loaded.get(key.name);
-        return saved == null
-                ? Slot.start(route, key.name, key.part, weight)
-                : Slot.restore(route, key.part, weight, saved);
     }
 
     private void started() {

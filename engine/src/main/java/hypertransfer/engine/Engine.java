@@ -6,7 +6,6 @@ import java.lang.foreign.MemorySegment;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
-import java.util.function.BooleanSupplier;
 
 /**
  * The operations that a GPT and its optimizers need, for one set of sizes.
@@ -104,9 +103,8 @@ public interface Engine extends AutoCloseable {
     default void pack(List<Tensor> tensors, MemorySegment to) {
         long at = 0;
         for (Tensor tensor : tensors) {
-            long bytes = tensor.size() * tensor.numberBytes();
-            store(tensor, to.asSlice(at, bytes));
-            at += bytes;
+            store(tensor, to.asSlice(at, tensor.bytes()));
+            at += tensor.bytes();
         }
     }
 
@@ -114,9 +112,8 @@ public interface Engine extends AutoCloseable {
     default void unpack(MemorySegment from, List<Tensor> tensors) {
         long at = 0;
         for (Tensor tensor : tensors) {
-            long bytes = tensor.size() * tensor.numberBytes();
-            load(from.asSlice(at, bytes), tensor);
-            at += bytes;
+            load(from.asSlice(at, tensor.bytes()), tensor);
+            at += tensor.bytes();
         }
     }
 
@@ -142,16 +139,6 @@ public interface Engine extends AutoCloseable {
      */
     default void replay(String name, Runnable operations) {
         operations.run();
-    }
-
-    /**
-     * Does work that may be given up: once it is told to stop, an engine whose operations take seconds throws
-     * {@link Stopped} from one of them. What the work would have written is then undefined.
-     *
-     * @param stop asked often, always by the thread that calls
-     */
-    default void until(BooleanSupplier stop, Runnable work) {
-        Stopped.until(stop, work);
     }
 
     /** What a network computes. Asked for after {@link #commit} on an engine without {@code Checked} before it. */

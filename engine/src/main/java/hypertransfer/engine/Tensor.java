@@ -17,4 +17,9 @@ public interface Tensor {
     default long size() {
         return (long) rows() * cols();
     }
+
+    /** Of all its numbers. */
+    default long bytes() {
+        return size() * numberBytes();
+    }
 }

@@ -12,7 +12,7 @@ public final class Operations {
     /** What is no operation on numbers: TransportsTest, PackTest and what opens and closes an engine are about it. */
     private static final List<String> OTHERS = List.of("""
             await close commit decisions dims layers load motion name pack provenance remark replay separateWeights slice store
-            tensor transport unpack until weights""".split("\\s+"));
+            tensor transport unpack weights""".split("\\s+"));
 
     /**
      * The operations and their arguments: a tensor and its shape, a list, or a value; "?" may be null. "!" is written; a "!" of

@@ -69,7 +69,7 @@ public final class Rig implements AutoCloseable {
         String demanded = System.getProperty("ht.engine", "cpu");
         assumeTrue(demanded.equals("cpu"), "ht.engine demands " + demanded);
         Routing routing = Routing.standard(Direction.Muon.standard(), Mode.HYPERTRANSFER.transfer(0.1));
-        return new Rig(new Checked(new CpuEngine(architecture.dims(batch), threads)), architecture, routing, 1, false);
+        return new Rig(Checked.of(new CpuEngine(architecture.dims(batch), threads)), architecture, routing, 1, false);
     }
 
     /** The sizes of every other rig. */

@@ -46,7 +46,7 @@ final class Attention {
         this.qkv = qkv;
         this.o = o;
         this.lse = lse;
-        pool.run(forward, dims.B() * dims.H());
+        pool.run(dims.B() * dims.H(), forward);
     }
 
     void backward(long qkv, long o, long lse, long dO, long dqkv) {
@@ -56,7 +56,7 @@ final class Attention {
         this.dO = dO;
         this.dqkv = dqkv;
         pool.each(dims.N(), this::means);
-        pool.run(backward, dims.B() * dims.G());
+        pool.run(dims.B() * dims.G(), backward);
     }
 
     private void forward(int piece, int worker) {

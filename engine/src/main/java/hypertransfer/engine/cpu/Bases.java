@@ -5,7 +5,6 @@ import static hypertransfer.engine.cpu.memory.Floats.at;
 import hypertransfer.engine.Dims;
 import hypertransfer.engine.Role;
 import hypertransfer.engine.Tensor;
-import hypertransfer.engine.cpu.Pool.Task;
 import hypertransfer.engine.cpu.memory.Floats;
 import hypertransfer.engine.cpu.memory.Storage;
 import hypertransfer.engine.cpu.product.Blas;
@@ -34,7 +33,7 @@ final class Bases {
 
     void gram(List<Tensor> g, double[] scale, double beta, List<Tensor> left, List<Tensor> right) {
         int[] order = room.order(g);
-        Task sides = (piece, worker) -> {
+        pool.run(2 * g.size(), (piece, worker) -> {
             int k = order[piece >> 1];
             boolean cols = (piece & 1) == 1;
             Tensor x = g.get(k), p = cols ? right.get(k) : left.get(k);
@@ -44,28 +43,25 @@ final class Bases {
                 Blas.syrk(cols, n, other, fresh, at(x), x.cols(), (float) beta, at(p), n);
                 NewtonSchulz.mirror(at(p), n);
             }
-        };
-        pool.run(sides, 2 * g.size());
+        });
     }
 
     void rotate(List<Tensor> g, List<Tensor> left, List<Tensor> right, boolean back) {
         int[] order = room.order(g);
-        Task matrices = (piece, worker) -> {
+        pool.run(g.size(), (piece, worker) -> {
             int k = order[piece];
             rotate(g.get(k), left.get(k), right.get(k), back, worker);
-        };
-        pool.run(matrices, g.size());
+        });
     }
 
     void refine(List<Tensor> gram, double[] shift, List<Tensor> basis) {
         int[] order = room.order(gram);
-        Task matrices = (piece, worker) -> {
+        pool.run(gram.size(), (piece, worker) -> {
             int k = order[piece], n = gram.get(k).rows();
             if (n > 1) {
                 refine(n, at(gram.get(k)), (float) shift[k], at(basis.get(k)), worker);
             }
-        };
-        pool.run(matrices, gram.size());
+        });
     }
 
     private void rotate(Tensor x, Tensor left, Tensor right, boolean back, int worker) {

@@ -3,7 +3,6 @@ package hypertransfer.engine.cpu;
 import hypertransfer.engine.Dims;
 import hypertransfer.engine.Motion;
 import hypertransfer.engine.Tensor;
-import hypertransfer.engine.cpu.Pool.Task;
 import hypertransfer.engine.cpu.memory.Floats;
 import hypertransfer.engine.cpu.memory.Storage;
 import hypertransfer.engine.cpu.vector.Doubles;
@@ -12,14 +11,13 @@ import hypertransfer.engine.cpu.vector.Sums;
 import java.util.Arrays;
 import java.util.List;
 
-/** The optimizer's operations. What is done to every number of many tensors is done in chunks of a fixed size. */
+/** The optimizer's operations. What is done to every number of many tensors is done in chunks. */
 final class CpuMotion implements Motion {
     private static final int CHUNK = 1 << 15;
 
     private final Pool pool;
     private final NewtonSchulz newtonSchulz;
     private final Bases bases;
-    private int[] first = {}; // the first piece of each tensor
 
     CpuMotion(Pool pool, Dims dims, Storage storage) {
         this.pool = pool;
@@ -30,6 +28,35 @@ final class CpuMotion implements Motion {
     /** What is done to n numbers of the tensors at place k, from number {@code from} on. */
     private interface Chunk {
         void run(int k, long from, int n, int piece);
+    }
+
+    /**
+     * Tensors in chunks, which follow from their shapes, so that sums come out the same on any number of threads.
+     *
+     * @param sizes the numbers of each tensor's chunks, of which the last may have fewer
+     * @param first the first chunk of each tensor, and how many there are
+     */
+    private record Chunks(List<Tensor> tensors, int[] sizes, int[] first) {
+        /** @param rows whether only whole rows make a chunk */
+        static Chunks of(List<Tensor> tensors, boolean rows) {
+            int[] sizes = new int[tensors.size()], first = new int[tensors.size() + 1];
+            for (int k = 0; k < sizes.length; k++) {
+                int cols = tensors.get(k).cols();
+                sizes[k] = rows ? Math.max(1, CHUNK / cols) * cols : CHUNK;
+                first[k + 1] = first[k] + (int) Math.ceilDiv(tensors.get(k).size(), sizes[k]);
+            }
+            return new Chunks(tensors, sizes, first);
+        }
+
+        int count() {
+            return first[sizes.length];
+        }
+
+        /** The tensor that a chunk is of. */
+        int tensor(int piece) {
+            int k = Arrays.binarySearch(first, piece);
+            return k < 0 ? -k - 2 : k;
+        }
     }
 
     void zero(List<Tensor> tensors) {
@@ -69,19 +96,17 @@ final class CpuMotion implements Motion {
     /** Every chunk's sums apart, then added in order. */
     @Override
     public double[] readings(List<Tensor> w, List<Tensor> u) {
-        int pieces = pieces(w);
-        double[] sums = new double[3 * pieces], readings = new double[3 * w.size()];
-        each(w, (k, from, n, piece) -> {
+        Chunks chunks = Chunks.of(w, false);
+        double[] sums = new double[3 * chunks.count()], readings = new double[3 * w.size()];
+        each(chunks, (k, from, n, piece) -> {
             long x = at(w, k, from), y = at(u, k, from);
             boolean exact = exact(w, k), both = exact(u, k);
             sums[3 * piece] = exact ? Doubles.squares(x, n) : Sums.squares(x, n);
             sums[3 * piece + 1] = both ? Doubles.squares(y, n) : Sums.squares(y, n);
             sums[3 * piece + 2] = exact ? Doubles.dot(x, y, both, n) : Sums.dot(x, y, n);
         });
-        for (int piece = 0; piece < pieces; piece++) {
-            for (int i = 0, k = tensor(piece, w.size()); i < 3; i++) {
-                readings[3 * k + i] += sums[3 * piece + i];
-            }
+        for (int i = 0; i < sums.length; i++) {
+            readings[3 * chunks.tensor(i / 3) + i % 3] += sums[i];
         }
         for (int k = 0; k < w.size(); k++) {
             readings[3 * k] = Math.sqrt(readings[3 * k]);
@@ -116,7 +141,33 @@ final class CpuMotion implements Motion {
 
     @Override
     public void equalize(List<Tensor> x, double beta, double epsilon, double[] norm, List<Tensor> v) {
-        Equalizer.run(pool, x, beta, epsilon, norm, v);
+        Chunks chunks = Chunks.of(x, true);
+        double[] sums = new double[2 * chunks.count()], squares = new double[2 * x.size()]; // of x, and of p
+        each(chunks, (k, from, n, piece) -> {
+            int cols = x.get(k).cols();
+            long at = at(x, k, from);
+            if (v.get(k).cols() == cols) {
+                sums[2 * piece] = Sums.squares(at, n);
+                Updates.equalize(at, at(v, k, from), (float) beta, (float) (1 - beta), (float) epsilon, n);
+                sums[2 * piece + 1] = Sums.squares(at, n);
+                return;
+            }
+            for (int row = 0; row < n / cols; row++) {
+                long mean = at(v, k, from / cols + row);
+                double before = Sums.squares(at + 4L * row * cols, cols);
+                float factor = Updates.equalizeRow(at + 4L * row * cols, before, mean, beta, epsilon, cols);
+                sums[2 * piece] += before;
+                sums[2 * piece + 1] += before * factor * factor;
+            }
+        });
+        for (int i = 0; i < sums.length; i++) {
+            squares[2 * chunks.tensor(i / 2) + i % 2] += sums[i];
+        }
+        each(chunks, (k, from, n, piece) -> {
+            double to = norm == null ? Math.sqrt(squares[2 * k]) : norm[k];
+            float factor = (float) (to / (Math.sqrt(squares[2 * k + 1]) + epsilon));
+            Lanes.scale(factor, at(x, k, from), at(x, k, from), n);
+        });
     }
 
     @Override
@@ -130,7 +181,7 @@ final class CpuMotion implements Motion {
     }
 
     private void copy(Floats whole, List<Tensor> blocks, boolean back) {
-        Task copy = (piece, worker) -> {
+        pool.run(blocks.size(), (piece, worker) -> {
             Floats block = (Floats) blocks.get(piece);
             int across = whole.cols() / block.cols();
             long line = (long) whole.cols() * whole.numberBytes(), bytes = (long) block.cols() * block.numberBytes();
@@ -138,8 +189,7 @@ final class CpuMotion implements Motion {
             for (int row = 0; row < block.rows(); row++, inside += line, own += bytes) {
                 Lanes.copy(back ? own : inside, back ? inside : own, bytes);
             }
-        };
-        pool.run(copy, blocks.size());
+        });
     }
 
     @Override
@@ -163,31 +213,15 @@ final class CpuMotion implements Motion {
     }
 
     private void each(List<Tensor> tensors, Chunk chunk) {
-        Task task = (piece, worker) -> {
-            int k = tensor(piece, tensors.size());
-            long from = (long) (piece - first[k]) * CHUNK;
-            chunk.run(k, from, (int) Math.min(CHUNK, tensors.get(k).size() - from), piece);
-        };
-        pool.run(task, pieces(tensors));
+        each(Chunks.of(tensors, false), chunk);
     }
 
-    /** How many chunks the tensors have; and where each one's begin. */
-    private int pieces(List<Tensor> tensors) {
-        if (first.length < tensors.size()) {
-            first = new int[tensors.size()];
-        }
-        int pieces = 0;
-        for (int k = 0; k < tensors.size(); k++) {
-            first[k] = pieces;
-            pieces += (int) ((tensors.get(k).size() + CHUNK - 1) / CHUNK);
-        }
-        return pieces;
-    }
-
-    /** The last of so many tensors that starts at or before a piece. */
-    private int tensor(int piece, int tensors) {
-        int k = Arrays.binarySearch(first, 0, tensors, piece);
-        return k < 0 ? -k - 2 : k;
+    private void each(Chunks chunks, Chunk chunk) {
+        pool.run(chunks.count(), (piece, worker) -> {
+            int k = chunks.tensor(piece), size = chunks.sizes[k];
+            long from = (long) (piece - chunks.first[k]) * size;
+            chunk.run(k, from, (int) Math.min(size, chunks.tensors.get(k).size() - from), piece);
+        });
     }
 
     private static long at(List<Tensor> list, int k, long from) {

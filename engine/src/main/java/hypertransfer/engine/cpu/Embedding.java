@@ -21,28 +21,24 @@ final class Embedding {
     }
 
     private static void each(Pool pool, int[] tokens, IntConsumer row) {
-        pool.run(
-                (piece, worker) -> {
-                    for (int n = 0; n < tokens.length; n++) {
-                        if (tokens[n] % PIECES == piece) {
-                            row.accept(n);
-                        }
-                    }
-                },
-                PIECES);
+        pool.run(PIECES, (piece, worker) -> {
+            for (int n = 0; n < tokens.length; n++) {
+                if (tokens[n] % PIECES == piece) {
+                    row.accept(n);
+                }
+            }
+        });
     }
 
     /** A few rows added to many, over and over, or back the sums. A piece is some columns of all rows, so each sum has one order. */
     static void repeated(Pool pool, boolean backward, int rows, int cols, int period, long many, long few) {
-        pool.run(
-                (piece, worker) -> {
-                    int first = piece * COLUMNS, count = Math.min(COLUMNS, cols - first);
-                    for (int n = 0; n < rows; n++) {
-                        long one = many + 4L * ((long) n * cols + first),
-                                other = few + 4L * ((long) (n % period) * cols + first);
-                        Lanes.add(backward ? one : other, backward ? other : one, count);
-                    }
-                },
-                (cols + COLUMNS - 1) / COLUMNS);
+        pool.run(Math.ceilDiv(cols, COLUMNS), (piece, worker) -> {
+            int first = piece * COLUMNS, count = Math.min(COLUMNS, cols - first);
+            for (int n = 0; n < rows; n++) {
+                long one = many + 4L * ((long) n * cols + first),
+                        other = few + 4L * ((long) (n % period) * cols + first);
+                Lanes.add(backward ? one : other, backward ? other : one, count);
+            }
+        });
     }
 }

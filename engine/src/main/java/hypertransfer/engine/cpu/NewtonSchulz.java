@@ -45,7 +45,7 @@ final class NewtonSchulz {
         this.x = x;
         this.iteration = iteration;
         order(x);
-        pool.run(task, x.size());
+        pool.run(x.size(), task);
     }
 
     /** The places of matrices in a list, those of more numbers than most first. The next call writes to the same array. */

@@ -6,7 +6,6 @@ import hypertransfer.engine.Dims;
 import hypertransfer.engine.Layers.Norm;
 import hypertransfer.engine.Role;
 import hypertransfer.engine.Tensor;
-import hypertransfer.engine.cpu.Pool.Task;
 import hypertransfer.engine.cpu.memory.Floats;
 import hypertransfer.engine.cpu.memory.Storage;
 import hypertransfer.engine.cpu.vector.Lanes;
@@ -32,7 +31,8 @@ final class NormGradients {
         int rows = out.rows(), cols = out.cols(), chunk = Pool.chunk(rows);
         long d = at(dy), x = at(out), gain = at(norm.gain()), r = at(norm.r()), to = at(dh);
         long inner = at(z), posts = at(zr), toInner = at(dz);
-        Task task = (piece, worker) -> {
+        int chunks = Pool.chunks(rows);
+        pool.run(chunks, (piece, worker) -> {
             long sums = partial.at() + 4L * piece * cols, free = centered.at() + 8L * worker * cols;
             Lanes.fill(0, sums, cols);
             for (int n = piece * chunk; n < Math.min(rows, (piece + 1) * chunk); n++) {
@@ -51,9 +51,7 @@ final class NormGradients {
                     throughPost(to + row, inner + row, post, along * post / cols, toInner + row, cols);
                 }
             }
-        };
-        int chunks = Pool.chunks(rows);
-        pool.run(task, chunks);
+        });
         for (int piece = 0; piece < chunks; piece++) {
             Lanes.add(partial.at() + 4L * piece * cols, at(norm.dgain()), cols);
         }

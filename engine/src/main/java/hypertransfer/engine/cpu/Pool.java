@@ -72,7 +72,7 @@ final class Pool implements AutoCloseable {
     }
 
     /** Returns when all pieces are done, or throws {@link Stopped} when those are that had begun as the caller was told to. */
-    void run(Task next, int pieces) {
+    void run(int pieces, Task next) {
         if (pieces == 1 || threads.length == 1) {
             for (int piece = 0; piece < pieces; piece++) {
                 if (Stopped.wished()) {
@@ -116,13 +116,11 @@ final class Pool implements AutoCloseable {
     /** Does something to every row. Rows are cut only by their number, so that sums over them are the same on any machine. */
     void each(int rows, IntConsumer row) {
         int chunk = chunk(rows);
-        run(
-                (piece, worker) -> {
-                    for (int n = piece * chunk; n < Math.min(rows, (piece + 1) * chunk); n++) {
-                        row.accept(n);
-                    }
-                },
-                chunks(rows));
+        run(chunks(rows), (piece, worker) -> {
+            for (int n = piece * chunk; n < Math.min(rows, (piece + 1) * chunk); n++) {
+                row.accept(n);
+            }
+        });
     }
 
     /** The rows of a chunk. */

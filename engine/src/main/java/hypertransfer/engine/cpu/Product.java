@@ -49,8 +49,8 @@ record Product(int m, int n, int k, Matrix a, Matrix b, float beta, Matrix c) {
         }
         int height = rows, width = cols, across = tiles(n, cols);
         pool.run(
-                (piece, worker) -> tile(piece / across * height, piece % across * width, height, width),
-                across * tiles(m, rows));
+                across * tiles(m, rows),
+                (piece, worker) -> tile(piece / across * height, piece % across * width, height, width));
     }
 
     private boolean divisible(int rows, int cols) {

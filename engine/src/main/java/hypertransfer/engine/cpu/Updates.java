@@ -91,4 +91,30 @@ final class Updates {
             Lanes.put(w, v - (push * Lanes.get(w + du) + lose * v));
         }
     }
+
+    /** Divides numbers by the roots of their mean squares, of which there is one for each of them. */
+    static void equalize(long x, long v, float beta, float fresh, float epsilon, int n) {
+        long dv = v - x, whole = Lanes.whole(x, n), end = Lanes.end(x, n);
+        FloatVector betas = Lanes.all(beta);
+        for (; x < whole; x += Lanes.STEP) {
+            FloatVector number = Lanes.load(x);
+            FloatVector mean = Lanes.load(x + dv).fma(betas, number.mul(number).mul(fresh));
+            Lanes.store(mean, x + dv);
+            Lanes.store(number.div(mean.sqrt().add(epsilon)), x);
+        }
+        for (; x < end; x += 4) {
+            float number = Lanes.get(x), mean = Lanes.get(x + dv) * beta + number * number * fresh;
+            Lanes.put(x + dv, mean);
+            Lanes.put(x, number / ((float) Math.sqrt(mean) + epsilon));
+        }
+    }
+
+    /** The same where a whole row, of this sum of squares, has one; returns what it was multiplied by. */
+    static float equalizeRow(long x, double squares, long v, double beta, double epsilon, int n) {
+        double mean = beta * Lanes.get(v) + (1 - beta) * squares / n;
+        Lanes.put(v, (float) mean);
+        float factor = (float) (1 / (Math.sqrt(mean) + epsilon));
+        Lanes.scale(factor, x, x, n);
+        return factor;
+    }
 }

@@ -25,7 +25,7 @@ import java.util.stream.Stream;
  * take as long on 132 multiprocessors as 264 would. Tiles of other sizes, which it has but does not offer, fill the card better,
  * and a product to the weight is up to 10% faster with them.
  */
-final class Algorithms {
+record Algorithms(CardLibrary lt, long workspace, int multiprocessors) {
     private static final int RESULT_BYTES = 96,
             RESULT_SIZE = 64,
             RESULT_STATE = 72; // cublasLtMatmulHeuristicResult_t, which begins with the algorithm
@@ -58,21 +58,11 @@ final class Algorithms {
             .distinct()
             .toList();
 
-    private final CardLibrary lt;
-    private final long workspace;
-    private final int multiprocessors;
-
     /** One of cublasLtMatmulTile_t. */
     private record Tile(int id, int rows, int cols) {}
 
     /** A tile, the kind of kernel, how many parts each sum has, and the work of the busiest multiprocessor. */
     private record Choice(byte[] like, Tile tile, int parts, double work) {}
-
-    Algorithms(CardLibrary lt, long workspace, int multiprocessors) {
-        this.lt = lt;
-        this.workspace = workspace;
-        this.multiprocessors = multiprocessors;
-    }
 
     /** Those that cuBLASLt offers, the one it expects most of first. */
     List<byte[]> offered(Product p, Blas.Plan plan) {

@@ -23,6 +23,7 @@ import hypertransfer.engine.cuda.kernel.Geometry;
 import hypertransfer.engine.cuda.kernel.Kernel;
 import hypertransfer.engine.cuda.kernel.Kernels;
 import hypertransfer.engine.cuda.kernel.Precision;
+import hypertransfer.engine.cuda.kernel.Symmetric;
 import hypertransfer.engine.foreign.Native;
 import hypertransfer.engine.ranks.Ranks;
 import hypertransfer.engine.ranks.Ranks.Transport;
@@ -170,7 +171,9 @@ public final class CudaEngine implements Engine {
         Scratch scratch = storage.scratch();
         blas.workspace(scratch.blas);
         feed = new TokenUpload(device, dims.N(), dims.V(), scratch.tokens);
-        motion = new CudaMotion(device, kernels, blas, scratch, new Bases(device, blas, scratch, solver));
+        Bases bases = new Bases(device, blas, scratch, solver);
+        Symmetric symmetric = kernels.symmetric() ? new Symmetric(device, kernels) : null;
+        motion = new CudaMotion(device, kernels, blas, scratch, bases, symmetric);
         layers = new CudaLayers(device, kernels, blas, geometry, storage, feed);
         return memory;
     }
@@ -220,7 +223,7 @@ public final class CudaEngine implements Engine {
 
     @Override
     public void zero(List<Tensor> tensors) {
-        tensors.forEach(t -> device.zero(pointer(t), ((DeviceTensor) t).bytes()));
+        tensors.forEach(t -> device.zero(pointer(t), t.bytes()));
     }
 
     @Override

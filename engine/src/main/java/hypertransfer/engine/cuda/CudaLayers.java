@@ -47,7 +47,7 @@ final class CudaLayers implements Layers {
         blocks = kernels.flash().filter(Flash::whole).isPresent()
                 ? new Blocks(device, kernels, dims, scratch.rotary, scratch.logits)
                 : null;
-        head = new Head(kernels, blas, geometry, storage, feed, fused);
+        head = new Head(kernels, blas, geometry, storage, scratch, feed, fused);
         uploadRotations(device);
     }
 

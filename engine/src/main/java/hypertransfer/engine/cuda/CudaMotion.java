@@ -26,24 +26,13 @@ import java.util.function.IntPredicate;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
-/** The optimizer's operations: each runs over a list of tensors, one launch per {@link Geometry#MAX_LIST} of them. */
-final class CudaMotion implements Motion, AutoCloseable {
-    private final Device device;
-    private final Kernels kernels;
-    private final Blas blas;
-    private final Scratch scratch;
-    private final Bases bases;
-    private final Symmetric symmetric; // null where the card does not fit
-
-    CudaMotion(Device device, Kernels kernels, Blas blas, Scratch scratch, Bases bases) {
-        this.device = device;
-        this.kernels = kernels;
-        this.blas = blas;
-        this.scratch = scratch;
-        this.bases = bases;
-        symmetric = kernels.symmetric() ? new Symmetric(device, kernels) : null;
-    }
-
+/**
+ * The optimizer's operations: each runs over a list of tensors, one launch per {@link Geometry#MAX_LIST} of them.
+ *
+ * @param symmetric null where the card does not fit
+ */
+record CudaMotion(Device device, Kernels kernels, Blas blas, Scratch scratch, Bases bases, Symmetric symmetric)
+        implements Motion, AutoCloseable {
     /**
      * Up to three tensors of one size, and what a kernel needs to know of them: {@code lists.cu} has the same fields.
      *

@@ -12,32 +12,23 @@ import hypertransfer.engine.cuda.kernel.Kernel;
 import hypertransfer.engine.cuda.kernel.Kernels;
 import hypertransfer.engine.cuda.kernel.Precision;
 
-/** The network's last product, and softmax on it. */
-final class Head {
-    private final Kernels kernels;
-    private final Blas blas;
-    private final Geometry geometry;
-    private final Storage storage;
-    private final Scratch scratch;
-    private final TokenUpload tokens;
-    private final Dims dims;
-    private final Precision precision;
-    private final Fused fused; // null where the card or the sizes do not fit
-
-    Head(Kernels kernels, Blas blas, Geometry geometry, Storage storage, TokenUpload tokens, Fused fused) {
-        this.kernels = kernels;
-        this.blas = blas;
-        this.geometry = geometry;
-        this.storage = storage;
-        this.tokens = tokens;
-        this.fused = fused;
-        scratch = storage.scratch();
-        dims = geometry.dims();
-        precision = geometry.precision();
-    }
-
+/**
+ * The network's last product, and softmax on it.
+ *
+ * @param fused null where the card or the sizes do not fit
+ */
+record Head(
+        Kernels kernels,
+        Blas blas,
+        Geometry geometry,
+        Storage storage,
+        Scratch scratch,
+        TokenUpload tokens,
+        Fused fused) {
     /** The losses, and unless dx is null scale times their gradients. Logits are held for some rows at a time. */
     void run(Tensor x, Tensor w, Tensor losses, double scale, Tensor dx, Tensor dw) {
+        Dims dims = geometry.dims();
+        Precision precision = geometry.precision();
         int C = dims.C(), V = dims.V();
         boolean gradient = dx != null, powers = fused != null && fused.softmax();
         if (powers) {
@@ -67,8 +58,10 @@ final class Head {
     /** The losses of some rows, and scale times the gradients at their logits. */
     private void softmax(long x, int from, int rows, Tensor w, Tensor losses, double scale, boolean gradient) {
         int held = kernels.softmaxBytes();
+        Precision precision = geometry.precision();
         long targets = tokens.targets() + 4L * from, loss = pointer(losses) + 4L * from, logits = scratch.logits;
-        Shape shape = new Shape(true, false, dims.V(), rows, dims.C());
+        Shape shape = new Shape(
+                true, false, geometry.dims().V(), rows, geometry.dims().C());
         blas.multiply(shape, precision, pointer(w), x, 0, logits, precision);
         kernels.launch(Kernel.SOFTMAX, geometry.softmax(rows, held), logits, targets, loss, scale, gradient, held);
     }
@@ -85,8 +78,8 @@ final class Head {
 
     /** Of one row. */
     double[] logits(Tensor x, int row, Tensor w) {
-        long at = pointer(x) + (long) row * dims.C() * precision.bytes;
+        long at = pointer(x) + (long) row * x.cols() * x.numberBytes();
         kernels.launch(Kernel.LOGITS, geometry.logits(), at, w, scratch.row);
-        return storage.read(scratch.row, Precision.FLOAT32, dims.V());
+        return storage.read(scratch.row, Precision.FLOAT32, w.rows());
     }
 }

@@ -1,236 +1,139 @@
 package hypertransfer.engine.door;
 
-import hypertransfer.engine.Dims;
 import hypertransfer.engine.Engine;
-import hypertransfer.engine.Format;
 import hypertransfer.engine.Layers;
-import hypertransfer.engine.Memory;
 import hypertransfer.engine.Motion;
 import hypertransfer.engine.Role;
 import hypertransfer.engine.Tensor;
-import hypertransfer.engine.ranks.Ranks;
-import hypertransfer.engine.ranks.Ranks.Transport;
 import java.lang.foreign.MemorySegment;
-import java.nio.file.Path;
+import java.lang.reflect.Method;
 import java.util.List;
-import java.util.Optional;
-import java.util.function.BooleanSupplier;
 
 /**
  * The door in front of every engine: it holds all rules of {@link Engine} about shapes, lists, tokens, rows and order,
  * so that the engine behind it computes and checks nothing. A refusal names the operation, the argument, what was met
  * and what was expected.
  */
-public final class Checked implements Engine {
+public final class Checked {
     private final Engine engine;
-    private final Dims dims;
     private final Rules rules = new Rules();
     private final Layers layers;
     private final Motion motion;
 
-    public Checked(Engine engine) {
+    private Checked(Engine engine) {
         this.engine = engine;
-        dims = engine.dims();
-        layers = CheckedLayers.of(engine, rules);
+        layers = Call.door(Layers.class, new CheckedLayers(engine, rules)::call);
         motion = new CheckedMotion(engine, rules);
     }
 
-    @Override
-    public String name() {
-        return engine.name();
+    /** An engine with this door before it. */
+    public static Engine of(Engine engine) {
+        return Call.door(Engine.class, new Checked(engine)::call);
     }
 
-    @Override
-    public Dims dims() {
-        return dims;
+    private Object call(Method method, Object[] arguments) throws Throwable {
+        String name = method.getName();
+        order(name);
+        check(name, arguments);
+        return switch (name) {
+            case "layers" -> layers;
+            case "motion" -> motion;
+            case "close" -> rules.closes() ? Call.through(engine, method, arguments) : null;
+            case "replay" -> {
+                rules.replaying((String) arguments[0]);
+                try {
+                    yield Call.through(engine, method, arguments);
+                } finally {
+                    rules.replaying(null);
+                }
+            }
+            default -> remembered(name, arguments, Call.through(engine, method, arguments));
+        };
     }
 
-    @Override
-    public boolean separateWeights() {
-        return engine.separateWeights();
+    /** When it may be called. What is not here only tells something. */
+    private void order(String name) {
+        switch (name) {
+            case "tensor", "commit" -> rules.declaring(name);
+            case "slice", "decisions" -> rules.open(name);
+            case "zero" -> rules.ready(name);
+            case "write", "read", "sum", "pack", "unpack", "store", "load" -> rules.outside(name);
+            case "feed", "replay", "decide", "await" -> rules.outside(name);
+            default -> {}
+        }
     }
 
-    @Override
-    public Format weights() {
-        return engine.weights();
+    /** With what it may be called. */
+    private void check(String name, Object[] arguments) {
+        switch (name) {
+            case "tensor" -> tensor(arguments[0], (String) arguments[1], (int) arguments[2], (int) arguments[3]);
+            case "slice" -> slice((Tensor) arguments[0], (String) arguments[1], (int) arguments[2], (int) arguments[3]);
+            case "write" -> write((Tensor) arguments[0], (double[]) arguments[1]);
+            case "read" -> rules.any("tensor", (Tensor) arguments[0]);
+            case "sum" -> rules.mine("tensor", (Tensor) arguments[0]);
+            case "zero" -> rules.list("tensors", tensors(arguments[0]));
+            case "pack" -> rules.room("to", tensors(arguments[0]), (MemorySegment) arguments[1]);
+            case "unpack" -> rules.room("from", tensors(arguments[1]), (MemorySegment) arguments[0]);
+            case "store" -> rules.room("to", (Tensor) arguments[0], (MemorySegment) arguments[1]);
+            case "load" -> rules.room("from", (Tensor) arguments[1], (MemorySegment) arguments[0]);
+            case "feed" -> {
+                rules.tokens(engine.dims(), "inputs", (int[]) arguments[0]);
+                rules.tokens(engine.dims(), "targets", (int[]) arguments[1]);
+            }
+            case "replay" -> present(arguments, "name", "operations");
+            case "decide" -> present(arguments, "work");
+            case "decisions" -> present(arguments, "file");
+            default -> {}
+        }
     }
 
-    @Override
-    public String provenance() {
-        return engine.provenance();
+    /** What later calls depend on. */
+    private Object remembered(String name, Object[] arguments, Object result) {
+        switch (name) {
+            case "tensor" -> rules.owned((Tensor) result, arguments[0] == Role.EXACT_MASTER);
+            case "slice" -> rules.owned((Tensor) result, rules.exact((Tensor) arguments[0]));
+            case "commit" -> rules.committed();
+            case "feed" -> rules.nowFed();
+            default -> {}
+        }
+        return result;
     }
 
-    @Override
-    public Optional<String> remark() {
-        return engine.remark();
+    private void present(Object[] arguments, String... names) {
+        for (int i = 0; i < names.length; i++) {
+            rules.present(names[i], arguments[i]);
+        }
     }
 
-    @Override
-    public void decisions(Path file) {
-        rules.open("decisions");
-        rules.present("file", file);
-        engine.decisions(file);
-    }
-
-    @Override
-    public void decide(Runnable work) {
-        rules.outside("decide");
-        rules.present("work", work);
-        engine.decide(work);
-    }
-
-    // ------------------------------------------------------------------ memory
-
-    @Override
-    public void await() {
-        rules.outside("await");
-        engine.await();
-    }
-
-    @Override
-    public Tensor tensor(Role role, String name, int rows, int cols) {
-        rules.declaring("tensor");
+    private void tensor(Object role, String name, int rows, int cols) {
         rules.present("role", role);
         rules.present("name", name);
         if (rows <= 0 || cols <= 0 || (long) rows * cols > Integer.MAX_VALUE) {
             throw rules.refusal("'" + name + "' has shape " + Rules.text(rows, cols)
                     + ", expected at least 1 row and 1 column and fewer than 2^31 numbers");
         }
-        return rules.owned(engine.tensor(role, name, rows, cols), role == Role.EXACT_MASTER);
     }
 
-    @Override
-    public Tensor slice(Tensor whole, String name, int from, int rows) {
-        rules.open("slice");
+    private void slice(Tensor whole, String name, int from, int rows) {
         rules.any("whole", whole);
         rules.present("name", name);
         if (from < 0 || rows <= 0 || rows > whole.rows() - from) {
             throw rules.refusal("'" + name + "' takes " + rows + " rows from row " + from + " on, expected rows of '"
                     + whole.name() + "', which has " + whole.rows());
         }
-        return rules.owned(engine.slice(whole, name, from, rows), rules.exact(whole));
     }
 
-    @Override
-    public Memory commit() {
-        rules.declaring("commit");
-        Memory memory = engine.commit();
-        rules.committed();
-        return memory;
-    }
-
-    @Override
-    public void write(Tensor tensor, double[] values) {
-        rules.outside("write");
+    private void write(Tensor tensor, double[] values) {
         rules.any("tensor", tensor);
         rules.present("values", values);
         if (values.length != tensor.size()) {
             throw rules.refusal(values.length + " values for '" + tensor.name() + "' of shape "
                     + Rules.text(tensor.rows(), tensor.cols()) + ", expected " + tensor.size());
         }
-        engine.write(tensor, values);
     }
 
-    @Override
-    public double[] read(Tensor tensor) {
-        rules.outside("read");
-        rules.any("tensor", tensor);
-        return engine.read(tensor);
-    }
-
-    @Override
-    public double sum(Tensor tensor) {
-        rules.outside("sum");
-        rules.mine("tensor", tensor);
-        return engine.sum(tensor);
-    }
-
-    @Override
-    public Ranks transport(Ranks ranks, Transport choice) {
-        return engine.transport(ranks, choice);
-    }
-
-    @Override
-    public void pack(List<Tensor> tensors, MemorySegment to) {
-        rules.outside("pack");
-        rules.room("to", tensors, to);
-        engine.pack(tensors, to);
-    }
-
-    @Override
-    public void unpack(MemorySegment from, List<Tensor> tensors) {
-        rules.outside("unpack");
-        rules.room("from", tensors, from);
-        engine.unpack(from, tensors);
-    }
-
-    @Override
-    public void store(Tensor tensor, MemorySegment to) {
-        rules.outside("store");
-        rules.room("to", tensor, to);
-        engine.store(tensor, to);
-    }
-
-    @Override
-    public void load(MemorySegment from, Tensor tensor) {
-        rules.outside("load");
-        rules.room("from", tensor, from);
-        engine.load(from, tensor);
-    }
-
-    @Override
-    public void zero(List<Tensor> tensors) {
-        rules.ready("zero");
-        rules.list("tensors", tensors);
-        engine.zero(tensors);
-    }
-
-    @Override
-    public void close() {
-        if (rules.closes()) {
-            engine.close();
-        }
-    }
-
-    // ----------------------------------------------------------------- network
-
-    @Override
-    public void feed(int[] inputs, int[] targets) {
-        rules.outside("feed");
-        rules.tokens(dims, "inputs", inputs);
-        rules.tokens(dims, "targets", targets);
-        engine.feed(inputs, targets);
-        rules.nowFed();
-    }
-
-    @Override
-    public void replay(String name, Runnable operations) {
-        rules.outside("replay");
-        rules.present("name", name);
-        rules.present("operations", operations);
-        rules.replaying(name);
-        try {
-            engine.replay(name, operations);
-        } finally {
-            rules.replaying(null);
-        }
-    }
-
-    @Override
-    public void until(BooleanSupplier stop, Runnable work) {
-        rules.outside("until");
-        rules.present("stop", stop);
-        rules.present("work", work);
-        engine.until(stop, work);
-    }
-
-    @Override
-    public Layers layers() {
-        return layers;
-    }
-
-    @Override
-    public Motion motion() {
-        return motion;
+    @SuppressWarnings("unchecked") // the interface says so
+    private static List<Tensor> tensors(Object argument) {
+        return (List<Tensor>) argument;
     }
 }

@@ -8,17 +8,17 @@ import hypertransfer.engine.Layers.Norm;
 import hypertransfer.engine.Shapes;
 import hypertransfer.engine.Tensor;
 import java.lang.reflect.Method;
+import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /** The rules of what a network computes: the order of calls, and the shapes that stand at each operation. */
-final class CheckedLayers {
-    private final Engine engine;
-    private final Rules rules;
-    private final Dims dims;
-    private final Map<String, List<Argument>> operations = new HashMap<>();
+record CheckedLayers(Engine engine, Rules rules) {
+    private static final Map<String, List<Argument>> OPERATIONS = Arrays.stream(Layers.class.getMethods())
+            .collect(Collectors.toMap(Method::getName, CheckedLayers::arguments));
 
     /**
      * What {@link Shapes} says of an argument.
@@ -37,23 +37,12 @@ final class CheckedLayers {
         }
     }
 
-    private CheckedLayers(Engine engine, Rules rules) {
-        this.engine = engine;
-        this.rules = rules;
-        dims = engine.dims();
-        for (Method method : Layers.class.getMethods()) {
-            String words = method.getAnnotation(Shapes.class).value();
-            operations.put(
-                    method.getName(),
-                    Stream.of(words.split(" ")).map(Argument::parse).toList());
-        }
+    private static List<Argument> arguments(Method method) {
+        String words = method.getAnnotation(Shapes.class).value();
+        return Stream.of(words.split(" ")).map(Argument::parse).toList();
     }
 
-    static Layers of(Engine engine, Rules rules) {
-        return Call.door(Layers.class, new CheckedLayers(engine, rules)::call);
-    }
-
-    private Object call(Method method, Object[] arguments) throws Throwable {
+    Object call(Method method, Object[] arguments) throws Throwable {
         String name = method.getName();
         switch (name) {
             case "embed", "head" -> rules.fed(name);
@@ -64,7 +53,7 @@ final class CheckedLayers {
             case "logits" -> rules.outside(name);
             default -> rules.ready(name);
         }
-        check(name, operations.get(name), arguments);
+        check(name, OPERATIONS.get(name), arguments);
         return Call.through(engine.layers(), method, arguments);
     }
 
@@ -82,7 +71,7 @@ final class CheckedLayers {
         for (int i = 0; i < arguments.length; i++) {
             Argument argument = expected.get(i);
             if (argument.name.equals("row<N")) {
-                rules.range(0, dims.N() - 1, "row", (int) arguments[i]);
+                rules.range(0, engine.dims().N() - 1, "row", (int) arguments[i]);
             } else if (arguments[i] instanceof Norm norm) {
                 shape(List.of("1", "C"), "gain", norm.gain(), sizes);
                 shape(List.of("N", "1"), "r", norm.r(), sizes);
@@ -125,6 +114,7 @@ final class CheckedLayers {
         if (Character.isLowerCase(letters.charAt(0))) {
             return sizes.computeIfAbsent(letters, _ -> met);
         }
+        Dims dims = engine.dims();
         int product = 1;
         for (char letter : letters.toCharArray()) {
             product *= switch (letter) {

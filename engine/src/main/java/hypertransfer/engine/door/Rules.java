@@ -49,12 +49,11 @@ final class Rules {
         replayed = name;
     }
 
-    Tensor owned(Tensor tensor, boolean exactly) {
+    void owned(Tensor tensor, boolean exactly) {
         own.add(tensor);
         if (exactly) {
             exact.add(tensor);
         }
-        return tensor;
     }
 
     boolean exact(Tensor tensor) {
@@ -245,7 +244,7 @@ final class Rules {
         present(name, memory);
         long bytes = 0;
         for (int k = 0; k < tensors.size(); k++) {
-            bytes += tensors.get(k).size() * tensors.get(k).numberBytes();
+            bytes += tensors.get(k).bytes();
         }
         sized(name, memory, bytes);
     }
@@ -254,7 +253,7 @@ final class Rules {
     void room(String name, Tensor tensor, MemorySegment memory) {
         any("tensor", tensor);
         present(name, memory);
-        sized(name, memory, tensor.size() * tensor.numberBytes());
+        sized(name, memory, tensor.bytes());
     }
 
     private void sized(String name, MemorySegment memory, long bytes) {

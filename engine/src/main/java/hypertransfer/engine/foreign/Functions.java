@@ -21,14 +21,9 @@ import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
 
 /** The functions of a library that is loaded. The arguments of a function's first call fix its signature. */
-public final class Functions implements Native {
-    private final String name;
-    private final SymbolLookup symbols;
-    private final Map<String, MethodHandle> functions = new ConcurrentHashMap<>();
-
+public record Functions(String name, SymbolLookup symbols, Map<String, MethodHandle> functions) implements Native {
     public Functions(String name, SymbolLookup symbols) {
-        this.name = name;
-        this.symbols = symbols;
+        this(name, symbols, new ConcurrentHashMap<>());
     }
 
     /** Those of the system's C library. */
@@ -52,11 +47,6 @@ public final class Functions implements Native {
     /** Those of the first of these places that the system's loader can load. */
     public static Optional<Functions> first(List<String> places) {
         return places.stream().flatMap(place -> open(place).stream()).findFirst();
-    }
-
-    @Override
-    public String name() {
-        return name;
     }
 
     public boolean has(String symbol) {

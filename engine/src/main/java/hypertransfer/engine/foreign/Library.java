@@ -6,6 +6,7 @@ import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
@@ -49,66 +50,49 @@ public record Library(Path path, int major) {
 
     /** Where CUDA's libraries may be, in the order of search; only folders that exist. */
     public static List<Path> folders(Map<String, String> environment, Path root) {
-        Set<Path> found = new LinkedHashSet<>();
-        for (String folder : paths(environment, "LD_LIBRARY_PATH")) {
-            add(found, Path.of(folder));
+        List<Path> places = new ArrayList<>(paths(environment, "LD_LIBRARY_PATH"));
+        List<Path> installs = new ArrayList<>(paths(environment, "CUDA_HOME"));
+        installs.addAll(paths(environment, "CUDA_PATH"));
+        installs.add(root.resolve("usr/local/cuda"));
+        installs.addAll(list(root.resolve("usr/local"), "cuda-*"));
+        for (Path install : installs) {
+            places.add(install.resolve("lib64"));
+            places.add(install.resolve("lib"));
         }
-        for (String home : List.of("CUDA_HOME", "CUDA_PATH")) {
-            for (String folder : paths(environment, home)) {
-                install(found, Path.of(folder));
-            }
+        for (String folder : List.of("usr/lib/x86_64-linux-gnu", "usr/lib/aarch64-linux-gnu", "usr/lib64")) {
+            places.add(root.resolve(folder));
         }
-        install(found, root.resolve("usr/local/cuda"));
-        list(root.resolve("usr/local"), "cuda-*").forEach(install -> install(found, install));
-        for (String arch : List.of("x86_64-linux-gnu", "aarch64-linux-gnu")) {
-            add(found, root.resolve("usr/lib").resolve(arch));
-        }
-        add(found, root.resolve("usr/lib64"));
         for (Path prefix : pythons(environment, root)) {
             for (String packages : List.of("site-packages", "dist-packages")) {
                 for (Path python : list(prefix.resolve("lib"), "python3*")) {
                     list(python.resolve(packages).resolve("nvidia"), "*")
-                            .forEach(part -> add(found, part.resolve("lib")));
+                            .forEach(part -> places.add(part.resolve("lib")));
                 }
             }
         }
-        return List.copyOf(found);
+        return places.stream().filter(Files::isDirectory).distinct().toList();
     }
 
     /** Folders that may hold lib/python3.x: virtual environments and where python3 itself lives. */
     private static Set<Path> pythons(Map<String, String> environment, Path root) {
         Set<Path> prefixes = new LinkedHashSet<>();
-        for (String name : List.of("VIRTUAL_ENV", "CONDA_PREFIX")) {
-            paths(environment, name).forEach(path -> prefixes.add(Path.of(path)));
-        }
-        for (String folder : paths(environment, "PATH")) {
-            Path bin = Path.of(folder);
+        prefixes.addAll(paths(environment, "VIRTUAL_ENV"));
+        prefixes.addAll(paths(environment, "CONDA_PREFIX"));
+        for (Path bin : paths(environment, "PATH")) {
             if (bin.getParent() != null && Files.exists(bin.resolve("python3"))) {
                 prefixes.add(bin.getParent());
             }
         }
-        for (String home : paths(environment, "HOME")) {
-            prefixes.add(Path.of(home, ".local"));
-        }
+        paths(environment, "HOME").forEach(home -> prefixes.add(home.resolve(".local")));
         prefixes.add(root.resolve("usr/local"));
         prefixes.add(root.resolve("usr"));
         return prefixes;
     }
 
-    private static void install(Set<Path> found, Path home) {
-        add(found, home.resolve("lib64"));
-        add(found, home.resolve("lib"));
-    }
-
-    private static void add(Set<Path> found, Path folder) {
-        if (Files.isDirectory(folder)) {
-            found.add(folder);
-        }
-    }
-
-    private static List<String> paths(Map<String, String> environment, String name) {
-        return List.of(environment.getOrDefault(name, "").split(":")).stream()
+    private static List<Path> paths(Map<String, String> environment, String name) {
+        return Arrays.stream(environment.getOrDefault(name, "").split(":"))
                 .filter(path -> !path.isBlank())
+                .map(Path::of)
                 .toList();
     }
 

@@ -10,7 +10,6 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.function.Function;
-import java.util.function.Supplier;
 
 /** Every operation of an engine, one after the other, against the reference engine. */
 public final class Comparison {
@@ -42,19 +41,11 @@ public final class Comparison {
 
     /** All operations, those of the optimizer on hidden matrices, a slice of one and one of zeros. */
     public static List<Result> run(Function<Dims, Engine> open, Dims dims) {
-        return run(() -> new Pair(open.apply(dims)), dims.C());
-    }
-
-    /** The same beside a second engine of the kind: for what is seen on the way, without the reference's time. */
-    public static List<Result> twice(Function<Dims, Engine> open, Dims dims) {
-        return run(() -> new Pair(open.apply(dims), open.apply(dims)), dims.C());
-    }
-
-    private static List<Result> run(Supplier<Pair> pairs, int C) {
-        List<Result> results = new ArrayList<>(network(pairs.get()));
+        int C = dims.C();
         int[][] hidden = {{C, C}, {4 * C, C}, {C, 4 * C}};
-        results.addAll(Movement.run(pairs.get(), hidden));
-        results.addAll(Bases.run(pairs.get()));
+        List<Result> results = new ArrayList<>(network(new Pair(open.apply(dims))));
+        results.addAll(Movement.run(new Pair(open.apply(dims)), hidden));
+        results.addAll(Bases.run(new Pair(open.apply(dims))));
         return results;
     }
 
@@ -247,25 +238,5 @@ public final class Comparison {
                 .same(D, "qkv", "rqkv")
                 .run("headsBackward" + in, s -> s.layers().headsBackward(s.t("dqkv"), s.t("qkv"), s.t("rqkv"), rule))
                 .same(D, "dqkv");
-    }
-
-    /**
-     * Attention where some rows are nearly one-hot, and exponents reach zero. Both ways at once: the sums of one engine
-     * are too coarse for the scores of the other.
-     */
-    static List<Result> sharp(Pair pair) {
-        double spread = 20;
-        try (pair) {
-            new Comparison(pair).declare();
-            // A score's rounding grows with it, and becomes a relative error of its exponential.
-            double terms = pair.dims().T() * Math.pow(spread, 4) * pair.dims().D();
-            return pair.fill("qkv", spread)
-                    .run("sharp attention", s -> {
-                        s.layers().attention(s.t("qkv"), s.t("o"), s.t("lse"));
-                        s.layers().attentionBackward(s.t("qkv"), s.t("o"), s.t("lse"), s.t("dO"), s.t("dqkv"));
-                    })
-                    .same(terms, "o", "lse", "dqkv")
-                    .results();
-        }
     }
 }

@@ -140,6 +140,6 @@ public final class Engines {
 
     /** Opens an engine by name, behind the door that checks every call. */
     public static Engine open(String name, Dims dims) {
-        return new Checked(choose(KINDS, name).open.apply(dims));
+        return Checked.of(choose(KINDS, name).open.apply(dims));
     }
 }

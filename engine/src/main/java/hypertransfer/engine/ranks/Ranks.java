@@ -45,11 +45,6 @@ public interface Ranks extends AutoCloseable {
      */
     Delivery begin(List<MemorySegment> out, List<MemorySegment> in);
 
-    /** The same, and waits for it. */
-    default void exchange(List<MemorySegment> out, List<MemorySegment> in) {
-        begin(out, in).await();
-    }
-
     /** Part k is copied from rank k to all others. */
     void gather(List<MemorySegment> parts);
 

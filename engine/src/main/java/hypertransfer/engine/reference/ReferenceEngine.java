@@ -64,8 +64,8 @@ public final class ReferenceEngine implements Engine, Layers {
     @Override
     public Memory commit() {
         Map<Role, Long> bytes = new EnumMap<>(Role.class);
-        declared.forEach((role, arrays) -> bytes.put(
-                role, arrays.stream().mapToLong(a -> a.size() * Double.BYTES).sum()));
+        declared.forEach((role, arrays) ->
+                bytes.put(role, arrays.stream().mapToLong(Tensor::bytes).sum()));
         Memory memory = new Memory(bytes);
         long free = Runtime.getRuntime().maxMemory();
         if (memory.total() > free) {

@@ -27,13 +27,11 @@ class PoolTest {
                 int pieces = round % 37;
                 AtomicIntegerArray done = new AtomicIntegerArray(pieces), busy = new AtomicIntegerArray(threads);
                 AtomicInteger shared = new AtomicInteger();
-                pool.run(
-                        (piece, worker) -> {
-                            shared.addAndGet(busy.getAndIncrement(worker));
-                            done.incrementAndGet(piece);
-                            busy.decrementAndGet(worker);
-                        },
-                        pieces);
+                pool.run(pieces, (piece, worker) -> {
+                    shared.addAndGet(busy.getAndIncrement(worker));
+                    done.incrementAndGet(piece);
+                    busy.decrementAndGet(worker);
+                });
                 assertThat(shared).as("two pieces at a time on one worker").hasValue(0);
                 for (int piece = 0; piece < pieces; piece++) {
                     assertThat(done.get(piece)).isOne();
@@ -55,13 +53,13 @@ class PoolTest {
                             },
                             () -> {
                                 while (true) {
-                                    pool.run((piece, worker) -> done.incrementAndGet(), 100_000);
+                                    pool.run(100_000, (piece, worker) -> done.incrementAndGet());
                                 }
                             }))
                     .isInstanceOf(Stopped.class);
             assertThat(asked).hasValue(21);
             done.set(0);
-            pool.run((piece, worker) -> done.incrementAndGet(), 37);
+            pool.run(37, (piece, worker) -> done.incrementAndGet());
             assertThat(done).as("afterwards all is done again").hasValue(37);
         }
     }
@@ -74,7 +72,7 @@ class PoolTest {
                 AtomicInteger asked = new AtomicInteger();
                 assertThatThrownBy(() -> Stopped.until(() -> asked.incrementAndGet() > 3, () -> {
                             while (true) {
-                                pool.run((piece, worker) -> {}, 50);
+                                pool.run(50, (piece, worker) -> {});
                             }
                         }))
                         .isInstanceOf(Stopped.class);
@@ -91,15 +89,13 @@ class PoolTest {
                 for (int round = 0; round < 50; round++) {
                     CountDownLatch begun = new CountDownLatch(2);
                     long length = 100_000L * (round % 20);
-                    pool.run(
-                            (piece, worker) -> {
-                                begun.countDown();
-                                while (begun.getCount() > 0) {} // so that the caller does not take both
-                                if (worker != 0) {
-                                    LockSupport.parkNanos(length);
-                                }
-                            },
-                            2);
+                    pool.run(2, (piece, worker) -> {
+                        begun.countDown();
+                        while (begun.getCount() > 0) {} // so that the caller does not take both
+                        if (worker != 0) {
+                            LockSupport.parkNanos(length);
+                        }
+                    });
                 }
             }
         });
@@ -113,7 +109,7 @@ class PoolTest {
                 AtomicInteger done = new AtomicInteger();
                 for (int round = 0; round < 100; round++) {
                     LockSupport.parkNanos(500_000);
-                    pool.run((piece, worker) -> done.incrementAndGet(), 5);
+                    pool.run(5, (piece, worker) -> done.incrementAndGet());
                 }
                 assertThat(done).hasValue(500);
             }
@@ -125,17 +121,15 @@ class PoolTest {
         try (Pool pool = new Pool(2)) {
             AtomicInteger done = new AtomicInteger();
             refused(
-                    () -> pool.run(
-                            (piece, worker) -> {
-                                if (piece == 3) {
-                                    throw new IllegalStateException("broken");
-                                }
-                                done.incrementAndGet();
-                            },
-                            8),
+                    () -> pool.run(8, (piece, worker) -> {
+                        if (piece == 3) {
+                            throw new IllegalStateException("broken");
+                        }
+                        done.incrementAndGet();
+                    }),
                     "broken");
             assertThat(done).hasValue(7);
-            pool.run((piece, worker) -> done.incrementAndGet(), 8);
+            pool.run(8, (piece, worker) -> done.incrementAndGet());
             assertThat(done).hasValue(15);
         }
     }
@@ -143,7 +137,7 @@ class PoolTest {
     @Test
     void refusesWhatItCannotCount() {
         try (Pool pool = new Pool(2)) {
-            refused(() -> pool.run((piece, worker) -> {}, 1 << 20), "1048576 pieces");
+            refused(() -> pool.run(1 << 20, (piece, worker) -> {}), "1048576 pieces");
         }
     }
 

@@ -31,7 +31,7 @@ class RefusalsTest {
 
     @Test
     void moreThanTheMachineHasIsRefusedWithTheTableBeforeAnythingIsAllocated() {
-        try (Engine engine = new Checked(new CpuEngine(DIMS, 1))) {
+        try (Engine engine = Checked.of(new CpuEngine(DIMS, 1))) {
             Tensor first = engine.tensor(Role.ACTIVATION, "first", 1, 1);
             for (int i = 0; i < 1000; i++) {
                 engine.tensor(Role.ACTIVATION, "vast" + i, 1 << 15, 1 << 15);
@@ -44,7 +44,7 @@ class RefusalsTest {
     /** The count of scratch lines was an int, and failed with an ArithmeticException before memory was looked at. */
     @Test
     void scratchBeyondTheMachineIsRefusedWithTheTableToo() {
-        try (Engine engine = new Checked(new CpuEngine(new Dims(1, 8, 23_168, 64, 256), 64))) {
+        try (Engine engine = Checked.of(new CpuEngine(new Dims(1, 8, 23_168, 64, 256), 64))) {
             engine.tensor(Role.MASTER, "fc", 4 * 23_168, 23_168);
             refused(engine::commit, "scratch", "total", "does not fit", "lower the batch", "smaller network");
         }

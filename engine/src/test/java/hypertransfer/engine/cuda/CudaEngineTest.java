@@ -34,7 +34,7 @@ class CudaEngineTest {
         needsCard();
         Tolerance tolerance = Tolerance.of(precision == Precision.BF16 ? Format.BF16 : Format.FLOAT32);
         for (Dims dims : Comparison.SIZES) {
-            assertThat(Comparison.run(d -> new Checked(new CudaEngine(d, precision, 0)), dims))
+            assertThat(Comparison.run(d -> Checked.of(new CudaEngine(d, precision, 0)), dims))
                     .as("%s", dims)
                     .allMatch(tolerance::accepts);
         }

@@ -17,7 +17,7 @@ import hypertransfer.engine.cuda.kernel.Kernel;
 import hypertransfer.engine.cuda.kernel.Precision;
 import hypertransfer.engine.door.Checked;
 import hypertransfer.engine.foreign.Native;
-import hypertransfer.engine.proof.Comparison;
+import hypertransfer.engine.proof.Twice;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -53,7 +53,7 @@ class DryRunTest {
     @EnumSource(names = {"FLOAT32", "BF16"})
     void everyKernelIsLaunchedWithAsManyWordsAsItTakes(Precision precision) {
         Dims dims = new Dims(1, 12, 128, 64, 64);
-        Comparison.twice(d -> new Checked(engine(d, precision)), dims);
+        Twice.run(d -> Checked.of(engine(d, precision)), dims);
         Set<String> hopper = Set.of("hopper", "fused", "head"),
                 plain = Set.of("attention", "attention_query", "attention_key", "attention_delta", "softmax");
         Set<String> expected = Arrays.stream(Kernel.values())

@@ -67,7 +67,7 @@ class CrookedTest {
     /** The reference, except in one operation; checked like every engine. */
     private static Engine altered(Dims dims, String operation, Alteration alteration) {
         Engine engine = new ReferenceEngine(dims);
-        return new Checked(
+        return Checked.of(
                 Operations.of((proxy, method, args) -> method.getName().equals(operation)
                         ? alteration.call(engine, method, args)
                         : method.invoke(Operations.owner(engine, method), args)));
@@ -127,7 +127,7 @@ class CrookedTest {
 
     @Test
     void theReferenceItselfAgreesToTheLastBit() {
-        List<Result> results = Comparison.run(dims -> new Checked(new ReferenceEngine(dims)), DIMS);
+        List<Result> results = Comparison.run(dims -> Checked.of(new ReferenceEngine(dims)), DIMS);
         assertThat(results).hasSizeGreaterThan(80).allMatch(result -> result.error() == 0 && result.roundings() == 0);
     }
 

@@ -27,6 +27,6 @@ final class Demanded {
     private static Engine engine(int threads, Dims dims) {
         String engine = System.getProperty("ht.engine", "cpu");
         assumeTrue(engine.equals("cpu"), "ht.engine demands " + engine);
-        return new Checked(new CpuEngine(dims, threads));
+        return Checked.of(new CpuEngine(dims, threads));
     }
 }

@@ -21,24 +21,17 @@ import java.util.stream.Collectors;
  * <p>A pattern is a kind ({@code fc}) or a name in which {@code *} stands for any text ({@code blocks.0.*}); {@code |} stands
  * between alternatives ({@code q|k}).
  */
-final class Groups {
+record Groups(Matrices base, Map<String, Predicate<Outline>> patterns) {
     /** Keys that hold for all hidden matrices together. */
     private static final Set<String> COMMON = Set.of("groups", "recorded", "proxy_growth", "master", "grid", "placebo");
 
     static final String KEY = "matrices.groups";
 
-    private final Matrices base;
-    private final Map<String, Predicate<Outline>> patterns = new LinkedHashMap<>();
-
-    private Groups(Matrices base) {
-        this.base = base;
-        base.groups().keySet().forEach(text -> patterns.put(text, matching(text)));
-    }
-
     /** What each hidden matrix gets, by its name; refuses what cannot be trained. */
     static Map<String, Matrices> resolve(Configuration c) {
         List<Outline> hidden = c.architecture().hidden();
-        Groups groups = new Groups(c.matrices().check("matrices", c.steps()));
+        Groups groups = new Groups(c.matrices().check("matrices", c.steps()), new LinkedHashMap<>());
+        c.matrices().groups().keySet().forEach(text -> groups.patterns.put(text, matching(text)));
         groups.check(hidden);
         Map<List<String>, Matrices> known = new HashMap<>(Map.of(List.of(), c.matrices()));
         Map<String, Matrices> all = new LinkedHashMap<>();

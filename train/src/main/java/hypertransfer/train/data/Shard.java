@@ -15,7 +15,7 @@ import java.nio.file.Path;
  * A file of tokens as llm.c writes it, mapped into memory: 256 little-endian int32 (magic, version, count, zeros), then
  * count uint16 ids.
  */
-public final class Shard implements Tokens {
+public record Shard(Path file, Arena arena, MemorySegment ids, int vocabulary) implements Tokens {
     public static final int MAGIC = 20240520;
     public static final int VERSION = 1;
     static final int HEADER = 256 * Integer.BYTES;
@@ -26,20 +26,6 @@ public final class Shard implements Tokens {
     private static final ValueLayout.OfInt INT = ValueLayout.JAVA_INT_UNALIGNED.withOrder(ByteOrder.LITTLE_ENDIAN);
     private static final ValueLayout.OfChar ID = ValueLayout.JAVA_CHAR_UNALIGNED.withOrder(ByteOrder.LITTLE_ENDIAN);
     private static final int CHUNK = 1 << 16; // tokens a task of a scan copies out of the mapping at once
-
-    private final Path file;
-    private final Arena arena;
-    private final MemorySegment ids;
-    private final long count;
-    private final int vocabulary;
-
-    private Shard(Path file, Arena arena, MemorySegment ids, int vocabulary) {
-        this.file = file;
-        this.arena = arena;
-        this.vocabulary = vocabulary;
-        this.ids = ids;
-        this.count = ids.byteSize() / Character.BYTES;
-    }
 
     /**
      * Maps the file and checks header and size. Ids are checked as they are read: a corpus may be larger than memory, and
@@ -92,7 +78,7 @@ public final class Shard implements Tokens {
     /** How often each of the 65536 possible ids occurs. */
     public long[] histogram() {
         long[] occurrences = new long[ANY_VOCABULARY];
-        for (long from = 0; from < count; from += CHUNK) {
+        for (long from = 0; from < count(); from += CHUNK) {
             char[] chunk = chunk(from);
             for (int i = 0; i < chunk.length; i++) {
                 occurrences[known(chunk[i], from + i)]++;
@@ -102,7 +88,7 @@ public final class Shard implements Tokens {
     }
 
     private char[] chunk(long from) {
-        char[] chunk = new char[(int) Math.min(CHUNK, count - from)];
+        char[] chunk = new char[(int) Math.min(CHUNK, count() - from)];
         MemorySegment.copy(ids, ID, from * Character.BYTES, chunk, 0, chunk.length);
         return chunk;
     }
@@ -123,7 +109,7 @@ public final class Shard implements Tokens {
 
     @Override
     public long count() {
-        return count;
+        return ids.byteSize() / Character.BYTES;
     }
 
     @Override
@@ -142,7 +128,7 @@ public final class Shard implements Tokens {
 
     /** The first ids, at most that many. */
     public int[] first(int most) {
-        int[] first = new int[(int) Math.min(most, count)];
+        int[] first = new int[(int) Math.min(most, count())];
         read(0, first, 0, first.length);
         return first;
     }

@@ -48,9 +48,7 @@ public final class Tokenizer implements AutoCloseable {
      * @param field the field of a line of JSON that holds the text
      * @param skip whether a line that cannot be read is left out and counted; else it ends all
      */
-    public record Reading(String field, boolean skip) {
-        public static final Reading STRICT = new Reading("text", false);
-    }
+    public record Reading(String field, boolean skip) {}
 
     /**
      * @param shuffle the seed by which documents change places; empty: they keep the order of the input

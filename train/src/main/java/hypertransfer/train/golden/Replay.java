@@ -12,6 +12,7 @@ import hypertransfer.engine.Dims;
 import hypertransfer.engine.Engine;
 import hypertransfer.train.golden.Errors.Quantity;
 import hypertransfer.train.golden.Errors.Tolerance;
+import hypertransfer.train.network.Network;
 import hypertransfer.train.network.Parameter;
 import hypertransfer.train.network.Parameters;
 import hypertransfer.train.optimizer.Direction;
@@ -37,6 +38,7 @@ public record Replay(Golden golden, Function<Dims, Engine> open, Tolerance toler
         Engine engine = open.apply(golden.architecture().dims(sizes.batch()));
         try (Session session = Session.of(engine, golden.architecture(), routing, 1, false)) {
             Parameters parameters = session.parameters();
+            Network network = session.network();
             for (Parameter p : parameters.all()) {
                 engine.write(p.master(), golden.values("weight:" + p.name()));
             }
@@ -46,15 +48,9 @@ public record Replay(Golden golden, Function<Dims, Engine> open, Tolerance toler
             for (int t = 0; t < sizes.steps(); t++) {
                 engine.zero(parameters.gradients());
                 int[] tokens = golden.tokens(t);
-                session.network()
-                        .gradient(
-                                Arrays.copyOf(tokens, tokens.length - 1), Arrays.copyOfRange(tokens, 1, tokens.length));
-                errors.compare(
-                        Quantity.LOSS,
-                        "loss",
-                        t,
-                        session.network().meanLoss(),
-                        c.losses().get(t));
+                int[] inputs = Arrays.copyOf(tokens, tokens.length - 1);
+                network.gradient(inputs, Arrays.copyOfRange(tokens, 1, tokens.length));
+                errors.compare(Quantity.LOSS, "loss", t, network.meanLoss(), c.losses());
                 if (t == 0) {
                     gradients(engine, parameters, errors);
                 }
@@ -78,22 +74,10 @@ public record Replay(Golden golden, Function<Dims, Engine> open, Tolerance toler
             if (track == null) {
                 throw new Refusal("golden case " + c.label() + " has no matrix " + name);
             }
-            errors.compare(
-                    Quantity.NORM,
-                    "norm of " + name,
-                    t,
-                    step.norm(),
-                    track.norm().get(t));
-            double targetNorm = track.targetNorm().get(t),
-                    effective = track.effective().get(t);
-            errors.compare(Quantity.NORM, "target norm of " + name, t, step.targetNorm(), targetNorm);
-            errors.compare(
-                    Quantity.RATE,
-                    "rate of " + name,
-                    t,
-                    step.nominal(),
-                    track.rate().get(t));
-            errors.compare(Quantity.RATE, "effective rate of " + name, t, step.effective(), effective);
+            errors.compare(Quantity.NORM, "norm of " + name, t, step.norm(), track.norm());
+            errors.compare(Quantity.NORM, "target norm of " + name, t, step.targetNorm(), track.targetNorm());
+            errors.compare(Quantity.RATE, "rate of " + name, t, step.nominal(), track.rate());
+            errors.compare(Quantity.RATE, "effective rate of " + name, t, step.effective(), track.effective());
         }
     }
 

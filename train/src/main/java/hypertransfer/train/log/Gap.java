@@ -29,6 +29,10 @@ public record Gap(Loss training, Loss validation, int logged, double norm, doubl
             return steps == 1 && last == 0 ? new Loss(1, Double.NaN, Double.NaN) : this;
         }
 
+        private String text() {
+            return String.format(Locale.ROOT, "final %+.2e   largest %.2e", last, largest);
+        }
+
         Loss and(double difference) {
             return new Loss(
                     steps + 1, difference, steps == 0 ? Math.abs(difference) : Math.max(largest, Math.abs(difference)));
@@ -187,29 +191,16 @@ public record Gap(Loss training, Loss validation, int logged, double norm, doubl
         if (Double.isNaN(training.largest)) {
             return "gap to the target: one of " + steps + " steps has a target, which says nothing\n";
         }
-        return String.format(
-                Locale.ROOT,
-                """
-                gap to the target: %d of %d steps have a target
-                  training loss      final %+.2e   largest %.2e
-                  validation loss    %s
-                  target norm        %s
-                  effective rate     %s
-                """,
-                training.steps,
-                steps,
-                training.last,
-                training.largest,
-                Double.isNaN(validation.largest)
-                        ? validation.steps == 0 ? "no validation in common" : "only the first validation in common"
-                        : String.format(
-                                Locale.ROOT,
-                                "final %+.2e   largest %.2e   over %d validations",
-                                validation.last,
-                                validation.largest,
-                                validation.steps),
-                error(norm),
-                error(rate));
+        String validated = validation.steps == 0
+                ? "no validation in common"
+                : Double.isNaN(validation.largest)
+                        ? "only the first validation in common"
+                        : validation.text() + "   over " + validation.steps + " validations";
+        return "gap to the target: " + training.steps + " of " + steps + " steps have a target\n"
+                + "  training loss      " + training.text() + "\n"
+                + "  validation loss    " + validated + "\n"
+                + "  target norm        " + error(norm) + "\n"
+                + "  effective rate     " + error(rate) + "\n";
     }
 
     private String error(double error) {

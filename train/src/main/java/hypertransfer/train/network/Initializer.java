@@ -29,23 +29,19 @@ public final class Initializer {
     /** Writes the masters that this rank owns; the caller represents them as weights. */
     public static void initialize(Engine engine, Parameters parameters, long seed) {
         List<Parameter> own = parameters.own();
-        long most = own.stream().mapToLong(p -> bytes(p.master())).max().orElse(0);
+        long most = own.stream().mapToLong(p -> p.master().bytes()).max().orElse(0);
         try (Arena arena = Arena.ofShared()) {
             MemorySegment memory = arena.allocate(most, 64);
             for (int i = 0; i < own.size(); i++) {
                 Ownership.Piece piece = parameters.share().own().get(i);
                 Tensor master = own.get(i).master();
                 if (piece.whole().kind() != Kind.GAIN && piece.whole().kind() != Kind.BIAS) {
-                    MemorySegment values = memory.asSlice(0, bytes(master));
+                    MemorySegment values = memory.asSlice(0, master.bytes());
                     draw(seed, piece, master.numberBytes(), values);
                     engine.load(values, master);
                 }
             }
         }
-    }
-
-    private static long bytes(Tensor tensor) {
-        return tensor.size() * tensor.numberBytes();
     }
 
     /** The piece's part of what is drawn for the whole. */

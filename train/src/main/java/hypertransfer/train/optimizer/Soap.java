@@ -51,11 +51,6 @@ public record Soap(double beta1, double beta2, double epsilon, double gramBeta, 
         }
     }
 
-    /** The authors' settings, and the paper's epsilon. */
-    public static Soap standard() {
-        return new Soap(0.95, 0.95, 1e-10, 0.95, 10, LARGEST_SIDE);
-    }
-
     @Override
     public String label() {
         return "SOAP " + beta1 + " " + beta2 + ", Gram " + gramBeta + " every " + frequency

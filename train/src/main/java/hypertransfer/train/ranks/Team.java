@@ -136,7 +136,7 @@ public final class Team {
     }
 
     private static long bytes(List<Tensor> tensors) {
-        return tensors.stream().mapToLong(t -> t.size() * t.numberBytes()).sum();
+        return tensors.stream().mapToLong(Tensor::bytes).sum();
     }
 
     public int rank() {
@@ -304,7 +304,7 @@ public final class Team {
             engine.store(own, to);
             return;
         }
-        byte[] mine = new byte[own == null ? 0 : Math.toIntExact(own.size() * own.numberBytes())];
+        byte[] mine = new byte[own == null ? 0 : Math.toIntExact(own.bytes())];
         if (own != null) {
             try (Arena arena = Arena.ofConfined()) {
                 MemorySegment bytes = arena.allocate(mine.length, 64);

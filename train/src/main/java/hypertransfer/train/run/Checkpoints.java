@@ -33,7 +33,7 @@ record Checkpoints(Run run) {
     }
 
     /** Uses the newest good checkpoint; one that is damaged is passed over with its reason. */
-    <T> T newest(BiFunction<Checkpoint, SafeTensors, T> use, Consumer<String> passedOver) {
+    <T> T newest(Consumer<String> passedOver, BiFunction<Checkpoint, SafeTensors, T> use) {
         List<Path> all = run.checkpoints();
         for (Path numbers : all) {
             Checkpoint checkpoint;

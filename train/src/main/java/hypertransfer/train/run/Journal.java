@@ -18,7 +18,7 @@ final class Journal implements AutoCloseable {
     /**
      * Continues the files of a run.
      *
-     * @param hold null at other ranks than 0
+     * @param lock null at other ranks than 0
      */
     Journal(RunLock lock, Configuration c, List<Matrix> matrices, int step) {
         metrics = lock == null ? null : new Log(lock.run().file(Run.METRICS));

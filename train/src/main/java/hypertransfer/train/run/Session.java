@@ -90,12 +90,7 @@ public record Session(
      * @param rules the gradient rules measured for single matrices; empty where the mode's own holds for all
      */
     public static Session open(Configuration c, Map<String, GradientRule> rules) {
-        return open(c, rules, new Alone());
-    }
-
-    /** The same as one of several ranks, each of which keeps the masters and the optimizer's state of its own share. */
-    public static Session open(Configuration c, Map<String, GradientRule> rules, Ranks ranks) {
-        return bare(c, rules, ranks).initialize(c);
+        return bare(c, rules, new Alone()).initialize(c);
     }
 
     /** The same with a door of one's own before the engine. */
@@ -103,7 +98,10 @@ public record Session(
         return bare(door.apply(engine(c)), c, Map.of(), new Alone()).initialize(c);
     }
 
-    /** The same without weights: {@link #initialize} it, or load a checkpoint. */
+    /**
+     * The same as one of several ranks, each of which keeps the masters and the optimizer's state of its own share, and
+     * without weights: {@link #initialize} it, or load a checkpoint.
+     */
     static Session bare(Configuration c, Map<String, GradientRule> rules, Ranks ranks) {
         return bare(engine(c), c, rules, ranks);
     }
@@ -176,7 +174,7 @@ public record Session(
             Feed.Batch batch = feed.training(step, micro);
             int index = micro;
             try {
-                engine.until(team.size() == 1 ? stop : () -> false, () -> gradient(batch, index));
+                Stopped.until(team.size() == 1 ? stop : () -> false, () -> gradient(batch, index));
             } catch (Stopped e) {
                 return false;
             }
@@ -247,7 +245,7 @@ public record Session(
 
     private double loss(Feed.Batch batch, BooleanSupplier stop) {
         double[] loss = new double[1];
-        engine.until(stop, () -> loss[0] = loss(batch));
+        Stopped.until(stop, () -> loss[0] = loss(batch));
         return loss[0];
     }
 

@@ -29,18 +29,12 @@ import java.util.function.BiFunction;
 import java.util.function.Consumer;
 import java.util.function.Function;
 
-/** A run's network at its newest good checkpoint, evaluated where training evaluates it. */
-public final class TrainedNetwork implements AutoCloseable {
-    private final Configuration c;
-    private final Session session;
-    private final int[] window;
-
-    private TrainedNetwork(Configuration c, Session session) {
-        this.c = c;
-        this.session = session;
-        window = new int[c.model().sequence()];
-    }
-
+/**
+ * A run's network at its newest good checkpoint, evaluated where training evaluates it.
+ *
+ * @param configuration the run's, for one sequence at a time
+ */
+public record TrainedNetwork(Configuration configuration, Session session) implements AutoCloseable {
     /**
      * Loads it on the run's own engine, or on the best there is here.
      *
@@ -50,19 +44,16 @@ public final class TrainedNetwork implements AutoCloseable {
         Configuration trained = run.configuration();
         String engine = Engines.works(trained.engine()) ? trained.engine() : "auto";
         Configuration c = ConfigurationFile.with(trained, "model.batch=1", "model.accumulation=1", "engine=" + engine);
-        return new Checkpoints(run)
-                .newest(
-                        (checkpoint, tensors) -> {
-                            Session session = Session.open(c, rules(run, trained, checkpoint));
-                            try {
-                                new Snapshot(session).load(checkpoint, tensors, converted -> {}); // nothing continues
-                                return new TrainedNetwork(c, session);
-                            } catch (RuntimeException e) {
-                                session.close();
-                                throw e;
-                            }
-                        },
-                        passedOver);
+        return new Checkpoints(run).newest(passedOver, (checkpoint, tensors) -> {
+            Session session = Session.open(c, rules(run, trained, checkpoint));
+            try {
+                new Snapshot(session).load(checkpoint, tensors, converted -> {}); // nothing continues
+                return new TrainedNetwork(c, session);
+            } catch (RuntimeException e) {
+                session.close();
+                throw e;
+            }
+        });
     }
 
     /** The gradient rules that the checkpoint was trained with, once its configuration is known to be the run's. */
@@ -80,14 +71,10 @@ public final class TrainedNetwork implements AutoCloseable {
         return rules;
     }
 
-    public Configuration configuration() {
-        return c;
-    }
-
     /** The logits of what follows these tokens; of a longer context the last are seen that fit into a sequence. */
     public double[] logits(List<Integer> context) {
+        int[] window = new int[configuration.model().sequence()]; // its end is not seen: attention is causal
         int length = Math.min(window.length, context.size());
-        Arrays.fill(window, 0); // what comes after the context is not seen: attention is causal
         for (int i = 0; i < length; i++) {
             window[i] = context.get(context.size() - length + i);
         }
@@ -120,7 +107,7 @@ public final class TrainedNetwork implements AutoCloseable {
             write(weights(c, rules(run, c, checkpoint), checkpoint, tensors), c, dialect, checkpoint.step(), file);
             return checkpoint.step();
         };
-        return step == null ? checkpoints.newest(write, passedOver) : checkpoints.at(step, write);
+        return step == null ? checkpoints.newest(passedOver, write) : checkpoints.at(step, write);
     }
 
     private static int first(Configuration c, Dialect dialect, Path file) {

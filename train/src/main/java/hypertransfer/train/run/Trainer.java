@@ -29,6 +29,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.function.BooleanSupplier;
+import java.util.stream.Stream;
 
 /** Trains one run from where it stands to its last step. */
 public final class Trainer {
@@ -149,25 +150,18 @@ public final class Trainer {
     private void begin(Session session, boolean resume, Set<String> changed) {
         session.engine().decisions(decisions());
         if (resume && !directory.checkpoints().isEmpty()) {
-            Checkpoint own = new Checkpoints(directory)
-                    .newest(
-                            (checkpoint, tensors) -> {
-                                if (checkpoint.origin() != null) {
-                                    checkpoint.origin().require(origin, changed);
-                                }
-                                return new Snapshot(session).load(checkpoint, tensors, watcher::warned);
-                            },
-                            watcher::warned);
+            Checkpoint own = new Checkpoints(directory).newest(watcher::warned, (checkpoint, tensors) -> {
+                if (checkpoint.origin() != null) {
+                    checkpoint.origin().require(origin, changed);
+                }
+                return new Snapshot(session).load(checkpoint, tensors, watcher::warned);
+            });
             step = own.step();
             validated = own.validation() == null ? -1 : step;
         } else if (c.from().run() != null) {
-            step = new Snapshot(session)
-                    .continueFrom(
-                            directory
-                                    .named(c.from().run())
-                                    .orElseGet(() -> new Run(Path.of(c.from().run()))),
-                            c.from().step(),
-                            watcher::warned);
+            String name = c.from().run();
+            Run other = directory.named(name).orElseGet(() -> new Run(Path.of(name)));
+            step = new Snapshot(session).continueFrom(other, c.from().step(), watcher::warned);
         } else {
             session.initialize(c);
         }
@@ -266,11 +260,8 @@ public final class Trainer {
         if (lock == null || !c.clip().any()) {
             return;
         }
-        double[] all = directory
-                .metrics()
-                .lines(Line.Training.class)
-                .mapToDouble(Line.Training::kept)
-                .toArray();
+        Stream<Line.Training> taken = directory.metrics().lines(Line.Training.class);
+        double[] all = taken.mapToDouble(Line.Training::kept).toArray();
         double[] clipped = Arrays.stream(all).filter(kept -> kept < 1).toArray();
         watcher.clipped(
                 clipped.length, all.length, Arrays.stream(clipped).average().orElse(1));

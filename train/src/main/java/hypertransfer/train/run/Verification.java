@@ -16,6 +16,7 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.function.BooleanSupplier;
@@ -74,9 +75,20 @@ public record Verification(
             Map<String, String> provenance,
             Watcher watcher,
             BooleanSupplier stop) {
+        Configuration own = standing(run, c);
+        int[] reached = {from};
         Path folder = Atomic.told("make", Path.of("a temporary folder"), () -> Files.createTempDirectory("ht-verify"));
-        try {
-            Run again = train(run, c, folder.resolve("run"), from, to, provenance, watcher, stop);
+        try (RunLock lock = RunLock.create(folder.resolve("run"), own)) {
+            Run again = lock.run();
+            Atomic.told("copy", run.directory(), () -> copy(run, from, again.directory()));
+            BooleanSupplier enough = () -> reached[0] >= to || stop.getAsBoolean();
+            Set<String> open = Set.of("engine"); // another machine may have other vectors: that is the question
+            Trainer trainer = new Trainer(again, lock, new Alone(), own, provenance, new Counting(watcher, reached));
+            trainer.run(true, open, enough);
+            if (reached[0] < to) {
+                throw new Refusal("stopped at step " + reached[0] + " of " + from + " to " + to
+                        + "; nothing was compared, and the run is as it was");
+            }
             return compare(run, again, from, to);
         } finally {
             Atomic.told("remove", folder, () -> {
@@ -86,38 +98,14 @@ public record Verification(
         }
     }
 
-    private static Run train(
-            Run run,
-            Configuration c,
-            Path folder,
-            int from,
-            int to,
-            Map<String, String> provenance,
-            Watcher watcher,
-            BooleanSupplier stop) {
-        List<String> places = new ArrayList<>(List.of("target=null")); // no gap is shown; paths are as the run has them
-        if (c.from().run() != null) {
-            run.named(c.from().run())
-                    .ifPresent(other -> places.add(ConfigurationFile.text(
-                            "from.run", other.directory().toAbsolutePath().toString())));
-        }
-        Configuration own = ConfigurationFile.with(c, places.toArray(String[]::new));
-        try (RunLock lock = RunLock.create(folder, own)) {
-            Atomic.told("copy", run.directory(), () -> copy(run, from, folder));
-            int[] reached = {from};
-            Watcher counting = new Counting(watcher, reached);
-            BooleanSupplier enough = () -> reached[0] >= to || stop.getAsBoolean();
-            new Trainer(lock.run(), lock, new Alone(), own, provenance, counting)
-                    .run(
-                            true,
-                            Set.of("engine"),
-                            enough); // another machine may have other vectors: that is the question
-            if (reached[0] < to) {
-                throw new Refusal("stopped at step " + reached[0] + " of " + from + " to " + to
-                        + "; nothing was compared, and the run is as it was");
-            }
-            return lock.run();
-        }
+    /** The configuration for another folder: paths are as the run has them, and no gap is shown. */
+    private static Configuration standing(Run run, Configuration c) {
+        Configuration alone = ConfigurationFile.with(c, "target=null");
+        Optional<Run> other =
+                c.from().run() == null ? Optional.empty() : run.named(c.from().run());
+        return other.map(found -> found.directory().toAbsolutePath().toString())
+                .map(place -> ConfigurationFile.with(alone, ConfigurationFile.text("from.run", place)))
+                .orElse(alone);
     }
 
     private static Void copy(Run run, int from, Path folder) throws IOException {

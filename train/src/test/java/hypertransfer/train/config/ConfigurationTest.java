@@ -316,7 +316,7 @@ class ConfigurationTest {
         assertThat(direction("normuon")).isEqualTo(NorMuon.standard());
         assertThat(direction("muon")).isEqualTo(Direction.Muon.standard());
         assertThat(direction("adam")).isEqualTo(Direction.Adam.standard());
-        assertThat(direction("soap")).isEqualTo(Soap.standard());
+        assertThat(direction("soap")).isEqualTo(new Soap(0.95, 0.95, 1e-10, 0.95, 10, 10_000));
         assertThat(direction("soap", "preset=gpt2-124m").factor(8, 4)).isEqualTo(1);
         assertThat(direction(
                         "soap", "matrices.beta2=0.9", "matrices.precondition_frequency=3", "matrices.epsilon=1e-8"))

@@ -53,7 +53,7 @@ class TokenizerTest {
 
     private static Options options(double validation, long shardTokens, int threads) {
         Held held = new Held(validation, 0);
-        return new Options(Vocabulary.GPT2, Reading.STRICT, held, IN_ORDER, shardTokens, false, threads);
+        return new Options(Vocabulary.GPT2, new Reading("text", false), held, IN_ORDER, shardTokens, false, threads);
     }
 
     /** Of bytes, where lines that cannot be read are skipped. */

@@ -95,10 +95,10 @@ class ConformanceTest {
     @Test
     void errorsAreRelativeAndANaNNeverPasses() {
         Errors errors = new Errors(Tolerance.of(Format.FLOAT32));
-        errors.compare(Quantity.NORM, "norm", 7, 1.25, 1.5);
+        errors.compare(Quantity.NORM, "norm", 0, 1.25, List.of(1.5));
         assertThat(errors.largest(Quantity.NORM)).isCloseTo(1 / 6.0, within(1e-15));
         assertThat(errors.failures()).hasSize(1);
-        errors.compare(Quantity.LOSS, "loss", 0, Double.NaN, 1);
+        errors.compare(Quantity.LOSS, "loss", 0, Double.NaN, List.of(1.0));
         errors.gradient("x", new double[] {Double.NaN}, new double[] {1});
         assertThat(errors.failures()).hasSize(3);
         assertThat(errors.passed()).isFalse();

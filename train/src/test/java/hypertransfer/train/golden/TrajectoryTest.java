@@ -56,7 +56,7 @@ class TrajectoryTest {
             new Way("signum", new Signum(0.9, true), 0.002),
             new Way("normuon", NorMuon.standard(), 0.02),
             new Way("adamuon", new AdaMuon(0.95, false, POLAR, 0.95, 1e-10), 0.02),
-            new Way("soap", Soap.standard(), 0.004));
+            new Way("soap", new Soap(0.95, 0.95, 1e-10, 0.95, 10, 10_000), 0.004));
 
     @Test
     void lossesOfThePythonPackageAreThese() throws Exception {

@@ -123,7 +123,7 @@ class DirectionsTest {
     void aStateThatDoesNotFitIsNamedWithItsSize() {
         int layers = (int) (Runtime.getRuntime().maxMemory() >> 31) + 1;
         Architecture wide = new Architecture(Variant.M1, 11, layers, 2048, 64, 1);
-        Routing soap = Routing.standard(Soap.standard(), Mode.BASE.transfer(0.1));
+        Routing soap = Routing.standard(new Soap(0.95, 0.95, 1e-10, 0.95, 10, 10_000), Mode.BASE.transfer(0.1));
         assertThatThrownBy(() -> new Rig(wide, soap, 1, false).close())
                 .isInstanceOf(EngineException.class)
                 .hasMessageContainingAll("  state ", "  total ", "does not fit into the heap of ")

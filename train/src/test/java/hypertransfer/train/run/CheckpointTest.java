@@ -61,7 +61,7 @@ class CheckpointTest {
     private Checkpoint load(Session session, Consumer<String> passedOver) {
         Snapshot snapshot = new Snapshot(session);
         return new Checkpoints(run)
-                .newest((numbers, tensors) -> snapshot.load(numbers, tensors, passedOver), passedOver);
+                .newest(passedOver, (numbers, tensors) -> snapshot.load(numbers, tensors, passedOver));
     }
 
     private void refused(Path file, byte[] bytes, Session session, String what) throws IOException {

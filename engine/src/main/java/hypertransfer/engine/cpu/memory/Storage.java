@@ -52,7 +52,7 @@ public final class Storage implements AutoCloseable {
     }
 
     private static long size(Floats tensor) {
-        return (tensor.size() * tensor.numberBytes() + ALIGN - 1) / ALIGN * ALIGN;
+        return (tensor.bytes() + ALIGN - 1) / ALIGN * ALIGN;
     }
 
     /** What the system, or the container around us, still has to give. */

@@ -12,8 +12,11 @@ import java.util.stream.Stream;
 /**
  * Attention in whole blocks of rows, see {@code blocks.cu}: copies by the copy engine, and a backward pass with five products instead
  * of {@code hopper.cu}'s seven.
+ *
+ * @param turns the address of the rotary embedding's cosines and sines
+ * @param kept the address of {@link #scratch} bytes
  */
-public final class Blocks {
+public record Blocks(Device device, Kernels kernels, Dims dims, long turns, long kept) {
     private static final int SIDE = 64,
             ROWS = 128,
             D = 128,
@@ -31,24 +34,6 @@ public final class Blocks {
     static final int BYTES = Math.max(KEYS, 2 * QUERY_STAGES * TILE) + 1024 + 128;
 
     private static final long MOST = 1L << 30; // bytes of scratch
-
-    private final Device device;
-    private final Kernels kernels;
-    private final Dims dims;
-    private final long turns, kept, stats;
-
-    /**
-     * @param turns the address of the rotary embedding's cosines and sines
-     * @param scratch the address of {@link #scratch} bytes
-     */
-    public Blocks(Device device, Kernels kernels, Dims dims, long turns, long scratch) {
-        this.device = device;
-        this.kernels = kernels;
-        this.dims = dims;
-        this.turns = turns;
-        kept = scratch;
-        stats = scratch + kept(dims);
-    }
 
     /** Whether sizes fit that {@code hopper.cu} takes: heads of 128, whole blocks of rows, and not too much to keep. */
     static boolean fits(Dims dims) {
@@ -96,7 +81,7 @@ public final class Blocks {
     public void backward(Tensor qkv, Tensor r, HeadRule rule, Tensor o, Tensor lse, Tensor dO, Tensor dqkv) {
         Launch launch = launch(dims, device.driver().multiprocessors());
         int heads = dims.B() * dims.H();
-        long rows = (long) dims.N() * dims.H();
+        long rows = (long) dims.N() * dims.H(), stats = kept + kept(dims);
         boolean norm = rule.normQK(), turn = rule.rotary();
         long[] from = map(qkv, SIDE), to = device.map(pointer(dqkv), dims.N(), dqkv.cols(), SIDE / 4, 1);
         kernels.launch(Kernel.BACKWARD_ROWS, Launch.each(ROW_LANES * rows, ROW_THREADS), o, dO, lse, stats, rows);

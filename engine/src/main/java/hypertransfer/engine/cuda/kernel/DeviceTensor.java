@@ -35,10 +35,6 @@ public record DeviceTensor(String name, int rows, int cols, Precision format, Wh
         return format.bytes;
     }
 
-    public long bytes() {
-        return size() * format.bytes;
-    }
-
     public DeviceTensor slice(String sliceName, int from, int count) {
         return new DeviceTensor(sliceName, count, cols, format, whole, offset + (long) from * cols * format.bytes);
     }

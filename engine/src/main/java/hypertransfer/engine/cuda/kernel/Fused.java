@@ -10,8 +10,12 @@ import hypertransfer.engine.cuda.driver.Launch;
 import java.util.List;
 import java.util.stream.Stream;
 
-/** Products that do what follows them, see {@code fused.cu}. */
-public final class Fused {
+/**
+ * Products that do what follows them, see {@code fused.cu}.
+ *
+ * @param turns the address of the rotary embedding's cosines and sines
+ */
+public record Fused(Device device, Kernels kernels, Dims dims, long turns) {
     /** Of the cards whose instructions it takes, 10 major + minor. */
     public static final int CAPABILITY = 90;
 
@@ -21,21 +25,6 @@ public final class Fused {
 
     /** Of shared memory: tiles in flight, the result, barriers, and what aligns them. */
     static final int BYTES = 2 * PANEL * STAGES * (ROWS + COLUMNS) + 2 * ROWS * COLUMNS + 1024 + 128;
-
-    private final Device device;
-    private final Kernels kernels;
-    private final Dims dims;
-    private final long turns;
-    private final Launch launch;
-
-    /** @param turns the address of the rotary embedding's cosines and sines */
-    public Fused(Device device, Kernels kernels, Dims dims, long turns) {
-        this.device = device;
-        this.kernels = kernels;
-        this.dims = dims;
-        this.turns = turns;
-        launch = launch(device);
-    }
 
     /** One block per multiprocessor. */
     static Launch launch(Device device) {
@@ -84,7 +73,7 @@ public final class Fused {
     public void heads(Tensor x, Tensor w, Tensor qkv, Tensor r, HeadRule rule) {
         kernels.queue(
                 Kernel.PRODUCT_HEADS,
-                launch,
+                launch(device),
                 Stream.of(map(x, ROWS, 1), map(w, COLUMNS, 1), map(qkv, PANEL, PANELS)),
                 Kernels.words(dims.N(), qkv.cols(), dims.C(), r, turns, rule.normQK(), rule.rotary(), rule.normV()));
     }
@@ -92,14 +81,14 @@ public final class Fused {
     /** s = relu(x w^T)^2. */
     public void reluSquared(Tensor x, Tensor w, Tensor s) {
         Stream<long[]> maps = Stream.of(map(x, ROWS, 1), map(w, COLUMNS, 1), map(s, PANEL, PANELS));
-        kernels.queue(Kernel.PRODUCT_RELU_SQUARED, launch, maps, Kernels.words(dims.N(), dims.F(), dims.C()));
+        kernels.queue(Kernel.PRODUCT_RELU_SQUARED, launch(device), maps, Kernels.words(dims.N(), dims.F(), dims.C()));
     }
 
     /** df = dy w times the slope of relu squared where it is s. */
     public void slope(Tensor dy, Tensor w, Tensor s, Tensor df) {
         kernels.queue(
                 Kernel.PRODUCT_SLOPE,
-                launch,
+                launch(device),
                 Stream.of(map(dy, ROWS, 1), map(w, PANEL, PANELS), map(df, PANEL, PANELS), map(s, PANEL, PANELS)),
                 Kernels.words(dims.N(), dims.F(), dims.C()));
     }
@@ -108,7 +97,7 @@ public final class Fused {
     public void powers(long x, int rows, Tensor w, long e, long top, long sums) {
         long[] from = device.map(x, rows, dims.C(), ROWS, 1), to = device.map(e, rows, dims.V(), PANEL, PANELS);
         long[] words = Kernels.words(rows, dims.V(), dims.C(), top, sums);
-        kernels.queue(Kernel.PRODUCT_POWERS, launch, Stream.of(from, map(w, COLUMNS, 1), to), words);
+        kernels.queue(Kernel.PRODUCT_POWERS, launch(device), Stream.of(from, map(w, COLUMNS, 1), to), words);
     }
 
     private long[] map(Tensor tensor, int rows, int panels) {

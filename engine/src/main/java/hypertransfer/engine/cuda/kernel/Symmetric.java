@@ -1,22 +1,11 @@
 package hypertransfer.engine.cuda.kernel;
 
 import hypertransfer.engine.cuda.driver.Device;
-import hypertransfer.engine.cuda.driver.Launch;
 import java.util.stream.Stream;
 
 /** Newton-Schulz's symmetric products in bfloat16, of which only one half is computed, see {@code symmetric.cu}. */
-public final class Symmetric {
+public record Symmetric(Device device, Kernels kernels) {
     private static final int PANEL = Fused.PANEL, LEAST_SIDE = 2 * PANEL;
-
-    private final Device device;
-    private final Kernels kernels;
-    private final Launch launch;
-
-    public Symmetric(Device device, Kernels kernels) {
-        this.device = device;
-        this.kernels = kernels;
-        launch = Fused.launch(device);
-    }
 
     /** Whether the card runs it; the arguments are those of {@link Fused#fits}. */
     static boolean runs(int target, int shared) {
@@ -37,7 +26,8 @@ public final class Symmetric {
                 device.map(x, all, cols, tall ? PANEL : Fused.ROWS, tall ? Fused.ROWS / PANEL : 1),
                 device.map(x, all, cols, tall ? PANEL : Fused.COLUMNS, tall ? Fused.PANELS : 1),
                 device.map(a, (long) count * side, side, PANEL, 1));
-        kernels.queue(tall ? Kernel.GRAM_TALL : Kernel.GRAM, launch, maps, Kernels.words(side, length, count));
+        kernels.queue(
+                tall ? Kernel.GRAM_TALL : Kernel.GRAM, Fused.launch(device), maps, Kernels.words(side, length, count));
     }
 
     /** b = by a a + keep a, where a is symmetric. */
@@ -48,6 +38,6 @@ public final class Symmetric {
                 device.map(a, all, side, Fused.COLUMNS, 1),
                 device.map(b, all, side, PANEL, 1),
                 device.map(a, all, side, PANEL, Fused.PANELS));
-        kernels.queue(Kernel.SQUARE, launch, maps, Kernels.words(side, count, by, keep));
+        kernels.queue(Kernel.SQUARE, Fused.launch(device), maps, Kernels.words(side, count, by, keep));
     }
 }

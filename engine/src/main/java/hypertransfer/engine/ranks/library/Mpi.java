@@ -112,8 +112,8 @@ public final class Mpi implements Ranks {
     public List<byte[]> collect(byte[] own) {
         List<byte[]> parts = bring(own, part -> {
             MemorySegment none = MemorySegment.NULL;
-            exchange(
-                    parts(peer -> peer == 0 ? part.get(rank) : none), parts(peer -> rank == 0 ? part.get(peer) : none));
+            List<MemorySegment> out = parts(peer -> peer == 0 ? part.get(rank) : none);
+            begin(out, parts(peer -> rank == 0 ? part.get(peer) : none)).await();
         });
         return rank == 0 ? parts : List.of();
     }

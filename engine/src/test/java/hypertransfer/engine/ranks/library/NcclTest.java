@@ -113,7 +113,7 @@ class NcclTest {
             MemorySegment part = nccl.buffer(40);
             assertThat(part.byteSize()).isEqualTo(40);
             nccl.gather(List.of(part));
-            nccl.exchange(List.of(part), List.of(part));
+            nccl.begin(List.of(part), List.of(part)).await();
         }
         assertThat(library.calls)
                 .containsExactly(

@@ -36,7 +36,7 @@ final class Talk {
             in.add(filled(ranks, count(peer, rank), -1));
             parts.add(filled(ranks, 1000 * peer, peer == rank ? rank : -1));
         }
-        ranks.exchange(out, in);
+        ranks.begin(out, in).await();
         ranks.gather(parts);
         for (int peer = 0; peer < size; peer++) {
             require(in.get(peer), count(peer, rank), peer == rank ? -1 : 100L * peer + rank);
