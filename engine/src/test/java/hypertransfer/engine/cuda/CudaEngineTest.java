@@ -46,7 +46,7 @@ class CudaEngineTest {
     void everyOperationHasTheSameBitsAgain(Precision precision) {
         needsCard();
         for (Dims dims : Comparison.SIZES) {
-            assertThat(Comparison.twice(d -> new Checked(new CudaEngine(d, precision, 0)), dims))
+            assertThat(Twice.run(d -> Checked.of(new CudaEngine(d, precision, 0)), dims))
                     .as("%s", dims)
                     .allMatch(result -> result.error() == 0);
         }

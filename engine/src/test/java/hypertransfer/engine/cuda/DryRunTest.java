@@ -17,6 +17,7 @@ import hypertransfer.engine.cuda.kernel.Kernel;
 import hypertransfer.engine.cuda.kernel.Precision;
 import hypertransfer.engine.door.Checked;
 import hypertransfer.engine.foreign.Native;
+import hypertransfer.engine.proof.Comparison;
 import hypertransfer.engine.proof.Twice;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -73,7 +74,7 @@ class DryRunTest {
         Set<String> missing = Arrays.stream(Kernel.values()).map(Kernel::symbol).collect(Collectors.toSet());
         for (Dims dims : Comparison.SIZES) {
             if (!missing.isEmpty()) {
-                Comparison.twice(d -> new Checked(engine(d, Precision.BF16)), dims);
+                Twice.run(d -> Checked.of(engine(d, Precision.BF16)), dims);
                 card.launched.forEach(launched -> missing.remove(launched.kernel()));
             }
         }
