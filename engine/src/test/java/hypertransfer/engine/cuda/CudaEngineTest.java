@@ -9,6 +9,7 @@ import hypertransfer.engine.cuda.kernel.Precision;
 import hypertransfer.engine.door.Checked;
 import hypertransfer.engine.proof.Comparison;
 import hypertransfer.engine.proof.Result.Tolerance;
+import hypertransfer.engine.proof.Twice;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
