@@ -202,7 +202,7 @@ class OutsiderTest {
         Path main = folder.resolve(name + "-" + VERSION + ".jar");
         assertThat(ModuleFinder.of(main).find(module).orElseThrow().descriptor().isAutomatic())
                 .isFalse();
-        for (String each : List.of(".jar", "-sources.jar")) {
+        for (String each : SLOW ? List.of(".jar", "-sources.jar", "-javadoc.jar") : List.of(".jar", "-sources.jar")) {
             try (JarFile jar =
                     new JarFile(folder.resolve(name + "-" + VERSION + each).toFile())) {
                 assertThat(jar.getEntry("META-INF/LICENSE")).as(each).isNotNull();
