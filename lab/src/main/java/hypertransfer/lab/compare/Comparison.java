@@ -108,7 +108,9 @@ record Comparison(
             double most = tested.stream()
                     .filter(other -> other.p <= p)
                     .mapToDouble(other -> other.p
-                            * tested.stream().filter(larger -> larger.p >= other.p).count())
+                            * tested.stream()
+                                    .filter(larger -> larger.p >= other.p)
+                                    .count())
                     .max()
                     .orElseThrow();
             return new Difference(
@@ -234,8 +236,7 @@ record Comparison(
                 .skip(1)
                 .map(side -> difference(first, side, told))
                 .toList();
-        List<Difference> tested =
-                differences.stream().filter(d -> d.p != null).toList();
+        List<Difference> tested = differences.stream().filter(d -> d.p != null).toList();
         return new Comparison(
                 order.stream().map(side -> side.summary(tokens, seconds)).toList(),
                 differing(order),
@@ -297,10 +298,7 @@ record Comparison(
         int k = losses.values().stream().mapToInt(List::size).min().orElse(0);
         return losses.entrySet().stream()
                 .map(e -> new Search(
-                        e.getKey(),
-                        e.getValue().size(),
-                        Collections.min(e.getValue()),
-                        expectedBest(e.getValue(), k)))
+                        e.getKey(), e.getValue().size(), Collections.min(e.getValue()), expectedBest(e.getValue(), k)))
                 .toList();
     }
 
@@ -320,8 +318,9 @@ record Comparison(
         Map<String, List<String>> differing = new TreeMap<>();
         for (String key :
                 sides.stream().flatMap(side -> side.settings.keySet().stream()).toList()) {
-            List<String> values =
-                    sides.stream().map(side -> side.settings.getOrDefault(key, "-")).toList();
+            List<String> values = sides.stream()
+                    .map(side -> side.settings.getOrDefault(key, "-"))
+                    .toList();
             if (values.stream().distinct().count() > 1) {
                 differing.put(key, values);
             }
@@ -364,8 +363,7 @@ record Comparison(
                 .orElse(null);
         Integer crossover = crossover(validations);
         if (n == 1) {
-            return new Difference(
-                    other.name, n, mean, largest, first, rates, crossover, null, null, null, null, null);
+            return new Difference(other.name, n, mean, largest, first, rates, crossover, null, null, null, null, null);
         }
         double squares = Arrays.stream(ends).map(d -> (d - mean) * (d - mean)).sum();
         double deviation = Math.sqrt(squares / (n - 1)), error = deviation / Math.sqrt(n);
