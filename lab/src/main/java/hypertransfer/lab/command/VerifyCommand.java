@@ -15,7 +15,6 @@ import hypertransfer.train.run.Verification;
 import java.io.PrintWriter;
 import java.nio.file.Path;
 import java.util.List;
-import java.util.Locale;
 import java.util.Optional;
 import java.util.concurrent.Callable;
 import java.util.stream.Collectors;
@@ -129,15 +128,10 @@ public final class VerifyCommand implements Callable<Integer> {
     }
 
     private static String sentence(Verification.Difference d) {
-        return Double.isNaN(d.here())
-                ? "step " + d.step() + ", " + d.what()
-                : String.format(
-                        Locale.ROOT,
-                        "step %d, %s: %.9g in the run, %.9g here, %.2g apart",
-                        d.step(),
-                        d.what(),
-                        d.stored(),
-                        d.here(),
-                        Math.abs(d.stored() - d.here()));
+        String numbers = ": %.9g in the run, %.9g here, %.2g apart";
+        return "step " + d.step() + ", " + d.what()
+                + (Double.isNaN(d.here())
+                        ? ""
+                        : numbers.formatted(d.stored(), d.here(), Math.abs(d.stored() - d.here())));
     }
 }

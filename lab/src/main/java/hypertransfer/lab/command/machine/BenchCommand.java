@@ -94,19 +94,12 @@ public final class BenchCommand implements Runnable {
             double micro = median(steps, Workload.Times::microMs), move = median(steps, Workload.Times::optimizerMs);
             int micros = Math.max(1, preset.stepTokens() / workload.tokens());
             double tokens = 1000.0 * micros * workload.tokens() / (micros * micro + move);
+            String what = preset.label() + " " + variant + " on " + c.engine();
             words.printf(
-                    "%s %s on %s, %d x %d tokens: %.2f ms forward and backward, %.2f ms optimizer, %.0f tokens/s"
-                            + " with %d micro-batches per step (medians of %d)%n",
-                    preset.label(),
-                    variant,
-                    c.engine(),
-                    c.model().batch(),
-                    c.architecture().sequence(),
-                    micro,
-                    move,
-                    tokens,
-                    micros,
-                    steps.size());
+                    "%s, %d x %d tokens: ",
+                    what, c.model().batch(), c.architecture().sequence());
+            words.printf("%.2f ms forward and backward, %.2f ms optimizer, %.0f tokens/s", micro, move, tokens);
+            words.printf(" with %d micro-batches per step (medians of %d)%n", micros, steps.size());
             if (operations) {
                 double ms = steps.stream()
                         .mapToDouble(step -> c.model().accumulation() * step.microMs() + step.optimizerMs())
