@@ -16,7 +16,6 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.Locale;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.TreeSet;
@@ -153,13 +152,10 @@ record Certificate(
 
     private Certificate firstOrder(Findings found, DoubleFunction<Check> checks, Check check) {
         Check quarter = checks.apply(1.0 / 4), sixteenth = checks.apply(1.0 / 16);
-        notes.add(String.format(
-                Locale.ROOT,
-                "relative to how far matrices turn, losses differ by %.2g, at a quarter of all rates by %.2g, at a sixteenth by"
-                        + " %.2g",
-                check.lossesPerTurn(),
-                quarter.lossesPerTurn(),
-                sixteenth.lossesPerTurn()));
+        String differ =
+                "relative to how far matrices turn, losses differ by %.2g, at a quarter of all rates by %.2g, at a"
+                        + " sixteenth by %.2g";
+        notes.add(differ.formatted(check.lossesPerTurn(), quarter.lossesPerTurn(), sixteenth.lossesPerTurn()));
         if (check.shrinksTo(sixteenth, BETWEEN, bound)) {
             String answer = "the same to first order in the rate, because " + found.reason();
             return with("first-order", answer, null, check.first(), check);
@@ -222,13 +218,11 @@ record Certificate(
     private static Map<String, List<String>> settings(Configuration a, Configuration b) {
         Map<String, List<String>> all = new TreeMap<>();
         Map<String, String> x = ConfigurationFile.settings(a), y = ConfigurationFile.settings(b);
-        Stream.concat(x.keySet().stream(), y.keySet().stream())
-                .forEach(key -> all.put(
-                        key,
-                        Stream.of(x, y)
-                                .map(side -> side.getOrDefault(key, "-"))
-                                .distinct()
-                                .toList()));
+        for (String key :
+                Stream.concat(x.keySet().stream(), y.keySet().stream()).toList()) {
+            Stream<String> values = Stream.of(x, y).map(side -> side.getOrDefault(key, "-"));
+            all.put(key, values.distinct().toList());
+        }
         return all;
     }
 

@@ -37,6 +37,9 @@ record Check(
         @JsonAnyGetter Map<String, Double> largest,
         Integer first,
         Double turned) {
+    /** On the bundled text: whether the sides have the same data is known without it. */
+    private static final String SMALL = "engine=reference target=null from.run=null from.step=0 matrices.grid=0"
+            + " matrices.master=float64 model.recompute=false model.vocab=256 data.train=demo data.validation=demo";
 
     /**
      * The check of two sides with all rates multiplied by a number, on a network that takes a second. What is small
@@ -73,7 +76,6 @@ record Check(
         throw new Refusal("no small network has the routing of both: " + first.getMessage(), first);
     }
 
-    /** On the bundled text: whether the sides have the same data is known without it. */
     private static Configuration small(Configuration c, int layers, int heads, List<String> both) {
         Configuration.Model m = c.model();
         int head = Math.min(m.head(), 8),
@@ -82,13 +84,8 @@ record Check(
         int keys = groups == 0 ? 0 : Math.max(1, all * groups / (m.width() / m.head()));
         int width = head * all, mlp = (int) Math.ceil((double) m.design().mlpWidth() * width / m.width());
         int sequence = Math.min(m.sequence(), 16), window = Math.min(m.design().window(), (sequence + 1) / 2);
-        List<String> settings = new ArrayList<>(List.of(
-                "engine=reference",
-                "matrices.grid=0",
-                "matrices.master=float64",
-                "from={run: null, step: 0}",
-                "target=null",
-                "model.recompute=false",
+        List<String> settings = new ArrayList<>(List.of(SMALL.split(" ")));
+        settings.addAll(List.of(
                 "model.layers=" + Math.min(m.layers(), layers),
                 "model.head=" + head,
                 "model.width=" + width,
@@ -96,9 +93,6 @@ record Check(
                 "model.mlp_width=" + mlp,
                 "model.sequence=" + sequence,
                 "model.window=" + window,
-                "model.vocab=256",
-                "data.train=demo",
-                "data.validation=demo",
                 // two sequences per step, if there were as many
                 "model.batch=" + (m.accumulation() > 1 ? 1 : Math.min(m.batch(), 2)),
                 "model.accumulation=" + Math.min(m.accumulation(), 2)));

@@ -155,12 +155,10 @@ public final class TransferCommand implements Callable<Integer> {
                     + " is a Hyperball, which has none; leave it out");
         }
         if (!transfer.target().equals(followed.target()) || transfer.isPlain() && at == null) {
+            Class<?> kind = followed.target().getClass();
             String fitting = Arrays.stream(Mode.values())
-                    .filter(m -> !m.transfer(0).isPlain())
-                    .filter(m -> m.transfer(0)
-                            .target()
-                            .getClass()
-                            .equals(followed.target().getClass()))
+                    .filter(m -> !m.transfer(0).isPlain()
+                            && kind.isInstance(m.transfer(0).target()))
                     .map(Mode::label)
                     .collect(Collectors.joining(", "));
             throw new Refusal(run + " has the dynamics of " + followed.target() + ", which mode " + mode.label()

@@ -105,14 +105,11 @@ record Comparison(
          * less than one before it.
          */
         private Difference corrected(List<Difference> tested) {
-            double most = tested.stream()
-                    .filter(other -> other.p <= p)
-                    .mapToDouble(other -> other.p
-                            * tested.stream()
-                                    .filter(larger -> larger.p >= other.p)
-                                    .count())
-                    .max()
-                    .orElseThrow();
+            double most = 0;
+            for (Difference test : tested) {
+                long left = tested.stream().filter(other -> other.p >= test.p).count();
+                most = test.p > p ? most : Math.max(most, left * test.p);
+            }
             return new Difference(
                     name, pairs, mean, largest, first, rates, crossover, deviation, low, high, p, Math.min(1, most));
         }

@@ -64,9 +64,8 @@ public final class FairCommand implements Callable<Integer> {
     @Option(
             names = "--seeds",
             paramLabel = "N",
-            defaultValue = "1",
             description = "Number of seeds, from the first side's on (default: ${DEFAULT-VALUE}).")
-    private int seeds;
+    private int seeds = 1;
 
     @Mixin
     private Options.Settings set;

@@ -75,9 +75,7 @@ final class LogReader {
 
     /** The names of the columns that were met, without their matrices. */
     Set<String> columns() {
-        Set<String> names = new LinkedHashSet<>();
-        columns.forEach(column -> names.add(quantity(column)));
-        return names;
+        return columns;
     }
 
     /** Says why a row, or a line that is none, is left out. */
@@ -143,8 +141,8 @@ final class LogReader {
         List<String> names = CSVParser.parse(clean, format).getRecords().getFirst().stream()
                 .map(LogReader::known)
                 .toList();
-        columns.addAll(names);
-        if (columns.size() < names.size()) {
+        names.forEach(name -> columns.add(quantity(name)));
+        if (Set.copyOf(names).size() < names.size()) {
             throw new Refusal(file + " line 1 names a column twice: " + names + "; give each a name of its own");
         }
         for (CSVRecord cells : format.parse(in)) {
@@ -185,7 +183,7 @@ final class LogReader {
                 leaveOut(number, "", "no JSON: " + Strict.reason(e));
                 continue;
             }
-            columns.addAll(row.keySet());
+            row.keySet().forEach(name -> columns.add(quantity(name)));
             spread(number, row);
         }
     }

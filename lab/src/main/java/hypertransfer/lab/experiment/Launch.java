@@ -250,16 +250,11 @@ public record Launch(
         long parameters = c.architecture().parameters();
         double needed = (double) COPIES * bytes * parameters;
         if (needed > there) {
-            throw new Refusal(String.format(
-                    "the network has %,d parameters, whose weights, gradients and momentum need %s, and engine %s has %s %s"
-                            + " here; lower model.layers (%d) or model.width (%d)",
-                    parameters,
-                    Width.size((long) needed),
-                    c.engine(),
-                    Width.size(there),
-                    what,
-                    c.model().layers(),
-                    c.model().width()));
+            String parts = "the network has %,d parameters, whose weights, gradients and momentum need ";
+            throw new Refusal(parts.formatted(parameters) + Width.size((long) needed) + ", and engine " + c.engine()
+                    + " has " + Width.size(there) + " " + what + " here; lower model.layers ("
+                    + c.model().layers()
+                    + ") or model.width (" + c.model().width() + ")");
         }
     }
 }

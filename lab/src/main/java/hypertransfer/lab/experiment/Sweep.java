@@ -131,8 +131,8 @@ public final class Sweep {
         List<Path> paths = List.copyOf(points.keySet());
         boolean done = new Sharing(paths, stop, out).run(run -> true, run -> {
             Point point = points.get(run);
-            out.println("point " + (paths.indexOf(run) + 1) + " of " + paths.size() + ": "
-                    + Point.text(point.values, " "));
+            out.println(
+                    "point " + (paths.indexOf(run) + 1) + " of " + paths.size() + ": " + Point.text(point.values, " "));
             return known(run, point.configuration) || train(run, point.configuration, stop);
         });
         if (done) {

@@ -199,16 +199,12 @@ final class Messages {
         Gap g = pair.read((line, difference) ->
                 (line instanceof Validation ? validation : training).add(new Point(line.step(), difference)));
         ObjectNode node = message("gap");
-        loss(node.putObject("training"), g.training());
-        loss(node.putObject("validation"), g.validation());
+        node.set("training", loss(g.training(), thin ? training : null));
+        node.set("validation", loss(g.validation(), thin ? validation : null));
         node.put("logged", g.logged());
         number(node, "norm", g.norm());
         number(node, "rate", g.rate());
         angles(node);
-        if (thin) {
-            differences(node.withObject("training"), training);
-            differences(node.withObject("validation"), validation);
-        }
         if (!node.toString().equals(gap)) {
             gap = node.toString();
             messages.accept(gap);
@@ -230,15 +226,15 @@ final class Messages {
         }
     }
 
-    private static void differences(ObjectNode node, Thinned<Point> series) {
-        column(node, "step", series.lines(), Point::step);
-        column(node, "loss", series.lines(), Point::value);
-    }
-
-    private static void loss(ObjectNode node, Gap.Loss loss) {
-        node.put("steps", loss.steps());
+    private static ObjectNode loss(Gap.Loss loss, Thinned<Point> differences) {
+        ObjectNode node = JSON.createObjectNode().put("steps", loss.steps());
         number(node, "last", loss.last());
         number(node, "largest", loss.largest());
+        if (differences != null) {
+            column(node, "step", differences.lines(), Point::step);
+            column(node, "loss", differences.lines(), Point::value);
+        }
+        return node;
     }
 
     /** Tells the new lines where there are any; returns whether some were left out. */

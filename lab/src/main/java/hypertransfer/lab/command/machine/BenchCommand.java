@@ -45,9 +45,8 @@ public final class BenchCommand implements Runnable {
 
     @Option(
             names = "--network",
-            defaultValue = "M1",
             description = "M1 or M2 (default: ${DEFAULT-VALUE}); --set model.KEY=... makes other networks of them.")
-    private Variant variant;
+    private Variant variant = Variant.M1;
 
     @Mixin
     private Options.Engine engine;
@@ -62,11 +61,8 @@ public final class BenchCommand implements Runnable {
                             + " so that on a card the step itself takes longer.")
     private boolean operations;
 
-    @Option(
-            names = "--seconds",
-            defaultValue = "10",
-            description = "How long to measure; the warm-up takes half as long (default: ${DEFAULT-VALUE}).")
-    private double seconds;
+    @Option(names = "--seconds", description = "How long to measure; the warm-up takes half as long (default: 10).")
+    private double seconds = 10;
 
     @Mixin
     private Options.Settings set;
