@@ -130,11 +130,8 @@ public final class TransferCommand implements Callable<Integer> {
 
     /** A path as seen from a directory, so that both can be moved together. */
     private static String from(Path directory, Path path) {
-        return directory
-                .toAbsolutePath()
-                .normalize()
-                .relativize(path.toAbsolutePath().normalize())
-                .toString();
+        Path here = directory.toAbsolutePath().normalize();
+        return here.relativize(path.toAbsolutePath().normalize()).toString();
     }
 
     private Configuration configuration(Path to) {

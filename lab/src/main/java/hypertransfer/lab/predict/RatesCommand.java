@@ -3,6 +3,7 @@ package hypertransfer.lab.predict;
 import hypertransfer.core.Mode;
 import hypertransfer.core.Refusal;
 import hypertransfer.core.Schedule.Shaped;
+import hypertransfer.core.Space;
 import hypertransfer.lab.command.option.JsonOption;
 import hypertransfer.lab.command.option.Options;
 import hypertransfer.lab.terminal.Table;
@@ -238,14 +239,12 @@ public final class RatesCommand implements Runnable {
         if (tuned.schedule().peak() == 0) { // frozen matrices stay so
             return new Translation.Pair(tuned.schedule(), 0);
         }
-        return Translation.pair(
-                parts.stream()
-                        .map(p -> new Translation.Matrix(p.from.expected(), p.to.expected(), p.matrices.size()))
-                        .toList(),
-                tuned.settings().transfer().target(),
-                tuned.schedule(),
-                other.settings().transfer().target(),
-                other.schedule());
+        List<Translation.Matrix> matrices = parts.stream()
+                .map(p -> new Translation.Matrix(p.from.expected(), p.to.expected(), p.matrices.size()))
+                .toList();
+        Space from = tuned.settings().transfer().target(),
+                to = other.settings().transfer().target();
+        return Translation.pair(matrices, from, tuned.schedule(), to, other.schedule());
     }
 
     /** A pattern has signs that a shell would take for its own. */

@@ -1,6 +1,5 @@
 package hypertransfer.lab.report;
 
-import hypertransfer.core.Refusal;
 import hypertransfer.train.log.Gap;
 import hypertransfer.train.log.Gap.Pair;
 import hypertransfer.train.log.Line;
@@ -14,9 +13,7 @@ import hypertransfer.train.log.Tail;
 import hypertransfer.train.log.Turning;
 import hypertransfer.train.network.Outline;
 import hypertransfer.train.optimizer.View;
-import java.io.IOException;
-import java.nio.file.Files;
-import java.nio.file.NoSuchFileException;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collection;
@@ -175,15 +172,8 @@ final class Messages {
                 .filter(text -> text != null && !text.isEmpty())
                 .collect(Collectors.joining("; "));
         node.put("message", message.isEmpty() ? null : message);
-        try {
-            node.put(
-                    "updated",
-                    Files.getLastModifiedTime(run.file(Run.METRICS)).toInstant().toString());
-        } catch (NoSuchFileException e) {
-            node.putNull("updated"); // no step was taken yet
-        } catch (IOException e) {
-            throw new Refusal(run.directory() + " cannot be read (" + e + ")", e);
-        }
+        long updated = run.file(Run.METRICS).toFile().lastModified(); // 0 where no step was taken yet
+        node.put("updated", updated == 0 ? null : Instant.ofEpochMilli(updated).toString());
         return node.toString();
     }
 
