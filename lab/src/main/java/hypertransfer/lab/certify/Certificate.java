@@ -32,13 +32,14 @@ import java.util.stream.Stream;
  * @param check what was trained or read to see it; null where nothing had to be
  * @param settings the configurations, by whole keys: of A and of B, as far as there are two
  */
+@JsonInclude(JsonInclude.Include.NON_NULL)
 record Certificate(
         String verdict,
         String answer,
-        @JsonInclude(JsonInclude.Include.NON_NULL) String map,
-        @JsonInclude(JsonInclude.Include.NON_NULL) Integer from,
+        String map,
+        Integer from,
         List<String> notes,
-        @JsonInclude(JsonInclude.Include.NON_NULL) Check check,
+        Check check,
         double bound,
         String a,
         String b,

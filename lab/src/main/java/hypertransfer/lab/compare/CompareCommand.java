@@ -1,5 +1,6 @@
 package hypertransfer.lab.compare;
 
+import com.fasterxml.jackson.annotation.JsonUnwrapped;
 import hypertransfer.core.Refusal;
 import hypertransfer.lab.command.option.JsonOption;
 import hypertransfer.lab.terminal.Exit;
@@ -9,7 +10,6 @@ import hypertransfer.train.log.Turning;
 import java.io.PrintWriter;
 import java.nio.file.Path;
 import java.util.List;
-import java.util.Map;
 import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
@@ -63,13 +63,7 @@ public final class CompareCommand implements Callable<Integer> {
      *
      * @param step of the checkpoints whose tensors are compared; null without --tensors, like the next
      */
-    private record Answer(
-            List<Comparison.Side> sides,
-            Map<String, List<String>> differing,
-            List<Comparison.Difference> differences,
-            List<Comparison.Search> searches,
-            Long step,
-            List<TensorDifference> tensors) {}
+    private record Answer(@JsonUnwrapped Comparison comparison, Long step, List<TensorDifference> tensors) {}
 
     @Override
     public Integer call() {
@@ -81,7 +75,7 @@ public final class CompareCommand implements Callable<Integer> {
         Run a = new Run(places.getFirst()), b = new Run(places.getLast());
         Long at = !tensors ? null : step == null ? (Long) TensorDifference.commonStep(a, b) : step;
         List<TensorDifference> rows = tensors ? TensorDifference.all(a, b, at) : null;
-        json.either(new Answer(c.sides(), c.differing(), c.differences(), c.searches(), at, rows), out -> {
+        json.either(new Answer(c, at, rows), out -> {
             print(out, c);
             if (tensors) {
                 print(out, at, rows);

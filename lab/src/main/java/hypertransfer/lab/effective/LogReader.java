@@ -37,19 +37,6 @@ final class LogReader {
     private static final String MATRIX = "matrix";
     private static final Set<String> NUMBERS =
             Set.of("weight_norm", "direction_norm", "update_norm", "inner_product", "rate", "decay");
-    /** Names that people use for the same thing. */
-    private static final Map<String, String> ALIASES = Map.of(
-            "lr", "rate",
-            "learning_rate", "rate",
-            "wd", "decay",
-            "weight_decay", "decay",
-            "name", MATRIX,
-            "param", MATRIX,
-            "parameter", MATRIX,
-            "layer", MATRIX,
-            "iteration", STEP,
-            "iter", STEP);
-
     private static final int SHOWN = 20; // problems; the others are counted
 
     private final Path file;
@@ -235,8 +222,16 @@ final class LogReader {
         return slash < 0 ? column : column.substring(0, slash);
     }
 
+    /** People use several names for the same thing. */
     private static String known(String name) {
         String column = name.strip(), quantity = quantity(column), lower = quantity.toLowerCase(Locale.ROOT);
-        return ALIASES.getOrDefault(lower, lower) + column.substring(quantity.length());
+        String known = switch (lower) {
+            case "lr", "learning_rate" -> "rate";
+            case "wd", "weight_decay" -> "decay";
+            case "name", "param", "parameter", "layer" -> MATRIX;
+            case "iteration", "iter" -> STEP;
+            default -> lower;
+        };
+        return known + column.substring(quantity.length());
     }
 }

@@ -66,17 +66,12 @@ public record Launch(
         }
         Configuration c = chosen();
         requireRoom(c);
-        if (ranks.rank() > 0) {
-            try {
-                return new Trainer(new Run(directory), null, ranks, c, provenance(), new Watcher() {})
-                        .run(resume, changed, stop);
-            } finally {
-                stop.rest();
-            }
-        }
-        boolean ours = Files.notExists(directory);
-        try (RunLock held = lock(c, changed)) {
-            return train(held, c, stop, changed);
+        boolean first = ranks.rank() == 0, ours = first && Files.notExists(directory);
+        try (RunLock held = first ? lock(c, changed) : null) {
+            return first
+                    ? train(held, c, stop, changed)
+                    : new Trainer(new Run(directory), null, ranks, c, provenance(), new Watcher() {})
+                            .run(resume, changed, stop);
         } catch (RuntimeException | Error e) {
             if (ours && !new Run(directory).begun()) {
                 remove(directory, e);

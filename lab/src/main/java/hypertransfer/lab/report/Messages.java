@@ -229,89 +229,88 @@ final class Messages {
 
     /** Tells the new lines where there are any; returns whether some were left out. */
     private <E extends Exception> boolean lines(int points, int rows, Sink<E> messages) throws E {
-        var losses = new Losses(points);
-        var hidden = new Bands(rows);
+        var batch = new Batch(points, rows);
         boolean thin = false;
-        int any = 0;
         for (Line line = metrics.next(); line != null; line = metrics.next()) {
-            losses.add(line);
-            if (++any == AT_ONCE) {
-                messages.accept(lines(losses, hidden));
-                thin |= losses.thin();
-                losses = new Losses(points);
-                any = 0;
+            batch.add(line);
+            thin |= batch.thin();
+            if (batch.lines == AT_ONCE) {
+                messages.accept(batch.message());
+                batch = new Batch(points, rows);
             }
         }
-        thin |= losses.thin();
-        if (thin && any > 0) {
-            messages.accept(lines(losses, hidden));
-            losses = new Losses(points);
-            any = 0;
+        if (thin && batch.lines > 0) {
+            messages.accept(batch.message());
+            batch = new Batch(points, rows);
         }
         for (Line line = matrices.next(); line != null; line = matrices.next()) {
-            any++;
-            if (line instanceof Matrices m) {
-                turning.add(m);
-                hidden.add(m, turning.angleBefore());
-            } else {
-                losses.add(line);
-            }
+            batch.add(line);
         }
-        if (any > 0) {
-            messages.accept(lines(losses, hidden));
+        if (batch.lines > 0) {
+            messages.accept(batch.message());
         }
         return thin;
     }
 
-    private final class Losses {
-        final Thinned<Timed> training;
-        final Thinned<Validation> validation;
+    /** The lines of one message. */
+    private final class Batch {
+        private final Thinned<Timed> training;
+        private final Thinned<Validation> validation;
+        private final Bands hidden;
+        private int lines;
 
-        Losses(int points) {
+        Batch(int points, int rows) {
             training = new Thinned<>(points, t -> t.line.step(), t -> t.line.loss());
             validation = new Thinned<>(points, Validation::step, Validation::loss);
+            hidden = new Bands(rows);
         }
 
         void add(Line line) {
-            if (line instanceof Training t) {
-                elapsed += Double.isFinite(t.seconds()) ? t.seconds() : 0;
-                training.add(new Timed(t, elapsed));
-            } else if (line instanceof Validation v) {
-                validation.add(v);
+            lines++;
+            switch (line) {
+                case Training t -> {
+                    elapsed += Double.isFinite(t.seconds()) ? t.seconds() : 0;
+                    training.add(new Timed(t, elapsed));
+                }
+                case Validation v -> validation.add(v);
+                case Matrices m -> {
+                    turning.add(m);
+                    hidden.add(m, turning.angleBefore());
+                }
             }
         }
 
         boolean thin() {
             return training.thin() || validation.thin();
         }
-    }
 
-    private String lines(Losses losses, Bands hidden) {
-        Collection<Timed> training = losses.training.lines();
-        Collection<Validation> validation = losses.validation.lines();
-        ObjectNode node = message("lines");
-        ObjectNode t = node.putObject("training");
-        column(t, "step", training, l -> l.line.step());
-        column(t, "loss", training, l -> l.line.loss());
-        column(t, "rate", training, l -> l.line.rate());
-        column(t, "adam_rate", training, l -> l.line.adamRate());
-        column(t, "tokens", training, l -> l.line.tokens());
-        column(t, "elapsed", training, Timed::elapsed);
-        ObjectNode v = node.putObject("validation");
-        column(v, "step", validation, Validation::step);
-        column(v, "loss", validation, Validation::loss);
-        column(v, "scales", validation, l -> l.carrier() - l.represented());
-        ObjectNode m = node.putObject("matrices");
-        hidden.write(m);
-        ArrayNode peaks = m.putArray("peak"), last = m.putArray("last");
-        Arrays.stream(turning.peaks()).forEach(value -> add(peaks, value));
-        Arrays.stream(turning.last()).forEach(value -> add(last, value));
-        ObjectNode turned = node.putObject("turning");
-        number(turned, "peak", turning.peak());
-        number(turned, "mean", turning.mean());
-        number(turned, "finalToPeak", turning.finalToPeak());
-        number(turned, "angle", turning.angle());
-        return node.toString();
+        String message() {
+            ObjectNode node = Messages.this.message("lines");
+            Collection<Timed> losses = training.lines();
+            Collection<Validation> validations = validation.lines();
+            ObjectNode t = node.putObject("training");
+            column(t, "step", losses, l -> l.line.step());
+            column(t, "loss", losses, l -> l.line.loss());
+            column(t, "rate", losses, l -> l.line.rate());
+            column(t, "adam_rate", losses, l -> l.line.adamRate());
+            column(t, "tokens", losses, l -> l.line.tokens());
+            column(t, "elapsed", losses, Timed::elapsed);
+            ObjectNode v = node.putObject("validation");
+            column(v, "step", validations, Validation::step);
+            column(v, "loss", validations, Validation::loss);
+            column(v, "scales", validations, l -> l.carrier() - l.represented());
+            ObjectNode m = node.putObject("matrices");
+            hidden.write(m);
+            ArrayNode peaks = m.putArray("peak"), last = m.putArray("last");
+            Arrays.stream(turning.peaks()).forEach(value -> Messages.add(peaks, value));
+            Arrays.stream(turning.last()).forEach(value -> Messages.add(last, value));
+            ObjectNode turned = node.putObject("turning");
+            number(turned, "peak", turning.peak());
+            number(turned, "mean", turning.mean());
+            number(turned, "finalToPeak", turning.finalToPeak());
+            number(turned, "angle", turning.angle());
+            return node.toString();
+        }
     }
 
     private ObjectNode message(String type) {
