@@ -50,10 +50,13 @@ record Side(String letter, String place, Configuration configuration, Run run) {
         }
     }
 
-    /** Whether this one begins at a checkpoint of the other. */
+    /** Whether this one begins at a checkpoint of the other, which has begun at its own start. */
     boolean continues(Side other) {
         String from = configuration.from().run();
-        if (from == null || run == null || other.run == null) {
+        if (from == null
+                || run == null
+                || other.run == null
+                || other.configuration.from().run() != null) {
             return false;
         }
         Path its = other.run.directory();
