@@ -7,6 +7,7 @@ import hypertransfer.core.Space;
 import hypertransfer.core.Space.Hyperball;
 import hypertransfer.core.Transfer;
 import hypertransfer.engine.Dims;
+import hypertransfer.lab.certify.Findings.Means;
 import hypertransfer.train.config.Configuration;
 import hypertransfer.train.config.ConfigurationFile;
 import hypertransfer.train.config.Matrices;
@@ -40,25 +41,23 @@ record Facts(Map<String, String> common, Schedule adamw, Map<String, Part> parts
      * A hidden matrix.
      *
      * @param mode of its transfer, for people
-     * @param invariant whether the loss does not depend on its scale
      * @param follows the space whose steps it takes, at these rates
      * @param decays of each step, where they are recorded; else empty
      * @param taken whether these steps are those that the other side recorded
      * @param seen the space at whose norm the direction sees the gradient, the target's own where the rule is exact
+     * @param scale what it means where the gradient is seen at another norm
      * @param start what it begins with, as far as anything sees it
-     * @param loose whether the gradient's scale does not matter, as without momentum
      */
     record Part(
             String mode,
             Rule rule,
-            boolean invariant,
             Space follows,
             Schedule rates,
             List<Double> decays,
             boolean taken,
             String seen,
-            String start,
-            boolean loose) {
+            Means scale,
+            String start) {
 
         /** It turns as far as the matrix that was recorded, where the series says so of its space. */
         private Part taking(Part its, String series) {
@@ -69,9 +68,7 @@ record Facts(Map<String, String> common, Schedule adamw, Map<String, Part> parts
                 default -> follows instanceof Hyperball;
             };
             String at = series.equals("replay") ? carrier.toString() : seen; // the very matrices of the other
-            return turns
-                    ? new Part(mode, rule, invariant, its.follows, its.rates, its.decays, true, at, start, loose)
-                    : this;
+            return turns ? new Part(mode, rule, its.follows, its.rates, its.decays, true, at, scale, start) : this;
         }
     }
 
@@ -145,7 +142,8 @@ record Facts(Map<String, String> common, Schedule adamw, Map<String, Part> parts
                         + (placebo == 1 || invariant ? "" : ", placebo " + placebo)
                         + (growth == null ? "" : ", matrices.proxy_growth " + growth + " of radius " + radius);
         boolean loose = blind && memoryless(m.rule().direction());
-        return new Part(own.mode().label(), m.rule(), invariant, target, rates, decays, false, seen, start, loose);
+        Means scale = loose ? Means.MAP : invariant ? Means.FIRST_ORDER : Means.DIFFERENT;
+        return new Part(own.mode().label(), m.rule(), target, rates, decays, false, seen, scale, start);
     }
 
     /** Whether gradients that are all multiplied by one number give the same direction. */

@@ -110,16 +110,17 @@ final class Findings {
             }
         }
         differs("the start of " + which, a.start(), b.start(), Means.DIFFERENT);
-        if (!a.seen().equals(b.seen()) && !a.loose()) {
-            String where = "the gradient of " + which + " is seen at the norm of " + a.seen() + " and of " + b.seen();
-            if (a.invariant()) {
-                add(where + ", so momentum mixes gradients of different scales", Means.FIRST_ORDER);
-            } else {
-                add(where + ", and the loss depends on the scale of this matrix", Means.DIFFERENT);
-            }
-        }
         if (all.size() == before) {
             map(a, b);
+        }
+        if (!a.seen().equals(b.seen())) {
+            String where = "the gradient of " + which + " is seen at the norm of " + a.seen() + " and of " + b.seen();
+            String what = switch (a.scale()) {
+                case MAP -> "without momentum the scale of a gradient does not matter";
+                case FIRST_ORDER -> where + ", so momentum mixes gradients of different scales";
+                default -> where + ", and the loss depends on the scale of this matrix";
+            };
+            add(what, a.scale());
         }
     }
 
@@ -146,9 +147,6 @@ final class Findings {
         double ours = a.rule().radius(), theirs = b.rule().radius();
         if (ours != theirs) {
             add("a Hyperball of radius " + ours + " and of " + theirs + ", which no gradient sees here", Means.MAP);
-        }
-        if (!a.seen().equals(b.seen())) {
-            add("without momentum the scale of a gradient does not matter", Means.MAP);
         }
     }
 
