@@ -12,7 +12,10 @@ import java.util.Map;
 import java.util.function.Function;
 import tools.jackson.databind.node.ObjectNode;
 
-/** The lines of the hidden matrices in {@link Buckets}: of each the first line, and of every number the smallest and the largest. */
+/**
+ * The lines of the hidden matrices in {@link Buckets}: of each the first line, and of every number the smallest and the
+ * largest.
+ */
 final class Bands {
     private static final Map<String, Function<Matrices, double[]>> COLUMNS = new LinkedHashMap<>();
 

@@ -6,7 +6,10 @@ import java.util.TreeMap;
 import java.util.function.ToDoubleFunction;
 import java.util.function.ToIntFunction;
 
-/** A series in {@link Buckets}: of each the first line and those with the smallest and the largest value, so that no spike is lost. */
+/**
+ * A series in {@link Buckets}: of each the first line and those with the smallest and the largest value, so that no spike
+ * is lost.
+ */
 final class Thinned<T> {
     private record Bucket<T>(T first, T low, T high) {}
 
