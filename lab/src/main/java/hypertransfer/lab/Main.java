@@ -75,43 +75,43 @@ public final class Main implements Runnable {
     private static final Map<String, List<Class<?>>> GROUPS = new LinkedHashMap<>();
 
     static {
-        GROUPS.put("Start", List.of(DemoCommand.class, DoctorCommand.class, PresetsCommand.class));
-        GROUPS.put(
+        group("Start", DemoCommand.class, DoctorCommand.class, PresetsCommand.class);
+        group(
                 "Train",
-                List.of(
-                        TrainCommand.class,
-                        TransferCommand.class,
-                        SweepCommand.class,
-                        ReproduceCommand.class,
-                        DataCommand.class));
-        GROUPS.put(
+                TrainCommand.class,
+                TransferCommand.class,
+                SweepCommand.class,
+                ReproduceCommand.class,
+                DataCommand.class);
+        group(
                 "Look",
-                List.of(
-                        RunsCommand.class,
-                        ReportCommand.class,
-                        WatchCommand.class,
-                        CompareCommand.class,
-                        FairCommand.class,
-                        SampleCommand.class,
-                        ExportCommand.class));
-        GROUPS.put(
+                RunsCommand.class,
+                ReportCommand.class,
+                WatchCommand.class,
+                CompareCommand.class,
+                FairCommand.class,
+                SampleCommand.class,
+                ExportCommand.class);
+        group(
                 "Answers without a run",
-                List.of(
-                        PageCommand.class,
-                        PredictCommand.class,
-                        RatesCommand.class,
-                        EffectiveCommand.class,
-                        ScheduleCommand.class,
-                        InvarianceCommand.class));
-        GROUPS.put(
+                PageCommand.class,
+                PredictCommand.class,
+                RatesCommand.class,
+                EffectiveCommand.class,
+                ScheduleCommand.class,
+                InvarianceCommand.class);
+        group(
                 "Verify",
-                List.of(
-                        VerifyCommand.class,
-                        CertifyCommand.class,
-                        SelfTestCommand.class,
-                        ConformanceCommand.class,
-                        BenchCommand.class));
-        GROUPS.put("Other", List.of(CompletionCommand.class, ImportCommand.class, CommandLine.HelpCommand.class));
+                VerifyCommand.class,
+                CertifyCommand.class,
+                SelfTestCommand.class,
+                ConformanceCommand.class,
+                BenchCommand.class);
+        group("Other", CompletionCommand.class, ImportCommand.class, CommandLine.HelpCommand.class);
+    }
+
+    private static void group(String name, Class<?>... commands) {
+        GROUPS.put(name, List.of(commands));
     }
 
     /** These look at all the others. */

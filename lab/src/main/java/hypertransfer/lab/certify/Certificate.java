@@ -3,15 +3,21 @@ package hypertransfer.lab.certify;
 import static java.util.stream.Collectors.joining;
 
 import com.fasterxml.jackson.annotation.JsonInclude;
-import hypertransfer.lab.certify.Finding.Shown;
+import com.fasterxml.jackson.annotation.JsonProperty;
+import hypertransfer.core.Refusal;
+import hypertransfer.lab.certify.Findings.Means;
+import hypertransfer.lab.effective.Effective;
 import hypertransfer.lab.experiment.Version;
+import hypertransfer.train.config.Configuration;
 import hypertransfer.train.config.ConfigurationFile;
+import hypertransfer.train.log.Line;
+import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.Locale;
 import java.util.Map;
-import java.util.Objects;
+import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.function.DoubleFunction;
 import java.util.stream.Stream;
@@ -19,22 +25,22 @@ import java.util.stream.Stream;
 /**
  * Whether two sides are the same dynamics, and why.
  *
- * @param verdict {@code same}, {@code first-order} or {@code different}
+ * @param verdict {@code same}, {@code first-order} or {@code different}; null until it is known, like the answer
  * @param answer the sentence for people
  * @param map how one becomes the other, where they are the same
  * @param from the first step at which they differ, where they are different
  * @param check what was trained or read to see it; null where nothing had to be
  * @param settings the configurations, by whole keys: of A and of B, as far as there are two
  */
+@JsonInclude(JsonInclude.Include.NON_NULL)
 record Certificate(
         String verdict,
         String answer,
-        @JsonInclude(JsonInclude.Include.NON_NULL) String map,
-        @JsonInclude(JsonInclude.Include.NON_NULL) Integer from,
+        String map,
+        Integer from,
         List<String> notes,
-        @JsonInclude(JsonInclude.Include.NON_NULL) Check check,
+        Check check,
         double bound,
-        String version,
         String a,
         String b,
         Map<String, List<String>> settings) {
@@ -44,129 +50,179 @@ record Certificate(
      */
     private static final double BETWEEN = 0.25;
 
+    /** One that says nothing yet. */
+    private static Certificate open(Side a, Configuration its, String b, double bound) {
+        var settings = settings(a.configuration(), its);
+        return new Certificate(null, null, null, null, new ArrayList<>(), null, bound, a.place(), b, settings);
+    }
+
+    private Certificate with(String verdict, String answer, String map, Integer from, Check check) {
+        return new Certificate(verdict, answer, map, from, notes, check, bound, a, b, settings);
+    }
+
+    private Certificate same(String map, Check check) {
+        return with("same", "the same (map: " + map + ")", map, null, check);
+    }
+
+    private Certificate different(int step, String why, Check check) {
+        return with("different", "different from step " + step + " on, because " + why, null, step, check);
+    }
+
+    @JsonProperty
+    String version() {
+        return Version.built().toString();
+    }
+
     boolean same() {
         return verdict.equals("same");
     }
 
     /**
+     * By the settings, and by the numbers of a check.
+     *
      * @param steps of the check
      * @param bound the relative difference below which numbers are the same
      */
     static Certificate of(Side a, Side b, int steps, double bound) {
+        Certificate open = open(a, b.configuration(), b.place(), bound);
         String bTakes = b.takes(a), aTakes = bTakes == null ? a.takes(b) : null;
-        Form ours, theirs;
-        if (aTakes == null) {
-            ours = Form.of(a, null, null);
-            theirs = Form.of(b, ours, bTakes);
-        } else {
-            theirs = Form.of(b, null, null);
-            ours = Form.of(a, theirs, aTakes);
+        Facts ours = Facts.of(a.configuration(), null, null), theirs = Facts.of(b.configuration(), ours, bTakes);
+        if (aTakes != null) {
+            ours = Facts.of(a.configuration(), theirs, aTakes);
         }
-        List<String> notes = new ArrayList<>();
-        for (Side side : List.of(a, b)) {
-            boolean taken = side == a ? aTakes != null : bTakes != null;
-            if (side.configuration().matrices().recorded() != null && !taken) {
-                notes.add("the recorded schedule of " + side.letter()
-                        + " is taken as a table of numbers: it is not one of"
-                        + " every step of the other side's own run");
-            }
+        open.noteTable(a, aTakes);
+        open.noteTable(b, bTakes);
+        int from = open.begin(a, b);
+        int common = Math.min(a.configuration().steps(), b.configuration().steps());
+        Findings found = new Findings(ours, theirs, Math.max(0, from), common);
+        if (from < 0 || found.means() == Means.NEVER_SHOWN) {
+            open.notes.add("nothing was trained: a check on a small network would not show this");
+            return open.different(found.step(), from < 0 ? "they start from different weights" : found.reason(), null);
         }
-        int from = from(a, b, notes);
-        Finding found = Finding.of(
-                ours,
-                theirs,
-                Math.max(0, from),
-                Math.min(a.configuration().steps(), b.configuration().steps()));
-        Draft draft = new Draft(a.place(), b.place(), settings(a, b), notes, bound);
-        if (from < 0 || found.has(Shown.NEVER)) {
-            notes.add("nothing was trained: a check on a small network would not show this");
-            return draft.different(found.step(), from < 0 ? "they start from different weights" : found.reason(), null);
-        }
-        DoubleFunction<Check> checks = Check.small(a.configuration(), b.configuration(), aTakes, bTakes, steps, bound);
-        Check check = checks.apply(1);
-        boolean equal = check.first() == null;
-        if (found.same()) {
-            if (equal) {
-                return draft.same(found.map(), check);
-            }
-            notes.add("by its settings it would be the same (map: " + found.map()
-                    + "): a bug, the 1e-10 inside the norms, or roundings that grow at these rates");
-            return draft.different(check.first(), "the numbers of the check differ", check);
-        }
-        if (equal && !found.differences().isEmpty() && !found.has(Shown.SOMETIMES)) {
-            notes.add("no map is known, and the check shows no difference: " + found.reason());
-            return draft.same("by the numbers of the check only", check);
-        }
-        if (found.differences().isEmpty()) {
-            return firstOrder(draft, checks, check, found);
-        }
-        if (equal) {
-            notes.add("the check does not show it: its gradients are not those of the sides");
-        }
-        return draft.different(equal || !check.whole() ? found.step() : check.first(), found.reason(), check);
+        return open.decided(found, Check.small(a.configuration(), b.configuration(), aTakes, bTakes, steps, bound));
     }
 
-    private static Certificate firstOrder(Draft draft, DoubleFunction<Check> checks, Check check, Finding found) {
-        Check quarter = checks.apply(1.0 / 4), sixteenth = checks.apply(1.0 / 16);
-        draft.notes.add(String.format(
-                Locale.ROOT,
-                "relative to how far matrices turn, losses differ by %.2g, at a quarter of all rates by %.2g, at a sixteenth by"
-                        + " %.2g",
-                check.losses() / check.turned(),
-                quarter.losses() / quarter.turned(),
-                sixteenth.losses() / sixteenth.turned()));
-        if (check.shrinksTo(sixteenth, BETWEEN, draft.bound)) {
-            String answer = "the same to first order in the rate, because " + found.reason();
-            return draft.certificate("first-order", answer, null, check.first(), check);
-        }
-        draft.notes.add("the difference does not shrink with the rate");
-        return draft.different(check.first(), found.reason(), check);
-    }
-
-    /** What every certificate has. */
-    record Draft(String a, String b, Map<String, List<String>> settings, List<String> notes, double bound) {
-        Certificate same(String map, Check check) {
-            return certificate("same", "the same (map: " + map + ")", map, null, check);
-        }
-
-        Certificate different(int step, String why, Check check) {
-            return certificate("different", "different from step " + step + " on, because " + why, null, step, check);
-        }
-
-        Certificate certificate(String verdict, String answer, String map, Integer from, Check check) {
-            String version = Version.built().toString();
-            return new Certificate(verdict, answer, map, from, notes, check, bound, version, a, b, settings);
+    private void noteTable(Side side, String taken) {
+        if (side.configuration().matrices().recorded() != null && taken == null) {
+            notes.add("the recorded schedule of " + side.letter() + " is taken as a table of numbers: it is not one of"
+                    + " every step of the other side's own run");
         }
     }
 
     /** The step at which both begin: that of the checkpoint where one continues the other; -1 where nothing is shared. */
-    private static int from(Side a, Side b, List<String> notes) {
+    private int begin(Side a, Side b) {
         var x = a.configuration().from();
         var y = b.configuration().from();
         if (x.run() == null && y.run() == null || x.equals(y)) {
             return x.step();
         }
-        for (Side side : List.of(a, b)) {
-            Side other = side == a ? b : a;
-            if (side.continues(other) && other.configuration().from().run() == null) {
-                int step = side.configuration().from().step();
-                notes.add(side.letter() + " continues " + other.letter() + " from step " + step
-                        + " on; the check begins both at their start");
-                return step;
-            }
+        if (!a.continues(b) && !b.continues(a)) {
+            return -1;
         }
-        return -1;
+        Side later = a.continues(b) ? a : b, earlier = later == a ? b : a;
+        int step = later.configuration().from().step();
+        notes.add(later.letter() + " continues " + earlier.letter() + " from step " + step
+                + " on; the check begins both at their start");
+        return step;
     }
 
-    static Map<String, List<String>> settings(Side a, Side b) {
-        Map<String, String> x = ConfigurationFile.settings(a.configuration()),
-                y = ConfigurationFile.settings(b.configuration());
-        var keys = new TreeSet<>(x.keySet());
-        keys.addAll(y.keySet());
-        Map<String, List<String>> all = new LinkedHashMap<>();
-        for (String key : keys) {
-            String mine = x.getOrDefault(key, "-"), its = y.getOrDefault(key, "-");
-            all.put(key, Objects.equals(mine, its) ? List.of(mine) : List.of(mine, its));
+    /** The numbers decide in the end. */
+    private Certificate decided(Findings found, DoubleFunction<Check> checks) {
+        Check check = checks.apply(1);
+        boolean equal = check.first() == null;
+        if (found.means() == Means.FIRST_ORDER) {
+            return firstOrder(found, checks, check);
+        }
+        if (found.means() == Means.MAP && equal) {
+            return same(found.map(), check);
+        }
+        if (found.means() == Means.MAP) {
+            notes.add("by its settings it would be the same (map: " + found.map()
+                    + "): a bug, the 1e-10 inside the norms, or roundings that grow at these rates");
+            return different(check.first(), "the numbers of the check differ", check);
+        }
+        if (found.means() == Means.DIFFERENT && equal) {
+            notes.add("no map is known, and the check shows no difference: " + found.reason());
+            return same("by the numbers of the check only", check);
+        }
+        if (equal) {
+            notes.add("the check does not show it: its gradients are not those of the sides");
+        }
+        return different(equal || !check.whole() ? found.step() : check.first(), found.reason(), check);
+    }
+
+    private Certificate firstOrder(Findings found, DoubleFunction<Check> checks, Check check) {
+        Check quarter = checks.apply(1.0 / 4), sixteenth = checks.apply(1.0 / 16);
+        String differ =
+                "relative to how far matrices turn, losses differ by %.2g, at a quarter of all rates by %.2g, at a"
+                        + " sixteenth by %.2g";
+        notes.add(differ.formatted(check.lossesPerTurn(), quarter.lossesPerTurn(), sixteenth.lossesPerTurn()));
+        if (check.shrinksTo(sixteenth, BETWEEN, bound)) {
+            String answer = "the same to first order in the rate, because " + found.reason();
+            return with("first-order", answer, null, check.first(), check);
+        }
+        notes.add("the difference does not shrink with the rate");
+        return different(check.first(), found.reason(), check);
+    }
+
+    /**
+     * A run beside a log that was made elsewhere, at the steps and matrices that both have. The effective rates decide;
+     * norms and nominal rates may be those of another space.
+     */
+    static Certificate of(Side ours, Path file, double bound) {
+        List<String> names = ours.run().provenance().matrices();
+        Map<Long, Line.Matrices> lines = new HashMap<>();
+        ours.run().matrices().lines(Line.Matrices.class).forEach(line -> lines.put((long) line.step(), line));
+        TreeSet<String> there = new TreeSet<>();
+        List<Effective.Row> rows = new ArrayList<>();
+        Effective log = Effective.read(file, row -> {
+            there.add(row.matrix());
+            if (names.contains(row.matrix()) && lines.containsKey(row.step())) {
+                rows.add(row);
+            }
+        });
+        if (rows.isEmpty()) {
+            throw new Refusal(file + " has no step of a matrix that " + ours.place() + " has logged: its matrices are "
+                    + there.first() + " to " + there.last() + ", those of the run " + names.getFirst() + " to "
+                    + names.getLast());
+        }
+        Map<String, Double> largest = new LinkedHashMap<>();
+        Effective.Row first = null;
+        for (Effective.Row row : rows) {
+            Line.Matrices own = lines.get(row.step());
+            int k = names.indexOf(row.matrix());
+            double apart = Check.add(largest, "rates", own.effective()[k], row.effective());
+            Check.add(largest, "norms", own.norm()[k], row.norm());
+            if (!Double.isNaN(row.rate())) {
+                Check.add(largest, "nominal", own.rate()[k], row.rate());
+            }
+            first = !(apart <= bound) && (first == null || row.step() < first.step()) ? row : first;
+        }
+        Certificate open = open(ours, ours.configuration(), file.toString(), bound);
+        open.notes.addAll(log.notes());
+        open.notes.add("only what the log has was compared: effective rates, norms and nominal rates; losses, gradients"
+                + " and data were not");
+        long missing = names.stream().filter(name -> !there.contains(name)).count();
+        if (missing > 0) {
+            open.notes.add(missing + " of the run's " + names.size() + " matrices are not in the log");
+        }
+        Integer step = first == null ? null : (int) first.step();
+        Check check = new Check(rows.size() + " rows of both logs", rows.size(), false, largest, step, null);
+        if (first != null) {
+            return open.different(step, "the effective rates of " + first.matrix() + " differ", check);
+        }
+        boolean own = largest.values().stream().allMatch(apart -> apart <= bound);
+        String other = "the same effective rates in another space, whose norms or nominal rates differ";
+        return open.same(own ? "the same norms and rates" : other, check);
+    }
+
+    private static Map<String, List<String>> settings(Configuration a, Configuration b) {
+        Map<String, List<String>> all = new TreeMap<>();
+        Map<String, String> x = ConfigurationFile.settings(a), y = ConfigurationFile.settings(b);
+        for (String key :
+                Stream.concat(x.keySet().stream(), y.keySet().stream()).toList()) {
+            Stream<String> values = Stream.of(x, y).map(side -> side.getOrDefault(key, "-"));
+            all.put(key, values.distinct().toList());
         }
         return all;
     }
@@ -189,7 +245,7 @@ record Certificate(
 
     /** One page for people. */
     String page() {
-        return "Certificate of dynamics\n\nA: " + a + "\nB: " + b + "\n\n" + text() + "\nby " + version
+        return "Certificate of dynamics\n\nA: " + a + "\nB: " + b + "\n\n" + text() + "\nby " + version()
                 + "\n\nsettings (A | B where they differ)\n" + settings("  ", false);
     }
 }

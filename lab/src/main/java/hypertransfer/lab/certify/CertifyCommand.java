@@ -92,7 +92,7 @@ public final class CertifyCommand implements Callable<Integer> {
             throw new Refusal(ours.place() + " is a configuration, which has no norms to compare with " + log
                     + "; train it, then give the run");
         }
-        return Logs.of(ours, log, bound == null ? LOG_BOUND : bound);
+        return Certificate.of(ours, log, bound == null ? LOG_BOUND : bound);
     }
 
     private void write(Certificate certificate) {

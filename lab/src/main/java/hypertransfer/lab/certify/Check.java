@@ -1,33 +1,32 @@
 package hypertransfer.lab.certify;
 
+import com.fasterxml.jackson.annotation.JsonAnyGetter;
 import com.fasterxml.jackson.annotation.JsonInclude;
 import hypertransfer.core.Refusal;
 import hypertransfer.core.Step;
 import hypertransfer.train.config.Configuration;
 import hypertransfer.train.config.ConfigurationFile;
-import hypertransfer.train.run.Feed;
 import hypertransfer.train.run.Rehearsal;
 import hypertransfer.train.run.Rehearsal.Source;
 import hypertransfer.train.run.Rehearsal.Taken;
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
+import java.util.Map;
 import java.util.function.DoubleFunction;
 import java.util.stream.Collectors;
-import java.util.stream.IntStream;
 
 /**
  * How far apart the numbers of two sides are: both trained for a few steps in double precision, on a small network with the
- * same routing; or the logs of both. Differences are the largest relative ones, null where they are not known.
+ * same routing; or the logs of both.
  *
  * @param what was compared, for people
  * @param steps how many; the schedules have their whole course in them
  * @param whole whether these are all steps of the sides
- * @param losses of training
- * @param rates effective ones
- * @param norms of a log
- * @param nominal rates of a log
- * @param first the first step at which one exceeds the bound; null where none does
+ * @param largest the largest relative difference of each of {@code losses}, {@code rates} (effective ones), {@code norms} and
+ *     {@code nominal} rates that is known
+ * @param first the first step at which one that decides exceeds the bound; null where none does
  * @param turned the mean angle that a matrix turned by in all, to compare differences with
  */
 @JsonInclude(JsonInclude.Include.NON_NULL)
@@ -35,12 +34,12 @@ record Check(
         String what,
         long steps,
         boolean whole,
-        Double losses,
-        Double rates,
-        Double norms,
-        Double nominal,
+        @JsonAnyGetter Map<String, Double> largest,
         Integer first,
         Double turned) {
+    /** On the bundled text: whether the sides have the same data is known without it. */
+    private static final String SMALL = "engine=reference target=null from.run=null from.step=0 matrices.grid=0"
+            + " matrices.master=float64 model.recompute=false model.vocab=256 data.train=demo data.validation=demo";
 
     /**
      * The check of two sides with all rates multiplied by a number, on a network that takes a second. What is small
@@ -51,35 +50,33 @@ record Check(
      */
     static DoubleFunction<Check> small(
             Configuration a, Configuration b, String aTakes, String bTakes, int steps, double bound) {
-        boolean bf16 = a.matrices().settings().bf16()
-                != b.matrices().settings().bf16(); // a rounding, unless it is the difference
-        boolean table = a.matrices().recorded() != null && aTakes == null
-                || b.matrices().recorded() != null && bTakes == null;
-        Refusal last = null;
+        List<String> both = new ArrayList<>();
+        if (a.matrices().settings().bf16() == b.matrices().settings().bf16()) { // a rounding, not the difference
+            both.add("matrices.bf16=false");
+        }
+        boolean ownTables = aTakes == null && bTakes == null;
+        if (!ownTables || a.matrices().recorded() == null && b.matrices().recorded() == null) {
+            both.add("steps=" + Math.min(a.steps(), steps));
+        }
+        Refusal first = null;
         for (int layers : new int[] {2, Integer.MAX_VALUE}) { // a pattern may name a block
             for (int heads = 2; heads <= 64; heads *= 2) { // a view may need more rows
-                for (boolean demo : new boolean[] {false, true}) { // the data may be gone
-                    try {
-                        Configuration x = small(a, layers, heads, steps, table, demo, bf16);
-                        Configuration y = small(b, layers, heads, steps, table, demo, bf16);
-                        Feed.open(x).close();
-                        Feed.open(y).close();
-                        boolean whole = x.steps() == a.steps() && a.steps() <= steps;
-                        int count = Math.min(steps, x.steps());
-                        return aTakes == null // what is taken comes first
-                                ? scale -> of(x, y, bTakes, count, whole, scale, bound)
-                                : scale -> of(y, x, aTakes, count, whole, scale, bound);
-                    } catch (Refusal e) {
-                        last = last == null ? e : last;
-                    }
+                try {
+                    Configuration x = small(a, layers, heads, both), y = small(b, layers, heads, both);
+                    boolean whole = x.steps() == a.steps() && a.steps() <= steps;
+                    int count = Math.min(steps, x.steps());
+                    return aTakes == null // what is taken comes first
+                            ? scale -> of(x, y, bTakes, count, whole, scale, bound)
+                            : scale -> of(y, x, aTakes, count, whole, scale, bound);
+                } catch (Refusal e) {
+                    first = first == null ? e : first;
                 }
             }
         }
-        throw new Refusal("no small network has the routing of both: " + last.getMessage(), last);
+        throw new Refusal("no small network has the routing of both: " + first.getMessage(), first);
     }
 
-    private static Configuration small(
-            Configuration c, int layers, int heads, int steps, boolean table, boolean demo, boolean bf16) {
+    private static Configuration small(Configuration c, int layers, int heads, List<String> both) {
         Configuration.Model m = c.model();
         int head = Math.min(m.head(), 8),
                 all = Math.min(m.width() / m.head(), heads),
@@ -87,14 +84,8 @@ record Check(
         int keys = groups == 0 ? 0 : Math.max(1, all * groups / (m.width() / m.head()));
         int width = head * all, mlp = (int) Math.ceil((double) m.design().mlpWidth() * width / m.width());
         int sequence = Math.min(m.sequence(), 16), window = Math.min(m.design().window(), (sequence + 1) / 2);
-        boolean own = m.vocab() <= 256 && !demo;
-        List<String> settings = new ArrayList<>(List.of(
-                "engine=reference",
-                "matrices.grid=0",
-                "matrices.master=float64",
-                "from={run: null, step: 0}",
-                "target=null",
-                "model.recompute=false",
+        List<String> settings = new ArrayList<>(List.of(SMALL.split(" ")));
+        settings.addAll(List.of(
                 "model.layers=" + Math.min(m.layers(), layers),
                 "model.head=" + head,
                 "model.width=" + width,
@@ -102,19 +93,10 @@ record Check(
                 "model.mlp_width=" + mlp,
                 "model.sequence=" + sequence,
                 "model.window=" + window,
-                "model.vocab=" + (own ? m.vocab() : 256),
                 // two sequences per step, if there were as many
                 "model.batch=" + (m.accumulation() > 1 ? 1 : Math.min(m.batch(), 2)),
                 "model.accumulation=" + Math.min(m.accumulation(), 2)));
-        if (!own) {
-            settings.addAll(List.of("data.train=demo", "data.validation=demo"));
-        }
-        if (!bf16) {
-            settings.add("matrices.bf16=false");
-        }
-        if (!table) {
-            settings.add("steps=" + Math.min(c.steps(), steps));
-        }
+        settings.addAll(both);
         return ConfigurationFile.with(c, settings.toArray(String[]::new));
     }
 
@@ -126,36 +108,33 @@ record Check(
             throw new Refusal(
                     "the side that is recorded diverges at step " + a.size() + " of the check; lower its rates");
         }
-        Source source = series == null ? null : new Source(a, series);
-        List<Taken> b = take(two, steps, scale, source);
-        double losses = 0, rates = 0, turned = 0;
+        List<Taken> b = take(two, steps, scale, series == null ? null : new Source(a, series));
+        Map<String, Double> largest = new LinkedHashMap<>();
+        double turned = 0;
         Integer first = null;
         boolean named = names(a).equals(names(b));
         int common = Math.min(a.size(), b.size());
         for (int t = 0; t < common; t++) {
             Taken x = a.get(t), y = b.get(t);
-            double loss = apart(x.loss(), y.loss()), rate = 0;
+            double most = add(largest, "losses", x.loss(), y.loss());
             for (int k = 0; k < x.matrices().size(); k++) {
                 Step step = x.matrices().get(k);
-                rate = named
-                        ? Math.max(
-                                rate,
-                                apart(step.effective(), y.matrices().get(k).effective()))
-                        : 0;
                 turned += step.angle() / x.matrices().size();
+                if (named) {
+                    double its = y.matrices().get(k).effective();
+                    most = Math.max(most, add(largest, "rates", step.effective(), its));
+                }
             }
-            losses = Math.max(losses, loss);
-            rates = Math.max(rates, rate);
-            first = first == null && !(Math.max(loss, rate) <= bound) ? (Integer) t : first;
+            first = first == null && !(most <= bound) ? (Integer) t : first;
         }
         if (a.size() != b.size()) { // one has diverged
-            losses = Double.POSITIVE_INFINITY;
+            largest.put("losses", Double.POSITIVE_INFINITY);
             first = first == null ? (Integer) common : first;
         }
         String what = String.format(
                 "%s, %d layers of width %d, %d steps in double precision",
                 one.architecture().label(), one.model().layers(), one.model().width(), common);
-        return new Check(what, common, whole, losses, named ? (Double) rates : null, null, null, first, turned);
+        return new Check(what, common, whole, largest, first, turned);
     }
 
     private static List<Taken> take(Configuration c, int steps, double scale, Source source) {
@@ -172,30 +151,41 @@ record Check(
                 .toList();
     }
 
-    static double apart(double a, double b) {
-        if (a == b) {
-            return 0;
-        }
-        double apart = Math.abs(a - b) / Math.max(Math.abs(a), Math.abs(b));
-        return Double.isNaN(apart) ? Double.POSITIVE_INFINITY : apart;
+    /** Adds two numbers to the largest relative differences; returns theirs. */
+    static double add(Map<String, Double> largest, String key, double a, double b) {
+        double apart = a == b ? 0 : Math.abs(a - b) / Math.max(Math.abs(a), Math.abs(b));
+        double known = Double.isNaN(apart) ? Double.POSITIVE_INFINITY : apart;
+        largest.merge(key, known, Math::max);
+        return known;
+    }
+
+    /** The difference of losses relative to how far matrices turn. */
+    double lossesPerTurn() {
+        return largest.get("losses") / turned;
     }
 
     /** Whether the difference of the other, at lower rates, is smaller than in proportion to how far the matrices turn. */
     boolean shrinksTo(Check lower, double part, double bound) {
-        boolean nearer = lower.losses <= bound || lower.losses / lower.turned <= part * losses / turned;
-        return nearer && (rates == null || lower.rates <= bound || lower.rates <= part * rates);
+        Double rates = largest.get("rates"), lowerRates = lower.largest.get("rates");
+        boolean nearer = lower.largest.get("losses") <= bound || lower.lossesPerTurn() <= part * lossesPerTurn();
+        return nearer && (rates == null || lowerRates <= bound || lowerRates <= part * rates);
     }
 
     /** One line for people. */
     String text(double bound) {
-        String[] names = {"losses", "effective rates", "norms", "nominal rates"};
-        Double[] values = {losses, rates, norms, nominal};
-        return IntStream.range(0, names.length)
-                .filter(i -> values[i] != null)
-                .mapToObj(i -> String.format(Locale.ROOT, "of %s %.2g", names[i], values[i]))
+        return largest.entrySet().stream()
+                .map(e -> String.format(Locale.ROOT, "of %s %.2g", words(e.getKey()), e.getValue()))
                 .collect(Collectors.joining(
                         ", ",
                         "check: " + what + "; largest relative difference ",
                         String.format(Locale.ROOT, "; the same below %.1g", bound)));
+    }
+
+    private static String words(String key) {
+        return switch (key) {
+            case "rates" -> "effective rates";
+            case "nominal" -> "nominal rates";
+            default -> key;
+        };
     }
 }

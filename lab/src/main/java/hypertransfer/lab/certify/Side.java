@@ -50,16 +50,18 @@ record Side(String letter, String place, Configuration configuration, Run run) {
         }
     }
 
-    /** Whether this one begins at a checkpoint of the other. */
+    /** Whether this one begins at a checkpoint of the other, which has begun at its own start. */
     boolean continues(Side other) {
         String from = configuration.from().run();
-        return from != null
-                && run != null
-                && other.run != null
-                && run.named(from).filter(before -> same(before, other.run)).isPresent();
-    }
-
-    private static boolean same(Run a, Run b) {
-        return Atomic.told("read", a.directory(), () -> Files.isSameFile(a.directory(), b.directory()));
+        if (from == null
+                || run == null
+                || other.run == null
+                || other.configuration.from().run() != null) {
+            return false;
+        }
+        Path its = other.run.directory();
+        return run.named(from)
+                .filter(before -> Atomic.told("read", its, () -> Files.isSameFile(before.directory(), its)))
+                .isPresent();
     }
 }

@@ -6,11 +6,11 @@ import hypertransfer.lab.command.option.Options;
 import hypertransfer.lab.experiment.Experiment;
 import hypertransfer.lab.experiment.Launch;
 import hypertransfer.lab.terminal.Width;
+import hypertransfer.train.Word;
 import hypertransfer.train.config.Configuration;
 import hypertransfer.train.run.Invariance;
 import java.io.PrintWriter;
 import java.nio.file.Path;
-import java.util.Locale;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Parameters;
@@ -53,10 +53,7 @@ public final class InvarianceCommand implements Runnable {
             boolean invariant = measured.invariant(name);
             GradientRule own = measured.rules().get(name); // as it is where the run follows nothing
             GradientRule followers = invariant ? GradientRule.RESCALED : GradientRule.REPRESENTATIVE;
-            String rule = (own == GradientRule.AS_IS ? followers : own)
-                    .name()
-                    .toLowerCase(Locale.ROOT)
-                    .replace('_', '-');
+            String rule = Word.of(own == GradientRule.AS_IS ? followers : own);
             words.printf("%-28s %16.2e  %-16s %s%n", name, change, invariant ? "yes" : "no", rule);
             matrices.putObject(name)
                     .put("change", change)

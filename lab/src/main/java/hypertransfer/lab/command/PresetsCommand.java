@@ -12,9 +12,7 @@ import java.util.List;
 import java.util.Map;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
-import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
-import picocli.CommandLine.Spec;
 
 @Command(
         name = "presets",
@@ -26,9 +24,6 @@ public final class PresetsCommand implements Runnable {
 
     @Option(names = "--keys", description = "Prints every key of a configuration with its default and meaning instead.")
     private boolean keys;
-
-    @Spec
-    private CommandSpec spec;
 
     private static Map<String, Object> row(Preset preset) {
         Architecture a = preset.architecture(Variant.M1);
@@ -50,7 +45,7 @@ public final class PresetsCommand implements Runnable {
     @Override
     public void run() {
         if (keys) {
-            spec.commandLine().getOut().print(ConfigurationFile.keys());
+            json.out().print(ConfigurationFile.keys());
             return;
         }
         var rows = Arrays.stream(Preset.values()).map(PresetsCommand::row).toList();

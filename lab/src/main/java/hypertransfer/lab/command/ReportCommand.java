@@ -32,12 +32,8 @@ public final class ReportCommand implements Runnable {
             description = "Runs, or directories with runs in them; the targets they follow are added.")
     private List<Path> places = List.of();
 
-    @Option(
-            names = "--out",
-            paramLabel = "FILE",
-            defaultValue = "report.html",
-            description = "The file to write (default: ${DEFAULT-VALUE}).")
-    private Path out;
+    @Option(names = "--out", paramLabel = "FILE", description = "The file to write (default: ${DEFAULT-VALUE}).")
+    private Path out = Path.of("report.html");
 
     @Option(names = "--title", paramLabel = "TEXT", description = "The page's title (default: what the runs are).")
     private String title;

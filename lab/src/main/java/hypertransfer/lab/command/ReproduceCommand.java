@@ -57,9 +57,8 @@ public final class ReproduceCommand implements Callable<Integer> {
     @Option(
             names = "--seeds",
             paramLabel = "N",
-            defaultValue = "1",
             description = "Number of seeds: 1234, 1235, ... (default: ${DEFAULT-VALUE}).")
-    private int seeds;
+    private int seeds = 1;
 
     @Mixin
     private Options.Out out;

@@ -30,12 +30,8 @@ import picocli.CommandLine.Parameters;
             "  ht train RUN"
         })
 public final class RunsCommand implements Runnable {
-    @Parameters(
-            paramLabel = "DIR",
-            arity = "0..1",
-            defaultValue = "out",
-            description = "Where to look (default: ${DEFAULT-VALUE}).")
-    private Path directory;
+    @Parameters(paramLabel = "DIR", arity = "0..1", description = "Where to look (default: ${DEFAULT-VALUE}).")
+    private Path directory = Path.of("out");
 
     @Mixin
     private JsonOption json;

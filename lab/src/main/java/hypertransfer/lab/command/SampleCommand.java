@@ -35,38 +35,27 @@ public final class SampleCommand implements Runnable {
 
     @Option(
             names = "--prompt",
-            defaultValue = "",
             paramLabel = "TEXT",
             description = "The beginning of the text (default: none, a new document begins).")
-    private String prompt;
+    private String prompt = "";
 
-    @Option(
-            names = "--tokens",
-            paramLabel = "N",
-            defaultValue = "200",
-            description = "Number of tokens to add (default: ${DEFAULT-VALUE}).")
-    private int tokens;
+    @Option(names = "--tokens", paramLabel = "N", description = "Number of tokens to add (default: ${DEFAULT-VALUE}).")
+    private int tokens = 200;
 
     @Option(
             names = "--temperature",
             paramLabel = "T",
-            defaultValue = "0.8",
             description = "Spread of the draws, 0 or more (default: ${DEFAULT-VALUE}).")
-    private double temperature;
+    private double temperature = 0.8;
 
     @Option(
             names = "--top-k",
             paramLabel = "K",
-            defaultValue = "0",
             description = "Draw from the K likeliest tokens only; 0: from all (default).")
     private int topK;
 
-    @Option(
-            names = "--seed",
-            paramLabel = "N",
-            defaultValue = "1",
-            description = "Seed of the draws (default: ${DEFAULT-VALUE}).")
-    private long seed;
+    @Option(names = "--seed", paramLabel = "N", description = "Seed of the draws (default: ${DEFAULT-VALUE}).")
+    private long seed = 1;
 
     @Override
     public void run() {

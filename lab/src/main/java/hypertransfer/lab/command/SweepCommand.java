@@ -51,7 +51,7 @@ public final class SweepCommand implements Callable<Integer> {
     public Integer call() {
         Path to = out.or(Options.Out.named(file, "-sweep"));
         PrintWriter words = json.words();
-        Sweep sweep = new Sweep(file, set.settings, Sweep.Grid.parse(grid), to, words);
+        Sweep sweep = new Sweep(file, set.settings, grid, to, words);
         try (Interrupt interrupt = new Interrupt()) {
             if (!sweep.run(interrupt)) {
                 words.print(Next.again(to));

@@ -130,11 +130,8 @@ public final class TransferCommand implements Callable<Integer> {
 
     /** A path as seen from a directory, so that both can be moved together. */
     private static String from(Path directory, Path path) {
-        return directory
-                .toAbsolutePath()
-                .normalize()
-                .relativize(path.toAbsolutePath().normalize())
-                .toString();
+        Path here = directory.toAbsolutePath().normalize();
+        return here.relativize(path.toAbsolutePath().normalize()).toString();
     }
 
     private Configuration configuration(Path to) {
@@ -155,12 +152,10 @@ public final class TransferCommand implements Callable<Integer> {
                     + " is a Hyperball, which has none; leave it out");
         }
         if (!transfer.target().equals(followed.target()) || transfer.isPlain() && at == null) {
+            Class<?> kind = followed.target().getClass();
             String fitting = Arrays.stream(Mode.values())
-                    .filter(m -> !m.transfer(0).isPlain())
-                    .filter(m -> m.transfer(0)
-                            .target()
-                            .getClass()
-                            .equals(followed.target().getClass()))
+                    .filter(m -> !m.transfer(0).isPlain()
+                            && kind.isInstance(m.transfer(0).target()))
                     .map(Mode::label)
                     .collect(Collectors.joining(", "));
             throw new Refusal(run + " has the dynamics of " + followed.target() + ", which mode " + mode.label()

@@ -15,7 +15,6 @@ import hypertransfer.train.run.Verification;
 import java.io.PrintWriter;
 import java.nio.file.Path;
 import java.util.List;
-import java.util.Locale;
 import java.util.Optional;
 import java.util.concurrent.Callable;
 import java.util.stream.Collectors;
@@ -92,21 +91,16 @@ public final class VerifyCommand implements Callable<Integer> {
     }
 
     private int start(Run stored, int last) {
-        List<Integer> starts = Verification.starts(stored);
-        if (from == null) {
-            return starts.stream()
-                    .filter(step -> step < last)
-                    .reduce((a, b) -> b)
-                    .orElseThrow(() -> new Refusal(run + " has no logged steps that could be trained again"));
+        List<Integer> starts =
+                Verification.starts(stored).stream().filter(step -> step < last).toList();
+        if (from == null && starts.isEmpty()) {
+            throw new Refusal(run + " has no logged steps that could be trained again");
         }
-        if (!starts.contains(from) || from >= last) {
-            throw new Refusal("--from is " + from + "; " + run + " can be taken up at "
-                    + starts.stream()
-                            .filter(step -> step < last)
-                            .map(String::valueOf)
-                            .collect(Collectors.joining(", ")));
+        if (from != null && !starts.contains(from)) {
+            String there = starts.stream().map(String::valueOf).collect(Collectors.joining(", "));
+            throw new Refusal("--from is " + from + "; " + run + " can be taken up at " + there);
         }
-        return from;
+        return from == null ? (int) starts.getLast() : from;
     }
 
     private void tell(PrintWriter out, Verification found) {
@@ -129,15 +123,10 @@ public final class VerifyCommand implements Callable<Integer> {
     }
 
     private static String sentence(Verification.Difference d) {
-        return Double.isNaN(d.here())
-                ? "step " + d.step() + ", " + d.what()
-                : String.format(
-                        Locale.ROOT,
-                        "step %d, %s: %.9g in the run, %.9g here, %.2g apart",
-                        d.step(),
-                        d.what(),
-                        d.stored(),
-                        d.here(),
-                        Math.abs(d.stored() - d.here()));
+        String numbers = ": %.9g in the run, %.9g here, %.2g apart";
+        return "step " + d.step() + ", " + d.what()
+                + (Double.isNaN(d.here())
+                        ? ""
+                        : numbers.formatted(d.stored(), d.here(), Math.abs(d.stored() - d.here())));
     }
 }

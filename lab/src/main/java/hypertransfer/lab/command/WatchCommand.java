@@ -33,9 +33,8 @@ public final class WatchCommand implements Callable<Integer> {
     @Option(
             names = "--port",
             paramLabel = "N",
-            defaultValue = "8080",
             description = "The port on 127.0.0.1; 0 takes a free one (default: ${DEFAULT-VALUE}).")
-    private int port;
+    private int port = 8080;
 
     @Override
     public Integer call() throws InterruptedException {

@@ -1,5 +1,6 @@
 package hypertransfer.lab.compare;
 
+import com.fasterxml.jackson.annotation.JsonUnwrapped;
 import hypertransfer.core.Refusal;
 import hypertransfer.lab.command.option.JsonOption;
 import hypertransfer.lab.terminal.Exit;
@@ -9,7 +10,6 @@ import hypertransfer.train.log.Turning;
 import java.io.PrintWriter;
 import java.nio.file.Path;
 import java.util.List;
-import java.util.Map;
 import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
@@ -63,13 +63,7 @@ public final class CompareCommand implements Callable<Integer> {
      *
      * @param step of the checkpoints whose tensors are compared; null without --tensors, like the next
      */
-    private record Answer(
-            List<Comparison.Side> sides,
-            Map<String, List<String>> differing,
-            List<Comparison.Difference> differences,
-            List<Comparison.Search> searches,
-            Long step,
-            List<TensorDifference> tensors) {}
+    private record Answer(@JsonUnwrapped Comparison comparison, Long step, List<TensorDifference> tensors) {}
 
     @Override
     public Integer call() {
@@ -81,7 +75,7 @@ public final class CompareCommand implements Callable<Integer> {
         Run a = new Run(places.getFirst()), b = new Run(places.getLast());
         Long at = !tensors ? null : step == null ? (Long) TensorDifference.commonStep(a, b) : step;
         List<TensorDifference> rows = tensors ? TensorDifference.all(a, b, at) : null;
-        json.either(new Answer(c.sides(), c.differing(), c.differences(), c.searches(), at, rows), out -> {
+        json.either(new Answer(c, at, rows), out -> {
             print(out, c);
             if (tensors) {
                 print(out, at, rows);
@@ -119,35 +113,26 @@ public final class CompareCommand implements Callable<Integer> {
         }
         c.differing().forEach((key, values) -> out.println(key + ": " + String.join(" | ", values)));
         String baseline = c.sides().getFirst().name();
+        int tests = c.differences().size();
         for (Comparison.Difference d : c.differences()) {
-            out.printf(
-                    "%s - %s: %+.5f; largest difference of training losses %.2e, of effective rates %s; %s; %s%n",
-                    d.name(),
-                    baseline,
-                    d.mean(),
-                    d.largest(),
-                    d.rates() == null ? "unknown" : String.format("%.1e (relative)", d.rates()),
+            out.printf("%s - %s: %+.5f; ", d.name(), baseline, d.mean());
+            String rates = d.rates() == null ? "unknown" : String.format("%.1e (relative)", d.rates());
+            out.printf("largest difference of training losses %.2e, of effective rates %s; ", d.largest(), rates);
+            out.print(
                     d.first() == null
-                            ? "no loss that both have logged differs in any bit"
-                            : "the first loss that differs is at step " + d.first(),
+                            ? "no loss that both have logged differs in any bit; "
+                            : "the first loss that differs is at step " + d.first() + "; ");
+            out.println(
                     d.crossover() == null
                             ? "neither overtakes the other"
                             : "the lead last changed by step " + d.crossover());
             if (d.p() == null) {
                 out.println("  one common seed: whether this is noise cannot be told");
             } else {
-                out.printf(
-                        "  %d common seeds: 95 %% interval %+.5f to %+.5f, p = %.2g%s: %s%n",
-                        d.pairs(),
-                        d.low(),
-                        d.high(),
-                        d.p(),
-                        c.differences().size() < 2
-                                ? ""
-                                : String.format(
-                                        ", %.2g by Holm for %d tests",
-                                        d.holm(), c.differences().size()),
-                        d.holm() < NOISE ? "more than noise" : "not told from noise");
+                String holm = tests < 2 ? "" : String.format(", %.2g by Holm for %d tests", d.holm(), tests);
+                out.printf("  %d common seeds: 95 %% interval %+.5f to %+.5f, ", d.pairs(), d.low(), d.high());
+                out.printf("p = %.2g%s: ", d.p(), holm);
+                out.println(d.holm() < NOISE ? "more than noise" : "not told from noise");
             }
         }
     }

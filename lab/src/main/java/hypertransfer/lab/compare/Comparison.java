@@ -9,20 +9,18 @@ import hypertransfer.train.log.Run.Curves;
 import hypertransfer.train.log.Turning;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Collections;
 import java.util.Comparator;
-import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.NavigableMap;
 import java.util.Set;
 import java.util.TreeMap;
-import java.util.TreeSet;
 import java.util.function.Consumer;
 import java.util.function.ToDoubleFunction;
 import java.util.stream.Collectors;
-import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.apache.commons.statistics.distribution.TDistribution;
 
@@ -102,41 +100,90 @@ record Comparison(
             Double p,
             Double holm) {
 
-        private Difference corrected(double value) {
-            return new Difference(name, pairs, mean, largest, first, rates, crossover, deviation, low, high, p, value);
+        /**
+         * Corrected by Holm's method: the smallest p counts as many times as there are tests, the next once less, and none
+         * less than one before it.
+         */
+        private Difference corrected(List<Difference> tested) {
+            double most = 0;
+            for (Difference test : tested) {
+                long left = tested.stream().filter(other -> other.p >= test.p).count();
+                most = test.p > p ? most : Math.max(most, left * test.p);
+            }
+            return new Difference(
+                    name, pairs, mean, largest, first, rates, crossover, deviation, low, high, p, Math.min(1, most));
         }
     }
 
-    /** @param spent tokens and seconds until a step */
-    private record Read(Run run, long seed, Curves curves, Turning turning, NavigableMap<Integer, double[]> spent) {
+    /** Tokens and seconds until a step. */
+    private record Spent(double tokens, double seconds) {}
+
+    private record Read(Run run, long seed, Curves curves, Turning turning, NavigableMap<Integer, Spent> spent) {
         static Read of(Run run, long seed, Consumer<String> told) {
             Curves curves = Curves.read(run.directory(), told);
             if (curves.validations().isEmpty()) {
                 throw new Refusal(run.directory() + " has no validation loss yet; wait for one, or leave it out");
             }
-            NavigableMap<Integer, double[]> spent = new TreeMap<>();
+            Read read = new Read(run, seed, curves, Turning.of(run), new TreeMap<>());
             run.metrics().lines(Line.Training.class).forEach(line -> {
-                double before = spent.isEmpty() ? 0 : spent.lastEntry().getValue()[1];
-                spent.put(line.step() + 1, new double[] {line.tokens(), before + line.seconds()});
+                double seconds = read.all(Spent::seconds) + line.seconds();
+                read.spent.put(line.step() + 1, new Spent(line.tokens(), seconds));
             });
-            return new Read(run, seed, curves, Turning.of(run), spent);
+            return read;
         }
 
-        /** @param what 0: tokens; 1: seconds */
-        double all(int what) {
-            return spent.isEmpty() ? 0 : spent.lastEntry().getValue()[what];
+        double all(ToDoubleFunction<Spent> what) {
+            return spent.isEmpty() ? 0 : what.applyAsDouble(spent.lastEntry().getValue());
         }
 
         /** The last validation loss before more than this was spent. */
-        double within(int what, double most) {
+        double within(ToDoubleFunction<Spent> what, double most) {
             double last = Double.NaN;
             for (Map.Entry<Integer, Double> validated : curves.validations().entrySet()) {
-                Map.Entry<Integer, double[]> until = spent.floorEntry(validated.getKey());
-                if (until == null || until.getValue()[what] <= most) {
+                Map.Entry<Integer, Spent> until = spent.floorEntry(validated.getKey());
+                if (until == null || what.applyAsDouble(until.getValue()) <= most) {
                     last = validated.getValue();
                 }
             }
             return last;
+        }
+    }
+
+    /** The runs of one side, with the settings that they share. */
+    private static final class Alike {
+        private final Map<String, String> settings;
+        private final List<Read> runs = new ArrayList<>();
+        private String name;
+
+        Alike(Map<String, String> settings) {
+            this.settings = settings;
+        }
+
+        double mean(ToDoubleFunction<Read> value) {
+            return runs.stream().mapToDouble(value).average().orElse(Double.NaN);
+        }
+
+        double validation() {
+            return mean(r -> last(r.curves.validations()));
+        }
+
+        String directory() {
+            return runs.getFirst().run.directory().toString();
+        }
+
+        Side summary(double tokens, double seconds) {
+            return new Side(
+                    name,
+                    directory(),
+                    runs.stream().map(Read::seed).sorted().toList(),
+                    validation(),
+                    mean(r -> Collections.min(r.curves.validations().values())),
+                    mean(r -> last(r.curves.losses())),
+                    mean(r -> r.turning.peak()),
+                    mean(r -> r.turning.mean()),
+                    mean(r -> r.turning.finalToPeak()),
+                    mean(r -> r.within(Spent::tokens, tokens)),
+                    mean(r -> r.within(Spent::seconds, seconds)));
         }
     }
 
@@ -150,8 +197,7 @@ record Comparison(
         List<Run> runs = places.stream()
                 .flatMap(place -> Run.under(place, told).stream())
                 .toList();
-        List<Map<String, String>> keys = new ArrayList<>();
-        List<List<Read>> all = new ArrayList<>();
+        List<Alike> all = new ArrayList<>();
         for (Run run : runs) {
             Map<String, String> settings = new TreeMap<>(run.settings());
             long seed = Long.parseLong(settings.getOrDefault("seed", "0"));
@@ -159,99 +205,98 @@ record Comparison(
                     .removeIf(key -> OWN.contains(key) || key.startsWith("ranks.") || ConfigurationFile.gone(key));
             settings.computeIfPresent(
                     "matrices.recorded", (key, path) -> path.replaceAll("seed-\\d+", "seed")); // ht fair
-            int known = runs.size() == 2 ? -1 : keys.indexOf(settings);
-            if (known < 0) {
-                keys.add(settings);
-                all.add(new ArrayList<>());
+            Alike side = all.stream()
+                    .filter(other -> runs.size() != 2 && other.settings.equals(settings))
+                    .findFirst()
+                    .orElseGet(() -> new Alike(settings));
+            if (side.runs.isEmpty()) {
+                all.add(side);
             }
-            List<Read> side = known < 0 ? all.getLast() : all.get(known);
-            side.stream().filter(r -> r.seed == seed).findFirst().ifPresent(same -> {
+            side.runs.stream().filter(r -> r.seed == seed).findFirst().ifPresent(same -> {
                 throw new Refusal(run.directory() + " has the settings and the seed of " + same.run.directory()
                         + "; give only one of them");
             });
-            side.add(Read.of(run, seed, told));
+            side.runs.add(Read.of(run, seed, told));
         }
         if (all.size() < 2) {
             throw new Refusal("there " + (all.isEmpty() ? "is no run" : "are runs of one configuration only") + " at "
                     + places + "; give two runs, or runs of two configurations");
         }
-        List<String> names = names(all, keys);
-        int first = baseline(names, all, baseline);
-        double tokens = least(all, 0), seconds = least(all, 1);
-        List<Side> summaries = new ArrayList<>();
-        for (int i = 0; i < all.size(); i++) {
-            summaries.add(side(names.get(i), all.get(i), tokens, seconds));
-        }
-        List<Integer> order = IntStream.range(0, all.size())
-                .boxed()
-                .sorted(Comparator.<Integer, Boolean>comparing(i -> i != first)
-                        .thenComparing(i -> summaries.get(i).validation))
+        name(all);
+        Alike first = baseline(all, baseline);
+        List<Alike> order = all.stream()
+                .sorted(Comparator.<Alike, Boolean>comparing(side -> side != first)
+                        .thenComparing(Alike::validation))
                 .toList();
+        double tokens = least(all, Spent::tokens), seconds = least(all, Spent::seconds);
         List<Difference> differences = order.stream()
                 .skip(1)
-                .map(i -> difference(names.get(i), all.get(first), all.get(i), told))
+                .map(side -> difference(first, side, told))
                 .toList();
+        List<Difference> tested = differences.stream().filter(d -> d.p != null).toList();
         return new Comparison(
-                order.stream().map(summaries::get).toList(),
-                differing(order.stream().map(keys::get).toList()),
-                holm(differences),
-                searches(keys, summaries));
+                order.stream().map(side -> side.summary(tokens, seconds)).toList(),
+                differing(order),
+                differences.stream()
+                        .map(d -> d.p == null ? d : d.corrected(tested))
+                        .toList(),
+                searches(all));
     }
 
-    private static double least(List<List<Read>> all, int what) {
+    private static double least(List<Alike> all, ToDoubleFunction<Spent> what) {
         return all.stream()
-                .flatMap(List::stream)
+                .flatMap(side -> side.runs.stream())
                 .mapToDouble(r -> r.all(what))
                 .min()
                 .orElseThrow();
     }
 
-    private static int baseline(List<String> names, List<List<Read>> all, String asked) {
-        if (asked == null) {
-            return 0;
+    /** By the directory's name where all seeds share it and no other side has it, else by what differs in a few words. */
+    private static void name(List<Alike> all) {
+        Map<String, List<String>> differing = differing(all);
+        for (int i = 0; i < all.size(); i++) {
+            int number = i;
+            Alike side = all.get(i);
+            String words = differing.entrySet().stream()
+                    .limit(3)
+                    .map(e -> e.getKey().replaceFirst(".*\\.", "") + "="
+                            + e.getValue().get(number))
+                    .collect(Collectors.joining(" "));
+            side.name = side.runs.stream()
+                    .map(r -> r.run.directory().getFileName().toString())
+                    .reduce((a, b) -> a.equals(b) ? a : words)
+                    .orElseThrow();
         }
-        for (int i = 0; i < names.size(); i++) {
-            if (names.get(i).equals(asked)
-                    || all.get(i).stream().anyMatch(r -> r.run.directory().equals(Path.of(asked)))) {
-                return i;
-            }
+        if (all.stream().map(side -> side.name).distinct().count() < all.size()) {
+            all.forEach(side -> side.name = side.directory());
         }
-        throw new Refusal("--baseline is " + asked + "; the sides are " + String.join(", ", names));
     }
 
-    /** Holm's step-down method: the smallest p counts as many times as there are tests, the next once less, and so on. */
-    private static List<Difference> holm(List<Difference> differences) {
-        List<Difference> tested = differences.stream()
-                .filter(d -> d.p != null)
-                .sorted(Comparator.comparing(Difference::p))
-                .toList();
-        Map<String, Double> corrected = new HashMap<>();
-        double reached = 0;
-        for (int i = 0; i < tested.size(); i++) {
-            reached = Math.max(reached, Math.min(1, (tested.size() - i) * tested.get(i).p));
-            corrected.put(tested.get(i).name, reached);
-        }
-        return differences.stream()
-                .map(d -> d.p == null ? d : d.corrected(corrected.get(d.name)))
-                .toList();
+    private static Alike baseline(List<Alike> all, String asked) {
+        return all.stream()
+                .filter(side -> asked == null
+                        || side.name.equals(asked)
+                        || side.runs.stream().anyMatch(r -> r.run.directory().equals(Path.of(asked))))
+                .findFirst()
+                .orElseThrow(() -> new Refusal("--baseline is " + asked + "; the sides are "
+                        + all.stream().map(side -> side.name).collect(Collectors.joining(", "))));
     }
 
     /** Where optimizers were searched: direction and mode, each with several configurations. */
-    private static List<Search> searches(List<Map<String, String>> keys, List<Side> sides) {
+    private static List<Search> searches(List<Alike> all) {
         Map<String, List<Double>> losses = new LinkedHashMap<>();
-        for (int i = 0; i < sides.size(); i++) {
-            String optimizer =
-                    keys.get(i).get("matrices.direction") + ", " + keys.get(i).get("matrices.mode");
-            losses.computeIfAbsent(optimizer, none -> new ArrayList<>()).add(sides.get(i).validation);
+        for (Alike side : all) {
+            String optimizer = side.settings.get("matrices.direction") + ", " + side.settings.get("matrices.mode");
+            losses.computeIfAbsent(optimizer, none -> new ArrayList<>()).add(side.validation());
         }
-        int k = losses.values().stream().mapToInt(List::size).min().orElse(0);
-        if (losses.size() < 2 || losses.size() == sides.size()) {
+        if (losses.size() < 2 || losses.size() == all.size()) {
             return List.of();
         }
-        List<Search> searches = new ArrayList<>();
-        losses.forEach((optimizer, all) ->
-                searches.add(new Search(optimizer, all.size(), Collections.min(all), expectedBest(all, k))));
-        return searches;
+        int k = losses.values().stream().mapToInt(List::size).min().orElse(0);
+        return losses.entrySet().stream()
+                .map(e -> new Search(
+                        e.getKey(), e.getValue().size(), Collections.min(e.getValue()), expectedBest(e.getValue(), k)))
+                .toList();
     }
 
     /** The mean over all choices of k of the lowest of them: the i-th lowest is it in C(n - i, k - 1) of C(n, k). */
@@ -266,54 +311,13 @@ record Comparison(
         return expected;
     }
 
-    /** The directory's name where all seeds share it and no other side has it, else what differs in a few words. */
-    private static List<String> names(List<List<Read>> all, List<Map<String, String>> keys) {
-        Map<String, List<String>> differing = differing(keys);
-        List<String> names = new ArrayList<>();
-        for (int i = 0; i < all.size(); i++) {
-            Set<String> own = all.get(i).stream()
-                    .map(r -> r.run.directory().getFileName().toString())
-                    .collect(Collectors.toSet());
-            int side = i;
-            names.add(
-                    own.size() == 1
-                            ? own.iterator().next()
-                            : differing.entrySet().stream()
-                                    .limit(3)
-                                    .map(e -> e.getKey().replaceFirst(".*\\.", "") + "="
-                                            + e.getValue().get(side))
-                                    .collect(Collectors.joining(" ")));
-        }
-        boolean unique = names.stream().distinct().count() == names.size();
-        return unique
-                ? names
-                : all.stream()
-                        .map(side -> side.getFirst().run.directory().toString())
-                        .toList();
-    }
-
-    private static Side side(String name, List<Read> runs, double tokens, double seconds) {
-        return new Side(
-                name,
-                runs.getFirst().run.directory().toString(),
-                runs.stream().map(Read::seed).sorted().toList(),
-                mean(runs, r -> last(r.curves.validations())),
-                mean(runs, r -> Collections.min(r.curves.validations().values())),
-                mean(runs, r -> last(r.curves.losses())),
-                mean(runs, r -> r.turning.peak()),
-                mean(runs, r -> r.turning.mean()),
-                mean(runs, r -> r.turning.finalToPeak()),
-                mean(runs, r -> r.within(0, tokens)),
-                mean(runs, r -> r.within(1, seconds)));
-    }
-
-    private static Map<String, List<String>> differing(List<Map<String, String>> settings) {
-        Set<String> keys = new TreeSet<>();
-        settings.forEach(s -> keys.addAll(s.keySet()));
-        Map<String, List<String>> differing = new LinkedHashMap<>();
-        for (String key : keys) {
-            List<String> values =
-                    settings.stream().map(s -> s.getOrDefault(key, "-")).toList();
+    private static Map<String, List<String>> differing(List<Alike> sides) {
+        Map<String, List<String>> differing = new TreeMap<>();
+        for (String key :
+                sides.stream().flatMap(side -> side.settings.keySet().stream()).toList()) {
+            List<String> values = sides.stream()
+                    .map(side -> side.settings.getOrDefault(key, "-"))
+                    .toList();
             if (values.stream().distinct().count() > 1) {
                 differing.put(key, values);
             }
@@ -321,58 +325,49 @@ record Comparison(
         return differing;
     }
 
-    private static Difference difference(String name, List<Read> baseline, List<Read> other, Consumer<String> told) {
-        List<Double> ends = new ArrayList<>();
-        NavigableMap<Integer, Double> curve = new TreeMap<>(); // summed over pairs, at validations that all have
-        TreeSet<Integer> unequal = new TreeSet<>();
-        double largest = 0, rates = Double.NaN;
-        for (Read a : baseline) {
-            for (Read b : other) {
-                if (a.seed == b.seed) {
-                    NavigableMap<Integer, Double> apart = minus(b.curves.validations(), a.curves.validations());
-                    if (apart.isEmpty()) {
-                        throw new Refusal(a.run.directory() + " and " + b.run.directory()
-                                + " share no validated step; compare runs with the same validation.every");
-                    }
-                    if (ends.isEmpty()) {
-                        curve.putAll(apart);
-                    } else {
-                        curve.keySet().retainAll(apart.keySet());
-                        curve.replaceAll((step, sum) -> sum + apart.get(step));
-                    }
-                    ends.add(apart.lastEntry().getValue());
-                    NavigableMap<Integer, Double> losses = minus(b.curves.losses(), a.curves.losses());
-                    for (double d : losses.values()) {
-                        largest = Math.max(largest, Math.abs(d));
-                    }
-                    Stream.of(apart, losses)
-                            .flatMap(d -> d.entrySet().stream())
-                            .filter(d -> d.getValue() != 0)
-                            .forEach(d -> unequal.add(d.getKey()));
-                    double rate = rates(b.run, a.run, told);
-                    rates = Double.isNaN(rates) ? rate : Math.max(rates, rate);
+    private static Difference difference(Alike baseline, Alike other, Consumer<String> told) {
+        List<NavigableMap<Integer, Double>> validations = new ArrayList<>(), losses = new ArrayList<>();
+        Double rates = null;
+        for (Read a : baseline.runs) {
+            for (Read b : other.runs.stream().filter(b -> b.seed == a.seed).toList()) {
+                validations.add(minus(b.curves.validations(), a.curves.validations()));
+                losses.add(minus(b.curves.losses(), a.curves.losses()));
+                if (validations.getLast().isEmpty()) {
+                    throw new Refusal(a.run.directory() + " and " + b.run.directory()
+                            + " share no validated step; compare runs with the same validation.every");
                 }
+                double rate = rates(b.run, a.run, told);
+                rates = Double.isNaN(rate) ? rates : (Double) Math.max(rates == null ? 0 : rates, rate);
             }
         }
-        if (ends.isEmpty()) {
-            throw new Refusal(name + " has no seed in common with the first side; compare runs of the same seeds");
+        int n = validations.size();
+        if (n == 0) {
+            throw new Refusal(
+                    other.name + " has no seed in common with the first side; compare runs of the same seeds");
         }
-        int n = ends.size();
-        double mean = mean(ends, d -> d);
-        Integer crossover = crossover(curve);
-        Integer first = unequal.isEmpty() ? null : unequal.first();
-        Double rate = Double.isNaN(rates) ? null : rates;
+        double[] ends = validations.stream().mapToDouble(Comparison::last).toArray();
+        double mean = Arrays.stream(ends).average().orElseThrow();
+        double largest = losses.stream()
+                .flatMap(d -> d.values().stream())
+                .mapToDouble(Math::abs)
+                .max()
+                .orElse(0);
+        Integer first = Stream.concat(validations.stream(), losses.stream())
+                .flatMap(d -> d.entrySet().stream())
+                .filter(d -> d.getValue() != 0)
+                .map(Map.Entry::getKey)
+                .min(Comparator.naturalOrder())
+                .orElse(null);
+        Integer crossover = crossover(validations);
         if (n == 1) {
-            return new Difference(name, n, mean, largest, first, rate, crossover, null, null, null, null, null);
+            return new Difference(other.name, n, mean, largest, first, rates, crossover, null, null, null, null, null);
         }
-        double squares = ends.stream().mapToDouble(d -> (d - mean) * (d - mean)).sum();
-        double deviation = Math.sqrt(squares / (n - 1));
-        double error = deviation / Math.sqrt(n);
+        double squares = Arrays.stream(ends).map(d -> (d - mean) * (d - mean)).sum();
+        double deviation = Math.sqrt(squares / (n - 1)), error = deviation / Math.sqrt(n);
         TDistribution student = TDistribution.of(n - 1);
-        double reach = student.inverseSurvivalProbability(0.025) * error;
+        double reach = student.inverseSurvivalProbability(0.025) * error, low = mean - reach, high = mean + reach;
         double p = error == 0 ? (mean == 0 ? 1 : 0) : 2 * student.survivalProbability(Math.abs(mean) / error);
-        return new Difference(
-                name, n, mean, largest, first, rate, crossover, deviation, mean - reach, mean + reach, p, p);
+        return new Difference(other.name, n, mean, largest, first, rates, crossover, deviation, low, high, p, p);
     }
 
     private static double rates(Run own, Run other, Consumer<String> told) {
@@ -384,35 +379,29 @@ record Comparison(
         }
     }
 
-    private static NavigableMap<Integer, Double> minus(
-            NavigableMap<Integer, Double> from, NavigableMap<Integer, Double> what) {
-        NavigableMap<Integer, Double> apart = new TreeMap<>();
-        from.forEach((step, value) -> {
-            if (what.containsKey(step)) {
-                apart.put(step, value - what.get(step));
-            }
-        });
+    private static NavigableMap<Integer, Double> minus(Map<Integer, Double> from, Map<Integer, Double> what) {
+        NavigableMap<Integer, Double> apart = new TreeMap<>(from);
+        apart.keySet().retainAll(what.keySet());
+        apart.replaceAll((step, value) -> value - what.get(step));
         return apart;
     }
 
-    private static Integer crossover(NavigableMap<Integer, Double> difference) {
+    /** Where the sum over the pairs last changes its sign, at the validations that all have. */
+    private static Integer crossover(List<NavigableMap<Integer, Double>> differences) {
         Integer last = null;
         double before = 0;
-        for (Map.Entry<Integer, Double> point : difference.entrySet()) {
-            double sign = Math.signum(point.getValue());
-            if (sign != 0 && before != 0 && sign != before) {
-                last = point.getKey();
+        for (int step : differences.getFirst().keySet()) {
+            if (differences.stream().allMatch(d -> d.containsKey(step))) {
+                double sign = Math.signum(
+                        differences.stream().mapToDouble(d -> d.get(step)).sum());
+                last = sign * before < 0 ? (Integer) step : last;
+                before = sign == 0 ? before : sign;
             }
-            before = sign == 0 ? before : sign;
         }
         return last;
     }
 
     private static double last(NavigableMap<Integer, Double> curve) {
         return curve.isEmpty() ? Double.NaN : curve.lastEntry().getValue();
-    }
-
-    private static <T> double mean(List<T> all, ToDoubleFunction<T> value) {
-        return all.stream().mapToDouble(value).average().orElse(Double.NaN);
     }
 }

@@ -23,7 +23,6 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.Locale;
 import java.util.Map;
 import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
@@ -65,9 +64,8 @@ public final class FairCommand implements Callable<Integer> {
     @Option(
             names = "--seeds",
             paramLabel = "N",
-            defaultValue = "1",
             description = "Number of seeds, from the first side's on (default: ${DEFAULT-VALUE}).")
-    private int seeds;
+    private int seeds = 1;
 
     @Mixin
     private Options.Settings set;
@@ -78,6 +76,9 @@ public final class FairCommand implements Callable<Integer> {
     @Mixin
     private JsonOption json;
 
+    private final Map<String, Configuration> sides = new LinkedHashMap<>();
+    private final List<Path> own = new ArrayList<>(), fair = new ArrayList<>(); // the runs, seed by seed
+
     /**
      * How much of a difference was rate.
      *
@@ -87,15 +88,8 @@ public final class FairCommand implements Callable<Integer> {
      */
     record Explained(String side, double own, double fair, Double share) {
         String sentence(String leader) {
-            String at = String.format(
-                    Locale.ROOT,
-                    "%s - %s: %+.5f at its own rates, %+.5f at those of %s",
-                    side,
-                    leader,
-                    own,
-                    fair,
-                    leader);
-            return share == null ? at : at + String.format(Locale.ROOT, ": %.0f %% of it was rate", 100 * share);
+            return "%s - %s: %+.5f at its own rates, %+.5f at those of %2$s".formatted(side, leader, own, fair)
+                    + (share == null ? "" : ": %.0f %% of it was rate".formatted(100 * share));
         }
     }
 
@@ -103,28 +97,27 @@ public final class FairCommand implements Callable<Integer> {
 
     @Override
     public Integer call() {
-        Map<String, Configuration> sides = sides();
-        String first = leader == null ? sides.keySet().iterator().next() : leader;
-        if (!sides.containsKey(first)) {
-            throw new Refusal("--schedule-of is " + first + "; the sides are " + String.join(", ", sides.keySet()));
+        readSides();
+        leader = leader == null ? sides.keySet().iterator().next() : leader;
+        if (!sides.containsKey(leader)) {
+            throw new Refusal("--schedule-of is " + leader + "; the sides are " + String.join(", ", sides.keySet()));
         }
         if (seeds < 1) {
             throw new Refusal("--seeds is " + seeds + "; it must be one or more");
         }
         Path to = out.or(Path.of("out", "fair-" + String.join("-", sides.keySet())));
-        List<Path> own = new ArrayList<>(), fair = new ArrayList<>();
         PrintWriter words = json.words();
         try (Interrupt interrupt = new Interrupt()) {
-            long seed = sides.get(first).seed();
-            for (long s = seed; s < seed + seeds; s++) {
-                if (!train(sides, first, s, to.resolve("seed-" + s), own, fair, interrupt)) {
+            long first = sides.get(leader).seed();
+            for (long seed = first; seed < first + seeds; seed++) {
+                if (!train(seed, to.resolve("seed-" + seed), interrupt)) {
                     words.print(Next.again(to));
                     return Exit.INTERRUPTED;
                 }
             }
         }
-        Comparison before = Comparison.of(own, first, json::warn), after = Comparison.of(fair, first, json::warn);
-        Answer answer = new Answer(first, before, after, explained(before, after));
+        Comparison before = Comparison.of(own, leader, json::warn), after = Comparison.of(fair, leader, json::warn);
+        Answer answer = new Answer(leader, before, after, explained(before, after));
         json.either(answer, print -> tell(print, answer));
         Path page = to.resolve("report.html");
         Report.write(fair, page);
@@ -133,9 +126,8 @@ public final class FairCommand implements Callable<Integer> {
         return Exit.FINE;
     }
 
-    /** The configuration of each side by its name; all of one network, so that a matrix has its like in each. */
-    private Map<String, Configuration> sides() {
-        Map<String, Configuration> sides = new LinkedHashMap<>();
+    /** The configuration of each by its name; all of one network, so that a matrix has its like in each. */
+    private void readSides() {
         for (Path place : places) {
             String name = Options.Out.named(place, "").getFileName().toString();
             Configuration c = Experiment.at(place, set.settings);
@@ -156,18 +148,10 @@ public final class FairCommand implements Callable<Integer> {
                         + places.getFirst() + "; only the optimizers may differ");
             }
         }
-        return sides;
     }
 
     /** One seed: everyone at their own rates, then at the leader's effective ones; false where it was interrupted. */
-    private boolean train(
-            Map<String, Configuration> sides,
-            String first,
-            long seed,
-            Path to,
-            List<Path> own,
-            List<Path> fair,
-            Interrupt stop) {
+    private boolean train(long seed, Path to, Interrupt stop) {
         Map<String, Path> runs = new LinkedHashMap<>();
         for (Map.Entry<String, Configuration> side : sides.entrySet()) {
             Path place = places.get(runs.size());
@@ -185,16 +169,17 @@ public final class FairCommand implements Callable<Integer> {
         Path schedule = to.resolve("effective.json");
         if (Files.notExists(schedule)) {
             Atomic.told("make", to, () -> Files.createDirectories(to));
-            RecordedRates.of(new Run(runs.get(first)), "effective", json::warn).write(schedule);
+            RecordedRates.of(new Run(runs.get(leader)), "effective", json::warn).write(schedule);
         }
         String recorded = ConfigurationFile.text("matrices.recorded", schedule.toString());
         for (String name : sides.keySet()) {
-            Path run = name.equals(first) ? runs.get(name) : to.resolve("fair").resolve(name);
+            boolean leads = name.equals(leader);
+            Path run = leads ? runs.get(name) : to.resolve("fair").resolve(name);
             Configuration c = sides.get(name);
             boolean ball = c.matrices().transfer().target() instanceof Space.Hyperball;
             String mode = "matrices.mode=" + (ball ? "hyperball" : "fair");
             fair.add(run);
-            if (!name.equals(first) && !trained(run, c, stop, "seed=" + seed, "target=null", mode, recorded)) {
+            if (!leads && !trained(run, c, stop, "seed=" + seed, "target=null", mode, recorded)) {
                 return false;
             }
         }

@@ -119,6 +119,9 @@ final class Curve {
             counted += s.rows;
         }
         Double rest = taken > 0 && grown > 0 ? Math.sqrt(grown / taken) : null;
+        Double decay = Double.isNaN(implied) ? null : (Double) (implied / counted);
+        double ratio = peak == 0 ? 0 : lastEffective / peak;
+        Fit fit = Fit.of(List.of(points()), horizon(), List.of(peakStep));
         return new Effective.Summary(
                 matrix,
                 rows,
@@ -127,10 +130,10 @@ final class Curve {
                 peak,
                 peakStep,
                 lastEffective,
-                peak == 0 ? 0 : lastEffective / peak,
+                ratio,
                 rest,
-                Double.isNaN(implied) ? null : (Double) (implied / counted),
-                Fit.of(List.of(points()), horizon(), List.of(peakStep)),
+                decay,
+                fit,
                 gaps,
                 firstGap);
     }

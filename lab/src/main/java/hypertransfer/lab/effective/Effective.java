@@ -104,12 +104,9 @@ public record Effective(
         }
         Curve curve = curves.computeIfAbsent(row.matrix(), Curve::new);
         if (row.step() <= curve.lastStep()) {
-            log.leaveOut(
-                    row.line(),
-                    LogReader.STEP,
-                    row.step() == curve.lastStep()
-                            ? "step " + row.step() + " of " + row.matrix() + " is there twice"
-                            : "step " + row.step() + " of " + row.matrix() + " comes after step " + curve.lastStep());
+            boolean twice = row.step() == curve.lastStep();
+            String why = twice ? " is there twice" : " comes after step " + curve.lastStep();
+            log.leaveOut(row.line(), LogReader.STEP, "step " + row.step() + " of " + row.matrix() + why);
             return false;
         }
         double effective = update / (kept * norm); // Rates.effective, whose eta |u| is the update

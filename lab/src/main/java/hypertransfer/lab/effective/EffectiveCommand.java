@@ -1,5 +1,7 @@
 package hypertransfer.lab.effective;
 
+import static java.util.stream.Collectors.averagingDouble;
+
 import hypertransfer.lab.command.option.Csv;
 import hypertransfer.lab.command.option.JsonOption;
 import hypertransfer.lab.terminal.Table;
@@ -52,19 +54,7 @@ public final class EffectiveCommand implements Runnable {
         if (csv == null) {
             answer = Effective.read(log, row -> {});
         } else {
-            String header = "step,matrix,weight_norm,effective,angle,implied_decay";
-            Csv.write(
-                    csv,
-                    header,
-                    table -> answer = Effective.read(
-                            log,
-                            row -> table.row(
-                                    row.step(),
-                                    row.matrix(),
-                                    row.norm(),
-                                    row.effective(),
-                                    row.angle(),
-                                    row.impliedDecay())));
+            Csv.write(csv, "step,matrix,weight_norm,effective,angle,implied_decay", this::read);
         }
         PrintWriter err = json.err();
         answer.problems().forEach(p -> err.println("ht: " + log + " " + p));
@@ -73,6 +63,11 @@ public final class EffectiveCommand implements Runnable {
                     + " were left out");
         }
         json.either(answer, this::print);
+    }
+
+    private void read(Csv table) {
+        answer = Effective.read(
+                log, r -> table.row(r.step(), r.matrix(), r.norm(), r.effective(), r.angle(), r.impliedDecay()));
     }
 
     private void print(PrintWriter out) {
@@ -89,11 +84,9 @@ public final class EffectiveCommand implements Runnable {
                 .column("implied", "%9.4g", Effective.Summary::impliedDecay)
                 .column("as a Hyperball's schedule", "%s", m -> m.hyperball().text())
                 .print(out, answer.matrices());
-        double mean = answer.matrices().stream()
-                .mapToDouble(Effective.Summary::endToPeak)
-                .average()
-                .orElse(Double.NaN);
-        out.printf("mean end/peak %.4f%n", mean);
+        out.printf(
+                "mean end/peak %.4f%n",
+                answer.matrices().stream().collect(averagingDouble(Effective.Summary::endToPeak)));
         out.println("one Hyperball schedule for all: " + answer.all().text());
         answer.notes().forEach(note -> out.println("note: " + note));
         if (csv != null) {

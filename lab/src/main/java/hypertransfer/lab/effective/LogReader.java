@@ -37,19 +37,6 @@ final class LogReader {
     private static final String MATRIX = "matrix";
     private static final Set<String> NUMBERS =
             Set.of("weight_norm", "direction_norm", "update_norm", "inner_product", "rate", "decay");
-    /** Names that people use for the same thing. */
-    private static final Map<String, String> ALIASES = Map.of(
-            "lr", "rate",
-            "learning_rate", "rate",
-            "wd", "decay",
-            "weight_decay", "decay",
-            "name", MATRIX,
-            "param", MATRIX,
-            "parameter", MATRIX,
-            "layer", MATRIX,
-            "iteration", STEP,
-            "iter", STEP);
-
     private static final int SHOWN = 20; // problems; the others are counted
 
     private final Path file;
@@ -75,9 +62,7 @@ final class LogReader {
 
     /** The names of the columns that were met, without their matrices. */
     Set<String> columns() {
-        Set<String> names = new LinkedHashSet<>();
-        columns.forEach(column -> names.add(quantity(column)));
-        return names;
+        return columns;
     }
 
     /** Says why a row, or a line that is none, is left out. */
@@ -143,8 +128,8 @@ final class LogReader {
         List<String> names = CSVParser.parse(clean, format).getRecords().getFirst().stream()
                 .map(LogReader::known)
                 .toList();
-        columns.addAll(names);
-        if (columns.size() < names.size()) {
+        names.forEach(name -> columns.add(quantity(name)));
+        if (Set.copyOf(names).size() < names.size()) {
             throw new Refusal(file + " line 1 names a column twice: " + names + "; give each a name of its own");
         }
         for (CSVRecord cells : format.parse(in)) {
@@ -185,7 +170,7 @@ final class LogReader {
                 leaveOut(number, "", "no JSON: " + Strict.reason(e));
                 continue;
             }
-            columns.addAll(row.keySet());
+            row.keySet().forEach(name -> columns.add(quantity(name)));
             spread(number, row);
         }
     }
@@ -237,8 +222,16 @@ final class LogReader {
         return slash < 0 ? column : column.substring(0, slash);
     }
 
+    /** People use several names for the same thing. */
     private static String known(String name) {
         String column = name.strip(), quantity = quantity(column), lower = quantity.toLowerCase(Locale.ROOT);
-        return ALIASES.getOrDefault(lower, lower) + column.substring(quantity.length());
+        String known = switch (lower) {
+            case "lr", "learning_rate" -> "rate";
+            case "wd", "weight_decay" -> "decay";
+            case "name", "param", "parameter", "layer" -> MATRIX;
+            case "iteration", "iter" -> STEP;
+            default -> lower;
+        };
+        return known + column.substring(quantity.length());
     }
 }

@@ -41,11 +41,8 @@ public final class ScheduleCommand implements Runnable {
     @Parameters(paramLabel = "RUN", description = "A finished run; steps between logged ones are interpolated.")
     private Path run;
 
-    @Option(
-            names = "--series",
-            defaultValue = "rate",
-            description = "rate, effective or replay (default: ${DEFAULT-VALUE}).")
-    private String series;
+    @Option(names = "--series", description = "rate, effective or replay (default: ${DEFAULT-VALUE}).")
+    private String series = "rate";
 
     @Option(names = "--out", paramLabel = "FILE", description = "A new file (default: RUN/schedule-SERIES.json).")
     private Path out;
@@ -146,15 +143,11 @@ public final class ScheduleCommand implements Runnable {
                 "step,matrix,rate" + (replays ? ",decay" : ""),
                 table -> recorded.rates().forEach((name, rates) -> {
                     for (int t = 0; t < rates.size(); t++) {
+                        List<Object> cells = new ArrayList<>(List.of(t, name, rates.get(t)));
                         if (replays) {
-                            table.row(
-                                    t,
-                                    name,
-                                    rates.get(t),
-                                    recorded.decays().get(name).get(t));
-                        } else {
-                            table.row(t, name, rates.get(t));
+                            cells.add(recorded.decays().get(name).get(t));
                         }
+                        table.row(cells.toArray());
                     }
                 }));
     }

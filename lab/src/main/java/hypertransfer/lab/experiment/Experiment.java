@@ -17,7 +17,6 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.regex.Pattern;
-import java.util.stream.Stream;
 import tools.jackson.core.JacksonException;
 import tools.jackson.databind.exc.UnrecognizedPropertyException;
 import tools.jackson.dataformat.yaml.YAMLMapper;
@@ -110,14 +109,12 @@ public record Experiment(String title, List<String> settings, Map<String, Member
                     + "; give a configuration, such as runs/muon.yaml of the project");
         }
         Strict.requireSmall(file);
-        try (Stream<String> lines = Files.lines(file)) {
-            if (lines.limit(100).anyMatch(line -> line.startsWith("title:"))) {
+        try {
+            if (Files.readString(file).lines().limit(100).anyMatch(line -> line.startsWith("title:"))) {
                 String name = file.getFileName().toString().replaceFirst("\\.ya?ml$", "");
                 throw new Refusal(file + " is an experiment; run it with: ht reproduce "
                         + (KNOWN.containsKey(name) ? name : file));
             }
-        } catch (UncheckedIOException e) {
-            throw new Refusal("cannot read " + file + ": " + Atomic.reason(e.getCause()), e);
         } catch (IOException e) {
             throw new Refusal("cannot read " + file + ": " + Atomic.reason(e), e);
         }

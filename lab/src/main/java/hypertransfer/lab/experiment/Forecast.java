@@ -3,6 +3,7 @@ package hypertransfer.lab.experiment;
 import hypertransfer.engine.provider.Engines;
 import hypertransfer.lab.terminal.StepLine;
 import hypertransfer.train.config.Configuration;
+import hypertransfer.train.network.Architecture;
 import hypertransfer.train.run.Rehearsal;
 import tools.jackson.databind.json.JsonMapper;
 import tools.jackson.databind.node.ObjectNode;
@@ -36,29 +37,18 @@ public record Forecast(Rehearsal rehearsal) {
     }
 
     public String text() {
-        Configuration c = rehearsal.configuration();
-        return String.format(
-                """
-                network     %s, preset %s, engine %s
-                parameters  %,d (%,d without the head)
-                tokens      %,d: %,d steps of %,d; the corpus has %,d and is read %.3g times
-                time        %s: %.3g s per step (%d measured), %.3g s per validation
-                %snothing was written; without --dry-run it starts
-                """,
-                c.architecture().label(),
-                c.preset().label(),
-                rehearsal.engine(),
-                c.architecture().parameters(),
-                c.architecture().parametersWithoutHead(),
-                rehearsal.tokens(),
-                c.steps(),
-                c.tokensPerStep(),
-                rehearsal.trainingTokens(),
-                (double) rehearsal.tokens() / rehearsal.trainingTokens(),
-                StepLine.duration(rehearsal.seconds()),
-                rehearsal.stepSeconds(),
-                rehearsal.steps(),
-                rehearsal.validationSeconds(),
-                rehearsal.memory().table());
+        Rehearsal r = rehearsal;
+        Configuration c = r.configuration();
+        Architecture a = c.architecture();
+        String network = a.label() + ", preset " + c.preset().label() + ", engine " + r.engine();
+        double times = (double) r.tokens() / r.trainingTokens();
+        return "network     %s%n".formatted(network)
+                + "parameters  %,d (%,d without the head)%n".formatted(a.parameters(), a.parametersWithoutHead())
+                + "tokens      %,d: %,d steps of %,d; ".formatted(r.tokens(), c.steps(), c.tokensPerStep())
+                + "the corpus has %,d and is read %.3g times%n".formatted(r.trainingTokens(), times)
+                + "time        %s: %.3g s per step ".formatted(StepLine.duration(r.seconds()), r.stepSeconds())
+                + "(%d measured), %.3g s per validation%n".formatted(r.steps(), r.validationSeconds())
+                + r.memory().table()
+                + "nothing was written; without --dry-run it starts\n";
     }
 }

@@ -66,17 +66,12 @@ public record Launch(
         }
         Configuration c = chosen();
         requireRoom(c);
-        if (ranks.rank() > 0) {
-            try {
-                return new Trainer(new Run(directory), null, ranks, c, provenance(), new Watcher() {})
-                        .run(resume, changed, stop);
-            } finally {
-                stop.rest();
-            }
-        }
-        boolean ours = Files.notExists(directory);
-        try (RunLock held = lock(c, changed)) {
-            return train(held, c, stop, changed);
+        boolean first = ranks.rank() == 0, ours = first && Files.notExists(directory);
+        try (RunLock held = first ? lock(c, changed) : null) {
+            return first
+                    ? train(held, c, stop, changed)
+                    : new Trainer(new Run(directory), null, ranks, c, provenance(), new Watcher() {})
+                            .run(resume, changed, stop);
         } catch (RuntimeException | Error e) {
             if (ours && !new Run(directory).begun()) {
                 remove(directory, e);
@@ -250,16 +245,11 @@ public record Launch(
         long parameters = c.architecture().parameters();
         double needed = (double) COPIES * bytes * parameters;
         if (needed > there) {
-            throw new Refusal(String.format(
-                    "the network has %,d parameters, whose weights, gradients and momentum need %s, and engine %s has %s %s"
-                            + " here; lower model.layers (%d) or model.width (%d)",
-                    parameters,
-                    Width.size((long) needed),
-                    c.engine(),
-                    Width.size(there),
-                    what,
-                    c.model().layers(),
-                    c.model().width()));
+            String parts = "the network has %,d parameters, whose weights, gradients and momentum need ";
+            throw new Refusal(parts.formatted(parameters) + Width.size((long) needed) + ", and engine " + c.engine()
+                    + " has " + Width.size(there) + " " + what + " here; lower model.layers ("
+                    + c.model().layers()
+                    + ") or model.width (" + c.model().width() + ")");
         }
     }
 }

@@ -93,10 +93,11 @@ public record Plan(Experiment experiment, Preset preset, List<String> settings, 
         Configuration c = leads
                 ? ConfigurationFile.of(keys)
                 : ConfigurationFile.with(new Run(directory.resolve(member.follows())).configuration(), keys);
-        return member.ratioOf() == null
-                ? c
-                : ConfigurationFile.with(
-                        c, "matrices.final_ratio=" + finalRatio(c, ratio(directory.resolve(member.ratioOf()))));
+        if (member.ratioOf() == null) {
+            return c;
+        }
+        double ratio = finalRatio(c, ratio(directory.resolve(member.ratioOf())));
+        return ConfigurationFile.with(c, "matrices.final_ratio=" + ratio);
     }
 
     /**
@@ -105,9 +106,8 @@ public record Plan(Experiment experiment, Preset preset, List<String> settings, 
      */
     static double finalRatio(Configuration c, double wanted) {
         Curve curve = c.matrices().curve();
-        double least = new Curve(curve.schedule(), curve.warmup(), 0)
-                .from(1, c.steps())
-                .rate(c.steps() - 1);
+        Curve toZero = new Curve(curve.schedule(), curve.warmup(), 0);
+        double least = toZero.from(1, c.steps()).rate(c.steps() - 1);
         double ratio = (wanted - least) / (1 - least);
         if (!(ratio >= 0 && ratio <= 1)) {
             throw new Refusal("a last rate of " + wanted + " of the peak cannot be reached: schedule "

@@ -21,8 +21,7 @@ import java.util.Comparator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
-import java.util.stream.Stream;
+import java.util.stream.Collectors;
 import tools.jackson.databind.json.JsonMapper;
 import tools.jackson.databind.node.ArrayNode;
 import tools.jackson.databind.node.ObjectNode;
@@ -34,44 +33,94 @@ import tools.jackson.dataformat.yaml.YAMLMapper;
  */
 public final class Sweep {
     private static final YAMLMapper YAML = new YAMLMapper();
+    private static final int LARGEST = 10_000;
 
-    private final Grid grid;
+    private final Map<String, List<String>> grid = new LinkedHashMap<>();
     private final Path directory;
     private final PrintWriter out;
-    private final Map<Path, Configuration> runs = new LinkedHashMap<>();
-    private final List<List<String>> trained = new ArrayList<>(); // the points of these runs
-    private final List<Point> points = new ArrayList<>();
+    private final Map<Path, Point> points = new LinkedHashMap<>(); // by the directory of the run
+    private final List<Result> results = new ArrayList<>();
 
-    /** A point that was trained; the loss is infinite where the run diverged. */
-    private record Point(List<String> settings, double validation, double peak, double endToPeak) {}
+    /** A value for each key of the grid, and what is trained there. */
+    private record Point(Map<String, String> values, Configuration configuration) {
+        static String text(Map<String, String> values, String between) {
+            return values.entrySet().stream().map(Object::toString).collect(Collectors.joining(between));
+        }
+    }
 
-    /** Every point is checked here, before the first is trained; those that cannot be trained are named and left out. */
-    public Sweep(Path file, List<String> settings, Grid grid, Path directory, PrintWriter out) {
-        this.grid = grid;
+    /** What came out; the loss is infinite where the run diverged. */
+    private record Result(Map<String, String> values, double validation, double peak, double endToPeak) {}
+
+    /**
+     * Every point is checked here, before the first is trained; those that cannot be trained are named and left out.
+     *
+     * @param axes each as {@code KEY=VALUE,VALUE,...}
+     */
+    public Sweep(Path file, List<String> settings, List<String> axes, Path directory, PrintWriter out) {
         this.directory = directory;
         this.out = out;
+        axes.forEach(this::addAxis);
+        if (grid.size() < axes.size()) {
+            throw new Refusal("--grid has a key twice: " + String.join(" ", axes) + "; give all its values at once");
+        }
+        double size = grid.values().stream().mapToDouble(List::size).reduce(1, (a, b) -> a * b);
+        if (size > LARGEST) {
+            throw new Refusal("--grid has %.0f points; at most %,d can be trained".formatted(size, LARGEST));
+        }
         Map<String, Refusal> refusals = new LinkedHashMap<>();
-        for (List<String> point : grid.points()) {
-            Path run = directory.resolve(String.join("_", point).replaceAll("[^A-Za-z0-9._=-]", "-"));
-            List<String> all = Stream.concat(settings.stream(), point.stream()).toList();
-            Configuration c;
+        for (Map<String, String> values : combinations()) {
+            Path run = directory.resolve(Point.text(values, "_").replaceAll("[^A-Za-z0-9._=-]", "-"));
+            List<String> all = new ArrayList<>(settings);
+            values.forEach((key, value) -> all.add(key + "=" + value));
+            Point point;
             try {
-                c = Experiment.configuration(file, all);
+                point = new Point(values, Experiment.configuration(file, all));
             } catch (Refusal refused) {
-                refusals.put(String.join(" ", point), refused);
+                refusals.put(Point.text(values, " "), refused);
                 continue;
             }
-            trained.add(point);
-            if (runs.put(run, c) != null) {
+            if (points.put(run, point) != null) {
                 throw new Refusal("two points of the grid would both be written to " + run
                         + "; choose values that differ in more than punctuation");
             }
         }
-        if (runs.isEmpty()) {
+        if (points.isEmpty()) {
             throw refusals.values().iterator().next();
         }
         PrintWriter words = Width.folded(out);
         refusals.forEach((point, refused) -> words.println("left out: " + point + ": " + refused.getMessage()));
+    }
+
+    private void addAxis(String text) {
+        int equals = text.indexOf('=');
+        String key = text.substring(0, Math.max(0, equals)).strip();
+        List<String> values = Arrays.stream(text.substring(equals + 1).split(",", -1))
+                .map(String::strip)
+                .toList();
+        if (key.isEmpty() || values.contains("")) {
+            throw new Refusal("--grid is '" + text + "'; it must be KEY=VALUE,VALUE,..., such as rate=0.01,0.02");
+        }
+        if (values.stream().distinct().count() < values.size()) {
+            throw new Refusal("--grid " + text + " has a value twice; name each value once");
+        }
+        boolean ofMatrices = ConfigurationFile.known("matrices." + key) && !ConfigurationFile.known(key);
+        grid.put(key.equals("adam_rate") ? "adamw.rate" : ofMatrices ? "matrices." + key : key, values);
+    }
+
+    /** Of the values of all keys; the last key runs fastest. */
+    private List<Map<String, String>> combinations() {
+        List<Map<String, String>> all = List.of(Map.of());
+        for (Map.Entry<String, List<String>> axis : grid.entrySet()) {
+            List<Map<String, String>> longer = new ArrayList<>();
+            for (Map<String, String> point : all) {
+                for (String value : axis.getValue()) {
+                    longer.add(new LinkedHashMap<>(point));
+                    longer.getLast().put(axis.getKey(), value);
+                }
+            }
+            all = longer;
+        }
+        return all;
     }
 
     /**
@@ -79,18 +128,18 @@ public final class Sweep {
      * directory: each takes the points that no other holds, and whoever is killed leaves its point to the others.
      */
     public boolean run(Interrupt stop) {
-        List<List<String>> all = trained;
-        List<Path> paths = List.copyOf(runs.keySet());
+        List<Path> paths = List.copyOf(points.keySet());
         boolean done = new Sharing(paths, stop, out).run(run -> true, run -> {
-            int number = paths.indexOf(run);
-            out.println("point " + (number + 1) + " of " + all.size() + ": " + String.join(" ", all.get(number)));
-            return known(run, runs.get(run)) || train(run, runs.get(run), stop);
+            Point point = points.get(run);
+            out.println(
+                    "point " + (paths.indexOf(run) + 1) + " of " + paths.size() + ": " + Point.text(point.values, " "));
+            return known(run, point.configuration) || train(run, point.configuration, stop);
         });
         if (done) {
-            for (int k = 0; k < paths.size(); k++) {
-                Turning turning = Turning.of(new Run(paths.get(k)));
-                points.add(new Point(all.get(k), loss(paths.get(k)), turning.peak(), turning.finalToPeak()));
-            }
+            points.forEach((run, point) -> {
+                Turning turning = Turning.of(new Run(run));
+                results.add(new Result(point.values, loss(run), turning.peak(), turning.finalToPeak()));
+            });
         }
         return done;
     }
@@ -123,127 +172,55 @@ public final class Sweep {
     /** Prints the losses and writes {@code sweep.json} and a page; returns whether there is a best point. */
     public boolean show() {
         PrintWriter words = Width.folded(out);
-        Optional<Point> best = points.stream()
-                .filter(point -> Double.isFinite(point.validation))
-                .min(Comparator.comparingDouble(Point::validation));
-        Table<Point> table = new Table<>();
-        for (int i = 0; i < grid.axes().size(); i++) {
-            String key = grid.axes().get(i).key();
-            int axis = i;
-            table.column(key, "%s", point -> point.settings.get(axis).substring(key.length() + 1));
-        }
+        List<Result> ranked = new ArrayList<>(results);
+        ranked.sort(Comparator.comparingDouble(Result::validation));
+        Result best = ranked.getFirst();
+        boolean any = Double.isFinite(best.validation);
+        Table<Result> table = new Table<>();
+        grid.keySet().forEach(key -> table.column(key, "%s", result -> result.values.get(key)));
         words.println();
-        table.column("validation", "%10.5f", Point::validation)
-                .column("peak rate", "%9.2g", Point::peak)
-                .column("end/peak", "%8.2g", Point::endToPeak)
-                .column("", "%s", point -> best.filter(b -> b == point).isPresent() ? "*" : "")
-                .print(
-                        words,
-                        points.stream()
-                                .sorted(Comparator.comparingDouble(Point::validation))
-                                .toList());
+        table.column("validation", "%10.5f", Result::validation)
+                .column("peak rate", "%9.2g", Result::peak)
+                .column("end/peak", "%8.2g", Result::endToPeak)
+                .column("", "%s", result -> any && result == best ? "*" : "")
+                .print(words, ranked);
         Sharing.inTurn(() -> Atomic.write(directory.resolve("sweep.json"), json()));
-        words.println(best.map(
-                        point -> String.format("best %.5f with %s", point.validation, String.join(" ", point.settings)))
-                .orElse("no best: every point diverged; lower the rates"));
-        best.flatMap(this::edge).ifPresent(words::println);
+        words.println(
+                any
+                        ? String.format("best %.5f with %s", best.validation, Point.text(best.values, " "))
+                        : "no best: every point diverged; lower the rates");
+        String edges = grid.keySet().stream()
+                .filter(key -> any && ends(grid.get(key), best.values.get(key)))
+                .collect(Collectors.joining(" and "));
+        if (!edges.isEmpty()) { // it may not be the best there is
+            words.println("the best lies on the edge of " + edges + ": extend the grid; the page proposes values");
+        }
         Path page = directory.resolve("report.html");
-        Sharing.inTurn(() -> Report.write(List.copyOf(runs.keySet()), page));
+        Sharing.inTurn(() -> Report.write(List.copyOf(points.keySet()), page));
         words.println("report: " + page.toAbsolutePath().normalize().toUri());
         words.flush();
-        return best.isPresent();
+        return any;
     }
 
-    /** A best value on the border of the grid may not be the best there is; the page says what to try next. */
-    private Optional<String> edge(Point best) {
-        List<String> keys = new ArrayList<>();
-        for (int i = 0; i < grid.axes().size(); i++) {
-            Grid.Axis axis = grid.axes().get(i);
-            if (axis.ends(best.settings.get(i).substring(axis.key().length() + 1))) {
-                keys.add(axis.key());
-            }
+    /** Whether a value is the smallest or the largest of several numbers above zero. */
+    private static boolean ends(List<String> values, String value) {
+        try {
+            var all = values.stream().mapToDouble(Double::parseDouble).summaryStatistics();
+            double at = Double.parseDouble(value);
+            return all.getCount() > 1 && all.getMin() > 0 && (at == all.getMin() || at == all.getMax());
+        } catch (NumberFormatException e) { // words have no order
+            return false;
         }
-        return keys.isEmpty()
-                ? Optional.empty()
-                : Optional.of("the best lies on the edge of " + String.join(" and ", keys)
-                        + ": extend the grid; the page proposes values");
     }
 
     /** The points, with values as the configuration understands them: numbers, truth values or words. */
     public String json() {
         ArrayNode all = JsonMapper.shared().createArrayNode();
-        for (Point point : points) {
+        for (Result result : results) {
             ObjectNode node = all.addObject();
-            for (String setting : point.settings) {
-                int equals = setting.indexOf('=');
-                node.set(setting.substring(0, equals), YAML.readTree(setting.substring(equals + 1)));
-            }
-            node.put("validation", Double.isFinite(point.validation) ? (Double) point.validation : null);
+            result.values.forEach((key, value) -> node.set(key, YAML.readTree(value)));
+            node.put("validation", Double.isFinite(result.validation) ? (Double) result.validation : null);
         }
         return all.toString();
-    }
-
-    /** The points of a sweep: every combination of the values of some keys. */
-    public record Grid(List<Axis> axes) {
-        private static final int LARGEST = 10_000;
-
-        public record Axis(String key, List<String> values) {
-            private static Axis parse(String text) {
-                int equals = text.indexOf('=');
-                String key = text.substring(0, Math.max(0, equals)).strip();
-                List<String> values = Arrays.stream(text.substring(equals + 1).split(",", -1))
-                        .map(String::strip)
-                        .toList();
-                if (key.isEmpty() || values.stream().anyMatch(String::isEmpty)) {
-                    throw new Refusal(
-                            "--grid is '" + text + "'; it must be KEY=VALUE,VALUE,..., such as rate=0.01,0.02");
-                }
-                if (values.stream().distinct().count() < values.size()) {
-                    throw new Refusal("--grid " + text + " has a value twice; name each value once");
-                }
-                boolean ofMatrices = ConfigurationFile.known("matrices." + key) && !ConfigurationFile.known(key);
-                String whole = key.equals("adam_rate") ? "adamw.rate" : ofMatrices ? "matrices." + key : key;
-                return new Axis(whole, values);
-            }
-
-            /** Whether this is the smallest or the largest of several numbers above zero. */
-            boolean ends(String value) {
-                try {
-                    double[] sorted = values.stream()
-                            .mapToDouble(Double::parseDouble)
-                            .sorted()
-                            .toArray();
-                    double at = Double.parseDouble(value);
-                    return sorted.length > 1 && sorted[0] > 0 && (at == sorted[0] || at == sorted[sorted.length - 1]);
-                } catch (NumberFormatException e) { // words have no order
-                    return false;
-                }
-            }
-        }
-
-        public static Grid parse(List<String> texts) {
-            List<Axis> axes = texts.stream().map(Axis::parse).toList();
-            if (axes.stream().map(Axis::key).distinct().count() < axes.size()) {
-                throw new Refusal(
-                        "--grid has a key twice: " + String.join(" ", texts) + "; give all its values at once");
-            }
-            double points =
-                    axes.stream().mapToDouble(axis -> axis.values.size()).reduce(1, (a, b) -> a * b);
-            if (points > LARGEST) {
-                throw new Refusal("--grid has %.0f points; at most %,d can be trained".formatted(points, LARGEST));
-            }
-            return new Grid(axes);
-        }
-
-        /** All points, as settings; the last axis runs fastest. */
-        public List<List<String>> points() {
-            Stream<List<String>> points = Stream.of(List.of());
-            for (Axis axis : axes) {
-                points = points.flatMap(point -> axis.values.stream()
-                        .map(value -> Stream.concat(point.stream(), Stream.of(axis.key + "=" + value))
-                                .toList()));
-            }
-            return points.toList();
-        }
     }
 }

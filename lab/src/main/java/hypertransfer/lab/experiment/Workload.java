@@ -24,12 +24,10 @@ public final class Workload implements AutoCloseable {
     /** How long the parts of a step took, one micro-batch and the optimizer. */
     public record Times(double microMs, double optimizerMs) {}
 
-    /** As {@code ht train} would train it, apart from the data. */
-    public Workload(Configuration c) {
-        this(c, engine -> engine);
-    }
-
-    /** The same with a door before the engine, such as {@link hypertransfer.engine.door.Timed}. */
+    /**
+     * As {@code ht train} would train it, apart from the data, with a door before the engine, such as
+     * {@link hypertransfer.engine.door.Timed}.
+     */
     public Workload(Configuration c, UnaryOperator<Engine> door) {
         micros = c.model().accumulation();
         session = Session.open(c, door);

@@ -134,12 +134,9 @@ public final class PredictCommand implements Runnable {
     }
 
     private static void print(PrintWriter out, Configuration c, List<Row> rows, double mean) {
-        out.printf(
-                "%s, mode %s, %d layers, %d steps%n",
-                PredictedKind.describe(c),
-                c.matrices().mode().label(),
-                c.model().layers(),
-                c.steps());
+        String mode = c.matrices().mode().label();
+        out.println(PredictedKind.describe(c) + ", mode " + mode + ", "
+                + c.model().layers() + " layers, " + c.steps() + " steps");
         new Table<Row>()
                 .column("kind", "%s", Row::kind)
                 .column("shape", "%11s", r -> r.rows + " x " + r.cols)
@@ -161,18 +158,13 @@ public final class PredictCommand implements Runnable {
         }
     }
 
-    private static String text(Fitted.Error nearest, Configuration c) {
-        boolean far = nearest.distance(c.network().name(), c.model().width(), c.steps()) > 2;
-        return String.format(
-                "measured error, rms over steps and matrices: effective rate %.0f %%, norm at the end %.0f %% (%s, %s,"
-                        + " width %d, %d steps)%s",
-                100 * nearest.effective(),
-                100 * nearest.endNorm(),
-                nearest.optimizer(),
-                nearest.network(),
-                nearest.width(),
-                nearest.steps(),
-                far ? "; no run like this one was measured, so expect more" : "");
+    private static String text(Fitted.Error near, Configuration c) {
+        boolean far = near.distance(c.network().name(), c.model().width(), c.steps()) > 2;
+        String run =
+                "%s, %s, width %d, %d steps".formatted(near.optimizer(), near.network(), near.width(), near.steps());
+        return "measured error, rms over steps and matrices: effective rate %.0f %%, ".formatted(100 * near.effective())
+                + "norm at the end %.0f %% (%s)".formatted(100 * near.endNorm(), run)
+                + (far ? "; no run like this one was measured, so expect more" : "");
     }
 
     private void write(List<PredictedKind> kinds) {

@@ -3,6 +3,7 @@ package hypertransfer.lab.predict;
 import hypertransfer.core.Mode;
 import hypertransfer.core.Refusal;
 import hypertransfer.core.Schedule.Shaped;
+import hypertransfer.core.Space;
 import hypertransfer.lab.command.option.JsonOption;
 import hypertransfer.lab.command.option.Options;
 import hypertransfer.lab.terminal.Table;
@@ -73,7 +74,7 @@ public final class RatesCommand implements Runnable {
     record Row(String kind, double effectivePeak, double endToPeak, double rate, double finalRatio, double error) {}
 
     /** One pair for matrices that are treated alike. */
-    record Group(String pattern, double rate, double finalRatio, double error) {}
+    record Group(String pattern, Double rate, Double finalRatio, Double error) {}
 
     /** The JSON line; without groups the pair is that of all matrices, with groups it is null and each has its own. */
     record Answer(
@@ -151,16 +152,9 @@ public final class RatesCommand implements Runnable {
             next.add("%srate=%.4g".formatted(key, rate));
             next.add("%sfinal_ratio=%.4f".formatted(key, finalRatio));
         }
-        Group all = groups.getFirst();
-        Answer answer = new Answer(
-                PredictedKind.describe(tuned),
-                PredictedKind.describe(other),
-                one ? (Double) all.rate : null,
-                one ? (Double) all.finalRatio : null,
-                one ? (Double) all.error : null,
-                rows,
-                groups,
-                horizon);
+        Group all = one ? groups.getFirst() : new Group(null, null, null, null);
+        String was = PredictedKind.describe(tuned), is = PredictedKind.describe(other);
+        Answer answer = new Answer(was, is, all.rate, all.finalRatio, all.error, rows, groups, horizon);
         json.either(answer, out -> {
             print(out, answer, tuned);
             PredictedKind first = alike.getFirst().getFirst().to;
@@ -245,14 +239,12 @@ public final class RatesCommand implements Runnable {
         if (tuned.schedule().peak() == 0) { // frozen matrices stay so
             return new Translation.Pair(tuned.schedule(), 0);
         }
-        return Translation.pair(
-                parts.stream()
-                        .map(p -> new Translation.Matrix(p.from.expected(), p.to.expected(), p.matrices.size()))
-                        .toList(),
-                tuned.settings().transfer().target(),
-                tuned.schedule(),
-                other.settings().transfer().target(),
-                other.schedule());
+        List<Translation.Matrix> matrices = parts.stream()
+                .map(p -> new Translation.Matrix(p.from.expected(), p.to.expected(), p.matrices.size()))
+                .toList();
+        Space from = tuned.settings().transfer().target(),
+                to = other.settings().transfer().target();
+        return Translation.pair(matrices, from, tuned.schedule(), to, other.schedule());
     }
 
     /** A pattern has signs that a shell would take for its own. */
@@ -262,13 +254,9 @@ public final class RatesCommand implements Runnable {
 
     private static void print(PrintWriter out, Answer answer, Configuration from) {
         Shaped tuned = from.matrices().schedule(from.steps());
-        out.printf(
-                "from %s: rate %s, final ratio %s, %s, %d steps%n",
-                answer.from,
-                tuned.peak(),
-                tuned.finalRatio(),
-                from.matrices().curve().schedule().text(),
-                tuned.steps());
+        String shape = from.matrices().curve().schedule().text();
+        out.println("from " + answer.from + ": rate " + tuned.peak() + ", final ratio " + tuned.finalRatio() + ", "
+                + shape + ", " + tuned.steps() + " steps");
         out.println("to   " + answer.to);
         if (!answer.horizon.isEmpty()) {
             out.println("     by the horizon law: " + answer.horizon);

@@ -13,8 +13,8 @@ import java.util.function.Function;
 import tools.jackson.databind.node.ObjectNode;
 
 /**
- * The lines of the hidden matrices thinned to what a screen can show: buckets of one width in steps, of each the first line,
- * and of every number in it the smallest and the largest value. A short series stays whole.
+ * The lines of the hidden matrices in {@link Buckets}: of each the first line, and of every number the smallest and the
+ * largest.
  */
 final class Bands {
     private static final Map<String, Function<Matrices, double[]>> COLUMNS = new LinkedHashMap<>();
@@ -33,16 +33,15 @@ final class Bands {
     static final int WIDTH = COLUMNS.size();
 
     /** {@code low} and {@code high} are the first line's own numbers until another line joins. */
-    private record Bucket(
-            int index, Matrices first, double angle, Map<String, double[]> low, Map<String, double[]> high) {
-        static Bucket of(int index, Matrices line, double angle) {
+    private record Bucket(Matrices first, double angle, Map<String, double[]> low, Map<String, double[]> high) {
+        static Bucket of(Matrices line, double angle) {
             var values = new LinkedHashMap<String, double[]>();
             COLUMNS.forEach((key, column) -> values.put(key, column.apply(line)));
-            return new Bucket(index, line, angle, values, values);
+            return new Bucket(line, angle, values, values);
         }
 
         Bucket and(Bucket next) {
-            return new Bucket(index, first, angle, both(low, next.low, -1), both(high, next.high, 1));
+            return new Bucket(first, angle, both(low, next.low, -1), both(high, next.high, 1));
         }
 
         private static Map<String, double[]> both(Map<String, double[]> a, Map<String, double[]> b, int sign) {
@@ -58,14 +57,12 @@ final class Bands {
         }
     }
 
-    private final int most;
-    private List<Bucket> buckets = new ArrayList<>();
-    private int width = 1;
+    private final Buckets<Bucket> buckets;
     private Bucket last;
 
     /** @param most the number of buckets at which their width is doubled */
     Bands(int most) {
-        this.most = most;
+        buckets = new Buckets<>(most, Bucket::and);
     }
 
     /**
@@ -74,22 +71,8 @@ final class Bands {
      * @param angle the accumulated angle before that step
      */
     void add(Matrices line, double angle) {
-        last = Bucket.of(line.step() / width, line, angle);
-        join(buckets, last);
-        while (buckets.size() > most) {
-            width *= 2;
-            var wider = new ArrayList<Bucket>();
-            buckets.forEach(b -> join(wider, new Bucket(b.index / 2, b.first, b.angle, b.low, b.high)));
-            buckets = wider;
-        }
-    }
-
-    private static void join(List<Bucket> into, Bucket next) {
-        if (!into.isEmpty() && into.getLast().index == next.index) {
-            into.set(into.size() - 1, into.getLast().and(next));
-        } else {
-            into.add(next);
-        }
+        last = Bucket.of(line, angle);
+        buckets.add(line.step(), last);
     }
 
     /**
@@ -97,7 +80,7 @@ final class Bands {
      * the matrices: 32-bit floats, little-endian, in base64. {@code low} and {@code high} are the extremes from each step to the next, where lines were left out.
      */
     void write(ObjectNode into) {
-        var rows = new ArrayList<>(buckets);
+        var rows = new ArrayList<>(buckets.all());
         if (last != null && rows.getLast().first != last.first) {
             rows.add(last);
         }
@@ -108,7 +91,7 @@ final class Bands {
         COLUMNS.keySet()
                 .forEach(key ->
                         into.put(key, floats(rows, row -> COLUMNS.get(key).apply(row.first))));
-        if (width > 1) {
+        if (buckets.thin()) {
             ObjectNode low = into.putObject("low"), high = into.putObject("high");
             for (String key : COLUMNS.keySet()) {
                 low.put(key, floats(rows, row -> row.low.get(key)));

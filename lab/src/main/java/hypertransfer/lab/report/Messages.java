@@ -1,6 +1,5 @@
 package hypertransfer.lab.report;
 
-import hypertransfer.core.Refusal;
 import hypertransfer.train.log.Gap;
 import hypertransfer.train.log.Gap.Pair;
 import hypertransfer.train.log.Line;
@@ -14,9 +13,7 @@ import hypertransfer.train.log.Tail;
 import hypertransfer.train.log.Turning;
 import hypertransfer.train.network.Outline;
 import hypertransfer.train.optimizer.View;
-import java.io.IOException;
-import java.nio.file.Files;
-import java.nio.file.NoSuchFileException;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collection;
@@ -175,15 +172,8 @@ final class Messages {
                 .filter(text -> text != null && !text.isEmpty())
                 .collect(Collectors.joining("; "));
         node.put("message", message.isEmpty() ? null : message);
-        try {
-            node.put(
-                    "updated",
-                    Files.getLastModifiedTime(run.file(Run.METRICS)).toInstant().toString());
-        } catch (NoSuchFileException e) {
-            node.putNull("updated"); // no step was taken yet
-        } catch (IOException e) {
-            throw new Refusal(run.directory() + " cannot be read (" + e + ")", e);
-        }
+        long updated = run.file(Run.METRICS).toFile().lastModified(); // 0 where no step was taken yet
+        node.put("updated", updated == 0 ? null : Instant.ofEpochMilli(updated).toString());
         return node.toString();
     }
 
@@ -199,16 +189,12 @@ final class Messages {
         Gap g = pair.read((line, difference) ->
                 (line instanceof Validation ? validation : training).add(new Point(line.step(), difference)));
         ObjectNode node = message("gap");
-        loss(node.putObject("training"), g.training());
-        loss(node.putObject("validation"), g.validation());
+        node.set("training", loss(g.training(), thin ? training : null));
+        node.set("validation", loss(g.validation(), thin ? validation : null));
         node.put("logged", g.logged());
         number(node, "norm", g.norm());
         number(node, "rate", g.rate());
         angles(node);
-        if (thin) {
-            differences(node.withObject("training"), training);
-            differences(node.withObject("validation"), validation);
-        }
         if (!node.toString().equals(gap)) {
             gap = node.toString();
             messages.accept(gap);
@@ -230,102 +216,101 @@ final class Messages {
         }
     }
 
-    private static void differences(ObjectNode node, Thinned<Point> series) {
-        column(node, "step", series.lines(), Point::step);
-        column(node, "loss", series.lines(), Point::value);
-    }
-
-    private static void loss(ObjectNode node, Gap.Loss loss) {
-        node.put("steps", loss.steps());
+    private static ObjectNode loss(Gap.Loss loss, Thinned<Point> differences) {
+        ObjectNode node = JSON.createObjectNode().put("steps", loss.steps());
         number(node, "last", loss.last());
         number(node, "largest", loss.largest());
+        if (differences != null) {
+            column(node, "step", differences.lines(), Point::step);
+            column(node, "loss", differences.lines(), Point::value);
+        }
+        return node;
     }
 
     /** Tells the new lines where there are any; returns whether some were left out. */
     private <E extends Exception> boolean lines(int points, int rows, Sink<E> messages) throws E {
-        var losses = new Losses(points);
-        var hidden = new Bands(rows);
+        var batch = new Batch(points, rows);
         boolean thin = false;
-        int any = 0;
         for (Line line = metrics.next(); line != null; line = metrics.next()) {
-            losses.add(line);
-            if (++any == AT_ONCE) {
-                messages.accept(lines(losses, hidden));
-                thin |= losses.thin();
-                losses = new Losses(points);
-                any = 0;
+            batch.add(line);
+            thin |= batch.thin();
+            if (batch.lines == AT_ONCE) {
+                messages.accept(batch.message());
+                batch = new Batch(points, rows);
             }
         }
-        thin |= losses.thin();
-        if (thin && any > 0) {
-            messages.accept(lines(losses, hidden));
-            losses = new Losses(points);
-            any = 0;
+        if (thin && batch.lines > 0) {
+            messages.accept(batch.message());
+            batch = new Batch(points, rows);
         }
         for (Line line = matrices.next(); line != null; line = matrices.next()) {
-            any++;
-            if (line instanceof Matrices m) {
-                turning.add(m);
-                hidden.add(m, turning.angleBefore());
-            } else {
-                losses.add(line);
-            }
+            batch.add(line);
         }
-        if (any > 0) {
-            messages.accept(lines(losses, hidden));
+        if (batch.lines > 0) {
+            messages.accept(batch.message());
         }
         return thin;
     }
 
-    private final class Losses {
-        final Thinned<Timed> training;
-        final Thinned<Validation> validation;
+    /** The lines of one message. */
+    private final class Batch {
+        private final Thinned<Timed> training;
+        private final Thinned<Validation> validation;
+        private final Bands hidden;
+        private int lines;
 
-        Losses(int points) {
+        Batch(int points, int rows) {
             training = new Thinned<>(points, t -> t.line.step(), t -> t.line.loss());
             validation = new Thinned<>(points, Validation::step, Validation::loss);
+            hidden = new Bands(rows);
         }
 
         void add(Line line) {
-            if (line instanceof Training t) {
-                elapsed += Double.isFinite(t.seconds()) ? t.seconds() : 0;
-                training.add(new Timed(t, elapsed));
-            } else if (line instanceof Validation v) {
-                validation.add(v);
+            lines++;
+            switch (line) {
+                case Training t -> {
+                    elapsed += Double.isFinite(t.seconds()) ? t.seconds() : 0;
+                    training.add(new Timed(t, elapsed));
+                }
+                case Validation v -> validation.add(v);
+                case Matrices m -> {
+                    turning.add(m);
+                    hidden.add(m, turning.angleBefore());
+                }
             }
         }
 
         boolean thin() {
             return training.thin() || validation.thin();
         }
-    }
 
-    private String lines(Losses losses, Bands hidden) {
-        Collection<Timed> training = losses.training.lines();
-        Collection<Validation> validation = losses.validation.lines();
-        ObjectNode node = message("lines");
-        ObjectNode t = node.putObject("training");
-        column(t, "step", training, l -> l.line.step());
-        column(t, "loss", training, l -> l.line.loss());
-        column(t, "rate", training, l -> l.line.rate());
-        column(t, "adam_rate", training, l -> l.line.adamRate());
-        column(t, "tokens", training, l -> l.line.tokens());
-        column(t, "elapsed", training, Timed::elapsed);
-        ObjectNode v = node.putObject("validation");
-        column(v, "step", validation, Validation::step);
-        column(v, "loss", validation, Validation::loss);
-        column(v, "scales", validation, l -> l.carrier() - l.represented());
-        ObjectNode m = node.putObject("matrices");
-        hidden.write(m);
-        ArrayNode peaks = m.putArray("peak"), last = m.putArray("last");
-        Arrays.stream(turning.peaks()).forEach(value -> add(peaks, value));
-        Arrays.stream(turning.last()).forEach(value -> add(last, value));
-        ObjectNode turned = node.putObject("turning");
-        number(turned, "peak", turning.peak());
-        number(turned, "mean", turning.mean());
-        number(turned, "finalToPeak", turning.finalToPeak());
-        number(turned, "angle", turning.angle());
-        return node.toString();
+        String message() {
+            ObjectNode node = Messages.this.message("lines");
+            Collection<Timed> losses = training.lines();
+            Collection<Validation> validations = validation.lines();
+            ObjectNode t = node.putObject("training");
+            column(t, "step", losses, l -> l.line.step());
+            column(t, "loss", losses, l -> l.line.loss());
+            column(t, "rate", losses, l -> l.line.rate());
+            column(t, "adam_rate", losses, l -> l.line.adamRate());
+            column(t, "tokens", losses, l -> l.line.tokens());
+            column(t, "elapsed", losses, Timed::elapsed);
+            ObjectNode v = node.putObject("validation");
+            column(v, "step", validations, Validation::step);
+            column(v, "loss", validations, Validation::loss);
+            column(v, "scales", validations, l -> l.carrier() - l.represented());
+            ObjectNode m = node.putObject("matrices");
+            hidden.write(m);
+            ArrayNode peaks = m.putArray("peak"), last = m.putArray("last");
+            Arrays.stream(turning.peaks()).forEach(value -> Messages.add(peaks, value));
+            Arrays.stream(turning.last()).forEach(value -> Messages.add(last, value));
+            ObjectNode turned = node.putObject("turning");
+            number(turned, "peak", turning.peak());
+            number(turned, "mean", turning.mean());
+            number(turned, "finalToPeak", turning.finalToPeak());
+            number(turned, "angle", turning.angle());
+            return node.toString();
+        }
     }
 
     private ObjectNode message(String type) {

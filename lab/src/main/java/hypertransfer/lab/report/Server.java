@@ -50,17 +50,16 @@ public final class Server implements AutoCloseable {
             throw new Refusal(port + " is not a port number; give one from 0 to 65535");
         }
         try {
-            var server = new Server(place.toRealPath(), HttpServer.create(new InetSocketAddress(loopback(), port), 0));
+            var address = new InetSocketAddress(InetAddress.getByAddress(new byte[] {127, 0, 0, 1}), port);
+            var server = new Server(place.toRealPath(), HttpServer.create(address, 0));
             server.http.createContext("/", server::page);
             server.http.createContext("/events", server::events);
             server.http.setExecutor(server.threads);
             server.http.start();
             return server;
         } catch (BindException e) {
-            throw new Refusal(
-                    "port " + port + " on 127.0.0.1 is in use (" + e.getMessage()
-                            + "); give another with --port, or 0 for any free one",
-                    e);
+            String used = "port " + port + " on 127.0.0.1 is in use (" + e.getMessage() + ")";
+            throw new Refusal(used + "; give another with --port, or 0 for any free one", e);
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }
@@ -76,10 +75,6 @@ public final class Server implements AutoCloseable {
         threads.shutdownNow();
         http.stop(0);
         threads.close();
-    }
-
-    private static InetAddress loopback() throws IOException {
-        return InetAddress.getByAddress(new byte[] {127, 0, 0, 1});
     }
 
     private void page(HttpExchange exchange) throws IOException {

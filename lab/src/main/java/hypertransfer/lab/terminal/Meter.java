@@ -53,12 +53,9 @@ public final class Meter implements Consumer<Progress>, AutoCloseable {
     }
 
     public static String line(Progress p, double seconds) {
-        String done = String.format(
-                "%,d %s, %.1f M tokens, %.1f MB/s",
-                p.documents(),
-                p.documents() == 1 ? "document" : "documents",
-                p.tokens() / 1e6,
-                p.text() / 1e6 / seconds);
+        String documents = String.format("%,d %s", p.documents(), p.documents() == 1 ? "document" : "documents");
+        double speed = p.text() / 1e6 / seconds;
+        String done = String.format("%s, %.1f M tokens, %.1f MB/s", documents, p.tokens() / 1e6, speed);
         if (p.total() == 0 || p.read() == 0) {
             return done;
         }

@@ -1,20 +1,22 @@
 package hypertransfer.lab.terminal;
 
+import static java.util.stream.Collectors.averagingDouble;
+import static java.util.stream.Collectors.groupingBy;
+
 import hypertransfer.train.config.Configuration;
 import hypertransfer.train.log.Line;
 import hypertransfer.train.log.Run;
 import hypertransfer.train.log.TargetLosses;
+import hypertransfer.train.network.Architecture;
 import hypertransfer.train.ranks.Team;
 import hypertransfer.train.run.Session;
 import hypertransfer.train.run.Watcher;
 import java.io.PrintWriter;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
-import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.OptionalDouble;
 import java.util.stream.IntStream;
 
 /** Shows a run as it trains: one live line on a terminal, one line per validation in a file. */
@@ -68,16 +70,12 @@ public final class StepLine implements Watcher {
         kinds = session.optimizer().matrices().stream()
                 .map(matrix -> matrix.whole().kind().path().replaceFirst(".*\\.", ""))
                 .toList();
+        Architecture a = c.architecture();
+        String parameters =
+                "%,d parameters (%,d without the head)".formatted(a.parameters(), a.parametersWithoutHead());
+        String steps = "%d steps of %,d tokens".formatted(c.steps(), c.tokensPerStep());
         out.println(width.fold(
-                String.format(
-                        "%s, %,d parameters (%,d without the head) on engine %s; %d steps of %,d tokens",
-                        c.architecture().label(),
-                        c.architecture().parameters(),
-                        c.architecture().parametersWithoutHead(),
-                        session.engine().name(),
-                        c.steps(),
-                        c.tokensPerStep()),
-                4));
+                a.label() + ", " + parameters + " on engine " + session.engine().name() + "; " + steps, 4));
         Team team = session.team();
         if (team.size() > 1) {
             out.println(team.ranks().label() + ", " + team.share().ownership().balance());
@@ -94,16 +92,9 @@ public final class StepLine implements Watcher {
 
     @Override
     public void logged(Line.Matrices line) {
-        turning = new LinkedHashMap<>();
-        for (String kind : new LinkedHashSet<>(kinds)) {
-            turning.put(
-                    kind,
-                    IntStream.range(0, kinds.size())
-                            .filter(k -> kinds.get(k).equals(kind))
-                            .mapToDouble(k -> line.effective()[k])
-                            .average()
-                            .orElse(Double.NaN));
-        }
+        turning = IntStream.range(0, kinds.size())
+                .boxed()
+                .collect(groupingBy(kinds::get, LinkedHashMap::new, averagingDouble(k -> line.effective()[k])));
     }
 
     @Override
@@ -111,7 +102,7 @@ public final class StepLine implements Watcher {
         pace = pace == 0 ? seconds : 0.9 * pace + 0.1 * seconds;
         int done = step + 1;
         List<String> fields = new ArrayList<>();
-        fields.add(bar(done) + String.format("step %05d/%05d (%.2f%%)", done, c.steps(), 100.0 * done / c.steps()));
+        fields.add(bar(done) + place(done));
         fields.add(String.format("loss %.5f", loss));
         target.trained(step).ifPresent(other -> fields.add(String.format("gap %+.1e", loss - other)));
         if (!Double.isNaN(validation)) { // not known until the first validation after a resume
@@ -127,6 +118,10 @@ public final class StepLine implements Watcher {
             out.flush();
         }
         last = fields;
+    }
+
+    private String place(int step) {
+        return String.format("step %05d/%05d (%.2f%%)", step, c.steps(), 100.0 * step / c.steps());
     }
 
     /** Where the terminal has room. */
@@ -145,15 +140,9 @@ public final class StepLine implements Watcher {
     @Override
     public void validated(int step, double loss) {
         validation = loss;
-        OptionalDouble other = target.validated(step);
         if (!live) {
-            List<String> fields = new ArrayList<>(List.of(String.format(
-                    "step %05d/%05d (%.2f%%) | validation %.5f%s",
-                    step,
-                    c.steps(),
-                    100.0 * step / c.steps(),
-                    loss,
-                    other.isEmpty() ? "" : String.format(" | gap %+.1e", loss - other.getAsDouble()))));
+            List<String> fields = new ArrayList<>(List.of(place(step), String.format("validation %.5f", loss)));
+            target.validated(step).ifPresent(other -> fields.add(String.format("gap %+.1e", loss - other)));
             last.stream()
                     .skip(1)
                     .filter(field -> !field.matches("(gap|val) .*"))

@@ -83,14 +83,9 @@ public final class InspectCommand implements Runnable {
                 .toArray();
         int smallest = used.length == 0 ? -1 : used[0], largest = used.length == 0 ? -1 : used[used.length - 1];
         Vocabulary tokens = largest < Vocabulary.BYTES.size() ? Vocabulary.BYTES : Vocabulary.GPT2;
-        return new Row(
-                file.toString(),
-                shard.count(),
-                occurrences[tokens.separator()],
-                used.length,
-                smallest,
-                largest,
-                tokens.label());
+        long documents = occurrences[tokens.separator()];
+        String name = file.toString(), as = tokens.label();
+        return new Row(name, shard.count(), documents, used.length, smallest, largest, as);
     }
 
     private static void show(Row row, Shard shard, PrintWriter out) {

@@ -52,15 +52,14 @@ public final class TokenizeCommand implements Runnable {
             description = "The directory for the shards, which are named after it.")
     private Path out;
 
-    @Option(names = "--tokens", defaultValue = "gpt2", description = "gpt2 or bytes (default: ${DEFAULT-VALUE}).")
-    private String tokens;
+    @Option(names = "--tokens", description = "gpt2 or bytes (default: ${DEFAULT-VALUE}).")
+    private String tokens = "gpt2";
 
     @Option(
             names = "--validation",
-            defaultValue = "0.01",
             paramLabel = "SHARE",
             description = "The share of documents kept for validation; 0 for none (default: ${DEFAULT-VALUE}).")
-    private double validation;
+    private double validation = 0.01;
 
     @Option(
             names = "--validation-tokens",
@@ -72,9 +71,8 @@ public final class TokenizeCommand implements Runnable {
     @Option(
             names = "--field",
             paramLabel = "NAME",
-            defaultValue = "text",
             description = "The field of a .jsonl line that holds the text (default: ${DEFAULT-VALUE}).")
-    private String field;
+    private String field = "text";
 
     @Option(names = "--skip-bad", description = "Leave out lines that cannot be read, and count them.")
     private boolean skip;
@@ -85,12 +83,8 @@ public final class TokenizeCommand implements Runnable {
             description = "Shuffle all documents; the same seed gives the same order (default: as they are read).")
     private Long seed;
 
-    @Option(
-            names = "--shard-tokens",
-            defaultValue = "100000000",
-            paramLabel = "N",
-            description = "Tokens in a shard (default: ${DEFAULT-VALUE}).")
-    private long shardTokens;
+    @Option(names = "--shard-tokens", paramLabel = "N", description = "Tokens in a shard (default: ${DEFAULT-VALUE}).")
+    private long shardTokens = 100_000_000;
 
     @Option(
             names = "--threads",
@@ -113,16 +107,11 @@ public final class TokenizeCommand implements Runnable {
             return;
         }
         Meter meter = new Meter(err, Width.terminal(), Width.here(), System::nanoTime);
-        Tokenizer tokenizer = new Tokenizer(
-                out,
-                new Tokenizer.Options(
-                        vocabulary,
-                        new Tokenizer.Reading(field, skip),
-                        new Tokenizer.Held(validation, fewest == null ? smallest(vocabulary) : fewest),
-                        seed == null ? OptionalLong.empty() : OptionalLong.of(seed),
-                        shardTokens,
-                        force,
-                        threads));
+        var reading = new Tokenizer.Reading(field, skip);
+        var held = new Tokenizer.Held(validation, fewest == null ? smallest(vocabulary) : fewest);
+        var order = seed == null ? OptionalLong.empty() : OptionalLong.of(seed);
+        var options = new Tokenizer.Options(vocabulary, reading, held, order, shardTokens, force, threads);
+        Tokenizer tokenizer = new Tokenizer(out, options);
         Thread cleanup = new Thread(tokenizer::close); // Ctrl-C leaves no half shard
         Runtime.getRuntime().addShutdownHook(cleanup);
         try {

@@ -45,9 +45,8 @@ public final class BenchCommand implements Runnable {
 
     @Option(
             names = "--network",
-            defaultValue = "M1",
             description = "M1 or M2 (default: ${DEFAULT-VALUE}); --set model.KEY=... makes other networks of them.")
-    private Variant variant;
+    private Variant variant = Variant.M1;
 
     @Mixin
     private Options.Engine engine;
@@ -62,11 +61,8 @@ public final class BenchCommand implements Runnable {
                             + " so that on a card the step itself takes longer.")
     private boolean operations;
 
-    @Option(
-            names = "--seconds",
-            defaultValue = "10",
-            description = "How long to measure; the warm-up takes half as long (default: ${DEFAULT-VALUE}).")
-    private double seconds;
+    @Option(names = "--seconds", description = "How long to measure; the warm-up takes half as long (default: 10).")
+    private double seconds = 10;
 
     @Mixin
     private Options.Settings set;
@@ -94,19 +90,12 @@ public final class BenchCommand implements Runnable {
             double micro = median(steps, Workload.Times::microMs), move = median(steps, Workload.Times::optimizerMs);
             int micros = Math.max(1, preset.stepTokens() / workload.tokens());
             double tokens = 1000.0 * micros * workload.tokens() / (micros * micro + move);
+            String what = preset.label() + " " + variant + " on " + c.engine();
             words.printf(
-                    "%s %s on %s, %d x %d tokens: %.2f ms forward and backward, %.2f ms optimizer, %.0f tokens/s"
-                            + " with %d micro-batches per step (medians of %d)%n",
-                    preset.label(),
-                    variant,
-                    c.engine(),
-                    c.model().batch(),
-                    c.architecture().sequence(),
-                    micro,
-                    move,
-                    tokens,
-                    micros,
-                    steps.size());
+                    "%s, %d x %d tokens: ",
+                    what, c.model().batch(), c.architecture().sequence());
+            words.printf("%.2f ms forward and backward, %.2f ms optimizer, %.0f tokens/s", micro, move, tokens);
+            words.printf(" with %d micro-batches per step (medians of %d)%n", micros, steps.size());
             if (operations) {
                 double ms = steps.stream()
                         .mapToDouble(step -> c.model().accumulation() * step.microMs() + step.optimizerMs())

@@ -39,9 +39,8 @@ public final class ConformanceCommand implements Callable<Integer> {
 
     @Option(
             names = "--precision",
-            defaultValue = "float32",
             description = "Precision of the cuda engine: float32 to check it (default), or bf16 as in training.")
-    private String precision;
+    private String precision = "float32";
 
     @Mixin
     private JsonOption json;

@@ -66,29 +66,15 @@ public final class DoctorCommand implements Callable<Integer> {
 
     private static String text(Report report) {
         Machine m = report.machine();
-        var text = new StringBuilder("""
-                %s
-                jdk        %s, %s, %s
-                system     %s, %s, %d cores
-                memory     %s, of which %s free; heap up to %s
-                disk       %s free in %s
-                vectors    %s
-
-                engine     works
-                """.formatted(
-                        report.version(),
-                        m.jdk(),
-                        m.vendor(),
-                        m.home(),
-                        m.os(),
-                        m.architecture(),
-                        m.cores(),
-                        Width.size(m.memory()),
-                        Width.size(m.freeMemory()),
-                        Width.size(m.maxHeap()),
-                        Width.size(m.freeDisk()),
-                        m.folder(),
-                        m.vectorBits() == 0 ? "none: start through ./ht" : m.vectorBits() + " bits"));
+        String vectors = m.vectorBits() == 0 ? "none: start through ./ht" : m.vectorBits() + " bits";
+        var text = new StringBuilder(report.version() + "\n")
+                .append("jdk        %s, %s, %s%n".formatted(m.jdk(), m.vendor(), m.home()))
+                .append("system     %s, %s, %d cores%n".formatted(m.os(), m.architecture(), m.cores()))
+                .append("memory     %s, of which %s free; "
+                        .formatted(Width.size(m.memory()), Width.size(m.freeMemory())))
+                .append("heap up to %s%n".formatted(Width.size(m.maxHeap())))
+                .append("disk       %s free in %s%n".formatted(Width.size(m.freeDisk()), m.folder()))
+                .append("vectors    " + vectors + "\n\nengine     works\n");
         report.engines().forEach(line -> text.append(line.text()));
         text.append("\nranks      found\n");
         report.ranks().forEach(line -> text.append(line.text()));

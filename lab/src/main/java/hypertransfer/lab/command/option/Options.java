@@ -71,9 +71,8 @@ public final class Options {
         @Option(
                 names = "--engine",
                 paramLabel = "NAME",
-                defaultValue = "auto",
                 description = "reference, cpu, cuda, cuda-float32, or auto: the best that works (default).")
-        private String name;
+        private String name = "auto";
 
         /** The name of an engine that works here. */
         public String chosen() {

@@ -7,6 +7,7 @@ import hypertransfer.core.Space;
 import hypertransfer.core.Space.Hyperball;
 import hypertransfer.core.Transfer;
 import hypertransfer.engine.Dims;
+import hypertransfer.lab.certify.Findings.Means;
 import hypertransfer.train.config.Configuration;
 import hypertransfer.train.config.ConfigurationFile;
 import hypertransfer.train.config.Matrices;
@@ -31,40 +32,48 @@ import java.util.Map;
  * What decides the dynamics of a side in exact arithmetic. The carrier is gone from it, as are number formats and radii that
  * nothing sees; what is left of a hidden matrix is how far it turns at each step, and which gradients its direction sees.
  *
- * @param facts what holds for all matrices, by key
+ * @param common what holds for all matrices, by key
  * @param parts every hidden matrix, or part that counts as one, by name
  */
-record Form(Map<String, String> facts, Schedule adamw, Map<String, Part> parts) {
-
-    /**
-     * How far a matrix turns: it follows this space at these rates.
-     *
-     * @param decays of each step, where they are recorded; else empty
-     */
-    record Turn(Space space, Schedule rates, List<Double> decays) {}
+record Facts(Map<String, String> common, Schedule adamw, Map<String, Part> parts) {
 
     /**
      * A hidden matrix.
      *
      * @param mode of its transfer, for people
-     * @param invariant whether the loss does not depend on its scale
+     * @param follows the space whose steps it takes, at these rates
+     * @param decays of each step, where they are recorded; else empty
+     * @param taken whether these steps are those that the other side recorded
      * @param seen the space at whose norm the direction sees the gradient, the target's own where the rule is exact
+     * @param scale what it means where the gradient is seen at another norm
      * @param start what it begins with, as far as anything sees it
-     * @param loose whether the gradient's scale does not matter, as without momentum
      */
     record Part(
             String mode,
             Rule rule,
-            boolean invariant,
-            Direction direction,
-            Turn turn,
+            Space follows,
+            Schedule rates,
+            List<Double> decays,
+            boolean taken,
             String seen,
-            String start,
-            boolean loose) {}
+            Means scale,
+            String start) {
+
+        /** It turns as far as the matrix that was recorded, where the series says so of its space. */
+        private Part taking(Part its, String series) {
+            Space carrier = its.rule.transfer().carrier();
+            boolean turns = switch (series) {
+                case "replay" -> !(carrier instanceof Hyperball) || its.rule.radius() == 1;
+                case "rate" -> follows.equals(carrier);
+                default -> follows instanceof Hyperball;
+            };
+            String at = series.equals("replay") ? carrier.toString() : seen; // the very matrices of the other
+            return turns ? new Part(mode, rule, its.follows, its.rates, its.decays, true, at, scale, start) : this;
+        }
+    }
 
     /** @param series of the source that this side takes for its schedule; null where it has its own */
-    static Form of(Side side, Form source, String series) {
-        Configuration c = side.configuration();
+    static Facts of(Configuration c, Facts source, String series) {
         List<Matrix> matrices = Matrix.of(
                 c.architecture().hidden(), c.routing(Map.of(), false), c.model().head());
         ScheduledRates rates = ScheduledRates.of(c, matrices, told -> {});
@@ -74,16 +83,16 @@ record Form(Map<String, String> facts, Schedule adamw, Map<String, Part> parts) 
             Matrix m = matrices.get(k);
             List<Double> decays =
                     rates.decays().isEmpty() ? List.of() : rates.decays().get(k);
-            Turn turn = new Turn(m.rule().transfer().target(), rates.schedules().get(k), decays);
-            Part own = part(c, m, hidden.get(m.whole().name()), turn);
+            Part own =
+                    part(c, m, hidden.get(m.whole().name()), rates.schedules().get(k), decays);
             Part its = series == null ? null : source.parts.get(m.name());
-            parts.put(m.name(), its == null ? own : taking(own, its, series));
+            parts.put(m.name(), its == null ? own : own.taking(its, series));
         }
-        return new Form(facts(c), c.adamw().schedule(c.steps()), parts);
+        return new Facts(common(c), c.adamw().schedule(c.steps()), parts);
     }
 
     /** By values: two ways to say the same give the same fact. */
-    private static Map<String, String> facts(Configuration c) {
+    private static Map<String, String> common(Configuration c) {
         Map<String, String> facts = ConfigurationFile.settings(c);
         facts.keySet()
                 .removeIf(key -> key.equals("model.recompute")
@@ -98,17 +107,17 @@ record Form(Map<String, String> facts, Schedule adamw, Map<String, Part> parts) 
             facts.remove("model.accumulation");
         }
         String place = facts.get("data.train");
-        if (!place.equals("demo")) { // the same shards may lie elsewhere, or be gone
+        if (!place.equals("demo")) {
             try (Corpus corpus = Corpus.open(List.of(place.split(",")), Split.TRAIN, dims.V())) {
                 facts.put("data.train", corpus.fingerprint().toString());
             } catch (Refusal | UncheckedIOException e) {
-                facts.put("data.train", place);
+                // the shards are gone: their place must do
             }
         }
         return facts;
     }
 
-    private static Part part(Configuration c, Matrix m, Matrices own, Turn turn) {
+    private static Part part(Configuration c, Matrix m, Matrices own, Schedule rates, List<Double> decays) {
         Transfer t = m.rule().transfer();
         Space target = t.target(), carrier = t.carrier();
         GradientRule gradient = t.gradient();
@@ -122,9 +131,8 @@ record Form(Map<String, String> facts, Schedule adamw, Map<String, Part> parts) 
         boolean wrong = !exact && scaled;
         Space at = exact ? target : carrier;
         String seen = wrong ? "the matrix of " + carrier + " with the scale of " + target : at.toString();
-        Direction direction = m.rule().direction();
-        boolean ball = target instanceof Hyperball, clipped = c.clip().any();
-        boolean blind = invariant && !clipped && scaleFree(direction, ball);
+        boolean ball = target instanceof Hyperball;
+        boolean blind = invariant && !c.clip().any() && scaleFree(m.rule().direction(), ball);
         double radius = m.rule().radius(), placebo = c.matrices().weights().placebo();
         Double growth = c.matrices().proxyGrowth();
         String start = own.init() == Matrices.Init.ZERO
@@ -133,23 +141,9 @@ record Form(Map<String, String> facts, Schedule adamw, Map<String, Part> parts) 
                         + ((at instanceof Hyperball || wrong) && radius != 1 && !blind ? ", radius " + radius : "")
                         + (placebo == 1 || invariant ? "" : ", placebo " + placebo)
                         + (growth == null ? "" : ", matrices.proxy_growth " + growth + " of radius " + radius);
-        boolean loose = blind && memoryless(direction);
-        return new Part(own.mode().label(), m.rule(), invariant, direction, turn, seen, start, loose);
-    }
-
-    /** It turns as far as the matrix that was recorded, where the series says so of its space. */
-    private static Part taking(Part own, Part its, String series) {
-        Transfer t = its.rule.transfer();
-        boolean turns = switch (series) {
-            case "replay" -> !(t.carrier() instanceof Hyperball) || its.rule.radius() == 1;
-            case "rate" -> own.turn.space.equals(t.carrier());
-            default -> own.turn.space instanceof Hyperball;
-        };
-        if (!turns) {
-            return own;
-        }
-        String seen = series.equals("replay") ? t.carrier().toString() : own.seen; // the very matrices of the other
-        return new Part(own.mode, own.rule, own.invariant, own.direction, its.turn, seen, own.start, own.loose);
+        boolean loose = blind && memoryless(m.rule().direction());
+        Means scale = loose ? Means.MAP : invariant ? Means.FIRST_ORDER : Means.DIFFERENT;
+        return new Part(own.mode().label(), m.rule(), target, rates, decays, false, seen, scale, start);
     }
 
     /** Whether gradients that are all multiplied by one number give the same direction. */
