@@ -116,6 +116,17 @@ class MainTest {
                 .noneMatch(line -> line.contains("%n") || line.contains("\u001b"));
     }
 
+    /** A single percent sign made picocli warn in the help of ht rates. */
+    @Test
+    void helpIsFormatted() {
+        Main.commands().getSubcommands().values().forEach(line -> {
+            var usage = line.getCommandSpec().usageMessage();
+            Stream.of(usage.header(), usage.description(), usage.footer())
+                    .flatMap(Stream::of)
+                    .forEach(text -> assertThat(text.formatted()).isNotNull());
+        });
+    }
+
     /** Whoever prints a list or a table prints it for programs too. These print none. */
     @Test
     void everyListIsThereForPrograms() {

@@ -49,7 +49,7 @@ import picocli.CommandLine.Parameters;
             "MuonH tuned by a sweep (demo), at 124M 0.064 above it and 0.17 below its Muon.",
             "Another number of steps multiplies rates, angles and weight decays, AdamW's too,",
             "by k = sqrt(tuned steps / steps). At 1,430 and 610 steps instead of 5,723 (M2,",
-            "49M) Muon's effective rates were k times the tuned run's within 12 and 22 % rms;",
+            "49M) Muon's effective rates were k times the tuned run's within 12 and 22 %% rms;",
             "at 610, k was right for MuonH's rate, and at least twice too much for Muon's."
         })
 public final class RatesCommand implements Runnable {
