@@ -13,6 +13,9 @@ import java.util.Locale;
  * 2 to 4 for algorithm 1, 5 and 6 for its + form, 7 to 9 for the inverse ones, 18 and 19 for the fair rate, 21 to 27 for the
  * transfer between weight decays.
  *
+ * <p>A step has an order: evaluation scale, gradient, gradient scale, direction, reading, step, move. On plain arrays {@link
+ * hypertransfer.core.array.Weights} keeps it, and refuses another.
+ *
  * @param target the space whose dynamics the matrix follows
  * @param carrier the space the matrix lives in
  * @param gradient which gradient the direction is made of
