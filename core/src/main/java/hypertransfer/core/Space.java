@@ -111,6 +111,12 @@ public interface Space {
         }
 
         @Override
+        public String toString() {
+            return "Base(" + decay + ")" + (floor > 0 ? " with floor " + floor : "")
+                    + (brake < 1 ? " with brake " + brake : "") + (pinned ? " pinned" : "");
+        }
+
+        @Override
         public double pull(double r, double u, double cos) {
             return decay - lift(r, u, cos) * (1 - brake) * u * Math.min(cos, 0) / r;
         }

@@ -64,6 +64,26 @@ class ExactTest {
         assertThat(gap(run, transfer, List.of())).isZero();
     }
 
+    /** Any norm policy as any other: as target, and as carrier of a Hyperball. */
+    @ParameterizedTest
+    @CsvSource({
+        "M1, base, floor:2+brake:0.5+pinned, hypertransfer,",
+        "M2, base, floor:2, hypertransfer-plus,",
+        "M2, base, brake:0, hypertransfer-plus,",
+        "M2, base, pinned, hypertransfer-plus,",
+        "M2, hyperball, none, inverse-hypertransfer-plus, floor:2+brake:0.5+pinned"
+    })
+    void ofNormPolicies(String network, String mode, String policy, String transfer, String carrier) throws Exception {
+        Path run = train(network, "cpu", mode, "matrices.policy=" + policy);
+        List<String> more = carrier == null ? List.of() : List.of("--set", "matrices.policy=" + carrier);
+        assertThat(gap(run, transfer, more)).isZero();
+        Path plain = dir.resolve("plain");
+        ht.fine("train", dir.resolve("tiny.yaml"), "--out", plain, Ht.set("network=" + network, "engine=cpu"));
+        assertThat(Gap.of(run, plain).training().largest())
+                .as("it is another optimizer")
+                .isPositive();
+    }
+
     @Test
     void whatCannotBeExactIsSaidAtTheStart() throws Exception {
         Path run = train("M2", "cpu", "base");

@@ -155,7 +155,7 @@ final class Findings {
     }
 
     private static String space(Space space) {
-        return space instanceof Space.Base ? space.toString() : "a Hyperball";
+        return space instanceof Space.Hyperball ? "a Hyperball" : space.toString();
     }
 
     /** What all of them mean. */

@@ -141,21 +141,21 @@ public final class TransferCommand implements Callable<Integer> {
                     + " has " + target.steps() + "; train the target with the steps you want, then transfer that run");
         }
         Transfer followed = target.matrices().transfer();
-        double followedDecay = followed.target() instanceof Space.Base base
-                ? base.decay()
-                : target.matrices().decay();
+        boolean ball = followed.target() instanceof Space.Hyperball;
+        double followedDecay =
+                ball ? target.matrices().decay() : followed.target().decay();
         double carrier = decay == null ? followedDecay : decay;
         Transfer named = mode.transfer(carrier);
-        Transfer transfer = mode == Mode.DECAY_TRANSFER ? named.following(new Space.Base(followedDecay)) : named;
-        if (decay != null && !(transfer.carrier() instanceof Space.Base)) {
+        Transfer transfer = target.matrices()
+                .policy()
+                .in(mode == Mode.DECAY_TRANSFER ? named.following(new Space.Base(followedDecay)) : named);
+        if (decay != null && transfer.carrier() instanceof Space.Hyperball) {
             throw new Refusal("--decay is the carrier's weight decay, and the carrier of mode " + mode.label()
                     + " is a Hyperball, which has none; leave it out");
         }
         if (!transfer.target().equals(followed.target()) || transfer.isPlain() && at == null) {
-            Class<?> kind = followed.target().getClass();
             String fitting = Arrays.stream(Mode.values())
-                    .filter(m -> !m.transfer(0).isPlain()
-                            && kind.isInstance(m.transfer(0).target()))
+                    .filter(m -> !m.transfer(0).isPlain() && m.transfer(0).target() instanceof Space.Hyperball == ball)
                     .map(Mode::label)
                     .collect(Collectors.joining(", "));
             throw new Refusal(run + " has the dynamics of " + followed.target() + ", which mode " + mode.label()

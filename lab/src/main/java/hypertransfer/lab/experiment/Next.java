@@ -19,7 +19,7 @@ public final class Next {
         commands.put("ht sample " + word(run), "text from it");
         Transfer transfer = c.matrices().transfer();
         if (transfer.isPlain()) {
-            String mode = (transfer.target() instanceof Space.Base ? "" : "inverse-") + "hypertransfer"
+            String mode = (transfer.target() instanceof Space.Hyperball ? "inverse-" : "") + "hypertransfer"
                     + (c.architecture().invariant() ? "" : "-plus");
             commands.put("ht transfer " + word(run) + " --mode " + mode, "the same losses in the other space");
         }

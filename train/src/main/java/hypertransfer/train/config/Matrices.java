@@ -20,6 +20,7 @@ import java.util.Map;
  * @param rate the target's peak
  * @param decay the carrier's, or the target's where the carrier is a Hyperball
  * @param targetDecay of decay-transfer
+ * @param policy what is done about the norm in a Base space beside decay
  * @param radius of a Hyperball, as a multiple of the matrix's norm at the start
  * @param zeroRadius the radius of a Hyperball whose matrix starts at zero, as a length; 0 for none
  * @param view the parts of a hidden matrix that count as matrices
@@ -35,6 +36,7 @@ public record Matrices(
         double rate,
         double decay,
         double targetDecay,
+        Policy policy,
         double radius,
         Init init,
         double zeroRadius,
@@ -70,7 +72,7 @@ public record Matrices(
     /** What they follow, with the gradient rule that was asked for. */
     public Transfer transfer() {
         Transfer named = mode.transfer(decay);
-        Transfer t = mode == Mode.DECAY_TRANSFER ? named.following(new Space.Base(targetDecay)) : named;
+        Transfer t = policy.in(mode == Mode.DECAY_TRANSFER ? named.following(new Space.Base(targetDecay)) : named);
         return switch (gradient) {
             case EXACT, MODE, AUTO -> t;
             default -> new Transfer(t.target(), t.carrier(), GradientRule.valueOf(gradient.name()));
@@ -111,7 +113,7 @@ public record Matrices(
             schedule(steps);
             return rule(null).transfer();
         });
-        boolean plainBase = transfer.isPlain() && transfer.carrier() instanceof Space.Base;
+        boolean plainBase = transfer.isPlain() && !(transfer.carrier() instanceof Space.Hyperball);
         if (init == Init.ZERO && zeroRadius == 0 && !plainBase) { // a zero matrix has no norm that could be a radius
             throw new Refusal(key + ".init is zero and " + key + ".mode is " + mode.label()
                     + ", which needs a radius that a zero matrix does not have: set " + key + ".zero_radius, " + key
@@ -121,11 +123,16 @@ public record Matrices(
             throw new Refusal(key + ".rate " + rate + " times the target's weight decay "
                     + transfer.target().decay() + " is 1 or more, which would erase the matrices; lower either");
         }
-        boolean proxied = transfer.target() instanceof Space.Base && !transfer.isPlain();
+        boolean proxied = !(transfer.target() instanceof Space.Hyperball) && !transfer.isPlain();
         if (proxyGrowth != null && (!proxied || !(proxyGrowth > 0))) {
             throw new Refusal("matrices.proxy_growth " + proxyGrowth
                     + " must be above zero, and needs a mode with a proxy norm: "
                     + "hypertransfer, hypertransfer-plus or decay-transfer, not " + mode.label());
+        }
+        if (mode == Mode.HYPERBALL && !policy.text().equals("none")) {
+            throw new Refusal(
+                    key + ".policy " + policy.text()
+                            + " is for the norm in a Base space, and a Hyperball keeps its norm; leave it out, or take another mode");
         }
         return this;
     }

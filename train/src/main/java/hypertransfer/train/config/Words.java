@@ -28,6 +28,7 @@ final class Words extends SimpleModule {
     Words() {
         word(Mode.class, Mode::parse, Mode::label);
         word(View.class, View::parse, View::text);
+        word(Policy.class, Policy::parse, Policy::text);
         word(Preset.class, Preset::parse, Preset::label);
         word(Curve.Named.class, Curve.Named::parse, Curve.Named::text);
         word(Directions.class, "matrices.direction");

@@ -72,7 +72,7 @@ public record ScheduledRates(List<Schedule> schedules, List<List<Double>> decays
     }
 
     private static void require(RecordedRates recorded, Transfer transfer) {
-        boolean base = transfer.target() instanceof Space.Base;
+        boolean base = !(transfer.target() instanceof Space.Hyperball);
         if (recorded.series().equals("effective") && base) {
             throw new Refusal(
                     source(recorded) + " holds effective rates, which a Hyperball takes, and this run's target" + " is "

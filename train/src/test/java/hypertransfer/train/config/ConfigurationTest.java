@@ -41,6 +41,8 @@ class ConfigurationTest {
     @CsvSource(delimiter = '|', quoteCharacter = '`', textBlock = """
             matrices.rat=1           | unknown key 'matrices.rat'; the nearest is 'matrices.rate'
             matrixes.rate=1          | unknown key 'matrixes'; the nearest is 'matrices'
+            matrices.policy=floor    | matrices.policy is 'floor'; it must be none, or floor:NUMBER, brake:NUMBER and pinned
+            matrices.policy=brake:2  | the radial brake leaves 2.0 of the outward part; it must be from 0 to 1
             adamw.lr=1               | unknown key 'adamw.lr'; the nearest is 'adamw.rate'
             momentum=0.9             | unknown key 'momentum'; the nearest is 'matrices.momentum'
             step=3                   | unknown key 'step'; the nearest is 'steps'
