@@ -42,12 +42,11 @@ public interface Space {
     /**
      * The norm that the step ends with.
      *
-     * @param first the norm at the start of the run
      * @param free the length of {@code (1 - e pull) w - e lift u}
      * @param along its part along w
      * @return the norm, above zero: free where nothing is done about it
      */
-    default double after(double first, double free, double along) {
+    default double after(double free, double along) {
         return free;
     }
 
@@ -68,21 +67,11 @@ public interface Space {
         }
     }
 
-    /** The norm is fixed at its first value R, and a rate is an angle. MuonH, AdamH. */
+    /** The norm is fixed at its first value R, and a rate is an angle, which {@link Transfer} takes as it is. MuonH, AdamH. */
     record Hyperball() implements Space {
         @Override
         public double decay() {
             return 0;
-        }
-
-        @Override
-        public double lift(double r, double u, double cos) {
-            return u == 0 ? 1 : r / u;
-        }
-
-        @Override
-        public double after(double first, double free, double along) {
-            return first;
         }
 
         @Override
@@ -128,7 +117,7 @@ public interface Space {
         }
 
         @Override
-        public double after(double first, double free, double along) {
+        public double after(double free, double along) {
             return pinned ? along : free;
         }
     }

@@ -86,7 +86,8 @@ public record Transfer(Space target, Space carrier, GradientRule gradient) {
     }
 
     /**
-     * One step: the target's angular step (equations 3 and 18), taken by the carrier, and the target's norm (equation 4). Move the matrix by {@code w <- keep w - push u}.
+     * One step: the target's angular step (equations 3 and 18), taken by the carrier, and the target's norm (equation 4). Move
+     * the matrix by {@code w <- keep w - push u}.
      *
      * @param s the matrix's state: {@link State#start} before the first step, then {@link Step#next} of the one before
      * @param reading |w| of the carrier before the move, |u| and their inner product, where u is the direction made of
@@ -153,7 +154,7 @@ public record Transfer(Space target, Space carrier, GradientRule gradient) {
         double stretch = Math.hypot(along, across); // |w/rC - p u|, the length that a Hyperball projects away
         double angle = StrictMath.atan2(across, along);
 
-        double nextTarget = ball ? rT : target.after(s.R(), kept * rT * stretch, kept * rT * along);
+        double nextTarget = ball ? rT : target.after(kept * rT * stretch, kept * rT * along);
         if (carrier instanceof Hyperball) {
             if (!(stretch > 0)) {
                 throw diverged(
@@ -167,7 +168,7 @@ public record Transfer(Space target, Space carrier, GradientRule gradient) {
         double lift = carrier.lift(rC, u, cos);
         double keep = plainBase ? kept : 1 / (1 + p * carrier.pull(rC, u, cos) * rC / lift);
         double nominal = plainBase ? e : p * rC * keep / lift; // equations 7, 9, 19 and 27
-        double free = keep * rC * stretch, norm = carrier.after(s.R(), free, keep * rC * along);
+        double free = keep * rC * stretch, norm = carrier.after(free, keep * rC * along);
         double scale = norm == free ? 1 : norm / free;
         return new Step(scale * keep, scale * lift * nominal, nominal, a, angle, rC, rT, next(s, norm, nextTarget));
     }

@@ -40,7 +40,7 @@ final class Explicit {
     /** A space of one's own: the norm ends halfway, on a scale of logarithms, between that of the start and the free one. */
     record Halfway(double decay, double first) implements Space {
         @Override
-        public double after(double start, double free, double along) {
+        public double after(double free, double along) {
             return Math.sqrt(first * free);
         }
     }

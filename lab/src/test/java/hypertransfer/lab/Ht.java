@@ -20,6 +20,17 @@ public final class Ht {
             set("engine=reference steps=3 model.layers=1 model.width=16 model.head=8 model.sequence=16 model.batch=2"
                     + " validation.batches=1");
 
+    /** An experiment of a run and its transfer, of milliseconds. */
+    static final String EXPERIMENT = """
+            title: A small one
+            settings: [engine=reference, model.layers=1, model.width=8, model.head=4, model.sequence=8, model.batch=1]
+            runs:
+              muon: {settings: [matrices.mode=base]}
+              twin: {follows: muon, settings: [matrices.mode=hypertransfer]}
+            presets:
+              demo: {settings: [steps=3, validation.batches=1, matrices.rate=0.02]}
+            """;
+
     /** A configuration of a run of milliseconds, {@code NAME.yaml}, with some more lines. */
     static Path tiny(Path directory, String name, String... lines) throws IOException {
         return Files.writeString(directory.resolve(name + ".yaml"), """

@@ -111,15 +111,7 @@ class PseudoTerminalTest {
     private String shown(int columns) throws Exception {
         Ht.tiny(dir, "muon", "steps: 3", "matrices: {rate: 0.02}");
         Ht.tiny(dir, "lion", "steps: 3", "matrices: {rate: 0.0002, direction: lion}");
-        Files.writeString(dir.resolve("two.yaml"), """
-                title: A small one
-                settings: [engine=reference, model.layers=1, model.width=8, model.head=4, model.sequence=8, model.batch=1]
-                runs:
-                  muon: {settings: [matrices.mode=base]}
-                  twin: {follows: muon, settings: [matrices.mode=hypertransfer]}
-                presets:
-                  demo: {settings: [steps=3, validation.batches=1, matrices.rate=0.02]}
-                """);
+        Files.writeString(dir.resolve("two.yaml"), Ht.EXPERIMENT);
         String items =
                 ITEMS.lines().map(line -> line.replaceFirst(" \\|.*", "\n")).collect(Collectors.joining());
         Files.writeString(dir.resolve("items.txt"), items);

@@ -94,15 +94,7 @@ final class Workshop {
                 checkpoint: {every: 2, keep: 3}
                 data: {train: %s, validation: %s}
                 """.formatted(at("data"), at("data")));
-        Files.writeString(at("experiment.yaml"), """
-                title: A small one
-                settings: [engine=reference, model.layers=1, model.width=8, model.head=4, model.sequence=8, model.batch=1]
-                runs:
-                  muon: {settings: [matrices.mode=base]}
-                  twin: {follows: muon, settings: [matrices.mode=hypertransfer]}
-                presets:
-                  demo: {settings: [steps=3, validation.batches=1, matrices.rate=0.02]}
-                """);
+        Files.writeString(at("experiment.yaml"), Ht.EXPERIMENT);
         ht.fine("train", at("tiny.yaml"), "--out", at("muon"));
         ht.fine("transfer", at("muon"), "--mode", "hypertransfer-plus", "--out", at("twin"));
         ht.fine("schedule", at("muon"), "--out", at("schedule.json"));

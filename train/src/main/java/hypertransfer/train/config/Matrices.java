@@ -129,7 +129,7 @@ public record Matrices(
                     + " must be above zero, and needs a mode with a proxy norm: "
                     + "hypertransfer, hypertransfer-plus or decay-transfer, not " + mode.label());
         }
-        if (mode == Mode.HYPERBALL && !policy.text().equals("none")) {
+        if (mode == Mode.HYPERBALL && !policy.none()) {
             throw new Refusal(
                     key + ".policy " + policy.text()
                             + " is for the norm in a Base space, and a Hyperball keeps its norm; leave it out, or take another mode");

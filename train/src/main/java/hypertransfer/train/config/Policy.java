@@ -43,9 +43,12 @@ public record Policy(String text, double floor, double brake, boolean pinned) {
         return new Transfer(in(transfer.target()), in(transfer.carrier()), transfer.gradient());
     }
 
+    boolean none() {
+        return floor == 0 && brake == 1 && !pinned;
+    }
+
     private Space in(Space space) {
-        boolean none = floor == 0 && brake == 1 && !pinned;
-        return none || !(space instanceof Space.Base)
+        return none() || !(space instanceof Space.Base)
                 ? space
                 : new Space.Controlled(space.decay(), floor, brake, pinned);
     }
