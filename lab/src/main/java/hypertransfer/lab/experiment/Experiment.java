@@ -40,6 +40,7 @@ public record Experiment(String title, List<String> settings, Map<String, Member
             "dense", "a dense model; 500 million parameters with --preset dense-500m",
             "fair", "two base optimizers at one effective schedule",
             "decay", "one curve at three weight decays",
+            "ablation", "HyperTransfer without the rescaled gradient, without s, the rate alone",
             "decoupled", "the proxy norm on schedules of its own (beyond the paper)",
             "demo", "what 'ht demo' trains",
             "demo-quick", "what 'ht demo --quick' trains");
