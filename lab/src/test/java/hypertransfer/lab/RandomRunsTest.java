@@ -135,7 +135,8 @@ class RandomRunsTest {
                 && weights.placebo() == 1
                 && c.matrices().proxyGrowth() == null
                 && c.hidden().values().stream()
-                        .allMatch(m -> m.gradient() == Matrices.Gradient.EXACT && m.mode() != Mode.FAIR);
+                        .allMatch(m ->
+                                m.gradient() == Matrices.Gradient.EXACT && m.mode() != Mode.FAIR && m.proxyRate() == 0);
     }
 
     private void gradients(Configuration c) {
@@ -232,6 +233,7 @@ class RandomRunsTest {
         more.put("matrices.grid", new Object[] {0, 8});
         more.put("matrices.placebo", new Object[] {1.1});
         more.put("matrices.proxy_growth", new Object[] {2});
+        more.put("matrices.proxy_rate", new Object[] {50});
         more.put("matrices.groups", new Object[] {
             "{\"fc\":{\"rate\":0.03}}",
             "{\"q|k\":{\"mode\":\"hyperball\"}}",

@@ -22,6 +22,7 @@ import hypertransfer.train.optimizer.Matrix;
 import hypertransfer.train.optimizer.Rule;
 import hypertransfer.train.optimizer.Signum;
 import hypertransfer.train.optimizer.Soap;
+import hypertransfer.train.optimizer.SoapMuon;
 import hypertransfer.train.run.ScheduledRates;
 import java.io.UncheckedIOException;
 import java.util.LinkedHashMap;
@@ -140,6 +141,7 @@ record Facts(Map<String, String> common, Schedule adamw, Map<String, Part> parts
                 : "normal"
                         + ((at instanceof Hyperball || wrong) && radius != 1 && !blind ? ", radius " + radius : "")
                         + (placebo == 1 || invariant ? "" : ", placebo " + placebo)
+                        + (own.proxyRate() == 0 ? "" : ", matrices.proxy_rate " + own.proxyRate())
                         + (growth == null ? "" : ", matrices.proxy_growth " + growth + " of radius " + radius);
         boolean loose = blind && memoryless(m.rule().direction());
         Means scale = loose ? Means.MAP : invariant ? Means.FIRST_ORDER : Means.DIFFERENT;
@@ -151,6 +153,7 @@ record Facts(Map<String, String> common, Schedule adamw, Map<String, Part> parts
         return switch (direction) {
             case Adam a -> a.epsilon() == 0;
             case Soap s -> s.epsilon() == 0;
+            case SoapMuon s -> s.soap().epsilon() == 0;
             case Sgd s -> ball;
             default -> true;
         };

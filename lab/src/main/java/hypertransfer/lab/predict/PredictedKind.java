@@ -39,11 +39,12 @@ public record PredictedKind(
             throw new Refusal("matrices.recorded is " + c.matrices().recorded()
                     + "; only a schedule can be predicted: --set matrices.recorded=null");
         }
-        if (c.matrices().proxyGrowth() != null) {
-            throw new Refusal("matrices.proxy_growth prescribes the norms already; only what follows from the paper's"
-                    + " recursion can be predicted: --set matrices.proxy_growth=null");
-        }
         Map<String, Matrices> hidden = c.hidden();
+        if (c.matrices().proxyGrowth() != null || hidden.values().stream().anyMatch(m -> m.proxyRate() > 0)) {
+            throw new Refusal(
+                    "matrices.proxy_growth and proxy_rate replace the paper's recursion, and only what follows"
+                            + " from it can be predicted: --set matrices.proxy_growth=null --set matrices.proxy_rate=0");
+        }
         List<PredictedKind> all = new ArrayList<>();
         c.architecture().hidden().stream()
                 .collect(Collectors.groupingBy(Outline::kind, LinkedHashMap::new, Collectors.toList()))

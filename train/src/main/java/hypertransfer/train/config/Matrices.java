@@ -26,6 +26,7 @@ import java.util.Map;
  * @param view the parts of a hidden matrix that count as matrices
  * @param recorded a file of rates that replace the schedule, or null
  * @param proxyGrowth the last proxy norm over the radius, on a line; null where the norm follows the paper's recursion
+ * @param proxyRate the proxy norm's own rate beside the matrix's, where it is trained; 0 where it is not
  * @param groups settings of some of them, by name pattern; see {@link Groups}
  */
 public record Matrices(
@@ -44,6 +45,7 @@ public record Matrices(
         @JsonUnwrapped Curve curve,
         String recorded,
         Double proxyGrowth,
+        double proxyRate,
         @JsonUnwrapped Representation weights,
         Map<String, Map<String, Object>> groups) {
 
@@ -94,7 +96,7 @@ public record Matrices(
     public Rule rule(GradientRule measured) {
         Transfer t = transfer();
         GradientRule gradient = measured == null ? t.gradient() : measured;
-        return new Rule(update(), new Transfer(t.target(), t.carrier(), gradient), radius, zeroRadius, view);
+        return new Rule(update(), new Transfer(t.target(), t.carrier(), gradient), radius, zeroRadius, view, proxyRate);
     }
 
     public Schedule.Shaped schedule(int steps) {
@@ -128,6 +130,12 @@ public record Matrices(
             throw new Refusal("matrices.proxy_growth " + proxyGrowth
                     + " must be above zero, and needs a mode with a proxy norm: "
                     + "hypertransfer, hypertransfer-plus or decay-transfer, not " + mode.label());
+        }
+        if (proxyRate != 0
+                && (!proxied || proxyGrowth != null || !(proxyRate > 0 && proxyRate < Double.POSITIVE_INFINITY))) {
+            throw new Refusal(key + ".proxy_rate " + proxyRate + " must be a number, zero or more, needs "
+                    + "hypertransfer, hypertransfer-plus or decay-transfer, not " + mode.label()
+                    + ", and goes without matrices.proxy_growth");
         }
         if (mode == Mode.HYPERBALL && !policy.none()) {
             throw new Refusal(

@@ -19,7 +19,8 @@ public enum Directions implements Word {
     SIGNUM(Signum.FACTS),
     NORMUON(NorMuon.FACTS),
     ADAMUON(AdaMuon.FACTS),
-    SOAP(Soap.FACTS);
+    SOAP(Soap.FACTS),
+    SOAP_MUON(SoapMuon.FACTS);
 
     /** What keys take where neither a configuration nor a direction says otherwise. */
     private static final Map<String, Object> USUAL =

@@ -263,6 +263,8 @@ public final class Optimizer {
         double placebo = routing.representation().placebo();
         Arrays.setAll(scale, k -> k == n ? 1 : placebo * transfer(k).gradientScale(states.get(k)));
         clip(scale);
+        boolean trained = hidden.stream().anyMatch(m -> m.rule().proxyRate() > 0);
+        double[] radial = trained ? radial() : null; // while the gradients are there
         groups.forEach(group -> group.direction.apply(engine, group.gradients, group.of(scale), steps, group.state));
 
         Readings readings = all(motion.readings(w, u));
@@ -282,10 +284,22 @@ public final class Optimizer {
         groups.forEach(group -> motion.move(group.masters, group.gradients, group.of(keep), group.of(push)));
         views.giveMasters();
 
-        states = taken.stream().map(Step::next).toList();
+        List<State> next = new ArrayList<>();
+        for (int k = 0; k < n; k++) {
+            Step step = taken.get(k);
+            double rate = hidden.get(k).rule().proxyRate() * rates[k];
+            next.add(rate == 0 ? step.next() : step.next().withTargetNorm(trained(step.targetNorm(), rate, radial[k])));
+        }
+        states = List.copyOf(next);
         steps++;
         represent();
         return taken;
+    }
+
+    /** The proxy norm as a trained number: of log s the loss has the slope {@code <g, w>}, and the cosine is what is left of it
+     * without |g| and |w|, as of the directions. */
+    private static double trained(double norm, double rate, double radial) {
+        return Double.isNaN(radial) ? norm : norm * StrictMath.exp(-rate * radial);
     }
 
     private Transfer transfer(int k) {

@@ -13,8 +13,10 @@ import hypertransfer.train.Word;
  * @param radius of the Hyperball that it lives in or follows, as a multiple of its norm at the start
  * @param zeroRadius the same as a length, for a matrix that starts at zero; 0 where none may
  * @param view the parts of it that count as matrices
+ * @param proxyRate what a trained proxy norm has for a rate beside the matrix's; 0 where the norm follows the recursion
  */
-public record Rule(Direction direction, Transfer transfer, double radius, double zeroRadius, View view) {
+public record Rule(
+        Direction direction, Transfer transfer, double radius, double zeroRadius, View view, double proxyRate) {
 
     /** Refuses a radius that is no length, and one where there is no Hyperball. */
     public Rule {
@@ -28,7 +30,7 @@ public record Rule(Direction direction, Transfer transfer, double radius, double
 
     /** On a Hyperball whose radius is the matrix's norm at the start. */
     public Rule(Direction direction, Transfer transfer) {
-        this(direction, transfer, 1, 0, View.WHOLE);
+        this(direction, transfer, 1, 0, View.WHOLE, 0);
     }
 
     /** What the matrix is multiplied by before the first step: a carrier that is a Hyperball has that radius. */

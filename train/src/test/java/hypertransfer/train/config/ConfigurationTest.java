@@ -73,7 +73,7 @@ class ConfigurationTest {
             model.vocab=100          | model.vocab is 100; it must be 256 or more
             checkpoint.keep=0        | checkpoint.keep is 0
             validation.every=-5      | validation.every is -5.0; it must be zero or more
-            matrices.direction=tiger | matrices.direction is 'tiger'; it must be muon, adam, sgd, lion, signum, normuon, adamuon or soap
+            matrices.direction=tiger | matrices.direction is 'tiger'; it must be muon, adam, sgd, lion, signum, normuon, adamuon, soap or soap-muon
             clip.norm=-1             | clip.norm is -1.0; it must be a finite number, zero or more
             matrices.init=ones       | matrices.init is 'ones'; it must be normal or zero
             matrices.zero_radius=-1  | matrices: zero_radius is -1.0; it must be a finite number, zero or more

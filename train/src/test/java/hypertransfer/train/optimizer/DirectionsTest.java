@@ -43,7 +43,8 @@ class DirectionsTest {
                 new AdaMuon(0.95, true, POLAR, 0.9, 1e-8),
                 // these matrices have gradients of low rank: epsilon is well above the roundings in the rest
                 new Soap(0.9, 0.95, 1e-6, 0.9, 3, 100),
-                new Soap(0.95, 0.95, 1e-8, 0.95, 1, 8));
+                new Soap(0.95, 0.95, 1e-8, 0.95, 1, 8),
+                new SoapMuon(new Soap(0.9, 0.95, 1e-6, 0.9, 3, 100), POLAR, ShapeFactor.RMS));
     }
 
     /** In every mode that is exact on M1, and one that is another optimizer. */
@@ -86,6 +87,39 @@ class DirectionsTest {
                 length += Math.pow(expected[t][i], 2);
             }
             assertThat(Math.sqrt(distance / length)).as("step %d", t).isLessThan(tolerance);
+        }
+    }
+
+    /** All singular values are near one, and the first direction is zero as SOAP's is. */
+    @Test
+    void soapMuonIsSoapOrthogonalised() {
+        int n = 12;
+        Soap soap = new Soap(0.9, 0.95, 0.01, 0.9, 2, 100);
+        Random random = new Random(7);
+        double[][] gradients = new double[5][];
+        Arrays.setAll(gradients, t -> random.doubles(n * n, -1, 1).toArray());
+        double[][] plain = directions("reference", soap, n, n, gradients);
+        double[][] met = directions("reference", new SoapMuon(soap, POLAR, ShapeFactor.NONE), n, n, gradients);
+        assertThat(met[0]).containsOnly(0);
+        for (int t = 1; t < gradients.length; t++) {
+            double[] u = met[t], s = plain[t];
+            double trace = 0, along = 0;
+            for (int i = 0; i < n * n; i++) {
+                trace += u[i] * u[i];
+                along += u[i] * s[i];
+            }
+            assertThat(trace).as("squares of %d singular values", n).isCloseTo(n, within(0.05));
+            assertThat(along).as("the sum of SOAP's singular values").isPositive();
+            for (int i = 0; i < n; i++) { // u s^T is symmetric only if u is the polar factor of s
+                for (int j = 0; j < i; j++) {
+                    double upper = 0, lower = 0;
+                    for (int k = 0; k < n; k++) {
+                        upper += u[i * n + k] * s[j * n + k];
+                        lower += u[j * n + k] * s[i * n + k];
+                    }
+                    assertThat(upper).isCloseTo(lower, within(1e-6 * along));
+                }
+            }
         }
     }
 

@@ -22,7 +22,7 @@ class ViewTest {
     private static final double RATE = 0.1, DECAY = 0.1;
 
     private static Rig rig(Direction direction, Transfer transfer, String view) {
-        Rule rule = new Rule(direction, transfer, 1, 0, View.parse(view));
+        Rule rule = new Rule(direction, transfer, 1, 0, View.parse(view), 0);
         return new Rig(
                 Variant.M2,
                 new Routing(name -> rule, Direction.Adam.standard(), DECAY, Representation.PLAIN, Clip.NONE));

@@ -53,6 +53,7 @@ class ResumeTest {
     @ValueSource(
             strings = {
                 "matrices.proxy_growth=1.5",
+                "network=M2 matrices.mode=hypertransfer-plus matrices.proxy_rate=30",
                 "steps=23 network=M2 matrices.gradient=auto matrices.nesterov=true matrices.shape_factor=rms"
                         + " matrices.schedule=cosine model.accumulation=3 data.shuffle=true log.matrices_every=4",
                 "network=M2 model.mlp=swiglu model.kv_heads=1 model.window=5 model.qk_norm=false model.embed_norm=false"

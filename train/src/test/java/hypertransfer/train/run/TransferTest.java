@@ -184,10 +184,7 @@ class TransferTest {
     /** One window is all the data, so training and validation see the same tokens and weights; they differed by 6.7e-3. */
     @Test
     void aPrescribedProxyNormIsValidatedAndSavedToo() throws Exception {
-        byte[] shard = Files.readAllBytes(Path.of(tiny.configuration().data().train()));
-        byte[] one = Arrays.copyOf(shard, 1024 + 2 * 33);
-        ByteBuffer.wrap(one).order(ByteOrder.LITTLE_ENDIAN).putInt(8, 33);
-        Path window = Files.write(tiny.path("window.bin"), one);
+        Path window = window();
         Path run = exact(
                 "proxy",
                 "network=M2",
@@ -205,6 +202,47 @@ class TransferTest {
         }
         Checkpoint last = Checkpoint.read(new Run(run).checkpoints().getFirst());
         assertThat(last.states()).allSatisfy(s -> assertThat(s.targetNorm()).isEqualTo(3 * s.R()));
+    }
+
+    /** A shard with room for one micro-batch, which every step and every validation then is. */
+    private Path window() throws Exception {
+        byte[] shard = Files.readAllBytes(Path.of(tiny.configuration().data().train()));
+        byte[] one = Arrays.copyOf(shard, 1024 + 2 * 33);
+        ByteBuffer.wrap(one).order(ByteOrder.LITTLE_ENDIAN).putInt(8, 33);
+        return Files.write(tiny.path("window.bin"), one);
+    }
+
+    /** With matrices that hardly move, the loss falls because norms do; where it does not depend on them, they stay. */
+    @Test
+    void aTrainedProxyNormDescends() throws Exception {
+        Path window = window();
+        Path run = exact(
+                "trained",
+                "network=M2",
+                "matrices.mode=hypertransfer-plus",
+                "matrices.rate=1e-9",
+                "matrices.schedule=constant",
+                "matrices.warmup=0",
+                "matrices.proxy_rate=3e9",
+                "adamw.rate=0",
+                "steps=12",
+                "data.train=" + window,
+                "data.validation=" + window);
+        Curves curves = Tiny.curves(run);
+        Map<Integer, Line.Matrices> lines = Tiny.matrices(run);
+        for (int step = 1; step < 12; step++) {
+            Line.Matrices before = lines.get(step - 1), now = lines.get(step);
+            assertThat(curves.losses().get(step))
+                    .as("step " + step)
+                    .isLessThan(curves.losses().get(step - 1));
+            for (int k = 0; k < now.norm().length && step == 1; k++) { // every tenth line has the cosine
+                double expected = before.targetNorm()[k] * Math.exp(-3 * before.radial()[k]);
+                assertThat(now.targetNorm()[k]).isCloseTo(expected, within(1e-12));
+            }
+        }
+        double[] first = lines.get(0).targetNorm(), last = lines.get(11).targetNorm();
+        assertThat(last[0]).as("q").isCloseTo(first[0], within(1e-6));
+        assertThat(last[3]).as("o").isNotCloseTo(first[3], within(1e-3));
     }
 
     @Test
