@@ -214,6 +214,15 @@ class AnswersTest {
         assertThat(ht.json("rates", MUON, "--to muonh").get("horizon")).isEmpty();
     }
 
+    /** Norms know steps and not tokens; with as many tokens in all the law is the square root rule. */
+    @Test
+    void tokensPerStepAreCarriedByTheStepsThatAreLeft() {
+        assertThat(ht.fine("rates", MUON, "--set steps=400 --with model.accumulation=4"))
+                .contains("tokens per step times 4.000", "--with steps=100, and rates times 2.000");
+        String both = ht.fine("rates", MUON, "--set steps=400 --with model.accumulation=4 --with steps=100");
+        assertThat(both).contains("matrices.rate=0.04").doesNotContain("tokens per step");
+    }
+
     /** The command that is printed trains what was answered, in groups too; a key that the mode does not read is not in it. */
     @Test
     void theOtherLengthIsTheNextCommands() {

@@ -45,12 +45,15 @@ import picocli.CommandLine.Parameters;
             "prediction itself, see 'ht predict'. Matrices that matrices.groups treats",
             "differently have a pair of their own.",
             "",
-            "Checked by training (notes/LOG.md): Muon carried to MuonH ended 0.002 above a",
-            "MuonH tuned by a sweep (demo), at 124M 0.064 above it and 0.17 below its Muon.",
+            "Checked by training (docs/RESULTS.md): at 49M and the paper's 5,723 steps Muon",
+            "carried to MuonH ended 0.004 above a MuonH tuned by a sweep (demo: 0.002), and",
+            "Muon carried to weight decay 0.3 where the tuned one did (0.0001 above).",
             "Another number of steps multiplies rates, angles and weight decays, AdamW's too,",
-            "by k = sqrt(tuned steps / steps). At 1,430 and 610 steps instead of 5,723 (M2,",
-            "49M) Muon's effective rates were k times the tuned run's within 12 and 22 %% rms;",
-            "at 610, k was right for MuonH's rate, and at least twice too much for Muon's."
+            "by k = sqrt(tuned steps / steps); with m times the tokens per step and as many",
+            "tokens in all that is sqrt(m), the square root rule. At 1,430 and 610 steps",
+            "instead of 5,723 (M2, 49M) Muon's effective rates were k times the tuned run's",
+            "within 12 and 22 %% rms; at 610, k was right for MuonH's rate, and at least twice",
+            "too much for Muon's."
         })
 public final class RatesCommand implements Runnable {
     @Parameters(paramLabel = "CONFIG", description = "The configuration with the tuned rates.")
@@ -163,6 +166,16 @@ public final class RatesCommand implements Runnable {
             if (!horizon.isEmpty() && first.settings().curve().warmup() * law.to() < memory) {
                 out.printf(
                         "note: the warm-up is shorter than the momentum's memory of %.0f steps, which stays%n", memory);
+            }
+            double tokens = (double) other.tokensPerStep() / tuned.tokensPerStep();
+            if (tokens != 1 && law.from() == law.to()) {
+                out.printf(
+                        Locale.ROOT,
+                        "note: tokens per step times %.4g change nothing here at as many steps; as many tokens in all are"
+                                + " --with steps=%d, and rates times %.4g%n",
+                        tokens,
+                        Math.max(1, Math.round(law.to() / tokens)),
+                        Math.sqrt(tokens));
             }
             if (from.matrices().direction() != other.matrices().direction()) {
                 out.println(
