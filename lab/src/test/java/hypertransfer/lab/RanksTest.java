@@ -10,6 +10,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Optional;
 import java.util.Random;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
@@ -120,7 +121,7 @@ class RanksTest {
     void aKilledRankEndsAllAndASignalSavesAll() throws Exception {
         Process killed = start(2, tiny("long", "steps=100000", "checkpoint.every=5"));
         awaitCheckpoint("long");
-        assertThat(rank(killed, 1).destroyForcibly()).isTrue();
+        assertThat(rank(killed, 1).orElseThrow().destroyForcibly()).isTrue();
         assertThat(end(killed)).isNotZero();
         assertThat(Files.readString(output())).contains("rank 1").contains("signal 9");
 
@@ -129,7 +130,7 @@ class RanksTest {
         while (newest("long") <= before && asked.isAlive()) {
             Thread.sleep(50);
         }
-        assertThat(rank(asked, 1).destroy()).isTrue(); // SIGTERM, to one of them
+        assertThat(rank(asked, 1).orElseThrow().destroy()).isTrue(); // SIGTERM, to one of them
         assertThat(end(asked)).as(Files.readString(output())).isEqualTo(130);
         assertThat(Files.readString(directory.resolve("long/state.json"))).contains("interrupted");
     }
@@ -146,12 +147,12 @@ class RanksTest {
                 .checkpoints().stream().mapToLong(Run::step).max().orElse(-1);
     }
 
-    /** The process of a rank: mpirun starts them in their order. */
-    private static ProcessHandle rank(Process mpirun, int rank) {
+    /** The process of a rank, if mpirun has not ended; it starts them in their order. */
+    private static Optional<ProcessHandle> rank(Process mpirun, int rank) {
         return mpirun.children()
                 .sorted((a, b) -> Long.compare(a.pid(), b.pid()))
-                .toList()
-                .get(rank);
+                .skip(rank)
+                .findFirst();
     }
 
     /** The disk of rank 0, which writes the run's files, and of a rank which has no place for its copy of the decisions. */
@@ -218,7 +219,7 @@ class RanksTest {
             }
             Thread.sleep(random.nextInt(200));
             if (kill % 2 == 0) {
-                rank(all, random.nextInt(2)).destroyForcibly(); // mpirun ends the other
+                rank(all, random.nextInt(2)).ifPresent(ProcessHandle::destroyForcibly); // mpirun ends the other
             } else {
                 all.descendants().toList().forEach(ProcessHandle::destroyForcibly);
             }

@@ -98,7 +98,7 @@ record Facts(Map<String, String> common, Schedule adamw, Map<String, Part> parts
         facts.keySet()
                 .removeIf(key -> key.equals("model.recompute")
                         || !key.matches("network|seed|steps|(model|clip)\\..*|data\\.(train|shuffle)"
-                                + "|adamw\\.(decay|beta.|epsilon)"));
+                                + "|adamw\\.(decay|beta.|epsilon|.*_rate)"));
         Dims dims = c.architecture().dims(c.model().batch());
         facts.put("model.kv_heads", "" + dims.G());
         facts.put("model.mlp_width", "" + dims.F());

@@ -21,6 +21,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
@@ -214,7 +215,11 @@ public final class RatesCommand implements Runnable {
             values.put("matrices.target_decay", m.targetDecay());
         }
         values.put("adamw.rate", tuned.adamw().rate());
+        values.put("adamw.embedding_rate", tuned.adamw().embeddingRate());
+        values.put("adamw.head_rate", tuned.adamw().headRate());
+        values.put("adamw.gain_rate", tuned.adamw().gainRate());
         values.put("adamw.decay", tuned.adamw().decay());
+        values.values().removeIf(Objects::isNull);
         m.groups()
                 .forEach((pattern, own) -> own.forEach((key, value) -> {
                     if (values.containsKey("matrices." + key)) {

@@ -20,7 +20,9 @@ import hypertransfer.train.optimizer.Rule;
 import hypertransfer.train.optimizer.View;
 import java.util.HashMap;
 import java.util.Map;
+import java.util.Objects;
 import java.util.function.Supplier;
+import java.util.stream.Stream;
 
 /** Everything that decides a run, every value resolved. The keys are explained in {@code defaults.yaml}. */
 public record Configuration(
@@ -54,9 +56,16 @@ public record Configuration(
             boolean recompute,
             @JsonUnwrapped Design design) {}
 
-    /** Everything that is no hidden matrix. */
+    /**
+     * Everything that is no hidden matrix.
+     *
+     * @param embeddingRate a peak of their own for embeddings, as the next two for the head, and for gains and biases; null: the rate
+     */
     public record AdamW(
             double rate,
+            Double embeddingRate,
+            Double headRate,
+            Double gainRate,
             double decay,
             double beta1,
             double beta2,
@@ -70,7 +79,28 @@ public record Configuration(
             return curve.from(rate, steps);
         }
 
+        /** What the rate is multiplied by for a parameter. */
+        private double share(Outline parameter) {
+            Double own = switch (parameter.kind()) {
+                case EMBEDDING, POSITIONS -> embeddingRate;
+                case HEAD -> headRate;
+                default -> gainRate;
+            };
+            return own == null ? 1 : own / rate;
+        }
+
         private Object check(int steps) {
+            Stream.of(embeddingRate, headRate, gainRate)
+                    .filter(Objects::nonNull)
+                    .forEach(own -> {
+                        if (!(own >= 0 && own * decay < 1 && rate > 0)) {
+                            throw new Refusal(
+                                    "adamw: a rate of embeddings, head or gains is " + own + ", with decay " + decay
+                                            + " and adamw.rate " + rate
+                                            + ", whose schedule it has; it must be zero or more, its product"
+                                            + " with the decay below 1, and adamw.rate above zero");
+                        }
+                    });
             direction();
             schedule(steps);
             new Space.Base(decay);
@@ -185,6 +215,7 @@ public record Configuration(
                 matrix -> hidden.get(matrix.name()),
                 adamw.direction(),
                 adamw.decay,
+                adamw::share,
                 matrices.weights().on(separateWeights),
                 clip);
     }

@@ -21,7 +21,14 @@ import tools.jackson.dataformat.yaml.YAMLMapper;
 
 /** Every key there is with its value: the defaults, and what is laid over them. */
 final class Tree {
-    private static final Set<String> OPEN = Set.of("matrices.recorded", "matrices.proxy_growth", "from.run", "target");
+    private static final Set<String> OPEN = Set.of(
+            "matrices.recorded",
+            "matrices.proxy_growth",
+            "adamw.embedding_rate",
+            "adamw.head_rate",
+            "adamw.gain_rate",
+            "from.run",
+            "target");
 
     private static final Set<String> PATHS =
             Set.of("matrices.recorded", "from.run", "target", "data.train", "data.validation");

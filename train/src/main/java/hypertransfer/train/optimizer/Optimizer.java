@@ -23,11 +23,12 @@ import java.util.List;
 import java.util.Map;
 import java.util.function.DoubleSupplier;
 import java.util.function.IntToDoubleFunction;
+import java.util.stream.Collectors;
 
 /**
  * Moves the parameters of a network: directions, readings, the algebra, moves. Tensors are touched at their owner only;
  * the algebra, which is a few doubles per matrix, is computed for all hidden matrices at every rank. In arrays over the
- * hidden matrices one more number, the last, stands for everything else, which AdamW moves.
+ * hidden matrices the numbers behind theirs stand for everything else, which AdamW moves: one for each share of its rate.
  */
 public final class Optimizer {
     private final Engine engine;
@@ -39,6 +40,7 @@ public final class Optimizer {
     private final List<Tensor> w; // the masters of this rank's hidden matrices
     private final List<Tensor> u; // their gradients, which become directions
     private final List<Group> groups; // of this rank: the hidden matrices by their directions, then everything else
+    private final List<Double> shares = new ArrayList<>(); // of AdamW's rate
     private final Memories memories;
     private List<State> states;
     private Clip.Outcome clipped = Clip.Outcome.NONE;
@@ -66,6 +68,11 @@ public final class Optimizer {
                     members.stream().map(Hidden.Own::gradient).toList(),
                     members.stream().map(Hidden.Own::weight).toList(),
                     state);
+        }
+
+        /** Whether AdamW moves it, beside so many hidden matrices. */
+        boolean rest(int hidden) {
+            return numbers[0] >= hidden;
         }
 
         /** The members' own. */
@@ -103,15 +110,24 @@ public final class Optimizer {
         List<Group> all = new ArrayList<>();
         directed.forEach((direction, members) ->
                 all.add(new Group(direction, members, memories.declare(direction, remembering(members)))));
-        List<Memories.Parts> rest = others.stream()
+        others.stream()
+                .collect(Collectors.groupingBy(
+                        p -> routing.share().applyAsDouble(p.outline()), LinkedHashMap::new, Collectors.toList()))
+                .forEach((share, members) -> all.add(rest(share, members)));
+        return all;
+    }
+
+    private Group rest(double share, List<Parameter> others) {
+        int number = hidden.size() + shares.size();
+        shares.add(share);
+        List<Memories.Parts> parts = others.stream()
                 .map(p -> new Memories.Parts(
                         p.name(), 1, p.master().rows(), p.master().cols()))
                 .toList();
         List<Hidden.Own> members = others.stream()
-                .map(p -> new Hidden.Own(hidden.size(), p.master(), p.gradient(), p.weight()))
+                .map(p -> new Hidden.Own(number, p.master(), p.gradient(), p.weight()))
                 .toList();
-        all.add(new Group(routing.rest(), members, memories.declare(routing.rest(), rest)));
-        return all;
+        return new Group(routing.rest(), members, memories.declare(routing.rest(), parts));
     }
 
     /** The wholes of these matrices, whose parts follow each other. */
@@ -258,10 +274,10 @@ public final class Optimizer {
                     + "; it must be zero or more, and their product below 1");
         }
         views.takeGradients();
-        int n = hidden.size();
-        double[] scale = new double[n + 1], keep = new double[n + 1], push = new double[n + 1];
+        int n = hidden.size(), all = n + shares.size();
+        double[] scale = new double[all], keep = new double[all], push = new double[all];
         double placebo = routing.representation().placebo();
-        Arrays.setAll(scale, k -> k == n ? 1 : placebo * transfer(k).gradientScale(states.get(k)));
+        Arrays.setAll(scale, k -> k >= n ? 1 : placebo * transfer(k).gradientScale(states.get(k)));
         clip(scale);
         boolean trained = hidden.stream().anyMatch(m -> m.rule().proxyRate() > 0);
         double[] radial = trained ? radial() : null; // while the gradients are there
@@ -279,8 +295,10 @@ public final class Optimizer {
             push[k] = step.push() * factor;
             taken.add(step);
         }
-        keep[n] = 1 - restRate * routing.restDecay(); // the plain Base optimizer, which needs no reading
-        push[n] = restRate;
+        for (int k = n; k < all; k++) { // the plain Base optimizer, which needs no reading
+            push[k] = restRate * shares.get(k - n);
+            keep[k] = 1 - push[k] * routing.restDecay();
+        }
         groups.forEach(group -> motion.move(group.masters, group.gradients, group.of(keep), group.of(push)));
         views.giveMasters();
 
@@ -330,7 +348,10 @@ public final class Optimizer {
     private double norm(double[] scale) {
         int n = hidden.size();
         Readings all = all(motion.readings(u, u));
-        List<Tensor> rest = groups.getLast().gradients;
+        List<Tensor> rest = groups.stream()
+                .filter(group -> group.rest(n))
+                .flatMap(group -> group.gradients.stream())
+                .toList();
         Readings others = new Readings(motion.readings(rest, rest));
         double squares = 0, restSquares = 0;
         for (int k = 0; k < n; k++) {
@@ -361,11 +382,12 @@ public final class Optimizer {
 
     private void represent(IntToDoubleFunction scaleOf) {
         Representation how = routing.representation();
-        double[] scale = new double[hidden.size() + 1];
-        Arrays.setAll(scale, k -> k == hidden.size() ? 1 : how.factor() * scaleOf.applyAsDouble(k));
+        int n = hidden.size();
+        double[] scale = new double[n + shares.size()];
+        Arrays.setAll(scale, k -> k >= n ? 1 : how.factor() * scaleOf.applyAsDouble(k));
         for (Group group : groups) {
             if (!group.weights.equals(group.masters)) {
-                int bits = group == groups.getLast() ? Format.FULL_GRID : how.bits();
+                int bits = group.rest(n) ? Format.FULL_GRID : how.bits();
                 motion.represent(group.masters, group.of(scale), bits, group.weights);
             }
         }

@@ -11,6 +11,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.function.Function;
+import java.util.function.ToDoubleFunction;
 
 /**
  * Which optimizer moves what: every hidden matrix has a direction and a transfer of its own, all else goes to AdamW.
@@ -18,11 +19,17 @@ import java.util.function.Function;
  * @param rule of each hidden matrix
  * @param rest the direction of all other parameters
  * @param restDecay their weight decay
+ * @param share what their rate is multiplied by for one of them
  * @param representation how the network sees the hidden matrices
  * @param clip the most that gradients may be
  */
 public record Routing(
-        Function<Outline, Rule> rule, Direction.Adam rest, double restDecay, Representation representation, Clip clip) {
+        Function<Outline, Rule> rule,
+        Direction.Adam rest,
+        double restDecay,
+        ToDoubleFunction<Outline> share,
+        Representation representation,
+        Clip clip) {
 
     public Routing {
         Limits.zeroOrMore("AdamW's weight decay", restDecay);
@@ -31,7 +38,7 @@ public record Routing(
     /** The paper's, with one direction and transfer for all hidden matrices. */
     public static Routing standard(Direction direction, Transfer transfer) {
         Rule rule = new Rule(direction, transfer);
-        return new Routing(matrix -> rule, Direction.Adam.standard(), 0.1, Representation.PLAIN, Clip.NONE);
+        return new Routing(matrix -> rule, Direction.Adam.standard(), 0.1, other -> 1, Representation.PLAIN, Clip.NONE);
     }
 
     /** The masters that these hidden matrices need. */
@@ -61,6 +68,11 @@ public record Routing(
     }
 
     private String how(Parameter p) {
-        return p.hidden() ? rule.apply(p.outline()).label() : rest.label() + ", decay " + restDecay;
+        if (p.hidden()) {
+            return rule.apply(p.outline()).label();
+        }
+        double part = share.applyAsDouble(p.outline());
+        return rest.label() + ", decay " + restDecay
+                + (part == 1 ? "" : String.format(Locale.ROOT, ", rate times %.4g", part));
     }
 }

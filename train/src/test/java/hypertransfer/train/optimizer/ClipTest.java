@@ -25,7 +25,7 @@ class ClipTest {
 
     private static Routing clipped(Direction direction, Transfer transfer, Clip clip) {
         Routing r = Routing.standard(direction, transfer);
-        return new Routing(r.rule(), r.rest(), r.restDecay(), r.representation(), clip);
+        return new Routing(r.rule(), r.rest(), r.restDecay(), r.share(), r.representation(), clip);
     }
 
     private static Result train(Direction direction, Mode mode, Clip clip) {

@@ -25,7 +25,8 @@ class ViewTest {
         Rule rule = new Rule(direction, transfer, 1, 0, View.parse(view), 0);
         return new Rig(
                 Variant.M2,
-                new Routing(name -> rule, Direction.Adam.standard(), DECAY, Representation.PLAIN, Clip.NONE));
+                new Routing(
+                        name -> rule, Direction.Adam.standard(), DECAY, other -> 1, Representation.PLAIN, Clip.NONE));
     }
 
     /** One block of a matrix of so many columns. */

@@ -83,6 +83,32 @@ class GroupsTest {
         assertThat(other.subList(0, own.size() - 3)).as("the lines").isEqualTo(own.subList(0, own.size() - 3));
     }
 
+    /** A rate of zero holds the head where it was; the same rate as all else changes no bit. */
+    @Test
+    void embeddingHeadAndGainsHaveRatesOfTheirOwn() throws Exception {
+        String gain = "adamw.gain_rate=0.05", norm = "clip.norm=1.5";
+        Path plain = tiny.train("plain", configuration("adamw.rate=0.01", norm));
+        Path same = tiny.train("same", configuration("adamw.rate=0.01", "adamw.embedding_rate=0.01", norm));
+        Path own = tiny.train("own", configuration("adamw.rate=0.01", "adamw.head_rate=0", gain, norm));
+        assertThat(Tiny.curves(same).losses()).isEqualTo(Tiny.curves(plain).losses());
+        assertThat(saved(plain, "head.weight")).isNotEqualTo(saved(tiny.path("own"), "head.weight"));
+        tiny.train("unmoved", configuration("matrices.rate=0", "adamw.rate=0"));
+        assertThat(saved(own, "head.weight")).isEqualTo(saved(tiny.path("unmoved"), "head.weight"));
+        assertThat(saved(own, "embed.weight")).isNotEqualTo(saved(tiny.path("unmoved"), "embed.weight"));
+        tiny.trainUntil("stopped", new Run(own).configuration(), 5);
+        tiny.resume("stopped");
+        assertThat(Tiny.result(tiny.path("stopped"))).isEqualTo(Tiny.result(own));
+        assertRefused(() -> configuration("adamw.head_rate=-1"), "a rate of embeddings, head or gains is -1.0");
+        assertRefused(() -> configuration("adamw.rate=0", gain), "adamw.rate above zero");
+    }
+
+    private static double[] saved(Path run, String name) {
+        try (SafeTensors tensors =
+                SafeTensors.read(Checkpoint.tensorsOf(new Run(run).checkpoints().getFirst()))) {
+            return tensors.values(name);
+        }
+    }
+
     /** The theorem holds matrix by matrix, whatever the groups and radii. */
     @ParameterizedTest
     @CsvSource({
