@@ -3,6 +3,7 @@ package hypertransfer.lab.command;
 import hypertransfer.core.Refusal;
 import hypertransfer.lab.command.option.JsonOption;
 import hypertransfer.lab.command.option.Options;
+import hypertransfer.lab.compare.Standings;
 import hypertransfer.lab.experiment.Experiment;
 import hypertransfer.lab.experiment.Next;
 import hypertransfer.lab.experiment.Plan;
@@ -57,8 +58,8 @@ public final class ReproduceCommand implements Callable<Integer> {
     @Option(
             names = "--seeds",
             paramLabel = "N",
-            description = "Number of seeds: 1234, 1235, ... (default: ${DEFAULT-VALUE}).")
-    private int seeds = 1;
+            description = "Number of seeds: 1234, 1235, ... (default: the experiment's, mostly 1).")
+    private Integer seeds;
 
     @Mixin
     private Options.Out out;
@@ -83,18 +84,19 @@ public final class ReproduceCommand implements Callable<Integer> {
 
     @Override
     public Integer call() {
-        if (seeds < 1) {
+        if (seeds != null && seeds < 1) {
             throw new Refusal("--seeds is " + seeds + "; it must be one or more");
         }
         Experiment experiment = Experiment.read(name);
         Path to = out.or(Options.Out.named(Path.of(name), "-" + preset.label()));
-        return run(experiment, preset, set.settings, seeds, to, json);
+        return run(experiment, preset, set.settings, seeds == null ? experiment.seeds() : seeds, to, json);
     }
 
     /** Trains an experiment for each seed and shows it; returns the exit code. */
     static int run(Experiment experiment, Preset preset, List<String> given, int seeds, Path to, JsonOption json) {
         PrintWriter print = json.words();
         List<Answer> answers = new ArrayList<>();
+        List<Plan> plans = new ArrayList<>();
         try (Interrupt interrupt = new Interrupt()) {
             for (long seed = FIRST_SEED; seed < FIRST_SEED + seeds; seed++) {
                 List<String> settings = new ArrayList<>(given);
@@ -102,13 +104,25 @@ public final class ReproduceCommand implements Callable<Integer> {
                     settings.add("seed=" + seed);
                 }
                 Path directory = seeds > 1 ? to.resolve("seed-" + seed) : to;
-                Plan plan = new Plan(experiment, preset, settings, directory, print);
+                Path first = plans.isEmpty() ? directory : plans.getFirst().directory();
+                Plan plan = new Plan(experiment, preset, settings, directory, first, print);
                 if (!plan.run(interrupt)) {
                     print.print(Next.again(to));
                     return Exit.INTERRUPTED;
                 }
-                answers.add(new Answer(seed, plan.show()));
+                plans.add(plan);
+                if (experiment.again().isEmpty()) {
+                    answers.add(new Answer(seed, plan.show()));
+                }
             }
+        }
+        if (!experiment.again().isEmpty()) {
+            Standings standings = Standings.of(plans);
+            standings.show(plans, to, print);
+            if (json.only) {
+                json.line(standings);
+            }
+            return Exit.FINE;
         }
         if (seeds > 1) {
             print.print(spread(answers));

@@ -115,7 +115,7 @@ public final class CompareCommand implements Callable<Integer> {
         String baseline = c.sides().getFirst().name();
         int tests = c.differences().size();
         for (Comparison.Difference d : c.differences()) {
-            out.printf("%s - %s: %+.5f; ", d.name(), baseline, d.mean());
+            out.printf("%s - %s: %+.5f; ", d.name(), baseline, d.ends().mean());
             String rates = d.rates() == null ? "unknown" : String.format("%.1e (relative)", d.rates());
             out.printf("largest difference of training losses %.2e, of effective rates %s; ", d.largest(), rates);
             out.print(
@@ -126,13 +126,14 @@ public final class CompareCommand implements Callable<Integer> {
                     d.crossover() == null
                             ? "neither overtakes the other"
                             : "the lead last changed by step " + d.crossover());
-            if (d.p() == null) {
+            Paired ends = d.ends();
+            if (ends.p() == null) {
                 out.println("  one common seed: whether this is noise cannot be told");
             } else {
-                String holm = tests < 2 ? "" : String.format(", %.2g by Holm for %d tests", d.holm(), tests);
-                out.printf("  %d common seeds: 95 %% interval %+.5f to %+.5f, ", d.pairs(), d.low(), d.high());
-                out.printf("p = %.2g%s: ", d.p(), holm);
-                out.println(d.holm() < NOISE ? "more than noise" : "not told from noise");
+                String holm = tests < 2 ? "" : String.format(", %.2g by Holm for %d tests", ends.holm(), tests);
+                out.printf("  %d common seeds: 95 %% interval %+.5f to %+.5f, ", ends.pairs(), ends.low(), ends.high());
+                out.printf("p = %.2g%s: ", ends.p(), holm);
+                out.println(ends.holm() < NOISE ? "more than noise" : "not told from noise");
             }
         }
     }

@@ -1,5 +1,6 @@
 package hypertransfer.lab.compare;
 
+import com.fasterxml.jackson.annotation.JsonUnwrapped;
 import hypertransfer.core.Refusal;
 import hypertransfer.train.config.ConfigurationFile;
 import hypertransfer.train.log.Gap;
@@ -9,7 +10,6 @@ import hypertransfer.train.log.Run.Curves;
 import hypertransfer.train.log.Turning;
 import java.nio.file.Path;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.Collections;
 import java.util.Comparator;
 import java.util.LinkedHashMap;
@@ -22,7 +22,6 @@ import java.util.function.Consumer;
 import java.util.function.ToDoubleFunction;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
-import org.apache.commons.statistics.distribution.TDistribution;
 
 /**
  * Runs side by side. Two runs are two sides; of more runs, those that differ only in their seed are one side. The first side
@@ -74,44 +73,18 @@ record Comparison(
     /**
      * A side minus the first one, at the last validation that both have.
      *
-     * @param pairs seeds that both have
+     * @param ends of the seeds that both have
      * @param largest the largest absolute difference of training losses, over steps and pairs
      * @param first the first step at which a training or validation loss differs in any bit; null where none does
      * @param rates the largest relative difference of effective rates, over steps, matrices and pairs; null where no step
      *     is in both logs
      * @param crossover the last validated step at which the other one came out ahead; null where it never changes
-     * @param deviation standard deviation of the differences; null for a single pair, like the next three
-     * @param low the lower end of the mean's 95% interval
-     * @param high its upper end
-     * @param p how often noise alone would give such a mean: paired t-test, two-sided
-     * @param holm the same, corrected for the number of such tests by Holm's method
      */
     record Difference(
-            String name,
-            int pairs,
-            double mean,
-            double largest,
-            Integer first,
-            Double rates,
-            Integer crossover,
-            Double deviation,
-            Double low,
-            Double high,
-            Double p,
-            Double holm) {
-
-        /**
-         * Corrected by Holm's method: the smallest p counts as many times as there are tests, the next once less, and none
-         * less than one before it.
-         */
-        private Difference corrected(List<Difference> tested) {
-            double most = 0;
-            for (Difference test : tested) {
-                long left = tested.stream().filter(other -> other.p >= test.p).count();
-                most = test.p > p ? most : Math.max(most, left * test.p);
-            }
-            return new Difference(
-                    name, pairs, mean, largest, first, rates, crossover, deviation, low, high, p, Math.min(1, most));
+            String name, @JsonUnwrapped Paired ends, double largest, Integer first, Double rates, Integer crossover) {
+        private Difference corrected(List<Difference> family) {
+            Paired holm = ends.corrected(family.stream().map(Difference::ends).toList());
+            return new Difference(name, holm, largest, first, rates, crossover);
         }
     }
 
@@ -233,13 +206,10 @@ record Comparison(
                 .skip(1)
                 .map(side -> difference(first, side, told))
                 .toList();
-        List<Difference> tested = differences.stream().filter(d -> d.p != null).toList();
         return new Comparison(
                 order.stream().map(side -> side.summary(tokens, seconds)).toList(),
                 differing(order),
-                differences.stream()
-                        .map(d -> d.p == null ? d : d.corrected(tested))
-                        .toList(),
+                differences.stream().map(d -> d.corrected(differences)).toList(),
                 searches(all));
     }
 
@@ -340,13 +310,11 @@ record Comparison(
                 rates = Double.isNaN(rate) ? rates : (Double) Math.max(rates == null ? 0 : rates, rate);
             }
         }
-        int n = validations.size();
-        if (n == 0) {
+        if (validations.isEmpty()) {
             throw new Refusal(
                     other.name + " has no seed in common with the first side; compare runs of the same seeds");
         }
         double[] ends = validations.stream().mapToDouble(Comparison::last).toArray();
-        double mean = Arrays.stream(ends).average().orElseThrow();
         double largest = losses.stream()
                 .flatMap(d -> d.values().stream())
                 .mapToDouble(Math::abs)
@@ -358,16 +326,7 @@ record Comparison(
                 .map(Map.Entry::getKey)
                 .min(Comparator.naturalOrder())
                 .orElse(null);
-        Integer crossover = crossover(validations);
-        if (n == 1) {
-            return new Difference(other.name, n, mean, largest, first, rates, crossover, null, null, null, null, null);
-        }
-        double squares = Arrays.stream(ends).map(d -> (d - mean) * (d - mean)).sum();
-        double deviation = Math.sqrt(squares / (n - 1)), error = deviation / Math.sqrt(n);
-        TDistribution student = TDistribution.of(n - 1);
-        double reach = student.inverseSurvivalProbability(0.025) * error, low = mean - reach, high = mean + reach;
-        double p = error == 0 ? (mean == 0 ? 1 : 0) : 2 * student.survivalProbability(Math.abs(mean) / error);
-        return new Difference(other.name, n, mean, largest, first, rates, crossover, deviation, low, high, p, p);
+        return new Difference(other.name, Paired.of(ends), largest, first, rates, crossover(validations));
     }
 
     private static double rates(Run own, Run other, Consumer<String> told) {

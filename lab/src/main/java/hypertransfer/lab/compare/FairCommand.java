@@ -198,9 +198,10 @@ public final class FairCommand implements Callable<Integer> {
                     .filter(other -> other.name().equals(d.name()))
                     .findFirst()
                     .orElseThrow()
+                    .ends()
                     .mean();
-            all.add(new Explained(
-                    d.name(), d.mean(), after, Math.abs(d.mean()) < NOTHING ? null : 1 - after / d.mean()));
+            double before = d.ends().mean();
+            all.add(new Explained(d.name(), before, after, Math.abs(before) < NOTHING ? null : 1 - after / before));
         }
         return all;
     }

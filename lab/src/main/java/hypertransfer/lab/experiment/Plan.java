@@ -1,5 +1,6 @@
 package hypertransfer.lab.experiment;
 
+import hypertransfer.core.Diverged;
 import hypertransfer.core.Refusal;
 import hypertransfer.lab.report.Report;
 import hypertransfer.lab.terminal.Interrupt;
@@ -9,25 +10,87 @@ import hypertransfer.lab.terminal.Width;
 import hypertransfer.train.config.Configuration;
 import hypertransfer.train.config.ConfigurationFile;
 import hypertransfer.train.config.Curve;
+import hypertransfer.train.file.Atomic;
+import hypertransfer.train.file.Folder;
+import hypertransfer.train.log.FailureKind;
 import hypertransfer.train.log.Gap;
 import hypertransfer.train.log.Run;
 import hypertransfer.train.log.RunStatus;
 import hypertransfer.train.log.Turning;
 import hypertransfer.train.network.Preset;
+import hypertransfer.train.run.RecordedRates;
 import java.io.PrintWriter;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Objects;
 import java.util.Optional;
 import java.util.TreeMap;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.Stream;
 
-/** An experiment at a preset, in a directory: trains what is not finished yet, and shows what came out. */
-public record Plan(Experiment experiment, Preset preset, List<String> settings, Path directory, PrintWriter out) {
+/**
+ * An experiment at a preset with one seed, in a directory: trains what is not finished yet, and shows what came out.
+ *
+ * @param tuning the directory of the first seed, where grids are trained
+ */
+public record Plan(
+        Experiment experiment,
+        Preset preset,
+        List<String> settings,
+        Path directory,
+        Path tuning,
+        Map<String, List<Point>> points,
+        PrintWriter out) {
+
+    /**
+     * A point of a run's grid; a run without a grid has one.
+     *
+     * @param folder the name of its folder: the run's, and the values of the grid
+     * @param settings the run's own, with one value each
+     * @param grid those of them that have several
+     */
+    public record Point(String folder, List<String> settings, Map<String, String> grid) {}
+
+    public Plan(
+            Experiment experiment, Preset preset, List<String> settings, Path directory, Path tuning, PrintWriter out) {
+        this(experiment, preset, settings, directory, tuning, points(experiment, preset), out);
+    }
+
+    /** Of every run, at what it is trained: of its settings the later ones win, key by key. */
+    private static Map<String, List<Point>> points(Experiment experiment, Preset preset) {
+        Map<String, List<Point>> all = new LinkedHashMap<>();
+        experiment.members().forEach((run, member) -> {
+            Map<String, String[]> own = new LinkedHashMap<>();
+            List<String> tuned = experiment.tuned(preset).runs().getOrDefault(run, List.of());
+            for (String setting :
+                    Stream.concat(member.settings().stream(), tuned.stream()).toList()) {
+                String[] pair = setting.split("=", 2); // the pattern of a group may have a bar
+                own.put(pair[0], pair[1].contains("{") ? new String[] {pair[1]} : pair[1].split("\\|"));
+            }
+            all.put(run, List.of(new Point(run, List.of(), Map.of())));
+            own.forEach((key, values) -> all.computeIfPresent(
+                    run,
+                    (same, points) -> points.stream()
+                            .flatMap(
+                                    point -> Stream.of(values).map(value -> with(point, key, value, values.length > 1)))
+                            .toList()));
+        });
+        return all;
+    }
+
+    private static Point with(Point point, String key, String value, boolean varies) {
+        List<String> settings = new ArrayList<>(point.settings);
+        settings.add(key + "=" + value);
+        Map<String, String> grid = new LinkedHashMap<>(point.grid);
+        if (varies) {
+            grid.put(key, value);
+        }
+        return new Point(varies ? point.folder + "-" + value : point.folder, settings, grid);
+    }
 
     /**
      * Trains every run; returns whether all are finished, or it was interrupted. Several processes may do so on one
@@ -42,62 +105,157 @@ public record Plan(Experiment experiment, Preset preset, List<String> settings, 
                     "no rates are tuned for this preset, so every run takes the defaults; tune them with 'ht sweep'"
                             + " and put them into a file like those in runs/");
         }
-        List<String> names = List.copyOf(experiment.runs().keySet());
+        Map<Path, Map.Entry<String, Point>> trials = new LinkedHashMap<>();
+        points.forEach((run, all) -> {
+            for (Point point :
+                    directory.equals(tuning) ? all : chosen(run).stream().toList()) {
+                trials.put(directory.resolve(point.folder), Map.entry(run, point));
+            }
+        });
+        List<Path> paths = List.copyOf(trials.keySet());
         long begun = System.nanoTime();
         AtomicInteger done = new AtomicInteger();
-        List<Path> paths = names.stream().map(directory::resolve).toList();
-        return new Sharing(paths, stop, out)
-                .run(path -> ready(path.getFileName().toString()), path -> {
-                    int number = names.indexOf(path.getFileName().toString()) + 1;
-                    String name = names.get(number - 1), which = "run " + number + " of " + names.size() + ", " + name;
-                    boolean resume = new Run(path).begun();
-                    Configuration c = resume ? Launch.resumable(path, configuration(name)) : configuration(name);
-                    if (finished(path)) {
-                        out.println(which + ": finished before");
-                        return true;
-                    }
-                    int before = done.getAndIncrement();
-                    double left = (System.nanoTime() - begun) / 1e9 / before * (names.size() - number + 1);
-                    out.println(which + (before == 0 ? "" : "; " + StepLine.duration(left) + " left for all runs"));
-                    return new Launch(path, c, resume, number > 1, out).run(stop);
+        return new Sharing(paths, stop, out).run(path -> ready(trials.get(path).getKey()), path -> {
+            int number = paths.indexOf(path) + 1;
+            String run = trials.get(path).getKey();
+            String which = "run " + number + " of " + paths.size() + ", " + path.getFileName();
+            Optional<String> missing =
+                    needs(run).filter(other -> path(other).isEmpty()).findFirst();
+            if (missing.isPresent()) {
+                out.println(which + ": left out, because " + missing.get() + " diverged");
+                return true;
+            }
+            boolean resume = new Run(path).begun();
+            Configuration asked = configuration(run, trials.get(path).getValue());
+            Configuration c = resume ? Launch.resumable(path, asked) : asked;
+            if (over(path)) {
+                out.println(which + ": finished before");
+                return true;
+            }
+            int before = done.getAndIncrement();
+            double left = (System.nanoTime() - begun) / 1e9 / before * (paths.size() - number + 1);
+            out.println(which + (before == 0 ? "" : "; " + StepLine.duration(left) + " left for all runs"));
+            return train(new Launch(path, c, resume, number > 1, out), stop);
+        });
+    }
+
+    private boolean train(Launch launch, Interrupt stop) {
+        try {
+            boolean finished = launch.run(stop);
+            Path weights = launch.directory().resolve(Run.CHECKPOINTS);
+            if (finished && !experiment.weights()) {
+                Atomic.told("delete", weights, () -> {
+                    Folder.delete(weights);
+                    return null;
                 });
+            }
+            return finished;
+        } catch (Diverged diverged) {
+            if (experiment.again().isEmpty()) {
+                throw diverged;
+            }
+            out.println(diverged.getMessage()); // which is a result
+            return true;
+        }
+    }
+
+    private Stream<String> needs(String run) {
+        return experiment.members().get(run).needs().stream();
     }
 
     /** Whether the runs that this one is made from are finished. */
-    private boolean ready(String name) {
-        Experiment.Member member = experiment.runs().get(name);
-        return Stream.of(member.follows(), member.ratioOf())
-                .filter(Objects::nonNull)
-                .allMatch(other -> finished(directory.resolve(other)));
+    private boolean ready(String run) {
+        return needs(run)
+                .allMatch(other -> directory.equals(tuning)
+                        ? points.get(other).stream().allMatch(point -> over(tuning.resolve(point.folder)))
+                        : path(other).filter(path -> !over(path)).isEmpty());
     }
 
-    private static boolean finished(Path run) {
-        return new Run(run).status().state() == RunStatus.State.FINISHED;
+    /** Whether nothing is left to train. */
+    private boolean over(Path run) {
+        RunStatus now = new Run(run).status();
+        return now.state() == RunStatus.State.FINISHED
+                || now.kind() == FailureKind.DIVERGED && !experiment.again().isEmpty();
     }
 
-    Configuration configuration(String name) {
-        Experiment.Member member = experiment.runs().get(name);
+    /** The point of a run that ended lowest with the first seed; none where all diverged. */
+    public Optional<Point> chosen(String run) {
+        List<Point> all = points.get(run);
+        return all.size() == 1
+                ? Optional.of(all.getFirst())
+                : all.stream()
+                        .min(Comparator.comparingDouble(this::tuned))
+                        .filter(point -> Double.isFinite(tuned(point)));
+    }
+
+    private double tuned(Point point) {
+        return Sweep.loss(tuning.resolve(point.folder));
+    }
+
+    /** The keys whose best value is an end of the grid. */
+    public List<String> edges(String run) {
+        Map<String, String> best = chosen(run).map(Point::grid).orElse(Map.of());
+        return best.keySet().stream()
+                .filter(key -> Sweep.ends(
+                        points.get(run).stream()
+                                .map(point -> point.grid.get(key))
+                                .distinct()
+                                .toList(),
+                        best.get(key)))
+                .toList();
+    }
+
+    /** Where a run is, at the point that was chosen for it; nothing where it diverged. */
+    public Optional<Path> path(String run) {
+        return chosen(run)
+                .map(point -> directory.resolve(point.folder))
+                .filter(path -> new Run(path).status().kind() != FailureKind.DIVERGED);
+    }
+
+    /** The last validation loss of a run, infinite where it diverged. */
+    public double loss(String run) {
+        return path(run).map(Sweep::loss).orElse(Double.POSITIVE_INFINITY);
+    }
+
+    Configuration configuration(String run, Point point) {
+        Experiment.Member member = experiment.members().get(run);
         Experiment.Tuned tuned = experiment.tuned(preset);
-        boolean leads = member.follows() == null;
+        Optional<Path> origin = Optional.ofNullable(member.origin()).flatMap(this::path);
         List<String> all = new ArrayList<>();
-        if (leads) {
+        if (origin.isEmpty()) {
             all.add("preset=" + preset.label());
             all.addAll(experiment.settings());
             all.addAll(tuned.settings());
         }
-        all.addAll(member.settings());
-        all.addAll(tuned.runs().getOrDefault(name, List.of()));
-        // The target's path is relative, so that all can be moved together.
-        all.addAll(leads ? settings : List.of(ConfigurationFile.text("target", "../" + member.follows())));
+        all.addAll(point.settings);
+        if (member.follows() != null) { // relative, so that all can be moved together
+            all.add(ConfigurationFile.text(
+                    "target", "../" + origin.orElseThrow().getFileName()));
+        } else {
+            all.addAll(settings);
+        }
+        if (member.recordedOf() != null) {
+            all.add(ConfigurationFile.text("matrices.recorded", recorded(member).toString()));
+        }
         String[] keys = all.toArray(String[]::new);
-        Configuration c = leads
-                ? ConfigurationFile.of(keys)
-                : ConfigurationFile.with(new Run(directory.resolve(member.follows())).configuration(), keys);
+        Configuration c = origin.map(path -> ConfigurationFile.with(new Run(path).configuration(), keys))
+                .orElseGet(() -> ConfigurationFile.of(keys));
         if (member.ratioOf() == null) {
             return c;
         }
-        double ratio = finalRatio(c, ratio(directory.resolve(member.ratioOf())));
+        double ratio = finalRatio(c, ratio(path(member.ratioOf()).orElseThrow()));
         return ConfigurationFile.with(c, "matrices.final_ratio=" + ratio);
+    }
+
+    /** The rates of the run that it takes them from, in a file of that run. */
+    private Path recorded(Experiment.Member member) {
+        Path run = path(member.recordedOf()).orElseThrow();
+        Path file = run.resolve("schedule-" + member.series() + ".json");
+        if (Files.notExists(file)) {
+            Sharing.inTurn(() -> RecordedRates.of(new Run(run), member.series(), out::println)
+                    .write(file));
+        }
+        return file;
     }
 
     /**
@@ -139,10 +297,10 @@ public record Plan(Experiment experiment, Preset preset, List<String> settings, 
         PrintWriter words = Width.folded(out);
         List<Row> rows = new ArrayList<>();
         Map<String, Network> networks = new TreeMap<>();
-        for (String name : experiment.runs().keySet()) {
-            Path run = directory.resolve(name);
-            String follows = experiment.runs().get(name).follows();
-            Gap gap = follows == null ? null : Gap.of(run, directory.resolve(follows));
+        for (String name : experiment.members().keySet()) {
+            Path run = path(name).orElseThrow();
+            String follows = experiment.members().get(name).follows();
+            Gap gap = follows == null ? null : Gap.of(run, path(follows).orElseThrow());
             Double last = gap == null ? null : gap.validation().last();
             Double largest = gap == null ? null : gap.validation().largest();
             Row row = new Row(name, new Run(run).status().validation(), last, largest, ratio(run));

@@ -1,0 +1,240 @@
+package hypertransfer.lab.compare;
+
+import com.fasterxml.jackson.annotation.JsonUnwrapped;
+import hypertransfer.lab.experiment.Experiment;
+import hypertransfer.lab.experiment.Plan;
+import hypertransfer.lab.experiment.Sharing;
+import hypertransfer.lab.report.Report;
+import hypertransfer.lab.terminal.Table;
+import hypertransfer.lab.terminal.Width;
+import hypertransfer.train.log.Gap;
+import hypertransfer.train.log.Run;
+import hypertransfer.train.log.Turning;
+import java.io.PrintWriter;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
+import tools.jackson.databind.json.JsonMapper;
+import tools.jackson.databind.node.ObjectNode;
+
+/**
+ * How the runs of an experiment stand over its seeds: each as it is, and as {@code again} trains it once more.
+ *
+ * @param parts the runs as they are, then those of each entry of {@code again} that follows nothing
+ * @param twins the runs that follow others, and how near they are
+ */
+public record Standings(List<Part> parts, List<Twin> twins) {
+
+    /**
+     * Runs that were trained in one way.
+     *
+     * @param name own, or the entry of {@code again}
+     * @param reference the run that the others are compared with
+     * @param rows the lowest loss first
+     */
+    public record Part(String name, String title, String reference, List<Row> rows) {}
+
+    /**
+     * One run.
+     *
+     * @param row the run of the experiment that it belongs to
+     * @param tuned the values that were chosen from its grid
+     * @param edges the keys of these that ended at an end of the grid
+     * @param validation the mean over seeds of the last validation loss; null where it diverged, like what follows
+     * @param angle the accumulated angle, mean over seeds
+     * @param difference to the reference, which has none
+     * @param share of the distance between the run whose configuration it has and the run whose schedule it has, what the
+     *     schedule makes: 0 where it ends as the first, 1 where it ends as the second
+     */
+    public record Row(
+            String run,
+            String row,
+            int rank,
+            Map<String, String> tuned,
+            List<String> edges,
+            Double validation,
+            Double angle,
+            @JsonUnwrapped Paired difference,
+            @JsonUnwrapped(prefix = "share_") Paired.Share share) {
+        private String interval() {
+            return difference == null || difference.low() == null
+                    ? null
+                    : "%+.4f to %+.4f".formatted(difference.low(), difference.high());
+        }
+
+        private String shared() {
+            return share == null
+                    ? null
+                    : "%.0f %%".formatted(100 * share.mean())
+                            + (share.low() == null
+                                    ? ""
+                                    : " (%.0f to %.0f)".formatted(100 * share.low(), 100 * share.high()));
+        }
+    }
+
+    /** A run that follows another, with the largest gap of any loss at any step and seed. */
+    public record Twin(String run, String follows, double gap) {}
+
+    /** Of the plans of all seeds, which are finished. */
+    public static Standings of(List<Plan> plans) {
+        Experiment experiment = plans.getFirst().experiment();
+        List<String> runs = List.copyOf(experiment.runs().keySet());
+        List<Part> parts = new ArrayList<>();
+        List<Twin> twins = new ArrayList<>();
+        parts.add(part(plans, "own", "each as it was tuned", runs.getFirst(), runs));
+        experiment.again().forEach((entry, how) -> {
+            List<String> of = how.of(experiment.runs().keySet());
+            if (how.follows() != null) {
+                of.forEach(run -> twin(plans, run + "-" + entry, run + "-" + how.follows())
+                        .ifPresent(twins::add));
+                return;
+            }
+            String whose = how.recordedOf() == null ? "each" : how.recordedOf();
+            String title = (how.like() == null ? "each" : how.like()) + " at the effective rates of " + whose;
+            String reference = how.like() != null ? how.like() : how.recordedOf() != null ? whose : runs.getFirst();
+            parts.add(part(plans, entry, title, reference, of));
+        });
+        return new Standings(parts, twins);
+    }
+
+    private static Part part(List<Plan> plans, String name, String title, String reference, List<String> of) {
+        List<Row> rows = new ArrayList<>();
+        of.forEach(run -> rows.add(row(plans, run, name.equals("own") ? run : run + "-" + name, reference)));
+        if (!of.contains(reference)) {
+            rows.add(row(plans, reference, reference, reference));
+        }
+        rows.sort(Comparator.comparing(Row::validation, Comparator.nullsLast(Comparator.naturalOrder())));
+        List<Paired> tests =
+                rows.stream().map(Row::difference).filter(Objects::nonNull).toList();
+        List<Row> ranked = new ArrayList<>();
+        for (Row r : rows) {
+            Paired holm = r.difference == null ? null : r.difference.corrected(tests);
+            ranked.add(
+                    new Row(r.run, r.row, ranked.size() + 1, r.tuned, r.edges, r.validation, r.angle, holm, r.share));
+        }
+        return new Part(name, title, reference, ranked);
+    }
+
+    private static Row row(List<Plan> plans, String row, String run, String reference) {
+        Plan first = plans.getFirst();
+        Map<String, String> tuned = first.chosen(run).map(Plan.Point::grid).orElse(Map.of());
+        double[] own = losses(plans, run), others = losses(plans, reference);
+        if (!finite(own)) {
+            return new Row(run, row, 0, tuned, List.of(), null, null, null, null);
+        }
+        double angle = plans.stream()
+                .mapToDouble(plan ->
+                        Turning.of(new Run(plan.path(run).orElseThrow())).angle())
+                .average()
+                .orElseThrow();
+        boolean compared = !run.equals(reference) && finite(others);
+        Experiment.Member member = first.experiment().members().get(run);
+        Paired.Share share = null;
+        if (member.recordedOf() != null) {
+            double[] from = losses(plans, member.like()), to = losses(plans, member.recordedOf());
+            share = finite(from) && finite(to) ? Paired.Share.of(minus(from, own), minus(from, to)) : null;
+        }
+        return new Row(
+                run,
+                row,
+                0,
+                tuned,
+                first.edges(run),
+                Arrays.stream(own).average().orElseThrow(),
+                angle,
+                compared ? Paired.of(minus(own, others)) : null,
+                share);
+    }
+
+    private static Optional<Twin> twin(List<Plan> plans, String run, String follows) {
+        if (!finite(losses(plans, run))) {
+            return Optional.empty();
+        }
+        double largest = plans.stream()
+                .map(plan ->
+                        Gap.of(plan.path(run).orElseThrow(), plan.path(follows).orElseThrow()))
+                .mapToDouble(gap ->
+                        Math.max(gap.training().largest(), gap.validation().largest()))
+                .max()
+                .orElseThrow();
+        return Optional.of(new Twin(run, follows, largest));
+    }
+
+    private static double[] losses(List<Plan> plans, String run) {
+        return plans.stream().mapToDouble(plan -> plan.loss(run)).toArray();
+    }
+
+    private static boolean finite(double[] losses) {
+        return Arrays.stream(losses).allMatch(Double::isFinite);
+    }
+
+    private static double[] minus(double[] a, double[] b) {
+        return IntStream.range(0, a.length).mapToDouble(i -> a[i] - b[i]).toArray();
+    }
+
+    /** Prints the tables and writes the page of the runs in them. */
+    public void show(List<Plan> plans, Path directory, PrintWriter out) {
+        PrintWriter words = Width.folded(out);
+        for (Part part : parts) {
+            words.println();
+            words.println(part.name + ": " + part.title + ", compared with " + part.reference);
+            print(part, words);
+        }
+        words.println();
+        words.println(
+                "interval, Holm: of the difference over " + plans.size() + " seeds, corrected for the table's tests");
+        words.println(
+                "share: how far the rates take a run from the run whose settings it has to the run whose rates it has");
+        for (Row row : parts.getFirst().rows) {
+            if (!row.edges.isEmpty()) {
+                words.println(row.run + " is best at an end of its grid of " + String.join(" and ", row.edges)
+                        + "; add values to the file and run the command again");
+            }
+        }
+        for (Twin twin : twins) {
+            words.println(
+                    twin.gap == 0
+                            ? twin.run + " has all losses of " + twin.follows + ", to the last bit"
+                            : "%s is within %.1e of %s at every step".formatted(twin.run, twin.gap, twin.follows));
+        }
+        ObjectNode message = JsonMapper.shared().valueToTree(this);
+        List<Path> runs = plans.getFirst().experiment().members().keySet().stream()
+                .flatMap(run -> plans.stream().flatMap(plan -> plan.path(run).stream()))
+                .toList();
+        Path page = directory.resolve("report.html");
+        String title = plans.getFirst().experiment().title();
+        Sharing.inTurn(() -> Report.write(
+                title, null, runs, page, message.put("type", "standings").toString()));
+        words.println("report: " + page.toAbsolutePath().normalize().toUri());
+        words.flush();
+    }
+
+    private static void print(Part part, PrintWriter words) {
+        Table<Row> table = new Table<Row>()
+                .column("run", "%s", Row::row)
+                .column("rank", "%4d", Row::rank)
+                .column("validation", "%10.4f", Row::validation)
+                .column("angle", "%6.3g", Row::angle)
+                .column("minus", "%+8.4f", row -> row.difference == null ? null : row.difference.mean())
+                .column("95 % interval", "%18s", Row::interval)
+                .column("Holm", "%7.2g", row -> row.difference == null ? null : row.difference.holm());
+        if (part.rows.stream().anyMatch(row -> row.share != null)) {
+            table.column("share", "%s", Row::shared);
+        } else {
+            table.column(
+                    "tuned",
+                    "%s",
+                    row -> row.tuned.entrySet().stream()
+                            .map(e -> e.getKey().replaceFirst(".*\\.", "") + "=" + e.getValue())
+                            .collect(Collectors.joining(" ")));
+        }
+        table.print(words, part.rows);
+    }
+}
