@@ -1,6 +1,7 @@
 package hypertransfer.lab.compare;
 
 import java.util.Arrays;
+import java.util.Collection;
 import java.util.List;
 import org.apache.commons.statistics.distribution.TDistribution;
 
@@ -46,7 +47,7 @@ record Paired(int pairs, double mean, Double deviation, Double low, Double high,
      * Corrected by Holm's method for all tests of a family: the smallest p counts as many times as there are tests, the next
      * once less, and none less than one before it.
      */
-    Paired corrected(List<Paired> family) {
+    Paired corrected(Collection<Paired> family) {
         if (p == null) {
             return this;
         }

@@ -15,9 +15,10 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Comparator;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Objects;
 import java.util.Optional;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
@@ -69,13 +70,19 @@ public record Standings(List<Part> parts, List<Twin> twins) {
                     : "%+.4f to %+.4f".formatted(difference.low(), difference.high());
         }
 
+        private String values() {
+            return tuned.entrySet().stream()
+                    .map(e -> e.getKey().replaceFirst(".*\\.", "") + "=" + e.getValue())
+                    .collect(Collectors.joining(" "));
+        }
+
         private String shared() {
             return share == null
                     ? null
-                    : "%.0f %%".formatted(100 * share.mean())
-                            + (share.low() == null
-                                    ? ""
-                                    : " (%.0f to %.0f)".formatted(100 * share.low(), 100 * share.high()));
+                    : share.low() == null
+                            ? "not told"
+                            : "%.0f %% (%.0f to %.0f)"
+                                    .formatted(100 * share.mean(), 100 * share.low(), 100 * share.high());
         }
     }
 
@@ -105,52 +112,49 @@ public record Standings(List<Part> parts, List<Twin> twins) {
     }
 
     private static Part part(List<Plan> plans, String name, String title, String reference, List<String> of) {
-        List<Row> rows = new ArrayList<>();
-        of.forEach(run -> rows.add(row(plans, run, name.equals("own") ? run : run + "-" + name, reference)));
+        Map<String, String> rows = new LinkedHashMap<>(); // by the run that stands for it
+        of.forEach(row -> rows.put(name.equals("own") ? row : row + "-" + name, row));
         if (!of.contains(reference)) {
-            rows.add(row(plans, reference, reference, reference));
+            rows.put(reference, reference);
         }
-        rows.sort(Comparator.comparing(Row::validation, Comparator.nullsLast(Comparator.naturalOrder())));
-        List<Paired> tests =
-                rows.stream().map(Row::difference).filter(Objects::nonNull).toList();
+        Map<String, Paired> differences = new HashMap<>();
+        double[] others = losses(plans, reference);
+        for (String run : rows.keySet()) {
+            double[] apart = minus(losses(plans, run), others);
+            if (finite(apart) && !run.equals(reference)) {
+                differences.put(run, Paired.of(apart));
+            }
+        }
         List<Row> ranked = new ArrayList<>();
-        for (Row r : rows) {
-            Paired holm = r.difference == null ? null : r.difference.corrected(tests);
-            ranked.add(
-                    new Row(r.run, r.row, ranked.size() + 1, r.tuned, r.edges, r.validation, r.angle, holm, r.share));
-        }
+        rows.keySet().stream()
+                .sorted(Comparator.comparing(run -> mean(losses(plans, run))))
+                .forEach(run ->
+                        ranked.add(row(plans, run, rows.get(run), ranked.size() + 1, corrected(differences, run))));
         return new Part(name, title, reference, ranked);
     }
 
-    private static Row row(List<Plan> plans, String row, String run, String reference) {
+    private static Paired corrected(Map<String, Paired> differences, String run) {
+        return differences.containsKey(run) ? differences.get(run).corrected(differences.values()) : null;
+    }
+
+    private static Row row(List<Plan> plans, String run, String row, int rank, Paired difference) {
         Plan first = plans.getFirst();
+        Experiment.Member member = first.experiment().members().get(run);
         Map<String, String> tuned = first.chosen(run).map(Plan.Point::grid).orElse(Map.of());
-        double[] own = losses(plans, run), others = losses(plans, reference);
+        double[] own = losses(plans, run);
         if (!finite(own)) {
-            return new Row(run, row, 0, tuned, List.of(), null, null, null, null);
+            return new Row(run, row, rank, tuned, List.of(), null, null, null, null);
         }
-        double angle = plans.stream()
+        double angle = mean(plans.stream()
                 .mapToDouble(plan ->
                         Turning.of(new Run(plan.path(run).orElseThrow())).angle())
-                .average()
-                .orElseThrow();
-        boolean compared = !run.equals(reference) && finite(others);
-        Experiment.Member member = first.experiment().members().get(run);
+                .toArray());
         Paired.Share share = null;
         if (member.recordedOf() != null) {
             double[] from = losses(plans, member.like()), to = losses(plans, member.recordedOf());
             share = finite(from) && finite(to) ? Paired.Share.of(minus(from, own), minus(from, to)) : null;
         }
-        return new Row(
-                run,
-                row,
-                0,
-                tuned,
-                first.edges(run),
-                Arrays.stream(own).average().orElseThrow(),
-                angle,
-                compared ? Paired.of(minus(own, others)) : null,
-                share);
+        return new Row(run, row, rank, tuned, first.edges(run), mean(own), angle, difference, share);
     }
 
     private static Optional<Twin> twin(List<Plan> plans, String run, String follows) {
@@ -175,6 +179,10 @@ public record Standings(List<Part> parts, List<Twin> twins) {
         return Arrays.stream(losses).allMatch(Double::isFinite);
     }
 
+    private static double mean(double[] all) {
+        return Arrays.stream(all).average().orElseThrow();
+    }
+
     private static double[] minus(double[] a, double[] b) {
         return IntStream.range(0, a.length).mapToDouble(i -> a[i] - b[i]).toArray();
     }
@@ -185,18 +193,19 @@ public record Standings(List<Part> parts, List<Twin> twins) {
         for (Part part : parts) {
             words.println();
             words.println(part.name + ": " + part.title + ", compared with " + part.reference);
-            print(part, words);
+            print(part, words, part == parts.getFirst());
         }
         words.println();
         words.println(
                 "interval, Holm: of the difference over " + plans.size() + " seeds, corrected for the table's tests");
         words.println(
                 "share: how far the rates take a run from the run whose settings it has to the run whose rates it has");
-        for (Row row : parts.getFirst().rows) {
-            if (!row.edges.isEmpty()) {
-                words.println(row.run + " is best at an end of its grid of " + String.join(" and ", row.edges)
-                        + "; add values to the file and run the command again");
-            }
+        String ends = parts.getFirst().rows.stream()
+                .filter(row -> !row.edges.isEmpty())
+                .map(row -> row.run + " (" + String.join(", ", row.edges) + ")")
+                .collect(Collectors.joining(", "));
+        if (!ends.isEmpty()) {
+            words.println("best at an end of its grid: " + ends + "; add values to the file and run the command again");
         }
         for (Twin twin : twins) {
             words.println(
@@ -216,25 +225,18 @@ public record Standings(List<Part> parts, List<Twin> twins) {
         words.flush();
     }
 
-    private static void print(Part part, PrintWriter words) {
-        Table<Row> table = new Table<Row>()
-                .column("run", "%s", Row::row)
-                .column("rank", "%4d", Row::rank)
-                .column("validation", "%10.4f", Row::validation)
+    private void print(Part part, PrintWriter words, boolean own) {
+        Map<String, Integer> before = parts.getFirst().rows.stream().collect(Collectors.toMap(Row::run, Row::rank));
+        Table<Row> table = new Table<Row>().column("run", "%s", Row::row).column("rank", "%4d", Row::rank);
+        if (!own) {
+            table.column("own rank", "%8d", row -> before.get(row.row));
+        }
+        table.column("validation", "%10.4f", Row::validation)
                 .column("angle", "%6.3g", Row::angle)
                 .column("minus", "%+8.4f", row -> row.difference == null ? null : row.difference.mean())
                 .column("95 % interval", "%18s", Row::interval)
-                .column("Holm", "%7.2g", row -> row.difference == null ? null : row.difference.holm());
-        if (part.rows.stream().anyMatch(row -> row.share != null)) {
-            table.column("share", "%s", Row::shared);
-        } else {
-            table.column(
-                    "tuned",
-                    "%s",
-                    row -> row.tuned.entrySet().stream()
-                            .map(e -> e.getKey().replaceFirst(".*\\.", "") + "=" + e.getValue())
-                            .collect(Collectors.joining(" ")));
-        }
-        table.print(words, part.rows);
+                .column("Holm", "%7.2g", row -> row.difference == null ? null : row.difference.holm())
+                .column(own ? "tuned" : "share", "%s", row -> own ? row.values() : row.shared())
+                .print(words, part.rows);
     }
 }

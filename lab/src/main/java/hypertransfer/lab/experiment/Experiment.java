@@ -12,12 +12,12 @@ import java.io.InputStream;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Collection;
 import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
-import java.util.Set;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import tools.jackson.core.JacksonException;
@@ -38,7 +38,7 @@ public record Experiment(
         List<String> settings,
         Integer seeds,
         Map<String, Member> runs,
-        Map<String, Again> again,
+        Map<String, Member> again,
         Map<String, Tuned> presets,
         Boolean weights) {
     public Experiment {
@@ -65,19 +65,47 @@ public record Experiment(
             "demo-quick", "what 'ht demo --quick' trains");
 
     /**
-     * One run.
+     * One run, or an entry of {@code again}, whose names are those of entries where it follows one, and of runs elsewhere.
      *
      * @param follows the run whose configuration and curves it takes as its target
      * @param ratioOf the run at whose measured mean final-to-peak effective ratio this one's schedule ends
      * @param like the run whose configuration it takes, without following it
      * @param recordedOf the run whose rates of each matrix and step it takes
      * @param series of these rates: effective, or rate for the nominal ones
+     * @param of in {@code again} the runs that are trained once more; null for all that the entry does not name
      */
     public record Member(
-            String follows, String ratioOf, String like, String recordedOf, String series, List<String> settings) {
+            String follows,
+            String ratioOf,
+            String like,
+            String recordedOf,
+            String series,
+            List<String> of,
+            List<String> settings) {
         public Member {
             settings = settings == null ? List.of() : settings;
             series = series == null ? "effective" : series;
+        }
+
+        /** An entry of {@code again} for a run: what the entry leaves open is the run's own. */
+        private Member again(String run) {
+            String target = follows == null ? null : run + "-" + follows;
+            String own = target == null ? run : target;
+            return new Member(
+                    target,
+                    null,
+                    target == null && like == null ? run : like,
+                    recordedOf == null ? own : recordedOf,
+                    series,
+                    null,
+                    settings);
+        }
+
+        /** Of {@code again}, the runs that are trained once more. */
+        public List<String> of(Collection<String> runs) {
+            return of != null
+                    ? of
+                    : runs.stream().filter(run -> !needs().contains(run)).toList();
         }
 
         /** The runs that must be finished before this one. */
@@ -90,33 +118,6 @@ public record Experiment(
         /** Whose configuration it takes; null where it has one of its own. */
         String origin() {
             return follows == null ? like : follows;
-        }
-    }
-
-    /**
-     * Every run once more.
-     *
-     * @param of the runs; null for all apart from those that {@code like} and {@code recordedOf} name
-     * @param follows an entry above this one, which it follows
-     * @param like the run whose configuration it takes; null for the run's own
-     * @param recordedOf the run whose rates it takes; null for the run's own
-     */
-    public record Again(
-            List<String> of, String follows, String like, String recordedOf, String series, List<String> settings) {
-        Member member(String run) {
-            String target = follows == null ? null : run + "-" + follows;
-            String schedule = recordedOf == null ? (target == null ? run : target) : recordedOf;
-            String from = target != null ? null : like == null ? run : like;
-            return new Member(target, null, from, schedule, series, settings);
-        }
-
-        /** The runs that are trained once more. */
-        public List<String> of(Set<String> runs) {
-            return of != null
-                    ? of
-                    : runs.stream()
-                            .filter(run -> !run.equals(like) && !run.equals(recordedOf))
-                            .toList();
         }
     }
 
@@ -162,8 +163,7 @@ public record Experiment(
     /** The runs, and behind them those of {@code again}. */
     public Map<String, Member> members() {
         Map<String, Member> all = new LinkedHashMap<>(runs);
-        again.forEach(
-                (entry, how) -> how.of(runs.keySet()).forEach(run -> all.put(run + "-" + entry, how.member(run))));
+        again.forEach((entry, how) -> how.of(runs.keySet()).forEach(run -> all.put(run + "-" + entry, how.again(run))));
         return all;
     }
 

@@ -53,7 +53,7 @@ public record Plan(
      * @param settings the run's own, with one value each
      * @param grid those of them that have several
      */
-    public record Point(String folder, List<String> settings, Map<String, String> grid) {}
+    public record Point(String run, String folder, List<String> settings, Map<String, String> grid) {}
 
     public Plan(
             Experiment experiment, Preset preset, List<String> settings, Path directory, Path tuning, PrintWriter out) {
@@ -71,7 +71,7 @@ public record Plan(
                 String[] pair = setting.split("=", 2); // the pattern of a group may have a bar
                 own.put(pair[0], pair[1].contains("{") ? new String[] {pair[1]} : pair[1].split("\\|"));
             }
-            all.put(run, List.of(new Point(run, List.of(), Map.of())));
+            all.put(run, List.of(new Point(run, run, List.of(), Map.of())));
             own.forEach((key, values) -> all.computeIfPresent(
                     run,
                     (same, points) -> points.stream()
@@ -89,7 +89,7 @@ public record Plan(
         if (varies) {
             grid.put(key, value);
         }
-        return new Point(varies ? point.folder + "-" + value : point.folder, settings, grid);
+        return new Point(point.run, varies ? point.folder + "-" + value : point.folder, settings, grid);
     }
 
     /**
@@ -105,19 +105,15 @@ public record Plan(
                     "no rates are tuned for this preset, so every run takes the defaults; tune them with 'ht sweep'"
                             + " and put them into a file like those in runs/");
         }
-        Map<Path, Map.Entry<String, Point>> trials = new LinkedHashMap<>();
-        points.forEach((run, all) -> {
-            for (Point point :
-                    directory.equals(tuning) ? all : chosen(run).stream().toList()) {
-                trials.put(directory.resolve(point.folder), Map.entry(run, point));
-            }
-        });
+        Map<Path, Point> trials = new LinkedHashMap<>();
+        points.forEach((run, all) -> (directory.equals(tuning) ? all.stream() : chosen(run).stream())
+                .forEach(point -> trials.put(directory.resolve(point.folder), point)));
         List<Path> paths = List.copyOf(trials.keySet());
         long begun = System.nanoTime();
         AtomicInteger done = new AtomicInteger();
-        return new Sharing(paths, stop, out).run(path -> ready(trials.get(path).getKey()), path -> {
+        return new Sharing(paths, stop, out).run(path -> ready(trials.get(path).run), path -> {
             int number = paths.indexOf(path) + 1;
-            String run = trials.get(path).getKey();
+            String run = trials.get(path).run;
             String which = "run " + number + " of " + paths.size() + ", " + path.getFileName();
             Optional<String> missing =
                     needs(run).filter(other -> path(other).isEmpty()).findFirst();
@@ -126,7 +122,7 @@ public record Plan(
                 return true;
             }
             boolean resume = new Run(path).begun();
-            Configuration asked = configuration(run, trials.get(path).getValue());
+            Configuration asked = configuration(trials.get(path));
             Configuration c = resume ? Launch.resumable(path, asked) : asked;
             if (over(path)) {
                 out.println(which + ": finished before");
@@ -217,8 +213,8 @@ public record Plan(
         return path(run).map(Sweep::loss).orElse(Double.POSITIVE_INFINITY);
     }
 
-    Configuration configuration(String run, Point point) {
-        Experiment.Member member = experiment.members().get(run);
+    Configuration configuration(Point point) {
+        Experiment.Member member = experiment.members().get(point.run);
         Experiment.Tuned tuned = experiment.tuned(preset);
         Optional<Path> origin = Optional.ofNullable(member.origin()).flatMap(this::path);
         List<String> all = new ArrayList<>();

@@ -72,10 +72,10 @@ class PaperRunsTest {
                     member.settings().toArray(String[]::new));
         }
         Map<String, Experiment.Member> alone =
-                Map.of(run, new Experiment.Member(null, null, null, null, null, member.settings()));
+                Map.of(run, new Experiment.Member(null, null, null, null, null, null, member.settings()));
         Experiment one = new Experiment(
                 experiment.title(), experiment.settings(), null, alone, null, experiment.presets(), null);
         Plan plan = new Plan(one, PRESET, DATA, directory, directory, new PrintWriter(System.err));
-        return plan.configuration(run, plan.chosen(run).orElseThrow());
+        return plan.configuration(plan.chosen(run).orElseThrow());
     }
 }
