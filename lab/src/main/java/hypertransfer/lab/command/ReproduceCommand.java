@@ -13,9 +13,7 @@ import hypertransfer.train.network.Preset;
 import java.io.PrintWriter;
 import java.nio.file.Path;
 import java.util.ArrayList;
-import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.Map;
 import java.util.concurrent.Callable;
 import java.util.stream.Collectors;
 import picocli.CommandLine.Command;
@@ -116,36 +114,17 @@ public final class ReproduceCommand implements Callable<Integer> {
                 }
             }
         }
-        if (!experiment.again().isEmpty()) {
-            Standings standings = Standings.of(plans);
+        boolean plain = experiment.again().isEmpty();
+        Standings standings = plain && seeds == 1 ? null : Standings.of(plans);
+        if (standings != null) {
             standings.show(plans, to, print);
-            if (json.only) {
-                json.line(standings);
-            }
-            return Exit.FINE;
-        }
-        if (seeds > 1) {
-            print.print(spread(answers));
         }
         if (json.only) {
-            json.line(seeds > 1 ? answers : answers.getFirst().runs());
+            json.line(
+                    !plain
+                            ? standings
+                            : seeds > 1 ? answers : answers.getFirst().runs());
         }
         return Exit.FINE;
-    }
-
-    /** Mean and standard deviation of each run's final validation losses, so that a difference can be told from noise. */
-    private static String spread(List<Answer> answers) {
-        Map<String, List<Double>> losses = new LinkedHashMap<>();
-        answers.forEach(answer -> answer.runs.forEach(row ->
-                losses.computeIfAbsent(row.run(), run -> new ArrayList<>()).add(row.validation())));
-        StringBuilder table = new StringBuilder(
-                "%n%-32s %12s %12s   over %d seeds%n".formatted("run", "validation", "deviation", answers.size()));
-        losses.forEach((run, all) -> {
-            double mean = all.stream().mapToDouble(l -> l).average().orElseThrow();
-            double squares =
-                    all.stream().mapToDouble(l -> (l - mean) * (l - mean)).sum();
-            table.append(String.format("%-32s %12.5f %12.5f%n", run, mean, Math.sqrt(squares / (all.size() - 1))));
-        });
-        return table.toString();
     }
 }

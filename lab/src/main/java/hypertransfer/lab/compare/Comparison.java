@@ -46,6 +46,7 @@ record Comparison(
      * @param endToPeak the last effective rate over the largest
      * @param sameTokens the validation loss when the side with the fewest tokens had read its last, mean over seeds
      * @param sameTime the validation loss when the fastest side was done, by the seconds of steps, mean over seeds
+     * @param below when it got below the loss that was asked for; null without one
      */
     record Side(
             String name,
@@ -58,7 +59,33 @@ record Comparison(
             double mean,
             double endToPeak,
             double sameTokens,
-            double sameTime) {}
+            double sameTime,
+            Below below) {}
+
+    /**
+     * The first validated steps at which the mean over seeds is below a loss; null where it never is.
+     *
+     * @param mean below at all
+     * @param rule by as much as modded-nanogpt's track 3 demands of n seeds: (loss - mean) sqrt(n) is 0.004 or more
+     * @param interval with all of its 95% interval; null for a single seed
+     */
+    record Below(Integer mean, Integer rule, Integer interval) {
+        static final double ENOUGH = 0.004;
+
+        static Below of(double loss, List<NavigableMap<Integer, Double>> seeds) {
+            Integer mean = null, rule = null, interval = null;
+            for (int step : seeds.getFirst().descendingKeySet()) {
+                if (seeds.stream().allMatch(curve -> curve.containsKey(step))) {
+                    Paired at = Paired.of(
+                            seeds.stream().mapToDouble(curve -> curve.get(step)).toArray());
+                    mean = at.mean() < loss ? (Integer) step : mean;
+                    rule = (loss - at.mean()) * Math.sqrt(at.pairs()) >= ENOUGH ? (Integer) step : rule;
+                    interval = at.high() != null && at.high() < loss ? (Integer) step : interval;
+                }
+            }
+            return new Below(mean, rule, interval);
+        }
+    }
 
     /**
      * What a search of equal size would have found with one optimizer.
@@ -144,7 +171,7 @@ record Comparison(
             return runs.getFirst().run.directory().toString();
         }
 
-        Side summary(double tokens, double seconds) {
+        Side summary(double tokens, double seconds, Double below) {
             return new Side(
                     name,
                     directory(),
@@ -156,7 +183,14 @@ record Comparison(
                     mean(r -> r.turning.mean()),
                     mean(r -> r.turning.finalToPeak()),
                     mean(r -> r.within(Spent::tokens, tokens)),
-                    mean(r -> r.within(Spent::seconds, seconds)));
+                    mean(r -> r.within(Spent::seconds, seconds)),
+                    below == null
+                            ? null
+                            : Below.of(
+                                    below,
+                                    runs.stream()
+                                            .map(r -> r.curves.validations())
+                                            .toList()));
         }
     }
 
@@ -164,9 +198,10 @@ record Comparison(
      * Compares all runs at these places.
      *
      * @param baseline the name or a directory of the side that is compared with; null for the first
+     * @param below a loss, the steps to which are counted; null for none
      * @param told what could not be read
      */
-    static Comparison of(List<Path> places, String baseline, Consumer<String> told) {
+    static Comparison of(List<Path> places, String baseline, Double below, Consumer<String> told) {
         List<Run> runs = places.stream()
                 .flatMap(place -> Run.under(place, told).stream())
                 .toList();
@@ -207,7 +242,7 @@ record Comparison(
                 .map(side -> difference(first, side, told))
                 .toList();
         return new Comparison(
-                order.stream().map(side -> side.summary(tokens, seconds)).toList(),
+                order.stream().map(side -> side.summary(tokens, seconds, below)).toList(),
                 differing(order),
                 differences.stream().map(d -> d.corrected(differences)).toList(),
                 searches(all));

@@ -116,7 +116,8 @@ public final class FairCommand implements Callable<Integer> {
                 }
             }
         }
-        Comparison before = Comparison.of(own, leader, json::warn), after = Comparison.of(fair, leader, json::warn);
+        Comparison before = Comparison.of(own, leader, null, json::warn),
+                after = Comparison.of(fair, leader, null, json::warn);
         Answer answer = new Answer(leader, before, after, explained(before, after));
         json.either(answer, print -> tell(print, answer));
         Path page = to.resolve("report.html");

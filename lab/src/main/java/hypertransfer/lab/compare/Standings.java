@@ -19,7 +19,6 @@ import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import tools.jackson.databind.json.JsonMapper;
@@ -97,16 +96,19 @@ public record Standings(List<Part> parts, List<Twin> twins) {
         List<Twin> twins = new ArrayList<>();
         parts.add(part(plans, "own", "each as it was tuned", runs.getFirst(), runs));
         experiment.again().forEach((entry, how) -> {
-            List<String> of = how.of(experiment.runs().keySet());
             if (how.follows() != null) {
-                of.forEach(run -> twin(plans, run + "-" + entry, run + "-" + how.follows())
-                        .ifPresent(twins::add));
                 return;
             }
+            List<String> of = how.of(experiment.runs().keySet());
             String whose = how.recordedOf() == null ? "each" : how.recordedOf();
             String title = (how.like() == null ? "each" : how.like()) + " at the effective rates of " + whose;
             String reference = how.like() != null ? how.like() : how.recordedOf() != null ? whose : runs.getFirst();
             parts.add(part(plans, entry, title, reference, of));
+        });
+        experiment.members().forEach((run, member) -> {
+            if (member.follows() != null && finite(losses(plans, run))) {
+                twins.add(twin(plans, run, member.follows()));
+            }
         });
         return new Standings(parts, twins);
     }
@@ -157,10 +159,7 @@ public record Standings(List<Part> parts, List<Twin> twins) {
         return new Row(run, row, rank, tuned, first.edges(run), mean(own), angle, difference, share);
     }
 
-    private static Optional<Twin> twin(List<Plan> plans, String run, String follows) {
-        if (!finite(losses(plans, run))) {
-            return Optional.empty();
-        }
+    private static Twin twin(List<Plan> plans, String run, String follows) {
         double largest = plans.stream()
                 .map(plan ->
                         Gap.of(plan.path(run).orElseThrow(), plan.path(follows).orElseThrow()))
@@ -168,7 +167,7 @@ public record Standings(List<Part> parts, List<Twin> twins) {
                         Math.max(gap.training().largest(), gap.validation().largest()))
                 .max()
                 .orElseThrow();
-        return Optional.of(new Twin(run, follows, largest));
+        return new Twin(run, follows, largest);
     }
 
     private static double[] losses(List<Plan> plans, String run) {

@@ -106,8 +106,8 @@ public record Plan(
                             + " and put them into a file like those in runs/");
         }
         Map<Path, Point> trials = new LinkedHashMap<>();
-        points.forEach((run, all) -> (directory.equals(tuning) ? all.stream() : chosen(run).stream())
-                .forEach(point -> trials.put(directory.resolve(point.folder), point)));
+        points.keySet()
+                .forEach(run -> trained(run).forEach(point -> trials.put(directory.resolve(point.folder), point)));
         List<Path> paths = List.copyOf(trials.keySet());
         long begun = System.nanoTime();
         AtomicInteger done = new AtomicInteger();
@@ -115,8 +115,7 @@ public record Plan(
             int number = paths.indexOf(path) + 1;
             String run = trials.get(path).run;
             String which = "run " + number + " of " + paths.size() + ", " + path.getFileName();
-            Optional<String> missing =
-                    needs(run).filter(other -> path(other).isEmpty()).findFirst();
+            Optional<String> missing = needs(run).filter(this::lost).findFirst();
             if (missing.isPresent()) {
                 out.println(which + ": left out, because " + missing.get() + " diverged");
                 return true;
@@ -159,12 +158,23 @@ public record Plan(
         return experiment.members().get(run).needs().stream();
     }
 
-    /** Whether the runs that this one is made from are finished. */
+    /** Whether the runs that this one is made from are finished, or never will be. */
     private boolean ready(String run) {
-        return needs(run)
-                .allMatch(other -> directory.equals(tuning)
-                        ? points.get(other).stream().allMatch(point -> over(tuning.resolve(point.folder)))
-                        : path(other).filter(path -> !over(path)).isEmpty());
+        return needs(run).allMatch(other -> lost(other) || settled(other));
+    }
+
+    /** Whether a run diverged, at all points, or cannot be made, because another one diverged. */
+    private boolean lost(String run) {
+        return needs(run).anyMatch(this::lost) || settled(run) && path(run).isEmpty();
+    }
+
+    private boolean settled(String run) {
+        return trained(run).allMatch(point -> over(directory.resolve(point.folder)));
+    }
+
+    /** The points that are trained with this seed. */
+    private Stream<Point> trained(String run) {
+        return directory.equals(tuning) ? points.get(run).stream() : chosen(run).stream();
     }
 
     /** Whether nothing is left to train. */
@@ -201,11 +211,11 @@ public record Plan(
                 .toList();
     }
 
-    /** Where a run is, at the point that was chosen for it; nothing where it diverged. */
+    /** Where a finished run is, at the point that was chosen for it; nothing where it diverged. */
     public Optional<Path> path(String run) {
         return chosen(run)
                 .map(point -> directory.resolve(point.folder))
-                .filter(path -> new Run(path).status().kind() != FailureKind.DIVERGED);
+                .filter(path -> new Run(path).status().state() == RunStatus.State.FINISHED);
     }
 
     /** The last validation loss of a run, infinite where it diverged. */
