@@ -71,20 +71,33 @@ class StandingsTest {
         }
     }
 
+    /** The folder of a run that was made from muon, or from adam and muon. */
+    private static String made(String run) throws IOException {
+        return run
+                + (run.startsWith("adam") ? best("adam").substring(4) : "")
+                + best("muon").substring(4);
+    }
+
     @Test
     void theBestPointOfTheFirstSeedIsTaken() throws IOException {
         assertThat(out.resolve("seed-1234")).isDirectoryContaining("glob:**muon-0.02");
         try (Stream<Path> second = Files.list(out.resolve("seed-1235"))) {
             assertThat(second.map(path -> path.getFileName().toString()))
                     .containsExactlyInAnyOrder(
-                            best("muon"), best("adam"), "muon-equal", "adam-equal", "muon-ball", "adam-ball");
+                            best("muon"),
+                            best("adam"),
+                            made("muon-equal"),
+                            made("adam-equal"),
+                            made("muon-ball"),
+                            made("adam-ball"));
         }
         assertThat(new Run(out.resolve("seed-1235").resolve(best("muon")))
                         .configuration()
                         .seed())
                 .isEqualTo(1235);
         assertThat(told).contains("best at an end of its grid: ", "adam (matrices.rate)");
-        assertThat(Files.exists(out.resolve("seed-1234/adam-equal/checkpoints")))
+        assertThat(Files.exists(
+                        out.resolve("seed-1234").resolve(made("adam-equal")).resolve("checkpoints")))
                 .isFalse();
     }
 
@@ -93,16 +106,16 @@ class StandingsTest {
     void everyMatrixTurnsAsItDoesInTheNamedRun() throws IOException {
         for (String seed : List.of("seed-1234", "seed-1235")) {
             Path in = out.resolve(seed), muon = in.resolve(best("muon"));
-            List<Line.Matrices> leader = lines(muon), equal = lines(in.resolve("adam-equal"));
+            List<Line.Matrices> leader = lines(muon), equal = lines(in.resolve(made("adam-equal")));
             assertThat(equal).hasSize(8);
             for (int t = 0; t < 8; t++) {
                 assertThat(equal.get(t).effective())
                         .containsExactly(leader.get(t).effective(), within(1e-12));
             }
-            assertThat(Gap.of(in.resolve("muon-equal"), muon).training().largest())
+            assertThat(Gap.of(in.resolve(made("muon-equal")), muon).training().largest())
                     .isLessThan(1e-12);
             for (String run : List.of("muon", "adam")) {
-                Gap gap = Gap.of(in.resolve(run + "-ball"), in.resolve(run + "-equal"));
+                Gap gap = Gap.of(in.resolve(made(run + "-ball")), in.resolve(made(run + "-equal")));
                 assertThat(gap.training().steps()).isEqualTo(8);
                 assertThat(gap.training().largest()).as(run).isZero();
                 assertThat(gap.validation().largest()).as(run).isZero();
@@ -116,7 +129,9 @@ class StandingsTest {
 
     @Test
     void aRowThatDivergesIsAResult() {
-        assertThat(told).contains("wild-equal: left out, because wild diverged").containsPattern("wild +3 +- +- ");
+        assertThat(told).containsPattern("wild +3 +- +- ");
+        assertThat(out.resolve("seed-1234/wild-1.0e+300/state.json")).content().contains("diverged");
+        assertThat(out.resolve("seed-1235")).isDirectoryNotContaining("glob:**wild*");
     }
 
     @Test
@@ -127,7 +142,7 @@ class StandingsTest {
         assertThat(own.findValuesAsString("rank")).containsExactly("1", "2", "3");
         assertThat(own.get(0).path("validation").asDouble())
                 .isLessThan(own.get(1).path("validation").asDouble());
-        double[] muon = losses(best("muon")), adam = losses(best("adam")), at = losses("adam-equal");
+        double[] muon = losses(best("muon")), adam = losses(best("adam")), at = losses(made("adam-equal"));
         JsonNode row = row(equal, "adam");
         assertThat(row.path("mean").asDouble()).isCloseTo((at[0] - muon[0] + at[1] - muon[1]) / 2, within(1e-12));
         double share = (adam[0] - at[0] + adam[1] - at[1]) / (adam[0] - muon[0] + adam[1] - muon[1]);
@@ -153,15 +168,20 @@ class StandingsTest {
         throw new AssertionError(name);
     }
 
-    /** One line more, in folders that were moved: only the new row is trained. */
-    @Test
-    void aRowIsOneLine() throws IOException {
-        Path copy = dir.resolve("copy");
+    private static Path copied(String name) throws IOException {
+        Path copy = dir.resolve(name);
         try (Stream<Path> all = Files.walk(out)) {
             for (Path from : all.toList()) {
                 Files.copy(from, copy.resolve(out.relativize(from)));
             }
         }
+        return copy;
+    }
+
+    /** One line more, in folders that were moved: only the new row is trained. */
+    @Test
+    void aRowIsOneLine() throws IOException {
+        Path copy = copied("copy");
         Path more = Files.writeString(
                 dir.resolve("more.yaml"),
                 FILE.replace(
@@ -172,7 +192,25 @@ class StandingsTest {
         assertThat(added.lines().filter(line -> line.startsWith("run " + copy)))
                 .hasSize(5)
                 .allMatch(line -> line.contains("/sgd-"));
-        assertThat(added).contains("adam-equal: finished before").containsPattern("sgd +\\d +\\d +\\d");
+        assertThat(added).contains(made("adam-equal") + ": finished before").containsPattern("sgd +\\d +\\d +\\d");
+    }
+
+    /** Another best point makes other runs, beside those that were made before. */
+    @Test
+    void aGridCanBeExtended() throws IOException {
+        Path more = Files.writeString(dir.resolve("longer.yaml"), FILE.replace("0.001|0.004", "0.001|0.004|0.02"));
+        Path longer = copied("longer");
+        String told = ht.fine("reproduce", more, "--out", longer);
+        assertThat(told.lines()
+                        .filter(line -> line.startsWith("run " + longer))
+                        .map(line -> line.replaceAll(".*/", "")))
+                .containsExactly(
+                        "adam-0.02",
+                        "adam-equal-0.02" + best("muon").substring(4),
+                        "adam-ball-0.02" + best("muon").substring(4),
+                        "adam-0.02",
+                        "adam-equal-0.02" + best("muon").substring(4),
+                        "adam-ball-0.02" + best("muon").substring(4));
     }
 
     @Test

@@ -45,6 +45,7 @@ public record Standings(List<Part> parts, List<Twin> twins) {
      * One run.
      *
      * @param row the run of the experiment that it belongs to
+     * @param folder the name of its folders; null where there is none, because its grid diverged
      * @param tuned the values that were chosen from its grid
      * @param edges the keys of these that ended at an end of the grid
      * @param validation the mean over seeds of the last validation loss; null where it diverged, like what follows
@@ -56,6 +57,7 @@ public record Standings(List<Part> parts, List<Twin> twins) {
     public record Row(
             String run,
             String row,
+            String folder,
             int rank,
             Map<String, String> tuned,
             List<String> edges,
@@ -143,9 +145,10 @@ public record Standings(List<Part> parts, List<Twin> twins) {
         Plan first = plans.getFirst();
         Experiment.Member member = first.experiment().members().get(run);
         Map<String, String> tuned = first.chosen(run).map(Plan.Point::grid).orElse(Map.of());
+        String folder = first.chosen(run).map(Plan.Point::folder).orElse(null);
         double[] own = losses(plans, run);
         if (!finite(own)) {
-            return new Row(run, row, rank, tuned, List.of(), null, null, null, null);
+            return new Row(run, row, folder, rank, tuned, List.of(), null, null, null, null);
         }
         double angle = mean(plans.stream()
                 .mapToDouble(plan ->
@@ -156,7 +159,7 @@ public record Standings(List<Part> parts, List<Twin> twins) {
             double[] from = losses(plans, member.like()), to = losses(plans, member.recordedOf());
             share = finite(from) && finite(to) ? Paired.Share.of(minus(from, own), minus(from, to)) : null;
         }
-        return new Row(run, row, rank, tuned, first.edges(run), mean(own), angle, difference, share);
+        return new Row(run, row, folder, rank, tuned, first.edges(run), mean(own), angle, difference, share);
     }
 
     private static Twin twin(List<Plan> plans, String run, String follows) {

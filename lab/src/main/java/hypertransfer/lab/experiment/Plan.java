@@ -23,6 +23,7 @@ import java.io.PrintWriter;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.Comparator;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -30,6 +31,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.TreeMap;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /**
@@ -105,9 +107,18 @@ public record Plan(
                     "no rates are tuned for this preset, so every run takes the defaults; tune them with 'ht sweep'"
                             + " and put them into a file like those in runs/");
         }
+        if (points.values().stream().allMatch(all -> all.size() == 1)) {
+            return train(points.keySet(), stop);
+        }
+        Map<Boolean, List<String>> made = // from others, so that their folders are known when the grids are done
+                points.keySet().stream()
+                        .collect(Collectors.partitioningBy(run -> needs(run).count() > 0));
+        return train(made.get(false), stop) && train(made.get(true), stop);
+    }
+
+    private boolean train(Collection<String> runs, Interrupt stop) {
         Map<Path, Point> trials = new LinkedHashMap<>();
-        points.keySet()
-                .forEach(run -> trained(run).forEach(point -> trials.put(directory.resolve(point.folder), point)));
+        runs.forEach(run -> trained(run).forEach(point -> trials.put(directory.resolve(point.folder), point)));
         List<Path> paths = List.copyOf(trials.keySet());
         long begun = System.nanoTime();
         AtomicInteger done = new AtomicInteger();
@@ -174,7 +185,8 @@ public record Plan(
 
     /** The points that are trained with this seed. */
     private Stream<Point> trained(String run) {
-        return directory.equals(tuning) ? points.get(run).stream() : chosen(run).stream();
+        List<Point> all = points.get(run);
+        return directory.equals(tuning) && all.size() > 1 ? all.stream() : chosen(run).stream();
     }
 
     /** Whether nothing is left to train. */
@@ -184,14 +196,26 @@ public record Plan(
                 || now.kind() == FailureKind.DIVERGED && !experiment.again().isEmpty();
     }
 
-    /** The point of a run that ended lowest with the first seed; none where all diverged. */
+    /**
+     * The point of a run that ended lowest with the first seed; nothing where all diverged. The folder of a run that is made
+     * from others has their values: where these change, it is another run.
+     */
     public Optional<Point> chosen(String run) {
         List<Point> all = points.get(run);
-        return all.size() == 1
-                ? Optional.of(all.getFirst())
-                : all.stream()
-                        .min(Comparator.comparingDouble(this::tuned))
-                        .filter(point -> Double.isFinite(tuned(point)));
+        if (all.size() > 1) {
+            return all.stream()
+                    .min(Comparator.comparingDouble(this::tuned))
+                    .filter(point -> Double.isFinite(tuned(point)));
+        }
+        List<Optional<Point>> from = needs(run).map(this::chosen).toList();
+        String values = from.stream()
+                .flatMap(Optional::stream)
+                .map(point -> point.folder.substring(point.run.length()))
+                .distinct()
+                .collect(Collectors.joining());
+        return from.stream().anyMatch(Optional::isEmpty)
+                ? Optional.empty()
+                : Optional.of(new Point(run, run + values, all.getFirst().settings, Map.of()));
     }
 
     private double tuned(Point point) {

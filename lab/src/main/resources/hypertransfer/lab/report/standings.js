@@ -1,18 +1,16 @@
 // How the rows of an experiment stand: a panel for each way of training, the lowest loss on top, and lines between the panels for rows that change places.
 
 const LINE = 26;
-/** The run of a standing as its folder is called: with the values that were chosen from its grid. */
-const folderOf = ({ run, tuned }) => [run, ...Object.values(tuned)].join('-');
 
 /** The parts with the runs that the page has of each. */
 function standingRows() {
-  return model.standings.parts.map(({ name, title, rows }) => ({ label: name, title, runs: runs().filter(run => rows.some(row => run.name.split('/').pop() === folderOf(row))) }));
+  return model.standings.parts.map(({ name, title, rows }) => ({ label: name, title, runs: runs().filter(run => rows.some(row => run.name.split('/').pop() === row.folder)) }));
 }
 
 /** Which row of the experiment a run belongs to; undefined where it belongs to none. */
 function standingHue(run) {
   const names = model.standings?.parts[0].rows.map(row => row.row) ?? [];
-  const found = model.standings?.parts.flatMap(part => part.rows).find(row => folderOf(row) === run.name.split('/').pop());
+  const found = model.standings?.parts.flatMap(part => part.rows).find(row => row.folder === run.name.split('/').pop());
   return found && names.indexOf(found.row);
 }
 
