@@ -58,8 +58,8 @@ public record Experiment(
             "dense", "a dense model; 500 million parameters with --preset dense-500m",
             "fair", "two base optimizers at one effective schedule",
             "decay", "one curve at three weight decays",
-            "arena", "every direction at its own rate and at the effective schedule of Muon",
-            "record", "norm policies, and how much of their gain is a schedule",
+            "arena", "every direction at its own rate, and at the effective rates of Muon",
+            "record", "norm policies, and how much of their gain is their schedule",
             "decoupled", "the proxy norm on schedules of its own (beyond the paper)",
             "demo", "what 'ht demo' trains",
             "demo-quick", "what 'ht demo --quick' trains");
