@@ -31,6 +31,7 @@ import picocli.CommandLine.Parameters;
             "  ht reproduce exp1",
             "  ht reproduce exp3 --set steps=1000 --out out/longer",
             "  ht reproduce exp1 --seeds 3     is a difference more than noise?",
+            "  ht reproduce arena              is it the optimizer or its schedule?",
             "  ht reproduce exp1 --preset gpt2-124m --set data.train=shards \\",
             "      --set data.validation=shards",
             "",

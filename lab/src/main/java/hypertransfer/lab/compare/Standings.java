@@ -155,7 +155,7 @@ public record Standings(List<Part> parts, List<Twin> twins) {
                         Turning.of(new Run(plan.path(run).orElseThrow())).angle())
                 .toArray());
         Paired.Share share = null;
-        if (member.recordedOf() != null) {
+        if (member.recordedOf() != null && member.like() != null) {
             double[] from = losses(plans, member.like()), to = losses(plans, member.recordedOf());
             share = finite(from) && finite(to) ? Paired.Share.of(minus(from, own), minus(from, to)) : null;
         }
@@ -216,13 +216,13 @@ public record Standings(List<Part> parts, List<Twin> twins) {
                             : "%s is within %.1e of %s at every step".formatted(twin.run, twin.gap, twin.follows));
         }
         ObjectNode message = JsonMapper.shared().valueToTree(this);
+        message.put("type", parts.size() > 1 ? "standings" : ""); // one part is the page's own table
         List<Path> runs = plans.getFirst().experiment().members().keySet().stream()
                 .flatMap(run -> plans.stream().flatMap(plan -> plan.path(run).stream()))
                 .toList();
         Path page = directory.resolve("report.html");
         String title = plans.getFirst().experiment().title();
-        Sharing.inTurn(() -> Report.write(
-                title, null, runs, page, message.put("type", "standings").toString()));
+        Sharing.inTurn(() -> Report.write(title, null, runs, page, message.toString()));
         words.println("report: " + page.toAbsolutePath().normalize().toUri());
         words.flush();
     }

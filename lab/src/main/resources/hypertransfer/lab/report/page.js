@@ -221,7 +221,7 @@ function redraw() {
   put(element('table'), summaryTable());
   put(element('settings'), settingsTable(element('everything').checked));
   put(element('origin'), originTable());
-  element('standings').hidden = !model.standings;
+  for (const part of document.querySelectorAll('#standings, nav [href="#standings"]')) part.hidden = !model.standings;
   element('sweep').hidden = !swept().length;
   element('sweep-map').hidden = swept().length < 2;
   for (const drawing of document.querySelectorAll('#network [data-network]')) drawing.classList.toggle('off', first && !first.network.startsWith(drawing.dataset.network));
