@@ -30,9 +30,10 @@ class StandingsTest {
               adam: {settings: [matrices.direction=adam, matrices.rate=0.001|0.004]}
               # one line adds a row
               wild: {settings: [matrices.direction=lion, matrices.rate=1.0e+300|1.0e+301, matrices.decay=0]}
+              mad: {settings: [matrices.direction=lion, matrices.rate=1.0e+300, matrices.decay=0]}
             again:
-              equal: {of: [muon, adam, wild], recorded_of: muon, settings: [matrices.mode=fair]}
-              ball: {of: [muon, adam], follows: equal, series: rate, settings: [matrices.mode=hypertransfer-plus]}
+              equal: {of: [muon, adam, wild, mad], recorded_of: muon, settings: [matrices.mode=fair]}
+              ball: {of: [muon, adam, mad], follows: equal, series: rate, settings: [matrices.mode=hypertransfer-plus]}
             presets: {demo: {}}
             """;
 
@@ -86,6 +87,7 @@ class StandingsTest {
                     .containsExactlyInAnyOrder(
                             best("muon"),
                             best("adam"),
+                            "mad",
                             made("muon-equal"),
                             made("adam-equal"),
                             made("muon-ball"),
@@ -128,8 +130,12 @@ class StandingsTest {
     }
 
     @Test
-    void aRowThatDivergesIsAResult() {
-        assertThat(told).containsPattern("wild +3 +- +- ");
+    void aRowThatDivergesIsAResult() throws IOException {
+        assertThat(told)
+                .containsPattern("wild +3 +- +- ")
+                .contains(
+                        "mad-equal" + best("muon").substring(4) + ": left out, because mad has no result",
+                        "mad-ball" + best("muon").substring(4) + ": left out, because mad-equal has no result");
         assertThat(out.resolve("seed-1234/wild-1.0e+300/state.json")).content().contains("diverged");
         assertThat(out.resolve("seed-1235")).isDirectoryNotContaining("glob:**wild*");
     }
@@ -139,7 +145,7 @@ class StandingsTest {
         JsonNode json = ht.json("reproduce", file, "--out", out);
         assertThat(ht.err()).contains("finished before").doesNotContain("| loss");
         JsonNode own = json.at("/parts/0/rows"), equal = json.at("/parts/1/rows");
-        assertThat(own.findValuesAsString("rank")).containsExactly("1", "2", "3");
+        assertThat(own.findValuesAsString("rank")).containsExactly("1", "2", "3", "4");
         assertThat(own.get(0).path("validation").asDouble())
                 .isLessThan(own.get(1).path("validation").asDouble());
         double[] muon = losses(best("muon")), adam = losses(best("adam")), at = losses(made("adam-equal"));
@@ -187,7 +193,7 @@ class StandingsTest {
                 FILE.replace(
                                 "  # one line adds a row",
                                 "  sgd: {settings: [matrices.direction=sgd, matrices.rate=1|3]}")
-                        .replace("[muon, adam, wild]", "[muon, adam, wild, sgd]"));
+                        .replace("[muon, adam, wild, mad]", "[muon, adam, wild, mad, sgd]"));
         String added = ht.fine("reproduce", more, "--out", copy);
         assertThat(added.lines().filter(line -> line.startsWith("run " + copy)))
                 .hasSize(5)

@@ -128,7 +128,7 @@ public record Plan(
             String which = "run " + number + " of " + paths.size() + ", " + path.getFileName();
             Optional<String> missing = needs(run).filter(this::lost).findFirst();
             if (missing.isPresent()) {
-                out.println(which + ": left out, because " + missing.get() + " diverged");
+                out.println(which + ": left out, because " + missing.get() + " has no result");
                 return true;
             }
             boolean resume = new Run(path).begun();
