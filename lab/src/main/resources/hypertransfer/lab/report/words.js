@@ -76,7 +76,7 @@ function warning() {
     return { key, slow, fast, fold: valueOf(fast, key) / valueOf(slow, key) };
   }));
   const worst = d3.greatest(folds, ({ fold }) => fold);
-  if (!(worst?.fold > FOLD)) return '';
+  if (!(worst?.fold > FOLD) || model.standings) return ''; // which has them at one schedule, too
   const { key, slow, fast, fold } = worst;
   const ends = `${key} effective rate ${rate(valueOf(slow, key))} of ${slow.label}, ${rate(valueOf(fast, key))} of ${fast.label}`;
   return `These runs turn their matrices at rates that differ ${fold < 10 ? d3.format('.2~r')(fold) : whole(fold)}-fold (${ends}): they compare rates, not optimizers. “ht fair ${slow.lead.name} ${fast.lead.name}” trains them at one.`;
