@@ -116,15 +116,11 @@ public final class ReproduceCommand implements Callable<Integer> {
             }
         }
         boolean plain = experiment.again().isEmpty();
-        Standings standings = plain && seeds == 1 ? null : Standings.of(plans);
-        if (standings != null) {
-            standings.show(plans, to, print);
+        if (!plain || seeds > 1) {
+            Standings.of(plans).show(plans, to, json, !plain);
         }
-        if (json.only) {
-            json.line(
-                    !plain
-                            ? standings
-                            : seeds > 1 ? answers : answers.getFirst().runs());
+        if (json.only && plain) {
+            json.line(seeds > 1 ? answers : answers.getFirst().runs());
         }
         return Exit.FINE;
     }

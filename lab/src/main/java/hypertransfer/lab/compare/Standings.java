@@ -1,6 +1,7 @@
 package hypertransfer.lab.compare;
 
 import com.fasterxml.jackson.annotation.JsonUnwrapped;
+import hypertransfer.lab.command.option.JsonOption;
 import hypertransfer.lab.experiment.Experiment;
 import hypertransfer.lab.experiment.Plan;
 import hypertransfer.lab.experiment.Sharing;
@@ -96,7 +97,7 @@ public record Standings(List<Part> parts, List<Twin> twins) {
         List<String> runs = List.copyOf(experiment.runs().keySet());
         List<Part> parts = new ArrayList<>();
         List<Twin> twins = new ArrayList<>();
-        parts.add(part(plans, "own", "each as it was tuned", runs.getFirst(), runs));
+        parts.add(part(plans, "own", "each at its own rates", runs.getFirst(), runs));
         experiment.again().forEach((entry, how) -> {
             if (how.follows() != null) {
                 return;
@@ -189,9 +190,9 @@ public record Standings(List<Part> parts, List<Twin> twins) {
         return IntStream.range(0, a.length).mapToDouble(i -> a[i] - b[i]).toArray();
     }
 
-    /** Prints the tables and writes the page of the runs in them. */
-    public void show(List<Plan> plans, Path directory, PrintWriter out) {
-        PrintWriter words = Width.folded(out);
+    /** Prints the tables, where asked for the line for programs, and writes the page of the runs in them. */
+    public void show(List<Plan> plans, Path directory, JsonOption json, boolean line) {
+        PrintWriter words = Width.folded(json.words());
         for (Part part : parts) {
             words.println();
             words.println(part.name + ": " + part.title + ", compared with " + part.reference);
@@ -225,6 +226,9 @@ public record Standings(List<Part> parts, List<Twin> twins) {
         Sharing.inTurn(() -> Report.write(title, null, runs, page, message.toString()));
         words.println("report: " + page.toAbsolutePath().normalize().toUri());
         words.flush();
+        if (line && json.only) {
+            json.line(this);
+        }
     }
 
     private void print(Part part, PrintWriter words, boolean own) {

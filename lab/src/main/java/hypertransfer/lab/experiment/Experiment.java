@@ -17,7 +17,6 @@ import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Objects;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import tools.jackson.core.JacksonException;
@@ -69,7 +68,7 @@ public record Experiment(
      *
      * @param follows the run whose configuration and curves it takes as its target
      * @param ratioOf the run at whose measured mean final-to-peak effective ratio this one's schedule ends
-     * @param like the run whose configuration it takes, without following it
+     * @param like the run whose configuration it takes, without following it; with a slash the path of a file or folder
      * @param recordedOf the run whose rates of each matrix and step it takes
      * @param series of these rates: effective, or rate for the nominal ones
      * @param of in {@code again} the runs that are trained once more; null for all that the entry does not name
@@ -111,7 +110,7 @@ public record Experiment(
         /** The runs that must be finished before this one. */
         List<String> needs() {
             return Stream.of(follows, ratioOf, like, recordedOf)
-                    .filter(Objects::nonNull)
+                    .filter(name -> name != null && !name.contains("/"))
                     .toList();
         }
 
@@ -122,7 +121,7 @@ public record Experiment(
     }
 
     /** What is tuned for one preset: settings for all runs, and for single ones. */
-    record Tuned(List<String> settings, Map<String, List<String>> runs) {
+    public record Tuned(List<String> settings, Map<String, List<String>> runs) {
         public Tuned {
             settings = settings == null ? List.of() : settings;
             runs = runs == null ? Map.of() : runs;

@@ -118,7 +118,7 @@ public record Plan(
 
     private boolean train(Collection<String> runs, Interrupt stop) {
         Map<Path, Point> trials = new LinkedHashMap<>();
-        runs.forEach(run -> trained(run).forEach(point -> trials.put(directory.resolve(point.folder), point)));
+        runs.forEach(run -> trained(run).forEach(point -> trials.put(at(point), point)));
         List<Path> paths = List.copyOf(trials.keySet());
         long begun = System.nanoTime();
         AtomicInteger done = new AtomicInteger();
@@ -180,7 +180,7 @@ public record Plan(
     }
 
     private boolean settled(String run) {
-        return trained(run).allMatch(point -> over(directory.resolve(point.folder)));
+        return trained(run).allMatch(point -> over(at(point)));
     }
 
     /** The points that are trained with this seed. */
@@ -237,9 +237,7 @@ public record Plan(
 
     /** Where a finished run is, at the point that was chosen for it; nothing where it diverged. */
     public Optional<Path> path(String run) {
-        return chosen(run)
-                .map(point -> directory.resolve(point.folder))
-                .filter(path -> new Run(path).status().state() == RunStatus.State.FINISHED);
+        return chosen(run).map(this::at).filter(path -> new Run(path).status().state() == RunStatus.State.FINISHED);
     }
 
     /** The last validation loss of a run, infinite where it diverged. */
@@ -247,12 +245,31 @@ public record Plan(
         return path(run).map(Sweep::loss).orElse(Double.POSITIVE_INFINITY);
     }
 
+    private Path origin(Experiment.Member member) {
+        return member.origin().contains("/")
+                ? Path.of(member.origin())
+                : path(member.origin()).orElseThrow();
+    }
+
+    /** Where a point is trained; a finished run elsewhere whose configuration it has, apart from its target, is used as it is. */
+    private Path at(Point point) {
+        Experiment.Member member = experiment.members().get(point.run);
+        Path own = directory.resolve(point.folder);
+        if (member.origin() == null || !member.origin().contains("/") || !Run.in(origin(member))) {
+            return own;
+        }
+        Run there = new Run(origin(member));
+        Map<String, String> before = there.settings(), now = ConfigurationFile.settings(configuration(point));
+        before.remove("target");
+        now.remove("target");
+        return before.equals(now) && there.status().state() == RunStatus.State.FINISHED ? there.directory() : own;
+    }
+
     Configuration configuration(Point point) {
         Experiment.Member member = experiment.members().get(point.run);
         Experiment.Tuned tuned = experiment.tuned(preset);
-        Optional<Path> origin = Optional.ofNullable(member.origin()).flatMap(this::path);
         List<String> all = new ArrayList<>();
-        if (origin.isEmpty()) {
+        if (member.origin() == null) {
             all.add("preset=" + preset.label());
             all.addAll(experiment.settings());
             all.addAll(tuned.settings());
@@ -260,16 +277,16 @@ public record Plan(
         all.addAll(point.settings);
         if (member.follows() != null) { // relative, so that all can be moved together
             all.add(ConfigurationFile.text(
-                    "target", "../" + origin.orElseThrow().getFileName()));
+                    "target", "../" + path(member.follows()).orElseThrow().getFileName()));
         } else {
             all.addAll(settings);
         }
         if (member.recordedOf() != null) {
             all.add(ConfigurationFile.text("matrices.recorded", recorded(member).toString()));
         }
-        String[] keys = all.toArray(String[]::new);
-        Configuration c = origin.map(path -> ConfigurationFile.with(new Run(path).configuration(), keys))
-                .orElseGet(() -> ConfigurationFile.of(keys));
+        Configuration c = member.origin() == null
+                ? ConfigurationFile.of(all.toArray(String[]::new))
+                : Experiment.at(origin(member), all);
         if (member.ratioOf() == null) {
             return c;
         }

@@ -91,7 +91,7 @@ class RealRunTest {
             browser.has(6, "#standing [data-row]");
             browser.has(3, "#standing svg > path"); // from the place in one panel to the place in the other
             assertThat(browser.text("#standing"))
-                    .contains("each as it was tuned", "each at the effective rates of muon");
+                    .contains("each at its own rates", "each at the effective rates of muon");
             String equal = "[...document.querySelectorAll('#standing svg > g:nth-of-type(2) [data-row]')]";
             assertThat(browser.string(equal + ".map(row => row.dataset.row).join(' ')"))
                     .isEqualTo(String.join(" ", rows.findValuesAsString("run")));
