@@ -79,12 +79,15 @@ public record Standings(List<Part> parts, List<Twin> twins) {
         }
 
         private String shared() {
+            boolean single = difference != null && difference.pairs() == 1;
             return share == null
                     ? null
-                    : share.low() == null
+                    : share.low() == null && !single
                             ? "not told"
-                            : "%.0f %% (%.0f to %.0f)"
-                                    .formatted(100 * share.mean(), 100 * share.low(), 100 * share.high());
+                            : "%.0f %%".formatted(100 * share.mean())
+                                    + (single
+                                            ? ""
+                                            : " (%.0f to %.0f)".formatted(100 * share.low(), 100 * share.high()));
         }
     }
 
@@ -199,8 +202,12 @@ public record Standings(List<Part> parts, List<Twin> twins) {
             print(part, words, part == parts.getFirst());
         }
         words.println();
+        words.println("angle: the sum of all effective rates, in radians, mean over matrices and seeds");
         words.println(
-                "interval, Holm: of the difference over " + plans.size() + " seeds, corrected for the table's tests");
+                plans.size() == 1
+                        ? "one seed: whether a difference is noise cannot be told"
+                        : "interval, Holm: of the difference over " + plans.size()
+                                + " seeds, corrected for the table's tests");
         words.println(
                 "share: how far the rates take a run from the run whose settings it has to the run whose rates it has");
         String ends = parts.getFirst().rows.stream()
